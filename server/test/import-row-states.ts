@@ -6,15 +6,15 @@ import { pushRoute } from '../src/resources/imports/intake/push-route.ts'
 import { finding, type FindingCode, type RowStatus } from '../src/resources/imports/resource.ts'
 import type { Fixture } from './collections.ts'
 
-/** The trigger URLs of an organization, and real rows that were pushed at them. */
+/** The trigger URLs of an organization, and rows that were pushed to them. */
 export interface Pushes {
-  /** Keeps the secret of an import's URL, which is told this once. */
+  /** Stores the secret of an import's URL, which the API returns only once. */
   rememberUrl(importId: string, triggerUrl: string): void
   /** The secret part of the import's URL. */
   hashOf(importId: string): string
-  /** Pushes a lead and works on it; the id of its row. */
+  /** Pushes a lead and processes it; returns the id of its row. */
   push(importId: string, lead: JsonObject): Promise<string>
-  /** A row of the import that nobody works on any more, or not soon: in another state each time, the id of it. */
+  /** Creates a row that no worker will process soon, in a different state each time; returns its id. */
   row(importId: string): Promise<string>
 }
 
@@ -27,7 +27,7 @@ export function pushesOf(fixture: RowFixture): Pushes {
     rememberUrl: (importId, triggerUrl) => void secrets.set(importId, triggerUrl.split('/').at(-1) ?? ''),
     hashOf(importId) {
       const hash = secrets.get(importId)
-      if (hash === undefined) throw new Error(`Nobody was told the URL of ${importId}`)
+      if (hash === undefined) throw new Error(`The URL of ${importId} is unknown`)
       return hash
     },
     async push(importId, lead) {
@@ -59,14 +59,14 @@ async function pushLead(
   return answer.body.id
 }
 
-/** What a worker would do, here and now. */
+/** Processes all rows, like a worker. */
 async function processRows({ service, organization }: RowFixture): Promise<void> {
   const organizationId = readId('org', organization.organizationId) ?? ''
   const batch = { maxRows: 100, leaseSeconds: 60, onClaimed: () => undefined }
   for (let isMore = true; isMore;) isMore = await processNextBatch(service.database, organizationId, batch)
 }
 
-/** As if all of it was long ago: the rate of the last minute would change by itself while a test looks at an import. */
+/** Backdates the counts, because an import's rate of the last minute would change during a test. */
 async function backdateCounts({ service, organization }: RowFixture): Promise<void> {
   await service.database.crossTenantQuery(
     'check the database',
@@ -80,13 +80,13 @@ interface RowContext {
   fixture: RowFixture
   pushes: Pushes
   importId: string
-  /** Sets the leads of one round of kinds apart from those of another. */
+  /** Makes the leads of each series unique. */
   series: number
 }
 type CreateRow = (context: RowContext) => Promise<string>
 type LeadOf = (series: number) => JsonObject
 
-/** A job that ends before it begins is left out. */
+/** The import skips a job that ends before it begins. */
 const partialLead: LeadOf = (series) => ({
   contact: { email: `partly.${series}@example.com`, externalIdCrm: `crm-${series}` },
   employment: { history: [{ organization: 'Engines', start: '2021-01', end: '2020-01' }] },
@@ -99,7 +99,7 @@ const acceptedLead: LeadOf = (series) => ({
   company: { name: `Engines ${series}`, domain: `engines-${series}.com` },
 })
 
-/** The keys of two contacts. */
+/** A lead with the keys of two contacts. */
 const conflictingLead: LeadOf = (series) => ({
   contact: { email: `taken.${series}@example.com`, externalIdCrm: `crm-${series}` },
 })
@@ -117,12 +117,12 @@ const cancelled: CreateRow = async ({ fixture, pushes, importId, series }) => {
   return id
 }
 
-/** As a row would be that this happened to: here it is only said so. */
+/** Sets the row's state directly, without the events that lead to it. */
 const withStatus =
   (status: RowStatus, { attempts = 0, code, isDueTomorrow = false }: RowFailure): CreateRow =>
   async ({ fixture, pushes, importId, series }) => {
     const id = await pushLead(fixture, { importId, hash: pushes.hashOf(importId) }, acceptedLead(series))
-    const errors = code === undefined ? [] : [finding(code, '', 'as a test says')]
+    const errors = code === undefined ? [] : [finding(code, '', 'set by a test')]
     await fixture.service.database.crossTenantQuery(
       'check the database',
       sql`update import_rows set status = ${status}, attempts = ${attempts}, errors = ${JSON.stringify(errors)}::json,
@@ -139,11 +139,11 @@ const withStatus =
 interface RowFailure {
   attempts?: number
   code?: FindingCode
-  /** Whether someone works on it, or will: not before tomorrow. */
+  /** Whether the row is unfinished and due tomorrow. */
   isDueTomorrow?: boolean
 }
 
-/** In their turn: what can be retried and what can be cancelled come first, so that a few rows have both. */
+/** In this order: rows that can be retried or cancelled come first, so that a few rows include both. */
 const rowKinds: readonly (readonly [RowStatus, CreateRow])[] = [
   ['PARTIAL', processed(partialLead)],
   ['RETRYING', withStatus('RETRYING', { attempts: 2, code: 'processing_failed', isDueTomorrow: true })],

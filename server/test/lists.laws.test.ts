@@ -28,18 +28,18 @@ import { modelList, type ModelFilter, type ModelRecord, type ModelRequest, model
 import { lawTimes, seed } from './seed.ts'
 import { startTestService, type TestResponse, type Json, type TestOrganization, type TestService } from './service.ts'
 
-/** An organization filled with nasty records, and what its list says they are. */
+/** An organization with unusual records, and those records as its list returns them. */
 interface FilledOrganization {
   organization: TestOrganization
   records: readonly ModelRecord[]
 }
 
 let service: TestService
-/** As many as one page holds, so that one answer is the whole list. */
+/** As many records as fit in one page, so that one response is the whole list. */
 let small: FilledOrganization
-/** More than a page walks before it fetches the matches through their own index. */
+/** More records than a page scans in order before it falls back to the index of the filter. */
 let large: FilledOrganization
-/** The same database for statements of the kernel, with all kinds of scans, with none but indexes, and without indexes. */
+/** Connections to the same database with all scan types, without sequential scans and without index scans. */
 let clients: pg.Client[] = []
 
 beforeAll(async () => {
@@ -68,7 +68,7 @@ async function fill(count: number): Promise<FilledOrganization> {
   }
   const [bodies = []] = fc.sample(contactBodies(count, companyIds), { seed, numRuns: 1 })
   await create(organization, bodies)
-  // A deleted company's contacts show none.
+  // Contacts of a deleted company have no company.
   await organization.call('DELETE', `/v5/companies/${companyIds[0]}`)
   await spreadTimes(organization)
   await service.database.crossTenantQuery('check the database', sql`analyze contacts`)
@@ -82,7 +82,7 @@ async function fill(count: number): Promise<FilledOrganization> {
   return { organization, records }
 }
 
-/** Through the kernel's own write, a few hundred at a time. */
+/** Creates contacts through the store, 200 at a time. */
 async function create({ apiKey, organizationId }: TestOrganization, bodies: readonly JsonObject[]): Promise<void> {
   const { database } = service
   const tokens = createTokens({ database, secret: createSecretKey(randomBytes(32)), roleScopes })
@@ -95,8 +95,8 @@ async function create({ apiKey, organizationId }: TestOrganization, bodies: read
 }
 
 /**
- * The times that the service makes, of all contacts or of this one: few different ones, at the edges of days, so that many
- * are equal. They follow from the id.
+ * Sets the read-only times of all contacts or of one to a few values at the edges of days, so that many are equal. The
+ * values depend on the id.
  */
 async function spreadTimes({ organizationId }: TestOrganization, contactId?: string): Promise<void> {
   const time = (salt: string, nulls: boolean) => sql`(array[
@@ -150,13 +150,13 @@ async function get(
   path = '/v5/contacts',
 ): Promise<TestResponse<Json>> {
   const response = await call('GET', `${path}?${queryString(parameters)}`)
-  if (response.status !== 200) throw new Error(`${queryString(parameters)} gave ${response.text}`)
+  if (response.status !== 200) throw new Error(`${queryString(parameters)} returned ${response.text}`)
   return response
 }
 
 const idsOf = (records: readonly { id: string }[]): string[] => records.map(({ id }) => id)
 
-/** The pages from the first to the last, each by the cursor of the one before. */
+/** All pages, each with the last id of the previous one as its cursor. */
 async function pagesOf(organization: TestOrganization, parameters: Parameters, limit: number): Promise<string[][]> {
   const pages: string[][] = []
   for (let last: string | undefined; ; last = pages.at(-1)?.at(-1)) {
@@ -167,7 +167,7 @@ async function pagesOf(organization: TestOrganization, parameters: Parameters, l
   }
 }
 
-/** The address behind `rel` of a Link header, from its path on. */
+/** The path and query of a `rel` in the Link header. */
 function linkOf({ headers }: TestResponse<Json>, rel: 'next' | 'prev'): string | undefined {
   const found = new RegExp(`<([^>]*)>; rel="${rel}"`).exec(headers.get('link') ?? '')?.[1]
   if (found === undefined) return undefined
@@ -175,10 +175,10 @@ function linkOf({ headers }: TestResponse<Json>, rel: 'next' | 'prev'): string |
   return pathname + search
 }
 
-/** Milliseconds that a law may take on a machine that is busy with other things. */
+/** The timeout of a property test in milliseconds, for a busy machine. */
 const lawTimeout = 60_000 * lawTimes
 
-/** A law holds for every request that fast-check makes; `TEST_SEED` makes the same records again. Each engine gets half. */
+/** Checks a property with generated values; `TEST_SEED` repeats them. Each engine runs half of them. */
 async function checkLaw<Value>(runs: number, arbitrary: fc.Arbitrary<Value>, check: (value: Value) => Promise<void>) {
   try {
     await fc.assert(fc.asyncProperty(arbitrary, check), { numRuns: Math.ceil((runs * lawTimes) / 2), seed })

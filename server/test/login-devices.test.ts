@@ -15,7 +15,7 @@ const from = (address: string) => ({ 'x-forwarded-for': address })
 const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
   mailed.service.anonymous('POST', path, { body, headers })
 
-/** Strangers fail until no stranger is let through. */
+/** Fails logins from unknown devices until all unknown devices are rate-limited. */
 async function blockUnknownDevices(email: string): Promise<void> {
   for (let index = 1; index <= 10; index++)
     await logIn(mailed.service, email, 'guess after guess', from(`203.0.113.${index}`))
@@ -87,7 +87,7 @@ test.each(['set-up', 'sign-up', 'reset-password', 'verify-address'] as const)(
       )
       await setExpiry(0)
       expect(await useLink()).toMatchObject({ status: 422, body: { details: [{ field: 'token' }] } })
-      // A service that has just started may have purged the link meanwhile.
+      // The maintenance of a service that has just started may have purged the expired link.
       await service.database.crossTenantQuery(
         'manage an account',
         sql`insert into one_time_tokens select * from json_populate_recordset(null::one_time_tokens, ${tokens}::json)

@@ -11,11 +11,11 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-/** Works that native add-ons begin: the hashing of passwords is the only one here, and gives its works no name. */
+/** Operations of native add-ons, which have no type name: here, only the hashing of passwords. */
 let startedOperations = 0
 const hook = createHook({ init: (_, type) => void (type === 'undefined' && startedOperations++) })
 
-/** How many password hashes a login with a wrong password makes. */
+/** The number of password hashes that a login with a wrong password computes. */
 async function countHashes(email: string): Promise<number> {
   startedOperations = 0
   hook.enable()
@@ -27,7 +27,7 @@ async function countHashes(email: string): Promise<number> {
   return startedOperations
 }
 
-// That the hash costs the same is told in passwords.test.ts.
+// passwords.test.ts checks that both hashes take the same time.
 test('a login compares exactly one password hash, whether or not the address has an account or a password', async () => {
   const [known, disabled, passwordless] = [await newOwner(service), await newOwner(service), await newOwner(service)]
   const execute = (statement: ReturnType<typeof sql>) =>

@@ -24,7 +24,7 @@ test('many simultaneous logins delay only other logins, not the API', async () =
   }
   expect(ended).toBeLessThan(logins.length)
   expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200, 201]))
-  // Tried and wrong, too many from one address, or no room in the queue: all of them have an answer.
+  // Wrong password, too many from one address, or a full queue: every login gets a response.
   for (const { status, body, headers } of await Promise.all(logins)) {
     expect([401, 429, 503]).toContain(status)
     if (status !== 401) expect([body.code, headers.has('retry-after')]).toEqual([codes[status], true])
@@ -51,7 +51,7 @@ test.each([
       while (!isDone) {
         const { status } = await logIn(service, newEmail(), goodPassword, from(addressOf(index)))
         statuses.push(status)
-        // Others keep the queue full; who is refused at once would only cost the test time.
+        // The others keep the queue full; a rejected client that continues would only slow down the test.
         if (status !== 401) break
       }
       return statuses
@@ -59,7 +59,7 @@ test.each([
     for (let time = 0; time < 20; time++) await loggedIn(service, email, password, own)
     isDone = true
     const statuses = (await Promise.all(unknownDevices)).flat()
-    // They did ask for more than could be hashed.
+    // The logins exceeded the capacity for hashing.
     expect(statuses).toContain(503)
   },
 )

@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-/** Statements that one login takes: the fewest of three, since background work may send some meanwhile. */
+/** The statements of one login: the minimum of three, because background work may add some. */
 async function countStatements(body: Json, status: number): Promise<number> {
   const counts: number[] = []
   for (let times = 0; times < 3; times++) {

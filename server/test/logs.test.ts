@@ -17,7 +17,7 @@ afterAll(() => service.close())
 
 const lines = (): Json[] => service.logged.map((line) => JSON.parse(line))
 
-/** The line of one request; it is written once the answer is out, so it may have to be waited for. */
+/** The log line of a request; it is written after the response, so this waits for it. */
 async function findLine(requestId: string | null | undefined): Promise<Json> {
   const found = () => lines().filter((line) => line.requestId === requestId && line.msg === 'request')
   await expect.poll(() => found().length).toBe(1)
@@ -186,7 +186,7 @@ test('successful and failed authentications are logged with time and address; ot
   }
 })
 
-/** Runs a request while the database refuses its row in words that hold the row. */
+/** Runs a request while the database rejects its row with an error that contains the row. */
 async function withFailingInsert(send: () => Promise<Json>): Promise<void> {
   const database = (statement: ReturnType<typeof sql>) =>
     service.database.crossTenantQuery('check the database', statement)

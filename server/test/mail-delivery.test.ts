@@ -29,7 +29,7 @@ async function startService(smtpUrl: string, more: Record<string, string> = {}):
   return service
 }
 
-/** Queues the kind of mail that any person can get, and gives the person's address. */
+/** Queues a mail to a new person; returns the address. */
 async function queueNotice(service: Pick<TestService, 'database'>): Promise<string> {
   const { id, email } = await newPerson(service)
   await enqueue(service, {
@@ -48,7 +48,7 @@ const withLogin = (url: string, given = credentials): string => url.replace('://
 const waitForStatus = async (service: TestService, email: string, status: string) =>
   until(`the mail is ${status}`, async () => (await mailOf(service, email)).status === status)
 
-/** Until an attempt failed, and the mail waits for the next. */
+/** Waits until an attempt has failed and the mail waits for the next one. */
 const waitForFailedAttempt = async (service: TestService, email: string, attempts = 1) =>
   until('an attempt failed', async () => {
     const row = await mailOf(service, email)

@@ -21,7 +21,7 @@ afterAll(() => service.close())
 
 const uuid = ({ organizationId }: TestOrganization): string => readId('org', organizationId) ?? ''
 
-/** The owner, by access token. */
+/** Calls with the owner's access token. */
 const owner = ({ accessToken }: TestOrganization): Call => asToken(accessToken)
 
 const asToken =
@@ -29,7 +29,7 @@ const asToken =
   (method, path, options = {}) =>
     service.anonymous(method, path, { ...options, headers: { ...options.headers, authorization: `Bearer ${token}` } })
 
-/** A kept mail with a link to set a new password, and its id as callers see it. */
+/** A stored password reset mail, with its public id. */
 async function requestPasswordReset(organizations: readonly TestOrganization[]) {
   const person = await newPerson(service, organizations.map(uuid))
   await service.anonymous('POST', '/auth/forgot-password', { body: { email: person.email } })
@@ -55,7 +55,7 @@ test('without a mail server the log says so, and an owner can read the mails wit
   expect(link).toMatch(/^https:\/\/crm\.example\.com\/account#reset-password=ott_[\w-]{43}$/)
   expect(content.body.text).toContain(link)
   expect(content.body.html).toContain(link)
-  // The link does what it is for.
+  // The link works.
   const token = new URL(link).hash.split('=')[1]
   const reset = await service.anonymous('POST', '/auth/reset-password', {
     body: { token, password: 'quite another long password' },

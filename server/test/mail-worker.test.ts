@@ -32,7 +32,7 @@ const realTransport = () => createTransport(smtpServer(receiver.url), { name: ''
 
 let logged: string[]
 
-/** A process of the service, as far as mail is concerned. */
+/** Starts the mail worker of one process. */
 function startProcess(transport: Transport = realTransport(), { database }: Pick<Access, 'database'> = access) {
   const { secret } = access
   const log = pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) })
@@ -40,7 +40,7 @@ function startProcess(transport: Transport = realTransport(), { database }: Pick
   return createMailWorker({ database, secret, log, ready, transport, compose: composer('https://crm.example.com') })
 }
 
-/** With connections of its own, so that none waits for those of the others. */
+/** Uses separate connections, so that the workers do not wait for each other. */
 function startWithOwnConnections() {
   const database = access.anotherDatabase()
   const work = startProcess(undefined, { database })
@@ -53,7 +53,7 @@ function startUntilTestEnds(transport?: Transport) {
   return work
 }
 
-/** A process that ends when it has done so much of the sending; gives what it was about to send, or had sent. */
+/** Starts a worker that stops before or after sending its first mail; returns that mail when it is reached. */
 function startThenKill(after: 'nothing' | 'sending'): OutgoingMail[] {
   const reachedMails: OutgoingMail[] = []
   const real = realTransport()
@@ -61,7 +61,7 @@ function startThenKill(after: 'nothing' | 'sending'): OutgoingMail[] {
     async send(mail) {
       if (after === 'sending') await real.send(mail)
       reachedMails.push(mail)
-      // It takes no more mails and never goes on with this one.
+      // The worker takes no further mail and never finishes this one.
       void work.close()
       await new Promise(() => undefined)
     },
@@ -71,11 +71,11 @@ function startThenKill(after: 'nothing' | 'sending'): OutgoingMail[] {
 
 interface InterruptibleDatabase extends Pick<Access, 'database'> {
   proxy: ConnectionProxy
-  /** The same database, seen by who does not lose it. */
+  /** The same database through a connection that is never interrupted. */
   direct: Pick<Access, 'database'>
 }
 
-/** A database that can go away. */
+/** Creates a database whose connection the test can interrupt. */
 async function createInterruptibleDatabase(): Promise<InterruptibleDatabase> {
   const testDatabase = await createDatabase()
   const proxy = await startConnectionProxy(testDatabase)
@@ -89,7 +89,7 @@ async function createInterruptibleDatabase(): Promise<InterruptibleDatabase> {
   return { database, proxy, direct: { database: direct } }
 }
 
-/** Sends the mail, and the database is away when it is to be noted. */
+/** Sends the mail and disconnects the database before the mail can be marked as sent. */
 function transportThatDisconnects({ proxy }: InterruptibleDatabase): Transport {
   const real = realTransport()
   return {
@@ -100,7 +100,7 @@ function transportThatDisconnects({ proxy }: InterruptibleDatabase): Transport {
   }
 }
 
-/** What another process sees once the time of a killed one is over. */
+/** Expires all leases, as time does after a process was killed. */
 const expireLeases = () =>
   access.database.crossTenantQuery('check the database', sql`update mails set run_at = now() where lease is not null`)
 
@@ -145,7 +145,7 @@ test('a mail that is sent while the database disconnects is marked as sent after
   cleanUps.unshift(() => work.close())
   await enqueue(interruptible.direct, { kind: 'reset-password', recipient: email })
   await receiver.next()
-  // As long as a restart of PostgreSQL may take.
+  // The time that a restart of PostgreSQL may take.
   await delay(6000)
   interruptible.proxy.goOnline()
   await until('it is noted', async () => (await mailOf(interruptible.direct, email)).status === 'sent')

@@ -76,7 +76,7 @@ test('a mail goes from MAIL_FROM to one recipient, in plain text and HTML, marke
 
 test('a password reset link goes to the address stored in the account, however the caller typed it', async () => {
   const { id, email } = await newPerson(service, [], { email: `Kelvin-${newAddress()}` })
-  // The sign for Kelvin folds to a k: whoever owns the look-alike address must not get the link.
+  // The Kelvin sign folds to a k: the owner of the look-alike address must not get the link.
   const typed = email.replace('K', '\u212a').toUpperCase()
   await enqueue(service, { kind: 'reset-password', recipient: typed })
   const mail = await nextMailTo(email)

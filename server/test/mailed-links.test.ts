@@ -33,7 +33,7 @@ const isVerified = async (email: string): Promise<boolean> => {
   return rows.length > 0
 }
 
-/** Queues while the mail server refuses for now; an owner reads the mail, and it is delivered after that. */
+/** Queues a mail while the mail server rejects it temporarily; delivers it after an owner has read it. */
 async function readBeforeDelivery(owner: TestOwner, email: string, send: () => Promise<unknown>): Promise<void> {
   isRejecting = true
   await send()

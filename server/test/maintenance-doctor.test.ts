@@ -71,7 +71,7 @@ test('a long-running transaction is reported with the statement that ends it', a
   const { rows } = await idleClient.query<{ pid: number }>('select pg_backend_pid() as pid')
   const pid = rows[0]?.pid
   expect(await findFinding('transactions')).toMatchObject({ state: 'ok' })
-  // The same transaction, looked at by someone whose clock is an hour ahead.
+  // The same transaction, checked with a clock that is an hour ahead.
   const later = clientAhead(fixture.client, '61 minutes')
   const found = await checkTransactions(later)
   expect(found).toMatchObject({ name: 'transactions', state: 'wrong' })
@@ -81,7 +81,7 @@ test('a long-running transaction is reported with the statement that ends it', a
   await expect.poll(() => checkTransactions(later), { timeout: 20_000 }).toMatchObject({ state: 'ok' })
 })
 
-/** The client, for which so much time has passed: a test cannot wait until a transaction is old. */
+/** The client with a later `now()`, because a test cannot wait until a transaction is old. */
 function clientAhead(client: pg.Client, time: string): pg.Client {
   const query = (text: string, values: unknown[]) =>
     client.query(text.replaceAll('now()', `(clock_timestamp() + interval '${time}')`), values)
@@ -97,7 +97,7 @@ test('overdue rows are reported, first as a note and then as wrong', async () =>
   expect(note?.advice).toContain('IMPORT_WORKERS')
   await fixture.client.query(`update import_rows set run_at = now() - interval '3 hours'`)
   expect(await findFinding('imports')).toMatchObject({ state: 'wrong', message: expect.stringContaining('3 hours') })
-  // Another organization's row that is due later changes nothing.
+  // A row that is due later is not overdue.
   await fixture.client.query(`update import_rows set run_at = now() + interval '1 hour'`)
   expect(await findFinding('imports')).toMatchObject({ state: 'ok', message: '1 rows waiting; 0 dead' })
   await fixture.client.query('delete from import_rows')
@@ -142,7 +142,7 @@ test('a table of mostly dead rows is reported until it is vacuumed', async () =>
   await fixture.client.query(`insert into root_contacts (organization_id, id)
     select '${organization_id}', gen_random_uuid() from generate_series(1, 60000)`)
   await fixture.client.query('delete from root_contacts')
-  // Else a connection tells what it did a while later, when it is idle.
+  // Otherwise the connection reports its statistics later, when it is idle.
   await fixture.client.query('select pg_stat_force_next_flush()')
   await expect
     .poll(() => findFinding('tables'), { timeout: 20_000 })

@@ -57,7 +57,7 @@ beforeAll(async () => {
     const resource = resources.find((one) => one.table === table)
     const rowIds = { contacts: recordId, imports: recordId, teams: team }
     const createRow = rowFactories[table] ?? (resource && (() => minimalRow(resource, rowIds)))
-    if (!createRow) throw new Error(`say what a row of ${table} looks like`)
+    if (!createRow) throw new Error(`add a row of ${table} to rowFactories`)
     const days = keptSeconds / 86_400
     const rows = Array.from({ length: keptCount + expiredCount }, (_, index) => ({
       ...(!isPersonal && { organization_id }),
@@ -83,7 +83,7 @@ test.each(policies.map((one): [string, RetentionPolicy] => [one.name, one]))(
     const { text, values } = expiredSql(policy, { limit: 3, after: undefined }).render()
     const first = await fixture.client.query(text, values)
     const rest = expiredSql(policy, { limit: 100, after: first.rows[2] })
-    // The place itself is looked at again where the index does not have all of the key.
+    // The row of the position is read again if the index does not contain the whole key.
     expect(recordsRead(await explain(fixture.client, rest))).toBeLessThanOrEqual(expiredCount - 3 + 1)
   },
 )

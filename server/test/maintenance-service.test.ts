@@ -8,16 +8,16 @@ import { createDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 import { type Call, startTestService } from './service.ts'
 
-/** Contacts as if they could not be restored at all: the moment of both is always. */
+/** The policy of contacts; with a TTL of 0, restore and purge are possible at the same time. */
 const contactPolicy = retentionPolicies({ importRowsDays: 0 }).find(({ name }) => name === 'contacts')
 
 test('of a concurrent restore and purge of a record, one takes effect completely', async () => {
   const { connection, drop } = await createDatabase()
   const service = await startTestService({}, { connection, drop })
   const { call, organizationId } = await service.newOrganization()
-  if (!contactPolicy) throw new Error('deleted contacts are perishable')
+  if (!contactPolicy) throw new Error('contacts have no retention policy')
   const immediatePolicy: RetentionPolicy = { ...contactPolicy, ttlSeconds: 0 }
-  // A busy machine may refuse for a moment; nothing has happened then.
+  // A busy machine may return 503, which changes nothing.
   const callWithRetry: Call = async (...request) => {
     const answer = await call(...request)
     return answer.status === 503 ? callWithRetry(...request) : answer
@@ -39,7 +39,7 @@ test('of a concurrent restore and purge of a record, one takes effect completely
         limit: 500,
       })
     const restoreAll = () => Promise.all(ids.map((id) => callWithRetry('POST', `/v5/contacts/${id}/restore`)))
-    // One first, the other first, then both at once.
+    // First the purge first, then the restore first, then both concurrently.
     if (round === 0) await purgeAll()
     const [restores] = await Promise.all([restoreAll(), round > 1 && purgeAll()])
     if (round === 1) await purgeAll()
@@ -77,7 +77,7 @@ test('a service purges automatically, counts purged records in its metrics and r
   const service = await startTestService({ METRICS_PORT: '0', IMPORT_ROW_RETENTION_DAYS: '7' }, { connection, drop })
   const metricsUrl = service.logged.map((line) => JSON.parse(line)).find(({ msg }) => msg === 'metrics')?.url
   const metrics = async () => (await fetch(metricsUrl)).text()
-  await until('both were purged', async () => /purged_records_total\{kind="rows"\} 1/.test(await metrics()))
+  await until('both are purged', async () => /purged_records_total\{kind="rows"\} 1/.test(await metrics()))
   expect(await metrics()).toContain('rapport_purged_records_total{kind="contacts"} 1')
   const remaining = await execute(
     sql`select (select count(*)::int from contacts) as contacts, (select count(*)::int from import_rows) as rows`,

@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => fixture.close())
 
-/** Days since a record was deleted; null for one that is there. The limits are 30 days and a minute of grace. */
+/** Days since a record was deleted, null for an undeleted one. The limit is 30 days and a grace period of a minute. */
 const deletedDays = fc.constantFrom(null, null, null, 0, 29.9, 30.0001, 30.1, 45, 400)
 const isExpired = (days: number | null, maxDays = 30.001): boolean => days !== null && days > maxDays
 
@@ -25,12 +25,12 @@ const arrayOf = <Shape extends object>(shape: { [Key in keyof Shape]: fc.Arbitra
 const statuses = ['PENDING', 'PROCESSING', 'RETRYING', 'PROCESSED', 'INVALID', 'DEAD', 'CANCELLED'] as const
 const isWaiting = (status: string): boolean => ['PENDING', 'PROCESSING', 'RETRYING'].includes(status)
 
-/** Tables whose records the rules below know. */
+/** Tables with special rules below. */
 const modelledTables = ['teams', 'invitations', 'companies', 'contacts', 'employments', 'notes', 'imports']
-/** Deleted records of the others go as their declarations say. */
+/** Deleted records of all other tables expire by age alone. */
 const others = resources.filter(({ table, softDelete }) => softDelete && !modelledTables.includes(table))
 
-/** What one organization holds: numbers choose among what stands before. */
+/** The data of one organization; numbers refer to records of the other lists by index. */
 const organizationData = fc.record({
   teams: arrayOf({ deleted: deletedDays }, 3),
   joined: arrayOf({ team: pick, person: pick }, 8),
@@ -54,7 +54,7 @@ const organizationData = fc.record({
 })
 type OrganizationData = typeof organizationData extends fc.Arbitrary<infer Value> ? Value : never
 
-/** Rows by table, each with whether it has to stay. */
+/** The rows of each table, and whether they must remain. */
 type Expected = Map<string, { row: StoredRow; stays: boolean }[]>
 
 const itemAt = <Item>(items: readonly Item[], index: number): Item | undefined =>
@@ -68,7 +68,7 @@ const expectedRow = (row: StoredRow, isExpired: boolean): { row: StoredRow; stay
   stays: !isExpired,
 })
 
-/** Stores what was drawn and tells what has to be left of it, by rules of its own. */
+/** Stores the generated data; returns which rows must remain, computed independently of the product. */
 async function store(fixture: MaintenanceFixture, generated: OrganizationData): Promise<Expected> {
   const organization_id = randomUUID()
   const people = [randomUUID(), randomUUID(), randomUUID()]
@@ -110,7 +110,7 @@ async function store(fixture: MaintenanceFixture, generated: OrganizationData): 
 
 type Records = ReturnType<typeof recordsOf>
 
-/** What stands for itself, and what keeps what. */
+/** The main records; a record that another one needs must remain. */
 function recordsOf(organization_id: string, generated: OrganizationData) {
   const own = (row: StoredRow): StoredRow => ({ organization_id, id: randomUUID(), ...row })
   const deletable = (deleted: number | null, row: StoredRow) =>
@@ -148,7 +148,7 @@ function recordsOf(organization_id: string, generated: OrganizationData) {
   return { root_contacts: roots, teams, companies, contacts, imports, import_rows: rows }
 }
 
-/** What lives in contacts and companies. */
+/** Stores the dependents of contacts and companies. */
 async function storeDependents(
   organization_id: string,
   generated: OrganizationData,
@@ -180,7 +180,7 @@ async function storeDependents(
   }
 }
 
-/** Who is in which teams, the default one above all, and who is asked to join one. */
+/** Stores members, their teams and invitations. */
 async function storePeople(
   { organization_id, people }: { organization_id: string; people: readonly string[] },
   generated: OrganizationData,
@@ -209,7 +209,7 @@ async function storePeople(
   for (const { row, ofTeam } of invitations) if (!ofTeam?.stays) row.team_id = null
 }
 
-/** What is good for a time only, and simple. */
+/** Stores short-lived rows that expire by one column. */
 async function storeShortLived(
   { organization_id, user_id }: { organization_id: string; user_id: string },
   generated: OrganizationData,
@@ -231,7 +231,7 @@ async function storeShortLived(
   for (const [table, maxDays] of rows) await storeRows(table, maxDays)
 }
 
-/** What is good for a time only. */
+/** Stores short-lived rows with other rules. */
 async function storeExpiring(
   { organization_id, userId }: { organization_id: string; userId: string },
   generated: OrganizationData,
@@ -269,7 +269,7 @@ async function storeExpiring(
   await storeRows('sessions', sessions)
 }
 
-/** What tells a row of a table from the others of it, where that is not `id`. */
+/** The key columns of tables whose key is not `id`. */
 const keys: Readonly<Record<string, readonly string[]>> = {
   members: ['organization_id', 'user_id'],
   team_members: ['team_id', 'id'],
@@ -288,13 +288,13 @@ const keys: Readonly<Record<string, readonly string[]>> = {
 const rowKey = (table: string, row: StoredRow): string =>
   (keys[table] ?? ['id']).map((name) => String(row[name])).join()
 
-/** Everything that a table holds, whole, by identity. */
+/** All rows of a table, by key. */
 async function readTable(fixture: MaintenanceFixture, table: string): Promise<Map<string, StoredRow>> {
   const { rows } = await fixture.client.query<{ row: StoredRow }>(`select to_json(stored) as row from ${table} stored`)
   return new Map(rows.map(({ row }) => [rowKey(table, row), row]))
 }
 
-/** Everything that is purged of; the one that is missing is only a list of what to look at. */
+/** The purged tables, without root_contacts_left, which only lists rows to check. */
 const purgedTables = retentionPolicies({ importRowsDays })
   .map(({ table }) => table)
   .filter((table) => table !== 'root_contacts_left')
@@ -314,7 +314,7 @@ test('expired rows are deleted and every other row stays unchanged, in every org
         for (const { row, stays } of expected.flatMap((one) => one.get(table) ?? [])) {
           const whole = maxDays.get(rowKey(table, row))
           if (!stays) maxDays.delete(rowKey(table, row))
-          // A company that is gone leaves nothing of itself in its contacts, a team nothing in its invitations.
+          // Contacts of a purged company lose its id, and so do invitations to a purged team.
           else if (table === 'contacts' && whole) whole.company_id = row.company_id
           else if (table === 'invitations' && whole) whole.team_id = row.team_id
         }
@@ -327,7 +327,7 @@ test('expired rows are deleted and every other row stays unchanged, in every org
   )
 }, 120_000)
 
-/** What an import says of its rows is what there is of them. */
+/** Checks that the counts of each import match its rows. */
 async function expectAccurateCounts({ client }: MaintenanceFixture): Promise<void> {
   const { rows } = await client.query(`
     select import.id, status, count(row.id)::int as there, (import_stats(import.organization_id, import.id)->'counts'->>status)::int as told

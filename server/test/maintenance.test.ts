@@ -35,11 +35,11 @@ beforeEach(async () => {
 const allPolicies = () => retentionPolicies({ importRowsDays })
 function policyNamed(name: string): RetentionPolicy {
   const found = allPolicies().find((one) => one.name === name)
-  if (!found) throw new Error(`nothing perishable is called ${name}`)
+  if (!found) throw new Error(`there is no retention policy ${name}`)
   return found
 }
 
-/** Contacts of this test, deleted so many days ago or there; their ids. */
+/** Creates contacts, deleted this many days ago or not; returns their ids. */
 async function addContacts(count: number, { days, company_id = null }: { days?: number; company_id?: string | null }) {
   const ids = Array.from({ length: count }, () => randomUUID())
   await fixture.insert(
@@ -137,7 +137,7 @@ test('a locked contact postpones the purge of its company without blocking the r
   await fixture.client.query(`select from contacts where ${inThisOrganization(`id = '${lockedId}'`)} for update`)
   await fixture.round()
   await fixture.client.query('commit')
-  // Who waits for a lock that nobody gives back fails, and that would be told.
+  // Waiting for the lock would fail and be logged.
   expect(fixture.logged).toEqual([])
   expect(await fixture.count('companies', inThisOrganization())).toBe(1)
   expect(await fixture.count('contacts', inThisOrganization(`company_id is not null`))).toBe(1)
@@ -161,7 +161,7 @@ test('a root contact is purged an hour after its last contact, and not while ano
   expect(await fixture.count('root_contacts', inThisOrganization())).toBe(3)
   await backdate()
   await fixture.round()
-  // The second contact has taken the first one's person, and left its own.
+  // The second contact now has the first one's root contact, and its own is unused.
   expect(fixture.purged).toEqual({ contacts: 1, root_contacts: 1 })
   expect(await fixture.count('root_contacts', inThisOrganization(`id = '${second}'`))).toBe(0)
   expect(await fixture.count('root_contacts_left')).toBe(0)
@@ -177,7 +177,7 @@ test('a contact that is created while its root contact is purged gets a new one 
   await fixture.database.transaction(serviceActor('maintenance', organization_id), async (transaction) => {
     tries++
     if (tries === 1) {
-      // As if the purge came right behind the look for the person.
+      // The purge runs directly after the lookup of the root contact.
       await transaction.query(sql`select set_config('lock_timeout', '2s', true), ${transaction.organization}`)
       await other.query(`delete from root_contacts where ${inThisOrganization()}`)
       await transaction.query(sql`insert into contacts (organization_id, id, name, team_id, root_contact_id)
@@ -194,7 +194,7 @@ test('a root contact that is purged between insert and lookup is created again',
   const [id = ''] = await addContacts(1, {})
   await fixture.client.query(`update root_contacts set email_key = 'ada@example.com' where ${inThisOrganization()}`)
   await fixture.client.query(`delete from contacts where ${inThisOrganization(`id = '${id}'`)}`)
-  // As if the purge, which only held the person when that one was found to be there, ended right then.
+  // The purge, which held a lock when the root contact was found, commits now.
   await fixture.client.query(`
     create function take_away() returns trigger language plpgsql as $$ begin
       delete from root_contacts where id = '${id}';
@@ -260,7 +260,7 @@ test('purging for all organizations at once distinguishes them and checks each r
   const allDue = await findExpired(fixture.database, policyNamed('rows'), { limit: 100, after: undefined })
   expect(allDue).toHaveLength(6)
   const due = allDue.filter(({ organizationId }) => organizationId === first)
-  // Tried again, and ended again, since it was found.
+  // The row was retried and finished after it was found.
   await fixture.client.query(
     `update import_rows set finished_at = now() where id = '${ids[0]}' and organization_id = '${first}'`,
   )
@@ -311,7 +311,7 @@ test('terminated connections leave no partial purge, and the purge is completed 
   const rounds = fixture.rounds()
   while (!isDone) {
     await rounds.run()
-    // More to do until it was cut often enough.
+    // Adds work until enough connections were terminated.
     await fixture.client.query(
       `update contacts set deleted_at = '${ago(31)}' where ${inThisOrganization('deleted_at is not null')}`,
     )

@@ -49,7 +49,7 @@ async function send(
   return response
 }
 
-/** A new person whom the owner invites at one process and who accepts at the other. */
+/** Invites a new person through one process; the person accepts through the other. */
 async function join(owner: string, role: string): Promise<{ userId: string; accessToken: string }> {
   const email = newEmail()
   const invited = await send(left, 'POST', '/v5/invitations', { token: owner, body: { email, role } })
@@ -84,7 +84,7 @@ test('a change of role, membership or current organization takes effect on the n
   const write = (process: ServiceProcess) => send(process, 'POST', '/v5/contacts', { token, body: { name: 'Bob' } })
   for (let round = 0; round < 5; round++) {
     const [first, second] = round % 2 ? [left, right] : [right, left]
-    // Both remember who this is and what they may.
+    // Now both processes have cached the person and the role.
     expect([(await write(first)).status, (await write(second)).status]).toEqual([201, 201])
     expect((await send(first, 'PATCH', path, { token: owner, body: { role: 'viewer' } })).status).toBe(200)
     expect((await write(second)).body.code).toBe('missing_scopes')
@@ -103,7 +103,7 @@ test('a change of role, membership or current organization takes effect on the n
   for (const process of [right, left]) {
     const { status, body: refused } = await send(process, 'GET', '/v5/contacts', { token })
     expect([status, refused.code]).toEqual([403, 'insufficient_permissions'])
-    // The session lives on, without a place.
+    // The session continues without an organization.
     const me = await send(process, 'GET', '/v5/me/sessions', { token })
     expect(me.status).toBe(200)
   }

@@ -83,7 +83,7 @@ interface LinkUse {
 
 const person = { name: 'Grace', password: goodPassword }
 
-/** How each kind of link is used over HTTP. */
+/** The HTTP request that uses each kind of link. */
 const linkUses: Record<Exclude<OneTimePurpose, 'set-up'>, () => Promise<LinkUse>> = {
   'sign-up': async () => {
     const email = newEmail()

@@ -22,7 +22,7 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
 let service: TestService
 let organization: TestOrganization
 
-/** What the router of the service really has. */
+/** The routes that are registered in the router. */
 const registeredRoutes: string[] = []
 const recordRoutes = (message: unknown) =>
   (message as { fastify: FastifyInstance }).fastify.addHook('onRoute', ({ method, url }) => {
@@ -42,7 +42,7 @@ test('the document describes every route, and nothing else', () => {
   const described = operations.map(({ path, method }) => `${method.toUpperCase()} ${path}`)
   expect(described.sort()).toEqual(routes.map(({ path, method }) => `${method} ${path}`).sort())
   expect(described.length).toBeGreaterThan(40)
-  // What a known path refuses with 405 is in the router too.
+  // The router also has the methods that known paths reject with 405.
   const methodsOf = (path: string) => Object.keys(document.paths[path] ?? {}).map((method) => method.toUpperCase())
   const registered = registeredRoutes.filter((route) => /^(?:GET|POST|PATCH|DELETE) /.test(route))
   const undescribed = registered.filter((route) => !described.includes(route))
@@ -139,7 +139,7 @@ test('every documented query parameter is accepted', async () => {
   const refused: string[] = []
   let acceptedCount = 0
   for (const route of routes) {
-    // A cursor has to name a record; those have tests of their own.
+    // Cursors must name a record and are tested elsewhere.
     const parameters = (document.paths[route.path]?.[route.method.toLowerCase()]?.parameters ?? [])
       .map(resolveReference)
       .filter((one) => one.in === 'query' && !/^(?:startingAfter|endingBefore)$/.test(String(one.name)))
@@ -159,7 +159,7 @@ test('every documented query parameter is accepted', async () => {
 })
 
 test('every example of a request body is accepted', async () => {
-  // What a person does to their own account has tests of its own: a key may not.
+  // A key cannot use the routes of a person's account; they are tested elsewhere.
   const personal = routes.filter(({ kind }) => kind === 'account').map(({ operation }) => operation)
   const bodies = operations.filter(
     ({ path, operation }) =>
@@ -183,7 +183,7 @@ test('every example of a request body is accepted', async () => {
   for (const { path, operation } of bodies.filter(({ method }) => method === 'patch')) {
     const collectionPath = path.replace(/\/\{\w+\}$/, '')
     const address = created[collectionPath] ?? locationUnderParent(created, collectionPath) ?? path
-    // Nobody creates a member by a request alone: its own tests change one.
+    // No single request creates a member; changing one is tested elsewhere.
     if (path === '/v5/members/{memberId}') continue
     const response = await organization.call('PATCH', address, { body: example(operation) })
     expect([path, response.status, response.text]).toEqual([path, 200, expect.anything()])
@@ -192,7 +192,7 @@ test('every example of a request body is accepted', async () => {
   expect(Object.keys(created).length).toBeGreaterThan(4)
 })
 
-/** The address of a record that was created in another collection of the same noun: under a parent. */
+/** The address of a record that was created in the nested collection of the same name. */
 function locationUnderParent(created: Readonly<Record<string, string>>, collectionPath: string): string | undefined {
   const lastSegment = collectionPath.slice(collectionPath.lastIndexOf('/'))
   const [, location] = Object.entries(created).find(([path]) => path.endsWith(lastSegment)) ?? []
@@ -209,7 +209,7 @@ function resolveReference(part: Schema): Schema {
   return part.$ref === undefined ? part : (document.components[group]?.[name] as Schema)
 }
 
-/** Each way to use a parameter, as name and value: an object is sent as one parameter for each of its properties. */
+/** Names and values for a parameter: an object is sent as one parameter for each of its properties. */
 function samples({ name, schema }: Schema): [string, string][] {
   const { type, properties, examples } = resolveReference(schema as Schema)
   if (type !== 'object') return [[String(name), String(sampleOf(schema as Schema))]]

@@ -15,9 +15,9 @@ import { migrationsFolder } from '../src/release.ts'
 import { until } from './processes.ts'
 import { startTestService, type TestOrganization, type TestService } from './service.ts'
 
-// A server of its own, because these tests stop and freeze it.
+// A separate server, because these tests stop and freeze it.
 const settings = { fsync: 'off', max_connections: 14 }
-/** Milliseconds within which a caller is told that the database is away. */
+/** The maximum time of a response while the database is unavailable. */
 const maxMilliseconds = 5000
 
 let folder: string
@@ -37,7 +37,7 @@ const start = () =>
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rapport-outage-'))
-  // The server of root is another account's, which has to reach its folder in here.
+  // If the tests run as root, PostgreSQL runs as another account, which must be able to enter this folder.
   await chmod(folder, 0o711)
   binaries = await findBinaries()
   await initializeCluster({ binaries, folder: join(folder, 'data'), sync: false })
@@ -59,7 +59,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true, maxRetries: 5 })
 })
 
-/** Calls, and says how long the answer took. */
+/** Calls the API and measures the time of the response. */
 async function timedCall(method: string, path: string, body?: unknown) {
   const began = performance.now()
   const response = await organization.call(method, path, body === undefined ? {} : { body })
@@ -113,7 +113,7 @@ test('a database restart under load causes 503s but loses no acknowledged write'
 })
 
 test('a frozen database causes 503 within five seconds for reads and writes, however many wait', async () => {
-  // The backends freeze with their postmaster: it is they who would answer.
+  // The backends must freeze too, because they would still respond.
   const client = new pg.Client(clusterConnection(join(folder, 'socket')))
   await client.connect()
   const { rows } = await client.query<{ pid: number }>(

@@ -27,7 +27,7 @@ afterAll(() => close())
 const invalidLink = { status: 422, body: { details: [{ field: 'token' }] } }
 const post = (path: string, body: unknown) => service.anonymous('POST', path, { body })
 
-/** The token of the newest link of this kind to the address, as an owner reads it in the outbox. */
+/** The token of the newest link of this kind to the address, which the owner reads in the outbox. */
 async function readLink(owner: { call: Call }, email: string, kind: string): Promise<string> {
   const query = `filter.status.equals=kept&filter.kind.equals=${kind}&filter.recipient.equals=${email}`
   const storedMails = async () => (await owner.call('GET', `/v5/mails?${query}`)).body
@@ -50,7 +50,7 @@ interface Person {
   call: Call
 }
 
-/** A new member whose account was made with an invitation that the owner read. */
+/** Creates a member with an invitation link that the owner has read. */
 async function newMember(owner: TestOwner, { email = newEmail(), role = 'member' } = {}): Promise<Person> {
   const token = await invite(owner, email, role)
   const accepted = await post('/auth/invitations/accept', { token, name: 'Grace', password: goodPassword })
@@ -105,7 +105,7 @@ test('single sign-on never logs in to an account that another organization’s p
   const { me, call } = await readProfile(service, browser)
   expect((await call('POST', '/v5/me/password', { body: { newPassword: goodPassword } })).status).toBe(204)
   expect((await call('DELETE', `/v5/me/organizations/${me.organizations[0].id}`)).status).toBe(204)
-  // The domain has another owner by now.
+  // The domain now belongs to another organization.
   const second = await createSsoFixture(service, provider, { defaultRole: 'member' })
   await verifyDomain(second, txtRecords, domain)
   expect((await logInAtProvider(second)).hash).toBe('#sso-error=not-verified')
@@ -207,7 +207,7 @@ test('removing a member does not revoke other people’s links, other organizati
   const [reset, invitation] = [await readReset(owner, colleague.email), await invite(other, person.email)]
   const sent = await owner.call('POST', '/v5/invitations', { body: { email: newEmail(), role: 'member' } })
   const ownLink = await readReset(owner, person.email)
-  // The same role again is no change.
+  // Setting the same role again changes nothing.
   const unchanged = await owner.call('PATCH', `/v5/members/${person.userId}`, { body: { role: 'admin' } })
   expect(unchanged.status).toBe(200)
   expect((await post('/auth/reset-password', { token: ownLink, password: goodPassword })).status).toBe(204)

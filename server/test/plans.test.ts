@@ -39,9 +39,9 @@ afterAll(async () => {
 })
 
 /**
- * The later the number the newer the contact, and its note. `founding` is of the oldest thousand alone, `vip` of ten here and of all
- * elsewhere, Quixotic is the name of three; a third has a company, a fifth of the companies is a Globex. The newest hundred
- * are deleted, their notes are not; a member wrote ten notes.
+ * A contact with a higher number is newer, and so is its note. The oldest thousand contacts have the tag `founding`; ten
+ * of the large organization and all of the others have `vip`. Three are named Quixotic, a third has a company, a fifth of
+ * the companies is named Globex. The newest hundred are deleted, but not their notes. A member wrote ten notes.
  */
 const fill = `create function pg_temp.fill(organization uuid, size int) returns void language plpgsql as $$
 begin
@@ -87,8 +87,8 @@ const uuidOf = (kind: string, number: number): Promise<string> =>
     .then(({ rows }) => rows[0].id)
 
 /**
- * The paths use `{middle}` for a contact in the middle and `{note}` for its note, `{inactive}` for a contact without
- * activity, `{company}` for a company, `{author}` for the member.
+ * Replaces `{middle}` by a contact in the middle, `{note}` by its note, `{inactive}` by a contact without activity,
+ * `{company}` by a company and `{author}` by the member.
  */
 async function resolveIds(query: string): Promise<string> {
   const [middle, inactive, company, note] = [
@@ -119,9 +119,9 @@ async function countPlan(query: string, resource: Resource = contacts) {
   return planCount(resource, readFilters(resource, readQuery(`/?${await resolveIds(query)}`)), scope)
 }
 
-/** Two pages and the companies beside them. */
+/** Two pages and their companies. */
 const page = 100
-/** What is walked at first, for records with a value and for those without, and is there more? */
+/** The limit of the first scan, with a value, without one, and for the check whether there are more. */
 const scanLimit = 3 * 2000 + page
 
 test.each([
@@ -158,14 +158,14 @@ test.each([
   ['a rare fragment', 'filter.email.contains=person4242', scanLimit + 200],
   ['a fragment of all', 'filter.email.contains=EXAMPLE', page],
   ['a fragment of none', 'filter.email.contains=qqqq', scanLimit],
-  // Looking twice whether there are more than are walked passes over the fifth that has no last name.
+  // The two checks for more records skip the fifth without a last name.
   ['a fragment of three, by name', 'filter.lastName.contains=quixotic&orderBy=lastName', scanLimit + 2 * 600 + page],
   ['a fragment of none, by name', 'filter.name.startsWith=qqqq&orderBy=name&sort=asc', scanLimit],
   ['a word of three', 'query=quixotic', scanLimit + page],
   ['a word of none', 'query=qqqq', scanLimit],
   ['two words that are often together', 'query=grace+hopper', scanLimit],
   ['two words that are never together', 'query=barbara+quixotic', scanLimit + page],
-  // They are together in 714; each of them alone is in over 5,700.
+  // 714 contacts have both words; over 5,700 have each of them.
   ['two common words, by name', 'query=ada+lovelace&orderBy=lastName', scanLimit + 2 * 600 + 2 * 714 + page],
   ['a word of many companies', 'query=globex', 2 * (size / 20) + page],
 ])('%s reads records in proportion to the page, not to the table', async (_, query, maxRecords) => {
@@ -174,7 +174,7 @@ test.each([
   expect(recordsRead(await explain(client, toSql(plan.statement)))).toBeLessThanOrEqual(maxRecords)
 })
 
-/** Each note that is looked at looks its contact up, the deleted ones' too. */
+/** Each note that is read also reads its contact, even if the contact is deleted. */
 const notePage = 2 * (100 + page)
 const noteScanLimit = 2 * (2 * 2000) + notePage
 

@@ -9,21 +9,21 @@ import { createFixture, type Fixture } from './collections.ts'
 import { watchStatements } from './planted-faults.ts'
 import { startTestService, type TestService } from './service.ts'
 
-/** Someone whom both organizations have pushed at them; by address, by external id, and by everything that names a company. */
+/** A lead that is pushed to both organizations, with all keys of a contact and of a company. */
 const sharedLead: JsonObject = {
   contact: { email: 'shared@example.com', name: 'Ada', externalIdCrm: 'shared', githubHandle: 'shared', note: 'Met' },
   employment: { title: 'Analyst', history: [{ organization: 'Engines', title: 'Analyst', start: '2020-01' }] },
   company: { name: 'Engines', domain: 'shared.com', externalIdCrm: 'shared' },
 }
-/** Nothing but a handle names this one. */
+/** A lead whose only key is a handle. */
 const handleLead: JsonObject = { contact: { name: 'Grace', xHandle: 'shared' } }
-/** Someone whom ours has already, changed by hand since. */
+/** A lead whose contact exists in our organization and was edited manually. */
 const existingLead: JsonObject = {
   contact: { email: 'known@example.com', name: 'Alan', note: 'Called' },
   employment: { history: [{ organization: 'Machines', start: '2020-01', current: true }] },
   company: { name: 'Machines' },
 }
-/** Someone whom ours had before theirs did. */
+/** A lead whose contact our organization has deleted. */
 const restoredLead: JsonObject = { contact: { email: 'returned@example.com' } }
 const changedLead: JsonObject = {
   ...existingLead,
@@ -35,7 +35,7 @@ let ours: Fixture
 let theirs: Fixture
 beforeAll(async () => {
   service = await startTestService()
-  // The other organization first: what is found without the predicate is then theirs.
+  // The other organization is created first, so that a query without the predicate finds its records first.
   theirs = await createFixture(service)
   ours = await createFixture(service)
 })
@@ -43,13 +43,13 @@ afterAll(() => service.close())
 
 const uuidOf = ({ organization }: Fixture): string => readId('org', organization.organizationId) ?? ''
 
-/** Pushes without working on it. */
+/** Pushes a lead without processing it. */
 async function push({ organization }: Pick<Fixture, 'organization'>, lead: JsonObject): Promise<void> {
   const { status } = await service.anonymous('POST', new URL(organization.triggerUrl).pathname, { body: lead })
   expect(status).toBe(200)
 }
 
-/** Pushes at an import whose team is deleted in spite of it, so that the default team stands in. */
+/** Pushes to an import whose team is deleted, so that the default team replaces it. */
 async function pushWithoutTeam(): Promise<void> {
   const { call } = ours.organization
   const { body: team } = await call('POST', '/v5/teams', { body: { name: 'Closed' } })
@@ -65,49 +65,47 @@ async function pushWithoutTeam(): Promise<void> {
   )
 }
 
-/** Predicates that can go without anyone seeing more, because another rule holds the same line; each with that rule. */
+/** Predicates that can be removed without an effect, each with the rule that protects the data instead. */
 const redundantPredicates: readonly { reason: string; location: RegExp }[] = [
   {
     reason: 'the rows are chosen and locked within the organization before they are taken',
     location: /^claiming .* from taken where row\.$/,
   },
   {
-    reason: 'the rows are those of the claim: nobody else has its lease',
+    reason: 'the rows belong to the claim, and no other process has its lease',
     location:
       /^working .* cross join lateral \( select id(?:, import_id, payload, parameters)? from import_rows where $|as ended \(.*\) where row\.$/,
   },
   {
-    reason:
-      'the foreign keys are pairs: a row is of its organization’s import, an import of its team, a contact of its company',
+    reason: 'the foreign keys include the organization: of a row’s import, an import’s team and a contact’s company',
     location:
       /join (imports import on import|teams team on team|lateral \( select \* from "companies" company where company)\.$/,
   },
   {
-    reason: 'what is looked for within the organization is locked within it too, before anything is read of it',
+    reason: 'records are looked up and locked within the organization before anything else is read',
     location:
       /join (contacts contact on contact|companies company on company|\w+_external_ids held on held|"\w+_edited_values" held on held)\.$|where record\.$/,
   },
   {
-    reason: 'people are looked for within a team, which is of one organization',
+    reason: 'contacts are looked up within a team, which belongs to one organization',
     location: /^working all of\s+with found as materialized \(\s+select contact\.id/,
   },
   {
-    reason:
-      'what is known of people and companies is asked by the ids of those that were found within the organization',
+    reason: 'details are read by the ids of contacts and companies that were found within the organization',
     location:
       /(from "\w+_edits"|from "\w+_edited_values"|from employments|from notes|select "id" as id from "teams") where $|^working all of\s+select "\w+_id" as id, field/,
   },
   {
-    reason: 'the contacts that get a note were found or made within the organization',
+    reason: 'the contacts that get a note were found or created within the organization',
     location:
       /update contacts set last_activity_at|update contacts record set last_activity_at .* select id from contacts where $/,
   },
   {
-    reason: 'a rendering counts only beside the very row that it was made of',
+    reason: 'a rendering is valid only together with the row that it was made from',
     location: /from "\w+_renderings" where $/,
   },
   {
-    reason: 'the ids are those of the records that the set has just written',
+    reason: 'the ids are those of the records that the statement has just written',
     location: /(delete from "\w+_external_ids"|jsonb_each_text\(external_ids\) external) where $/,
   },
 ]
@@ -125,7 +123,7 @@ test('removing any organization predicate from a statement of row processing cha
   await pushWithoutTeam()
   const claim = await claimUpTo(10, 3600)
   expect(claim.rowIds).toHaveLength(5)
-  // Of the rows that wait theirs is the first.
+  // The other organization has the oldest pending row.
   await push(theirs, sharedLead)
   await push(ours, sharedLead)
   const statements = watchStatements()
@@ -147,7 +145,7 @@ test('removing any organization predicate from a statement of row processing cha
       ],
       effectsSql(claim.rowIds),
     )
-    // The rows of another organization, its default team, its people and its companies.
+    // The rows of another organization, its default team, its contacts and its companies.
     for (const location of [
       /^claiming .* from import_rows where $/,
       /join teams home on home\.$/,
@@ -172,7 +170,7 @@ const claimUpTo = (maxRows: number, leaseSeconds: number): Promise<Claim> =>
     claimRows(transaction, { maxRows, leaseSeconds }),
   )
 
-/** What became of these rows, in words that are the same each time, and whether anything of theirs is as it was. */
+/** Reads the results of these rows, without values that differ between runs, and a checksum of the other's rows. */
 function effectsSql(rowIds: readonly string[]): string {
   const tables = ['contacts', 'companies', 'employments', 'notes', 'contact_external_ids', 'company_external_ids']
   const rows = [...tables, 'import_rows'].map(

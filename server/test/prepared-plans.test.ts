@@ -12,7 +12,7 @@ import { startTestService, type TestService } from './service.ts'
 
 let testDatabase: TestDatabase
 let service: TestService
-/** Of one connection: what is prepared on it is seen from it. */
+/** A pool of one connection, because prepared statements are visible only on their connection. */
 let database: Database
 let actor: ReturnType<typeof serviceActor>
 
@@ -37,7 +37,7 @@ const write = (changes: Change[]) =>
 const create = (count: number) =>
   write(Array.from({ length: count }, (_, index) => ({ kind: 'create', values: { name: `Ada ${index}` } })))
 
-/** What the plans that serve all values find contacts by, in each statement that is prepared. */
+/** The scans of contacts in the generic plan of each prepared statement. */
 async function contactScans(): Promise<string[]> {
   const statements = await database.crossTenantQuery<{ name: string; values: number }>(
     'check the database',

@@ -12,7 +12,7 @@ async function start(environment: Record<string, string>): Promise<TestOrganizat
   return service.newOrganization()
 }
 
-/** The statuses of so many requests, one after another. */
+/** Sends this many requests one after another; returns their statuses. */
 async function collectStatuses(count: number, send: () => Promise<TestResponse<Json>>): Promise<number[]> {
   const collected: number[] = []
   for (let sent = 0; sent < count; sent++) collected.push((await send()).status)
@@ -22,7 +22,7 @@ async function collectStatuses(count: number, send: () => Promise<TestResponse<J
 const readLimit = (headers: Headers) => {
   const policy = /^"([a-z]+)";q=(\d+);w=(\d+)$/.exec(headers.get('ratelimit-policy') ?? '')
   const state = /^"([a-z]+)";r=(\d+);t=(\d+)$/.exec(headers.get('ratelimit') ?? '')
-  if (!policy || !state) throw new Error('the answer has no rate limit headers of the draft’s form')
+  if (!policy || !state) throw new Error('the response has no valid rate limit headers')
   expect(state[1]).toBe(policy[1])
   return {
     name: policy[1],
@@ -137,7 +137,7 @@ test('a rate-limited write changes nothing', async () => {
   expect((await other('GET', '/v5/contacts/count')).body).toEqual({ count: 0 })
 })
 
-/** Sends requests without a credential, each said to be forwarded for another address. */
+/** Sends requests without a credential, each with forwarding headers for another address. */
 async function sendForwarded(forwardedFor: (index: number) => string): Promise<number[]> {
   const collected: number[] = []
   for (let index = 0; index < 8; index++) {

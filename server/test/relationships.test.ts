@@ -19,7 +19,7 @@ beforeAll(async () => {
   const database = await createDatabase()
   client = new pg.Client(database.connection)
   await client.connect()
-  // The tables are those that `npm run generate -- migration` would write.
+  // The same tables as from `npm run generate -- migration`.
   const differences = await findDifferences()
   await client.query(skeletonOf(differences, (await readCatalog(client)).keywords).changes ?? '')
   service = await startTestService({}, database, [...routes, ...relationships.routes])

@@ -28,7 +28,7 @@ afterAll(() => service.close())
 const rendered = resources.filter((resource) => resource.renderingVersion !== undefined)
 const createActor = () => serviceActor('command', readId('org', organization.organizationId) ?? '', organization.userId)
 
-/** Each record, as its stored text says and as its columns say. */
+/** Each record as its stored rendering and as composed from its columns. */
 const readRows = (resource: Resource) =>
   service.database.transaction(createActor(), (transaction) =>
     transaction.query<{ stored: string; composed: string }>(sql`

@@ -30,7 +30,7 @@ const create = async (body: Record<string, unknown>): Promise<{ id: string }> =>
 const get = (id: string) => organization.call('GET', `/v5/contacts/${id}`)
 const uuid = (id: string) => readId('con', id) ?? ''
 
-/** Contacts whose stored rendering is not valid, as the refresh counts them. */
+/** The number of contacts with an invalid rendering, which this refreshes. */
 async function staleCount(resource: Resource = contacts): Promise<number> {
   const { rendered } = await refreshRenderings(service.database, resource, { after: undefined, limit: 10_000 })
   return rendered
@@ -114,7 +114,7 @@ test('a new field rewrites no table, and responses are correct before and after 
   expect(beforeRefresh[1].map(({ motto }: { motto: string }) => motto)).toEqual(beforeRefresh[1].map(() => 'onwards'))
   await refresh([extended, companies])
   expect(await staleCount(extended)).toBe(0)
-  // A process of the version before leaves newer renderings alone, and does not trust them.
+  // A process of the previous version neither replaces nor uses newer renderings.
   expect(await staleCount(contacts)).toBe(0)
   expect([await readSingle(), await listAll()]).toEqual(beforeRefresh)
   expect((await get(id)).body).toMatchObject({ id, name: 'Ada' })

@@ -27,7 +27,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** Mebibytes of memory that the service has from the machine. */
+/** The resident memory of the service in mebibytes. */
 async function residentMebibytes(): Promise<number> {
   const status = await readFile(`/proc/${service.pid}/status`, 'utf8')
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024
@@ -36,7 +36,7 @@ async function residentMebibytes(): Promise<number> {
 const count = 600
 const bytes = 1_000_000
 
-/** Opens connections that each send all of a body but its end. */
+/** Opens connections that each send a body without its end. */
 async function sendUnfinished(path: string): Promise<RawConnection[]> {
   const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' }
   const part = `10000\r\n${'x'.repeat(65_536)}\r\n`
@@ -65,7 +65,7 @@ test.skipIf(process.platform !== 'linux').each([
     expect(pushed?.status).toBe(200)
     expect((await residentMebibytes()) - before).toBeLessThan(180)
     for (const { socket } of connections) socket.destroy()
-    // Again and again: what was not given back would add up, or leave nothing for the others.
+    // Memory that is not released would add up or block these requests.
     for (let round = 0; round < 20; round += 1) {
       expect((await service.push(new URL(bootstrapped.triggerUrl).pathname, { ...lead, round }))?.status).toBe(200)
     }

@@ -24,12 +24,12 @@ beforeAll(async () => {
 afterAll(() => service.close())
 afterEach(() => setRole('owner'))
 
-/** Asks for what is there, or for nothing that is there: only whether the scope is held is of interest. */
+/** Sends a request; only the check of its scope matters, so the record may be missing. */
 const send = (call: Call, route: ScopedRoute) => callRoute(call, route, requestOf(route, tenant))
 
 const keys = new Map<string, Promise<Call>>()
 
-/** A key with these scopes; the same each time. */
+/** Calls with a key that has these scopes; keys are cached. */
 function callWithScopes(granted: readonly string[]): Promise<Call> {
   const name = granted.join(' ')
   const call = keys.get(name) ?? tenant.organization.withScopes(granted)
@@ -39,7 +39,7 @@ function callWithScopes(granted: readonly string[]): Promise<Call> {
 
 async function isAllowed(granted: readonly string[], route: ScopedRoute): Promise<boolean> {
   const response = await send(await callWithScopes(granted), route)
-  // A key that may make keys, and not ones like this.
+  // The key may create keys, but not with these scopes.
   if (response.status === 403 && response.body.details?.[0].field === 'scopes') return true
   if (response.status === 403) {
     expect(response.body).toEqual({
@@ -51,7 +51,7 @@ async function isAllowed(granted: readonly string[], route: ScopedRoute): Promis
     })
     return false
   }
-  // A delete has been there before: what matters is that the request came as far as the record.
+  // An earlier test may have deleted the record; only the check of the scope matters.
   expect([200, 201, 204, 404, 409, 422, 423, 429]).toContain(response.status)
   return true
 }
@@ -125,7 +125,7 @@ test('a wildcard resource does not allow changing API keys; a scope that names t
   expect(covers(['urn:service:*:*:read'], 'api-key:list:read')).toBe(true)
 })
 
-/** Changes what the organization's only logged-in member is. */
+/** Changes the role of the organization's only logged-in member. */
 async function setRole(role: string): Promise<void> {
   const { organizationId, userId } = tenant.organization
   await service.database.crossTenantQuery(

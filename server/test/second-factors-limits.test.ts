@@ -32,7 +32,7 @@ test('after five wrong codes a pending login rejects the correct code too', asyn
 test('a person who knows the password can guess twenty codes a day, without locking the owner out', async () => {
   const person = await newPerson(service)
   const { app, recoveryCodes } = await enrolApp(person)
-  // The owner has a device, which the stranger's is not.
+  // The owner's device is known, the other one is not.
   const ownDevice = { 'user-agent': 'my browser' }
   const otherDevice = { 'user-agent': 'another program' }
   const login = (path: string, body: Json, headers: Record<string, string>) =>
@@ -45,7 +45,7 @@ test('a person who knows the password can guess twenty codes a day, without lock
   const pending = await beginLogins(service, person, 40)
   const guess = (pendingToken: string) =>
     login('/auth/login/totp', { pendingToken, code: app.wrongCode() }, otherDevice)
-  // Those that come at once are not tried at all, or are counted one by one.
+  // Concurrent guesses are either rejected without a check or counted one by one.
   const guesses = await Promise.all(pending.map(guess))
   for (const token of pending) guesses.push(await guess(token))
   expect(guesses.filter(({ status }) => status === 401)).toHaveLength(20)
@@ -79,7 +79,7 @@ test('a stolen session can guess at most twenty codes a day', async () => {
     429,
     'rate_limited',
   )
-  // Logins have an allowance of their own.
+  // Logins have a separate limit.
   expect((await completeByTotp(service, await person.beginLogin(), app.code())).status).toBe(200)
 })
 
@@ -98,14 +98,14 @@ test('an organization that requires a second factor rejects sessions without one
       person.call('GET', '/v5/contacts', { headers: { 'service-organization-id': organizationId } }),
     ])
   for (const answer of await tryAll()) expectRefusal(answer, 403, 'second_factor_required')
-  // A key of the organization stands for no person.
+  // The requirement does not apply to API keys.
   expect((await person.organization.call('GET', '/v5/contacts')).status).toBe(200)
 
   const { app } = await enrolApp(person)
   expect((await tryAll()).map(({ status }) => status)).toEqual([200, 201, 200])
   const stepUp = await completeByTotp(service, await person.beginLogin(), app.code())
   expect((await callAs(service, stepUp.body.accessToken)('GET', '/v5/contacts')).status).toBe(200)
-  // Without the factor it is refused again, in every session.
+  // Without the factor every session is rejected again.
   expect((await person.call('DELETE', '/v5/me/totp')).status).toBe(204)
   expectRefusal(await callAs(service, stepUp.body.accessToken)('GET', '/v5/contacts'), 403, 'second_factor_required')
   expectRefusal((await tryAll())[0], 403, 'second_factor_required')
@@ -136,7 +136,7 @@ test('a password reset by mail does not bypass the second factor', async () => {
   const password = 'another password that is long enough'
   expect((await service.anonymous('POST', '/auth/reset-password', { body: { token, password } })).status).toBe(204)
   expectRefusal(await person.call('GET', '/v5/me'), 401, 'invalid_token')
-  // What was begun with the old password is over.
+  // A login that was started with the old password has ended.
   expectRefusal(await completeByTotp(service, pending, app.code()), 401, 'invalid_credentials')
   const step = await service.anonymous('POST', '/auth/login', { body: { email, password } })
   expect(step.body.status).toBe('second_factor_required')

@@ -12,7 +12,7 @@ import { expectRefusal } from './refusals.ts'
 import { type Json, startTestService, type TestResponse, type TestService } from './service.ts'
 
 let service: TestService
-/** Where the service's pages would be. */
+/** The origin of the service's pages. */
 const origin = 'https://crm.example.com'
 
 beforeAll(async () => {
@@ -23,7 +23,7 @@ afterAll(() => service.close())
 const execute = (statement: Sql): Promise<Json[]> => service.database.crossTenantQuery('check the database', statement)
 const post = (path: string, body?: Json, headers = {}) => service.anonymous('POST', path, { body, headers })
 
-/** Adds a passkey in the person's session. */
+/** Registers a passkey in the person's session. */
 async function addPasskey(
   person: Pick<Person, 'call'>,
   authenticator: Authenticator,
@@ -36,7 +36,7 @@ async function addPasskey(
   return person.call('POST', '/v5/me/passkeys', { body: { name, credential } })
 }
 
-/** A person with a passkey. */
+/** Creates a person with a passkey. */
 async function newPasskeyPerson(hasCounter = true) {
   const person = await newPerson(service)
   const authenticator = new Authenticator(origin, { hasCounter })
@@ -66,7 +66,7 @@ test('a passkey logs in without an address and password and counts as a second f
     where id = ${readId('org', person.organization.organizationId)}::uuid`)
   const call = callAs(service, completed.body.accessToken)
   expect((await call('GET', '/v5/contacts')).status).toBe(200)
-  // Logging in with it is a fresh proof too.
+  // A login with a passkey is also a recent authentication.
   expect((await call('POST', '/v5/me/passkeys/options')).status).toBe(200)
   const [listed] = (await call('GET', '/v5/me/second-factors')).body.passkeys
   expect(listed.lastUsedAt).toEqual(expect.any(String))
@@ -106,7 +106,7 @@ test('a passkey completes a login with the correct password, only for its own pe
   })
   expectRefusal(theirs, 401, 'invalid_credentials')
   const second = await beginStep()
-  // A challenge of one login is none of another, nor of a login without password.
+  // A challenge is valid neither for another login nor for a login without a password.
   const { pendingToken } = second
   for (const loginOptions of [first.given, await options()]) {
     const credential = authenticator.get(loginOptions)
@@ -142,9 +142,9 @@ test.each<[string, ResponseOverrides]>([
   const { authenticator } = await newPasskeyPerson()
   const refused = await logInWithPasskey(authenticator.get(await options(), overrides))
   expectRefusal(refused, 401, 'invalid_credentials')
-  // The same authenticator, honest again.
+  // An unmodified response of the same authenticator succeeds.
   expect((await logInWithPasskey(authenticator.get(await options()))).status).toBe(200)
-  // An authenticator does not have to say whose passkey it is: its id tells.
+  // The user handle is optional, because the credential id identifies the person.
   expect((await logInWithPasskey(authenticator.get(await options(), { userHandle: null }))).status).toBe(200)
 })
 
@@ -201,7 +201,7 @@ test('a registration is valid once and only in the session that requested it', a
   expectRefusal(await person.call('POST', '/v5/me/passkeys', { body: { name: 'x', credential: other } }), 422)
 })
 
-/** As security keys of the generation before sign (FIDO U2F, section 4.3), with a certificate of the maker's. */
+/** Attests like older security keys (FIDO U2F, section 4.3), with a certificate of the manufacturer. */
 function attestU2f({ authData, clientDataHash, credentialId, keys }: AttestedData): Attestation {
   const { certificate, key } = makeCertificate('maker.example.com')
   const { x = '', y = '' } = keys.publicKey.export({ format: 'jwk' })
@@ -216,7 +216,7 @@ function attestU2f({ authData, clientDataHash, credentialId, keys }: AttestedDat
   }
 }
 
-/** Signed by the passkey itself, with any certificates that are to be put beside it. */
+/** Attests with the passkey's own signature and optional certificates. */
 const attestPacked =
   (x5c?: Uint8Array[]) =>
   ({ authData, clientDataHash, keys }: AttestedData): Attestation => {

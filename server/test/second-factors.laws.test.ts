@@ -27,7 +27,7 @@ afterAll(async () => {
 const transact = <Result>(work: Parameters<typeof database.crossTenantTransaction<Result>>[1]): Promise<Result> =>
   database.crossTenantTransaction('manage an account', work)
 
-/** Each at once, or one after another. */
+/** Values that are taken concurrently or one after another. */
 const arbitraryValues = (max: number) =>
   fc.record({
     values: fc.array(fc.integer({ min: 0, max }), { minLength: 1, maxLength: 12 }),
@@ -44,7 +44,7 @@ async function takeEach<Value>(
   return taken
 }
 
-/** Of what is offered one after another, that which is higher than all that was taken before. */
+/** For values that are taken one after another: whether each is accepted after the last accepted one. */
 function expectedIncreasing(
   values: readonly number[],
   isTaken: (value: number, last: number | undefined) => boolean,
@@ -65,7 +65,7 @@ test('each time step of codes is accepted once, and none after a later one', asy
       const taken = await takeEach(steps, (step) => transact((db) => consumeTotpStep(db, userId, step)))
       const accepted = steps.values.filter((_, index) => taken[index])
       expect(new Set(accepted).size).toBe(accepted.length)
-      // Whatever came first, the highest one is taken.
+      // The highest step is always accepted.
       expect(accepted).toContain(Math.max(...steps.values))
       if (!steps.concurrently)
         expect(taken).toEqual(expectedIncreasing(steps.values, (step, last) => step > (last ?? -1)))

@@ -58,7 +58,7 @@ test('an authenticator app is required at login after a first code has confirmed
   expect(done.body).toMatchObject({ status: 'complete', userId: person.organization.userId })
   expect((await callAs(service, done.body.accessToken)('GET', '/v5/me')).status).toBe(200)
   expect((await service.anonymous('POST', '/auth', { body: { token: done.body.refreshToken } })).status).toBe(200)
-  // The pending token was good once.
+  // The pending token is valid once.
   expectRefusal(await completeByTotp(service, step.body.pendingToken, app.code(1)), 401, 'invalid_credentials')
 })
 
@@ -101,7 +101,7 @@ test('a used code and every earlier code are rejected', async () => {
   const [one = '', two = '', three = ''] = await beginLogins(service, person, 3)
   const codes = [-1, 0, 1].map((steps) => app.code(steps))
   const [, code = ''] = codes
-  // The code that confirmed the app was used by that.
+  // The code that confirmed the app is already used.
   expectRefusal(await completeByTotp(service, one, app.code(-1)), 401, 'invalid_credentials')
   expect((await completeByTotp(service, one, code)).status).toBe(200)
   expectRefusal(await completeByTotp(service, two, code), 401, 'invalid_credentials')
@@ -124,7 +124,7 @@ test('of fifty concurrent logins with one code, one succeeds', async () => {
   const code = app.code()
   const responses = await Promise.all(pending.map((token) => completeByTotp(service, token, code)))
   expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)
-  // The others were refused, or told to come one at a time; none waited for a connection that others need.
+  // The others are rejected or rate-limited; none occupies a connection while it waits.
   expect(responses.filter(({ status }) => ![200, 401, 429].includes(status)).map(({ text }) => text)).toEqual([])
 })
 
@@ -163,7 +163,7 @@ test('a recovery code replaces the app once, in any spelling', async () => {
   expect((await completeByRecoveryCode(service, two, typed)).body.status).toBe('complete')
   expect((await person.call('GET', '/v5/me/second-factors')).body.recoveryCodes).toEqual({ remaining: 8 })
   expect(await eventsOf(service, person, 'recovery-code.used')).toHaveLength(2)
-  // A code of someone else is none.
+  // Another person's code is invalid.
   const other = await newPerson(service)
   const otherEnrolment = (await enrolApp(other)).recoveryCodes
   expectRefusal(await completeByRecoveryCode(service, three, otherEnrolment[0] ?? ''), 401, 'invalid_credentials')
@@ -224,7 +224,7 @@ test('a pending login’s token works for nothing else, and neither an unknown n
   for (const token of ['x', `pnd_${'A'.repeat(43)}`, `${pending}A`, person.organization.accessToken.slice(0, 400)]) {
     expectRefusal(await completeByTotp(service, token, app.code()), 401, 'invalid_credentials')
   }
-  // One person's pending login takes no code of another.
+  // A pending login rejects another person's code.
   const other = await newPerson(service)
   const otherEnrolment = await enrolApp(other)
   expectRefusal(await completeByTotp(service, pending, otherEnrolment.app.code()), 401, 'invalid_credentials')
@@ -256,7 +256,7 @@ test('changes to second factors require a re-authentication in the last five min
   for (const [method, path, body] of changes) {
     expectRefusal(await person.call(method, path, { body }), 403, 'reauthentication_required')
   }
-  // With a factor, the password alone is no proof.
+  // With a second factor, the password alone is not enough.
   expectRefusal(await person.call('POST', '/v5/me/reauthenticate', { body: { password: person.password } }), 422)
   expectRefusal(await person.call('POST', '/v5/me/reauthenticate/totp', { body: { code: app.wrongCode() } }), 422)
   expectRefusal(await person.call('DELETE', '/v5/me/totp'), 403, 'reauthentication_required')

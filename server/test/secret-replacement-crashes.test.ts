@@ -12,7 +12,7 @@ import { query } from './data-directory.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 
-// What is left when the replacing of the secret is killed, refused or interrupted.
+// The state after a replacement of the secret is killed, rejected or interrupted.
 let parentFolder: string
 let folder: string
 let database: TestDatabase
@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(parentFolder, { recursive: true }))
 
-/** Each test has a database with an owner, who has a session and signing keys, and a data folder with its secret. */
+/** Each test has a database with an owner, a session and signing keys, and a data folder with its secret. */
 beforeEach(async () => {
   database = await createDatabase()
   folder = join(parentFolder, String(count++))
@@ -41,7 +41,7 @@ const replaceSecret = (...bootstrapArguments: string[]) =>
   run(['secret', 'replace', '--json', ...bootstrapArguments], { environment })
 const secretFiles = async () => (await readdir(folder)).filter((name) => name.startsWith('secret')).sort()
 
-/** Starts on the database with the data folder's secret, and reads everything that this secret encrypts. */
+/** Checks that the data folder's secret matches the database and decrypts its values; returns the secret. */
 async function assertUsable(): Promise<string> {
   const started = await run(['migrate'], { environment })
   expect(started.code, started.errors).toBe(0)
@@ -59,7 +59,7 @@ async function assertUsable(): Promise<string> {
   return text
 }
 
-/** Kills the command as soon as it waits for `holder`, and lets that go then. */
+/** Kills the command when it waits for a lock of `lockHolder`, then releases the lock. */
 async function killWhileWaiting(lockHolder: pg.Client): Promise<void> {
   const child = launch(['secret', 'replace'], { environment })
   const endedSql = waitForExit(child)
@@ -127,7 +127,7 @@ test('after a kill following the commit, the next start uses the new secret', as
     expect((await readFile(keptIn, 'utf8')).trim()).toBe(old)
     expect(await secretFiles()).toHaveLength(2)
   }
-  // So does the command, which then has nothing left to do.
+  // The command does this too, and then has nothing left to do.
   await rename(join(folder, 'secret'), join(folder, 'secret.next'))
   await cp(keptIn, join(folder, 'secret'))
   const file = join(folder, 'another')
@@ -220,7 +220,7 @@ test('the secret of an installation with the embedded database is replaced when 
   expect(replaced.output).toContain('The secret was replaced')
   expect(await readFile(join(folder, 'data/secret'), 'utf8')).not.toBe(before)
   expect(await run(['doctor'], { environment: embeddedEnvironment })).toMatchObject({ code: 0 })
-  // As a running service would: it holds the folder.
+  // A running service locks the data folder.
   const service = launch(['start'], { environment: { ...embeddedEnvironment, PORT: '0' } })
   const endedSql = waitForExit(service)
   const serviceFile = join(folder, 'data/service.json')

@@ -30,12 +30,12 @@ import {
   readProfile,
 } from './single-sign-on-fixture.ts'
 
-// The drill of docs/guides/self-hosting.md, "Replacing the secret", with everything that SECRET protects.
+// Runs "Replacing the secret" in docs/guides/self-hosting.md with every kind of value that SECRET protects.
 const origin = 'https://crm.example.com'
 let folder: string
 let database: TestDatabase
 let provider: IdentityProvider
-/** How many values the drill encrypted again. */
+/** The number of values that were encrypted again. */
 let resealed = 0
 let backups: Awaited<ReturnType<typeof createBackupFixture>>
 
@@ -51,7 +51,7 @@ afterAll(async () => {
 
 const secretIn = async (name = 'secret'): Promise<string> => (await readFile(join(folder, name), 'utf8')).trim()
 
-/** A service for single sign-on, whose addresses are those it listens on, and one of a public address for passkeys. */
+/** Starts a service on its own address for single sign-on, and one with a public address for passkeys. */
 async function startBoth() {
   const secret = createSecretKey(Buffer.from(await secretIn(), 'hex'))
   const existing = { connection: database.connection, secret, drop: async () => undefined }
@@ -83,7 +83,7 @@ async function runDocumented(commands: string, environment: Record<string, strin
 const encryptedColumnsSql = `select table_name as of, column_name as is from information_schema.columns
   where table_schema = 'public' and column_name ~ '_(sealed|encrypted)$'`
 
-/** Every encrypted value of the database. */
+/** Reads every encrypted value in the database. */
 async function readEncryptedValues(): Promise<{ column: string; value: string }[]> {
   const found: { column: string; value: string }[] = []
   for (const { of, is } of await query(database.connection, encryptedColumnsSql)) {
@@ -103,7 +103,7 @@ const addPasskey = async (person: Awaited<ReturnType<typeof newOwnerWithLogin>>,
   expect(added.status, added.text).toBe(201)
 }
 
-/** A member who has forgotten the password, and the mail about it, which is kept. */
+/** Requests a password reset for a new member; returns the id of the stored mail. */
 async function requestPasswordReset(service: TestService, organizationId: string): Promise<string> {
   const { email } = await newPerson(service, [readId('org', organizationId) ?? ''])
   await service.anonymous('POST', '/auth/forgot-password', { body: { email } })
@@ -155,13 +155,13 @@ test('after replacing the secret, every factor, connection, mail, key and passwo
   expect(await run(['migrate'], { environment })).toMatchObject({ code: 0 })
 
   const { here: ssoService, open: publicService, close } = await startBoth()
-  // Sessions have ended, at once; devices that were known still are.
+  // All sessions have ended.
   const sessions = await query(database.connection, `select ended_at is not null as ended from sessions`)
   expect(sessions).toHaveLength(counts.endedSessions)
   expect(sessions.every(({ ended }) => ended)).toBe(true)
   expect((await callAs(publicService, owner.accessToken)('GET', '/v5/me')).status).toBe(401)
   expect((await publicService.anonymous('POST', '/auth', { body: { token: owner.refreshToken } })).status).toBe(401)
-  // Password, one-time code, recovery code, passkey, a login at the provider.
+  // Password, one-time code, recovery code, passkey and a login at the provider work.
   const { call } = await loggedIn(publicService, owner.email, owner.password)
   const beginLogin = async () => (await logIn(publicService, totpOwner.email, totpOwner.password)).body.pendingToken
   expect((await completeByTotp(publicService, await beginLogin(), app.code())).status).toBe(200)
@@ -176,7 +176,7 @@ test('after replacing the secret, every factor, connection, mail, key and passwo
   const start = `${ssoService.url}/auth/sso/${fixture.connectionId}`
   expect((await logInAtProvider({ ...fixture, service: ssoService, start }, browser)).hash).toBe('#logged-in')
   expect((await readProfile(ssoService, browser)).me).toMatchObject({ email: linked.email })
-  // The API key, what the mail says, the key set; a repeated request is done again.
+  // The API key, the content of the mail and the key set work; a repeated request runs again.
   const byKey = callAs(publicService, organization.apiKey, { 'service-organization-id': owner.organizationId })
   expect((await byKey('GET', '/v5/contacts')).body).toHaveLength(1)
   const content = await call('GET', `/v5/mails/${mailId}/content`)
@@ -204,7 +204,7 @@ test('an older backup is restored with the old secret, which is then replaced in
   expect(await run(['migrate'], { environment: restoredEnvironment })).toMatchObject({ code: 3 })
   const SECRET = await readFile(file, 'utf8')
   expect(await run(['migrate'], { environment: { ...restoredEnvironment, SECRET } })).toMatchObject({ code: 0 })
-  // Repeated, because the first run may have been killed at its end: nothing is left to do.
+  // Repeating the command, for example after a kill at its end, changes nothing.
   const repeated = await run(['secret', 'replace', '--new-file', file, '--json'], { environment: restoredEnvironment })
   expect(JSON.parse(repeated.output)).toEqual({ resealed: 0, endedSessions: 0, deletedAnswers: 0, keptIn: null })
   await restored.drop()

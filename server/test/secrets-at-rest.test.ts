@@ -24,10 +24,10 @@ afterAll(async () => {
   await receiver.close()
 })
 
-/** Everything that the service gave to somebody, by what it is. */
+/** Secrets that the service has issued, by kind. */
 type Issued = Record<string, string>
 
-/** As many kinds of secret as one owner comes by, and some that people choose. */
+/** Issues every kind of secret that one owner can get, and sets some that people choose. */
 async function issueAll(service: TestService): Promise<Issued> {
   const organization = await service.newOrganization()
   const owner = await newOwner(service)
@@ -85,7 +85,7 @@ async function issueAll(service: TestService): Promise<Issued> {
   }
 }
 
-/** Which of them lie in the database as they are: text, or bytes that PostgreSQL shows in hexadecimal. */
+/** The secrets that the database contains unencrypted, as text or as bytes that PostgreSQL prints in hexadecimal. */
 async function findStored(service: TestService, issued: Issued): Promise<string[]> {
   const all = Object.values(await dump(service.database))
     .flat()
@@ -95,7 +95,7 @@ async function findStored(service: TestService, issued: Issued): Promise<string[
   return Object.entries(issued)
     .filter(([name, value]) => {
       expect(value.length, name).toBeGreaterThan(8)
-      // Of a token with a part that names it, the secret part alone is what must not lie there.
+      // Some tokens start with an identifier, so the secret part is searched for alone.
       return [value, value.slice(-32)].flatMap(forms).some((form) => all.includes(form))
     })
     .map(([name]) => name)
@@ -140,7 +140,7 @@ test('a database dump contains no link of a mail in the outbox', async () => {
   const token = /verify-address=(\S+)/.exec(content.text)?.[1] ?? ''
   expect(token).toMatch(/^ott_/)
   expect(await findStored(serviceWithoutMail, { 'verification link': token })).toEqual([])
-  // The link is real: it is refused only because no mail server was given it.
+  // The token is valid; it is rejected only because the mail was not sent.
   const verified = await serviceWithoutMail.anonymous('POST', '/auth/verify-address', { body: { token } })
   expect(verified.text).toContain('was not sent by mail')
 })

@@ -13,7 +13,7 @@ import { startMailReceiver } from './mail-receiver.ts'
 import { callAs, loggedIn, newEmail, newOwner } from './people.ts'
 import { startTestService, type TestService } from './service.ts'
 
-// Claims of docs/security.md that the tests beside the code do not show by themselves.
+// Claims of docs/security.md that no other test checks.
 
 let service: TestService
 let behindProxy: TestService
@@ -26,7 +26,7 @@ const security = readFileSync(fileURLToPath(new URL('../../docs/security.md', im
 const section = (heading: string): string =>
   new RegExp(`^## ${heading}\n(.*?)^## `, 'ms').exec(security)?.[1]?.replaceAll(/\s+/g, ' ') ?? ''
 
-/** CR and LF, alone and together, before what would be a command or a header. */
+/** CR and LF, alone and together, before an SMTP command or a header. */
 const injected = ['\r\nRCPT TO:<evil@example.com>\r\nDATA', '\nBcc: evil@example.com', '\rBcc: evil@example.com\r\r<b>']
 
 test('no address or subject can inject another recipient, header or mail', async () => {
@@ -108,7 +108,7 @@ test('a token still belongs to its person after somebody else takes over their a
   const meOf = async (accessToken: string) => (await callAs(service, accessToken)('GET', '/v5/me')).body
   expect((await meOf(first.accessToken)).id).toBe(first.userId)
   expect(await meOf(second.accessToken)).toMatchObject({ id: second.userId, email: first.email })
-  // Not even an id that was deleted comes again: it is drawn, and holds the time.
+  // Ids contain the time and random bits, so that no id is reused.
   const { id } = await meOf((await newOwner(service)).accessToken)
   expect([first.userId, second.userId]).not.toContain(id)
 })
@@ -127,7 +127,7 @@ test('no address returns a directory listing: it is a route or it is not found',
     for (const address of [`${path}/`, path || '/']) {
       const answer = await service.anonymous('GET', address)
       expect(answer.text, address).not.toMatch(/index of|directory listing|parent directory/i)
-      // As it is sent: fetch resolves the dots, and a slash at the end makes no difference.
+      // The path as it is sent: fetch resolves dots, and a trailing slash is ignored.
       const requestedPath = new URL(address, service.url).pathname.replace(/(.)\/$/, '$1')
       if (answer.status === 200 && !routed.has(requestedPath)) unexpected.push(address)
     }
@@ -135,7 +135,7 @@ test('no address returns a directory listing: it is a route or it is not found',
   expect(unexpected).toEqual([])
 })
 
-/** Schemas of answers with fields of their own that do not say that they have no others. */
+/** The schemas with properties that allow additional ones. */
 function findOpenSchemas(schema: Schema, path: string): string[] {
   const { properties, additionalProperties, items, oneOf, anyOf, allOf } = schema as Record<string, never>
   const inner = [
@@ -159,7 +159,7 @@ test('every response schema allows only its listed properties, except schemas th
       answer.kind === 'schema' ? findOpenSchemas(answer.schema, answer.component) : [],
     ),
   )
-  // The OpenAPI document, public keys (RFC 7517), and what a browser is asked for (WebAuthn), which others define.
+  // Other standards define the OpenAPI document, public keys (RFC 7517) and WebAuthn options.
   const others = /^(?:Description|KeySet|Passkey\w+Options)(?:[.[]|$)/
   expect([...new Set(open)].filter((path) => !others.test(path))).toEqual([])
 })
@@ -177,7 +177,7 @@ test('the table of ways to log in lists exactly the routes that create a session
   const documentedPaths = [
     ...documented.matchAll(/`(?:POST |GET )?(\/(?:auth|v5\/me\/reauthenticate)[\w/{}-]*)`/g),
   ].map(([, path = '']) => path)
-  // The second step of a login is told with the first, and the way back from a provider with the way there.
+  // The document lists the second step of a login with the first, and the callback of a provider with its start.
   const documentedPath = (path: string) =>
     path.replace(/^\/auth\/login\/.*/, '/auth/login').replace(/^\/auth\/sso\/.*/, '/auth/sso/{id}')
   const actual = [...sessionRoutes, ...ssoRoutes].map(({ path }) => documentedPath(path))
@@ -208,7 +208,7 @@ test('behind a proxy, sessions, events, logs and key restrictions all use the ad
     ...forwardedHeaders,
   })
   expect((await asKey('GET', '/v5/contacts')).status).toBe(403)
-  // Denials are written a moment after their answer.
+  // Denials are recorded after their response.
   const attempts = async () => (await call('GET', '/v5/audit-log?filter.action.equals=access.denied')).body
   await expect.poll(attempts).toMatchObject([{ address: '192.0.2.77' }])
 })

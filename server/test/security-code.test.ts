@@ -11,14 +11,14 @@ const folder = fileURLToPath(new URL('../src', import.meta.url))
 
 interface Use {
   construct: string
-  /** The arguments as they are written. */
+  /** The source text of the arguments. */
   argumentTexts: readonly string[]
-  /** Made once, when the file is loaded: nothing of a request is there. */
+  /** Whether it is evaluated once, when the file is loaded, before any request. */
   isConstant: boolean
   location: string
 }
 
-/** Calls and constructions, and imported modules, of a file that is given as text. */
+/** The calls, constructions and imported modules of a file, given as text. */
 function usesIn(path: string, text: string): Use[] {
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true)
   const uses: Use[] = []
@@ -51,7 +51,7 @@ const uses = productFiles.flatMap((name) => usesIn(`server/src/${name}`, readFil
 const locationsOf = (predicate: (use: Use) => boolean): string[] =>
   uses.filter(predicate).map(({ location }) => location)
 
-/** Makes code of text, or gives text to a shell. */
+/** Whether it executes text as code or in a shell. */
 const executesText = ({ construct, argumentTexts }: Use): boolean =>
   /^(?:new )?(?:globalThis\.)?(?:eval|Function)$/.test(construct) ||
   /^(?:\w*[pP]rocess\.)?(?:exec|execSync)$/.test(construct) ||
@@ -98,7 +98,7 @@ test('the only algorithms are SHA-256, HMAC and HKDF with SHA-256, and AES-256-G
     /^(?:createHash|createHmac|hkdfSync|create(?:C|Dec)ipheriv)$/.test(construct),
   )
   expect(primitives.length).toBeGreaterThan(15)
-  // Sets of breached passwords are published as SHA-1: it finds a line, and protects nothing.
+  // Breached passwords are published as SHA-1, which is used only to look them up.
   const isBreachLookup = (use: (typeof primitives)[number]) =>
     use.location.startsWith('server/src/identity/access/breached-')
   expect(primitives.filter(isBreachLookup).map(({ argumentTexts }) => argumentTexts[0])).toEqual(["'sha1'"])
@@ -154,7 +154,7 @@ test('logging in asks only for an address, a password, a code, a passkey or a li
     'organization',
     'cookie',
   ]
-  // Checks of a form before it is sent: which link it is, and what a new password must not be made of.
+  // For checks before a form is sent: the purpose of a link, and the names that a password must not contain.
   expectedFields.push('purpose', 'names')
   expect(new Set(requestedFields)).toEqual(new Set(expectedFields))
 })

@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const path = 'docs/security.md'
 const text = readFileSync(join(root, path), 'utf8')
 
-/** OWASP ASVS 5.0.0: of each section, the levels of its requirements in their order. */
+/** OWASP ASVS 5.0.0: the sections with the level of each requirement, in order. */
 const levels = `
   1.1:22 1.2:1111122223 1.3:112222222223 1.4:222 1.5:123 2.1:122 2.2:112 2.3:12223 2.4:23 3.1:3 3.2:113
   3.3:12223 3.4:11222233 3.5:11122333 3.6:3 3.7:22333 4.1:12233 4.2:23333 4.3:22 4.4:1222 5.1:2 5.2:112333
@@ -33,7 +33,7 @@ interface Requirement {
   number: string
   level: number
   state: string
-  /** What stands behind the state: the reason. */
+  /** The text after the state. */
   reason: string
   /** `file › name` of each test. */
   tests: string[]
@@ -41,7 +41,7 @@ interface Requirement {
 
 const testReference = /`([^`\s]+\.test\.(?:ts|mjs)) › ([^`]+)`/g
 
-/** The lines of the document about requirements; one begins with its number. */
+/** The lines of the document about requirements; each begins with its number. */
 function linesOf(document: string): Requirement[] {
   return document
     .split(/^- (?=\*\*\d)/m)
@@ -56,7 +56,7 @@ function linesOf(document: string): Requirement[] {
     })
 }
 
-/** The names of the tests in a file, as they are written: the cases of a table have one. */
+/** The names of the tests in a file as written; all cases of `test.each` have one name. */
 function testsIn(file: string, source: string): string[] {
   const names: string[] = []
   const rootOf = (node: ts.Expression): string => {

@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-/** Runs `work` while every look at the table fails. */
+/** Runs `work` while every query of the table fails. */
 async function withTableRenamed(table: string, work: () => Promise<void>): Promise<void> {
   const rename = (from: string, to: string) =>
     service.database.crossTenantQuery(
@@ -59,7 +59,7 @@ test('a failed lookup of a credential, role or limit denies access', async () =>
   ]
   const [contacts, sessions] = [await countOf('contacts'), await countOf('sessions')]
   for (const [table, requests] of checks) {
-    // Known from before, and not: what is in memory is checked all the same.
+    // Cached credentials are checked against the database too.
     await withTableRenamed(table, async () => {
       for (const send of requests) {
         const { status, text } = await send()
@@ -86,7 +86,7 @@ test('a failed check of a second factor denies access', async () => {
   expect((await callAs(service, response.body.accessToken)('GET', '/v5/contacts')).status).toBe(200)
 })
 
-/** Regular files that a process has open for writing, and where. */
+/** The files that a process has open for writing. */
 async function writtenBy(pid: number): Promise<string[]> {
   const written: string[] = []
   for (const name of await readdir(`/proc/${pid}/fd`)) {

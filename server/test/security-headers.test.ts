@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all([local.close(), secure.close()]))
 
-/** Requests whose answers are of every kind: pages, files, records, refusals of the service and of the parser. */
+/** Requests for each kind of response: pages, files, records, errors of the service and of the HTTP parser. */
 const requests = [
   requestText('GET', '/account'),
   requestText('GET', '/account/start.js'),
@@ -34,7 +34,7 @@ const requests = [
   'POST /auth HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
 ]
 
-/** What a policy says of one thing; of what it does not name, what it says of all. */
+/** The value of a directive in a Content-Security-Policy, with its fallback `default-src`. */
 function directiveOf(policy: string, name: string): string | undefined {
   const directives = new Map(
     policy.split('; ').map((text) => [text.split(' ', 1)[0], text.split(' ').slice(1).join(' ')]),

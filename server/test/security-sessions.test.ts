@@ -14,7 +14,7 @@ afterAll(() => service.close())
 
 const refresh = (token: string) => service.anonymous('POST', '/auth', { body: { token } })
 
-/** As if the session had begun so many days ago. */
+/** Moves the start of the session this many days into the past. */
 const backdateSession = (sessionId: string, days: number) =>
   service.database.crossTenantQuery(
     'manage an account',
@@ -39,14 +39,14 @@ test('a session in constant use ends 90 days after its login', async () => {
   await backdateSession(sessionId, 10)
   const early = await refresh(refreshToken)
   expect(early.status).toBe(200)
-  // Within the first sixty days a refresh is good for thirty more.
+  // Within the first sixty days a refresh extends the session by thirty days.
   expect(await secondsLeft(sessionId)).toBeGreaterThan(29.9 * day)
   await backdateSession(sessionId, 89)
   const late = await refresh(early.body.refreshToken)
   expect(late.status).toBe(200)
   expect(await secondsLeft(sessionId)).toBeLessThanOrEqual(day)
   await backdateSession(sessionId, 91)
-  // The last hour that `begin` gives lets one refresh happen, which finds the 90 days over.
+  // `backdateSession` leaves an hour for one more refresh, which finds that the 90 days are over.
   const afterLimit = await refresh(late.body.refreshToken)
   expect(await secondsLeft(sessionId)).toBeLessThan(0)
   expect((await refresh(afterLimit.body.refreshToken ?? late.body.refreshToken)).status).toBe(401)
@@ -59,7 +59,7 @@ test('a person can have many sessions, and ending all of them ends each one', as
   for (let count = 0; count < 12; count++) people.push(await loggedIn(service, email, password))
   const [first] = people
   const listed = await first?.call('GET', '/v5/me/sessions')
-  // The one that the owner was made with counts too.
+  // The session of `bootstrap` counts too.
   expect(listed?.body).toHaveLength(13)
   expect((await first?.call('DELETE', '/v5/me/sessions'))?.status).toBe(204)
   for (const { call, refreshToken } of people) {
@@ -99,7 +99,7 @@ test('a caller cannot inject a log line or a property into one', async () => {
   }
   const before = service.logged.length
   await service.anonymous('GET', '/v5/me', { headers })
-  await until('the request is told', () => service.logged.length > before)
+  await until('the request is logged', () => service.logged.length > before)
   const lines = service.logged.slice(before)
   expect(lines).toHaveLength(1)
   expect(lines[0]?.trimEnd()).not.toContain('\n')

@@ -7,16 +7,16 @@ import type { TestDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 import type { Json } from './service.ts'
 
-/** A service as a process of its own on a test's database. */
+/** A service in a separate process, on a test's database. */
 export interface ServiceProcess {
-  /** The name of its connections. */
+  /** The application name of its connections. */
   name: string
   url: string
   pid: number
   signal(signal: NodeJS.Signals): void
-  /** How it ended. */
+  /** The exit of the process. */
   ended: Promise<ProcessResult>
-  /** Pushes at the path of a trigger; undefined when no answer came. */
+  /** Pushes to the path of a trigger URL; undefined if there was no response. */
   push(path: string, body: unknown, headers?: Record<string, string>): Promise<PushResponse | undefined>
 }
 
@@ -28,11 +28,11 @@ export interface PushResponse {
 
 export interface ServiceProcesses {
   start(name: string, environment?: Record<string, string>): Promise<ServiceProcess>
-  /** Ends those that still run. */
+  /** Ends the running processes. */
   close(): Promise<void>
 }
 
-/** Starts services that share the database, as `rapport start` does. */
+/** Starts services that share the database, with `rapport start`. */
 export async function serviceProcesses(database: TestDatabase): Promise<ServiceProcesses> {
   const parentFolder = await mkdtemp(join(tmpdir(), 'rapport-services-'))
   const running = new Set<ChildProcess>()
@@ -60,7 +60,7 @@ export async function serviceProcesses(database: TestDatabase): Promise<ServiceP
     },
     async close() {
       for (const child of running) child.kill('SIGKILL')
-      await until('they are gone', () => running.size === 0)
+      await until('all processes have ended', () => running.size === 0)
       await rm(parentFolder, { recursive: true, force: true, maxRetries: 5 })
     },
   }
@@ -76,7 +76,7 @@ async function waitForUrl(folder: string, ended: Promise<ProcessResult>): Promis
   await until(
     'the service is ready',
     async () => {
-      if (exit) throw new Error(`It ended: ${JSON.stringify(exit)}`)
+      if (exit) throw new Error(`The service ended: ${JSON.stringify(exit)}`)
       url = await readFile(join(folder, 'service.json'), 'utf8').then(
         (text) => (JSON.parse(text) as { url: string }).url,
         () => '',

@@ -17,7 +17,7 @@ import { startService } from '../src/service.ts'
 import type pg from 'pg'
 import { createDatabase } from './postgres.ts'
 
-/** An answer, read whole; `body` is the parsed JSON, or undefined when there is no text. */
+/** A response with its text; `body` is the parsed JSON, undefined if there is no text. */
 export interface TestResponse<Body> {
   status: number
   headers: Headers
@@ -25,22 +25,22 @@ export interface TestResponse<Body> {
   body: Body
 }
 
-/** A JSON value whose shape the test asserts; `unknown` would need a cast on every line. */
-// oxlint-disable-next-line no-explicit-any -- what a test reads of an answer is checked by the test itself
+/** A JSON value whose structure the test asserts; `unknown` would need a cast on every line. */
+// oxlint-disable-next-line no-explicit-any -- the test asserts what it reads
 export type Json = any
 
 export interface CallOptions {
-  /** Sent as JSON, or as it is when it is a string or bytes. */
+  /** Sent as JSON; a string or bytes unchanged. */
   body?: unknown
   headers?: Record<string, string>
 }
 
 export type Call = (method: string, path: string, options?: CallOptions) => Promise<TestResponse<Json>>
 
-/** An organization of its own with an API key of all scopes: tests never share records, so they may run side by side. */
+/** An organization with an API key of all scopes. Tests do not share records, so that they can run concurrently. */
 export interface TestOrganization extends BootstrapResult {
   call: Call
-  /** The same organization with a key of other scopes. */
+  /** Calls with a key of the same organization and these scopes. */
   withScopes(scopes: readonly string[]): Promise<Call>
 }
 
@@ -48,7 +48,7 @@ export interface TestService {
   url: string
   config: Config
   database: Database
-  /** Every line that the service logged. */
+  /** All log lines of the service. */
   logged: string[]
   anonymous: Call
   newOrganization(): Promise<TestOrganization>
@@ -57,14 +57,14 @@ export interface TestService {
 
 const secrets = new Map<string, Secret>()
 
-/** A database has one secret, whichever process asks. */
+/** All services on one database share its secret. */
 function secretOf({ database = '' }: pg.ClientConfig): Secret {
   const secret = secrets.get(database) ?? createSecretKey(randomBytes(32))
   secrets.set(database, secret)
   return secret
 }
 
-/** The real service on a database of its own, listening on a free port; `environment` as a user would set it. */
+/** Starts the real service on a new database and a free port, with these environment variables. */
 export async function startTestService(
   environment: Record<string, string> = {},
   existing?: { connection: pg.ClientConfig; secret?: Secret; drop(): Promise<void> },
@@ -131,7 +131,7 @@ export async function startTestService(
   }
 }
 
-/** Of many passwords that are hashed at once the last would wait longer than the service lets anyone wait. */
+/** If many passwords were hashed at once, the last ones would wait longer than the service allows. */
 function runSequentially<Result>(work: () => Promise<Result>): Promise<Result> {
   const created = previous.then(work)
   previous = created.catch(() => undefined)
@@ -139,7 +139,7 @@ function runSequentially<Result>(work: () => Promise<Result>): Promise<Result> {
 }
 let previous: Promise<unknown> = Promise.resolve()
 
-/** What no wildcard covers has to be named: the first key of an organization may what an owner may. */
+/** Gives the first key all scopes of an owner by name, because wildcards do not include some of them. */
 const grantAllScopes = (database: Database, organizationId: string): Promise<object[]> =>
   database.crossTenantQuery(
     'check the database',

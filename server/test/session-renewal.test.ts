@@ -30,7 +30,7 @@ const sessionOf = async ({ sessionId }: Pick<TestPerson, 'sessionId'>): Promise<
   return row
 }
 
-/** Each way to prove it again, as what it takes to do so. */
+/** The methods of re-authentication, each with its preparation. */
 const methods: [string, (person: TestPerson) => Promise<() => Promise<TestResponse<Json>>>][] = [
   [
     'the password',
@@ -70,13 +70,13 @@ test.each(methods)(
     expect(response.status, response.text).toBe(200)
     const { sessionId, accessToken, refreshToken } = response.body
     expect(sessionId).not.toBe(person.sessionId)
-    // Neither token from before does anything, nor does the refresh token end the session that goes on.
+    // Both old tokens are rejected, and using the old refresh token does not end the new session.
     expect((await person.call('GET', '/v5/me')).status).toBe(401)
     expect((await refresh(person.refreshToken)).status).toBe(401)
     const call = callAfterReauthentication(service, response)
     expect((await call('GET', '/v5/contacts')).status).toBe(200)
     expect((await call('POST', '/v5/me/address', { body: { email: 'new@example.com' } })).status).toBe(202)
-    // The session keeps its age, so no proof makes it outlive the 90 days; and it is the same device.
+    // The session keeps its start, so that it still ends after 90 days, and its device.
     expect(await sessionOf(person)).toMatchObject({ ended: true })
     const { ended, created_at, user_agent, organization_id, begun_by } = await sessionOf({ sessionId })
     const { created_at: at, user_agent: agent, organization_id: organizationId, begun_by: begunBy } = before
@@ -113,7 +113,7 @@ test('of two concurrent re-authentications one succeeds, and the session is not 
   expect(responses.map(({ status }) => status).sort()).toEqual([200, 401])
   const [successful] = responses.filter(({ status }) => status === 200)
   const sessions = await callAfterReauthentication(service, successful as TestResponse<Json>)('GET', '/v5/me/sessions')
-  // That of `bootstrap`, and this one.
+  // The session of `bootstrap` and this one.
   expect(sessions.body).toHaveLength(2)
 })
 
@@ -161,6 +161,6 @@ test('with AUTH_ORIGIN, pages re-authenticate on that host, which owns the cooki
   expect(reauthentication.status, reauthentication.body).toBe(200)
   expect(reauthentication.headers['set-cookie']).toMatch(/^__Host-rapport=rft_/)
   expect(JSON.parse(reauthentication.body)).not.toHaveProperty('refreshToken')
-  // Nothing else of the API stands there.
+  // That host serves nothing else of the API.
   expect((await postFromAuthOrigin('/v5/me/password')).status).toBe(404)
 })

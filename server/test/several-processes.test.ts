@@ -15,12 +15,12 @@ import { type Json, startTestService, type TestOrganization, type TestService } 
 import { freePort } from '../../lab/shared/free-port.ts'
 import { startIn, type StartContext, statusOf } from './started-service.ts'
 
-/** Processes of one command (`PROCESSES=2`), over HTTP: what one of them knows, the other one does too. */
+// Two processes of one command (`PROCESSES=2`) share their state.
 
 const limit = 120
 
 let testDatabase: TestDatabase
-/** Makes organizations; takes none of the requests below. */
+/** Creates organizations and receives no other requests. */
 let creatingService: TestService
 let processes: ServiceProcesses
 let service: ServiceProcess
@@ -47,7 +47,7 @@ afterAll(async () => {
 
 type ProcessResponse = { status: number; headers: Headers; body: Json }
 
-/** A request on a connection of its own, so that the processes answer in turn. */
+/** Sends a request on a new connection, so that the processes take turns. */
 async function send(
   { apiKey, organizationId }: Pick<TestOrganization, 'apiKey' | 'organizationId'>,
   path: string,
@@ -74,7 +74,7 @@ const statusWith = (agent: Agent, path: string) =>
     get(`${service.url}${path}`, { agent }, onResponse).once('error', reject)
   })
 
-/** The sum of a metric's values in the lines with all of these texts. */
+/** The sum of a metric over the lines that contain all of these texts. */
 async function metric(name: string, ...texts: readonly string[]): Promise<number> {
   const lines = (await (await fetch(metricsUrl)).text()).split('\n')
   const found = lines.filter((line) => line.startsWith(name) && texts.every((text) => line.includes(text)))
@@ -109,7 +109,7 @@ test('a rate limit applies to both processes together, and each response reports
   expect(allowed.length).toBeLessThanOrEqual(limit + refilled)
   const remaining = allowed.map(({ headers }) => Number(/;r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]))
   expect(Math.min(...remaining)).toBe(0)
-  // Each took another token; only what came back meanwhile could be taken twice.
+  // Each response reports a different number, except for tokens that were refilled meanwhile.
   expect(remaining.length - new Set(remaining).size).toBeLessThanOrEqual(refilled)
 })
 
@@ -157,8 +157,8 @@ test('metrics are the sums of all processes; a killed process is replaced and it
   const workers = childrenOf(service.pid)
   expect(workers.length).toBe(2)
   process.kill(workers[0] ?? 0, 'SIGKILL')
-  await until('it is replaced', () => childrenOf(service.pid).length === 2 && !isAlive(workers[0] ?? 0))
-  // Those who come meanwhile are the other one's.
+  await until('the process is replaced', () => childrenOf(service.pid).length === 2 && !isAlive(workers[0] ?? 0))
+  // The other process serves requests meanwhile.
   await sendTen()
   expect(await requestCount()).toBe(20)
 })
@@ -167,7 +167,7 @@ test('a stop under load answers every request and leaves no process behind', asy
   const processIds = [service.pid, ...childrenOf(service.pid)]
   expect(processIds.length).toBe(3)
   const statuses: number[] = []
-  // As a load balancer does: each until it is told that the service is not ready, on a connection that is kept or a new one.
+  // Like a load balancer, each client stops when the service is not ready; half of them keep their connection.
   const load = async (keepAlive: boolean) => {
     const agent = new Agent({ keepAlive, maxSockets: 1 })
     for (let status = 200; status === 200;) {
@@ -177,8 +177,8 @@ test('a stop under load answers every request and leaves no process behind', asy
     agent.destroy()
   }
   const allLoads = Promise.all(Array.from({ length: 8 }, (_, index) => load(index % 2 === 0)))
-  await until('it is busy', () => statuses.length > 100)
-  // A terminal tells every process; the workers leave it to the first.
+  await until('the service is busy', () => statuses.length > 100)
+  // A terminal signals every process; the workers leave the stop to the primary.
   for (const pid of processIds.toReversed()) process.kill(pid, 'SIGINT')
   await allLoads
   const { code, errors } = await service.ended
@@ -204,15 +204,15 @@ test('when the primary process is killed, the workers exit and the next start ta
     for (const step of cleanUps.reverse()) await step()
   })
   const first = await startIn({ folder, cleanUps }, { PROCESSES: '2' })
-  await until('it is ready', async () => (await statusOf(`${first.url}/readyz`)) === 200)
+  await until('the service is ready', async () => (await statusOf(`${first.url}/readyz`)) === 200)
   const workers = childrenOf(first.pid).filter(isWorker)
   expect(workers.length).toBe(2)
   first.signal('SIGKILL')
-  await until('the others end', () => !workers.some(isAlive))
-  // More connections than the server that was left running takes.
+  await until('the workers exit', () => !workers.some(isAlive))
+  // More connections than the server that is still running allows.
   const moreConnections = { DATABASE_CONNECTIONS: '80' }
   const next = await startIn({ folder, cleanUps }, moreConnections)
-  await until('the next one is ready', async () => (await statusOf(`${next.url}/readyz`)) === 200)
+  await until('the next service is ready', async () => (await statusOf(`${next.url}/readyz`)) === 200)
   const { output } = await run(['doctor', '--json'], {
     environment: { ...moreConnections, DATA_DIR: join(folder, 'data') },
   })

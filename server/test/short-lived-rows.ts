@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto'
 /** A row, by column. */
 export type StoredRow = Record<string, unknown>
 
-/** Random bytes, as a recordset takes them. */
+/** Random bytes, as a recordset accepts them. */
 export const hash = (): string => `\\x${randomUUID().replaceAll('-', '')}`
 
-/** What a row that is good for a time only refers to. */
+/** The rows that short-lived rows refer to. */
 interface ReferencedIds {
   organization_id: string
   user_id: string
@@ -16,7 +16,7 @@ interface ReferencedIds {
 
 export interface ShortLivedRow {
   table: string
-  /** The column that says since when it is over, and days that it is kept after that. */
+  /** The column with the time since which the row is expired, and the days that it is stored after that. */
   since: string
   days: number
   row: (known: ReferencedIds, at: string) => StoredRow
@@ -25,7 +25,7 @@ export interface ShortLivedRow {
 const hour = 1 / 24
 const id = (): string => randomUUID()
 const mail = { kind: 'sign-up', recipient: 'a@b.c', recipient_key: 'a@b.c', run_at: null }
-/** Rows that are good for a time only. */
+/** Rows with an expiry time. */
 export const shortLivedRows = {
   token: { table: 'one_time_tokens', since: 'expires_at', days: 0, row: () => ({ hash: hash(), purpose: 'sign-up' }) },
   login: {

@@ -58,7 +58,7 @@ test('every process publishes a key before any process signs with it', async () 
 test('two rotations within a day end no session: a retired key is valid until the last token it signed has expired', async () => {
   const first = await access.tokens.issue(subject)
   expect(await rotateSigningKeys(keyContext())).toMatchObject({ rotated: true })
-  // This process has not noticed yet: it signs with the retired key for up to a minute.
+  // This process has not read the new key yet and signs with the retired one for up to a minute.
   access.clock.now += minute - 1
   const lateToken = await access.tokens.issue(subject)
   expect(kidOf(lateToken)).toBe(kidOf(first))
@@ -98,7 +98,7 @@ test('the private key of a retired key is deleted, and stored ones are encrypted
     sql`select string_agg(signing_keys::text || coalesce(encode(private_key_encrypted, 'escape'), ''), ' ') as text
       from signing_keys`,
   )
-  // How a private key looks in PKCS #8 and as a JWK.
+  // The forms of a private key in PKCS #8 and JWK.
   expect(dump?.text).not.toMatch(/PRIVATE KEY|"d"+:|MIGHAgEA/)
   expect(dump?.text).toContain('"kty"')
 })
@@ -118,7 +118,7 @@ test('a key that other processes may not have read yet does not sign', async () 
 test('a database of an older version keeps its key, and the next key waits until all processes have read it', async () => {
   const token = await access.tokens.issue(subject)
   const database = access.database
-  // As an installation of the version before has it after the migration.
+  // The state of an installation of the previous version after the migration.
   await database.crossTenantQuery('check the database', sql`delete from signing_keys where status = 'next'`)
   access.clock.now += 200 * day
   const { tokens } = access.anotherProcess()
@@ -149,7 +149,7 @@ test('the key maintenance of the service rotates keys and survives an unavailabl
     log: pino({ level: 'silent' }),
     ready: Promise.resolve(),
   })
-  await until('it has rotated', async () => (await statuses()).includes('retired'))
+  await until('the keys are rotated', async () => (await statuses()).includes('retired'))
   await maintenance.close()
 
   const lines: string[] = []
@@ -158,7 +158,7 @@ test('the key maintenance of the service rotates keys and survives an unavailabl
     crossTenantTransaction: () => Promise.reject(new Error('away')),
   })
   const failing = createKeyMaintenance({ ...keyContext(), database, log, ready: Promise.resolve() })
-  await until('it was told', () => lines.length > 0)
+  await until('the failure is logged', () => lines.length > 0)
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 50, error: 'away' })
   await failing.close()
 })
@@ -241,7 +241,7 @@ test('tokens of every process verify with every published key set across a rotat
   await expectAcceptedEverywhere(first)
   const rotated = await runCommand('keys rotate')
   expect(rotated.body).toEqual({ active: expect.any(String), retired: kidOf(first) })
-  // A process that just started signs with the new key; those that were there take it at once.
+  // A new process signs with the new key; the running ones accept it at once.
   services.push(await processes.start('three'))
   const second = await refresh(services[2]?.url ?? '')
   expect(kidOf(second)).toBe(rotated.body.active)
@@ -253,7 +253,7 @@ test('tokens of every process verify with every published key set across a rotat
   expect(listed.body.keys.map(({ status }: { status: string }) => status)).toEqual(['active', 'next', 'retired'])
   expect(JSON.stringify(listed.body)).not.toMatch(/private/i)
 
-  // Nobody else's signature counts, whatever key it names.
+  // A foreign signature is rejected, even if it names a valid key.
   const { privateKey } = await generateKeyPair('ES256')
   const forged = new SignJWT({}).setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: kidOf(second) })
   const forgedToken = await forged.setIssuedAt().setExpirationTime('1h').sign(privateKey)

@@ -15,7 +15,7 @@ interface SsoProviders<Started> {
   close(): Promise<unknown>
 }
 
-/** What `start` gives, with two providers that it may reach and name servers that tell these texts. */
+/** Starts a service with `start`, two providers that it can reach, and a name server with these TXT records. */
 export async function startWithProviders<Started extends { close(): Promise<void> }>(
   start: (environment: Record<string, string>) => Promise<Started>,
   txtRecords: Map<string, string[]>,
@@ -41,11 +41,11 @@ export interface SsoFixture {
   organization: TestOrganization
   provider: IdentityProvider
   connectionId: string
-  /** Where people begin. */
+  /** The address where a login starts. */
   start: string
 }
 
-/** An organization of its own with a connection to the provider; people of its proved domain join as `defaultRole`. */
+/** A new organization with a connection to the provider; people of its verified domain join as `defaultRole`. */
 export async function createSsoFixture(
   service: TestService,
   provider: IdentityProvider,
@@ -55,7 +55,7 @@ export async function createSsoFixture(
   return addConnection({ service, organization }, provider, { defaultRole, isPublic })
 }
 
-/** Gives the organization a connection more. */
+/** Adds a connection to the organization. */
 export async function addConnection(
   { service, organization }: Pick<SsoFixture, 'service' | 'organization'>,
   provider: IdentityProvider,
@@ -70,7 +70,7 @@ export async function addConnection(
   return { service, organization, provider, connectionId, start: `${service.url}/auth/sso/${connectionId}` }
 }
 
-/** Claims a domain of its own for the organization and proves it. */
+/** Claims a domain for the organization and verifies it. */
 export async function verifyDomain(
   { organization }: Pick<SsoFixture, 'organization'>,
   txtRecords: Map<string, string[]>,
@@ -86,15 +86,15 @@ export async function verifyDomain(
 
 const isPage = (url: URL) => url.pathname === '/account' || !url.pathname.startsWith('/auth')
 
-/** Goes the whole way; gives the page of ours that it ends at. */
+/** Follows a login to its end; returns the address of the service's page. */
 export const logInAtProvider = ({ service, start }: SsoFixture, browser = new Browser(), search = ''): Promise<URL> =>
   browser.follow(`${start}${search}`, (url) => url.origin === service.url && isPage(url))
 
-/** Goes as far as the provider's answer: the address of ours that it sends the browser to. */
+/** Follows a login up to the callback address to which the provider redirects. */
 export const followToCallback = ({ service, start }: SsoFixture, browser: Browser, search = ''): Promise<URL> =>
   browser.follow(`${start}${search}`, (url) => url.href.startsWith(`${service.url}/auth/sso/callback/`))
 
-/** The person whose session the browser holds now: their profile, and a call in their name. */
+/** The profile of the person whose session is in the browser, and a call with their access token. */
 export async function readProfile(service: TestService, browser: Browser): Promise<{ me: Json; call: Call }> {
   const { host } = new URL(service.url)
   const cookie = `rapport=${browser.cookie(host, 'rapport')}`
@@ -114,14 +114,14 @@ export interface Member {
   userId: string
 }
 
-/** A person with a password, in the organizations given, whose address is theirs or only said to be. */
+/** Creates a person with a password who is a member of these organizations, with a verified address or without. */
 export async function newMember(
   service: TestService,
   organizationIds: readonly string[],
   { email = newEmail(), isVerified = true }: { email?: string; isVerified?: boolean } = {},
 ): Promise<Member> {
   const run = (statement: Sql) => service.database.crossTenantQuery('check the database', statement)
-  // The owner of an organization that is gone again: the way to a person with a password, whom nothing else is known of.
+  // An owner whose membership is deleted is a person with a password and nothing else.
   const { userId, organizationId } = await newOwner(service)
   const [id, ownOrganizationId] = [readId('usr', userId), readId('org', organizationId)]
   await run(sql`delete from members where user_id = ${id}::uuid and organization_id = ${ownOrganizationId}::uuid`)
@@ -137,7 +137,7 @@ export async function newMember(
 export const logInMember = (service: TestService, { email }: Member): Promise<TestPerson> =>
   loggedIn(service, email, password)
 
-/** Begins to link as the person and goes through the provider; gives the token that the page ends with. */
+/** Starts linking as the person and logs in at the provider; returns the token of the final page. */
 export async function followLink(fixture: SsoFixture, person: TestPerson, browser = new Browser()): Promise<string> {
   const started = await person.call('POST', '/v5/me/identities', { body: { connectionId: fixture.connectionId } })
   expect(started.status, started.text).toBe(200)
@@ -149,21 +149,21 @@ export async function followLink(fixture: SsoFixture, person: TestPerson, browse
 export const confirmLink = (person: TestPerson, token: string) =>
   person.call('POST', '/v5/me/identities/confirm', { body: { token } })
 
-/** Links who is at the provider now to the person; gives the id of the identity. */
+/** Links the provider's current identity to the person; returns its id. */
 export async function linkIdentity(fixture: SsoFixture, person: TestPerson): Promise<string> {
   const linked = await confirmLink(person, await followLink(fixture, person))
   expect(linked.status, linked.text).toBe(201)
   return linked.body.id
 }
 
-/** Makes the address of a person count as theirs, as the link in a mail does. */
+/** Marks the address of a person as verified, as a mailed link does. */
 export const verifyAddress = ({ database }: TestService, userId: string): Promise<object[]> =>
   database.crossTenantQuery(
     'check the database',
     sql`update users set verified_at = now() where id = ${readId('usr', userId)}::uuid`,
   )
 
-/** A name server that knows the TXT records of this map, and is silent where there are none of a name that stands in it. */
+/** Looks up TXT records in this map; a name with an empty list gets no response. */
 export const lookUpTxt =
   (txtRecords: ReadonlyMap<string, string[]>) =>
   (name: string): { txt: string[] } | 'silence' | undefined => {

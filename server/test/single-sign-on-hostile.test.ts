@@ -28,7 +28,7 @@ afterEach(() => {
   for (const { overrides: answers } of [provider, attacker]) answers.clear()
 })
 
-/** A world whose next person would join. */
+/** Creates a connection whose next person joins. */
 async function createOpenFixture(identityProvider = provider): Promise<SsoFixture & { domain: string }> {
   const fixture = await createSsoFixture(service, identityProvider, { defaultRole: 'member' })
   const { domain } = await verifyDomain(fixture, txtRecords)
@@ -36,7 +36,7 @@ async function createOpenFixture(identityProvider = provider): Promise<SsoFixtur
   return { ...fixture, domain }
 }
 
-/** Where a browser that opens this address is sent, as path and fragment, and whether it holds a session then. */
+/** Opens the address; returns the fragment or address of the redirect, and whether the browser then has a session. */
 async function outcomeOf(browser: Browser, url: URL | string): Promise<string> {
   const response = await browser.open(String(url))
   const location = new URL(response.headers.get('location') ?? 'about:blank')
@@ -53,7 +53,7 @@ test('a code and a state are valid once', async () => {
   expect(await outcomeOf(browser, callbackUrl)).toBe('#logged-in, logged in')
   const otherBrowser = new Browser()
   expect(await outcomeOf(otherBrowser, callbackUrl)).toBe(failure('expired'))
-  // The same browser with a new flow, and the code of the old one.
+  // The same browser with a new flow and the old code.
   const next = await followToCallback(fixture, otherBrowser)
   const mixedUrl = new URL(next)
   mixedUrl.searchParams.set('code', callbackUrl.searchParams.get('code') ?? '')
@@ -101,7 +101,7 @@ test('a repeated parameter is rejected, and unknown ones of the provider are ign
 test('a callback in another browser than the one that started the flow is rejected', async () => {
   const fixture = await createOpenFixture()
   const callbackUrl = await followToCallback(fixture, new Browser())
-  // A victim whom somebody sends a link to, who has begun nothing; then one who has begun a flow of their own.
+  // First a victim who opens an attacker's link without a flow, then one with their own flow.
   expect(await outcomeOf(new Browser(), callbackUrl)).toBe(failure('expired'))
   const second = await followToCallback(fixture, new Browser())
   const victim = new Browser()
@@ -140,10 +140,10 @@ test('the response of one provider is rejected at the callback address of anothe
   const browser = new Browser()
   const callbackUrl = await followToCallback(honestFixture, browser)
   const before = attacker.requests.length
-  // The honest provider's code, brought to the attacker's address: the attacker's provider never sees it.
+  // The honest provider's code at the attacker's callback address: the attacker's provider never receives it.
   const mixedUrl = new URL(callbackUrl.href.replace(honestFixture.connectionId, attackerFixture.connectionId))
   expect(await outcomeOf(browser, mixedUrl)).toBe(failure('expired'))
-  // And with the issuer swapped, at the right address.
+  // The correct address with the other issuer.
   const swapped = await followToCallback(honestFixture, browser)
   swapped.searchParams.set('iss', attacker.issuer)
   expect(await outcomeOf(browser, swapped)).toBe(failure('provider'))
@@ -168,7 +168,7 @@ interface Forged {
   hasSharedKey?: boolean
 }
 
-/** An ID token in place of the provider's own, with a key that it does not know unless the claims are changed alone. */
+/** Creates an ID token in place of the provider's, signed with another key. */
 async function forgeToken(nonce: string, { claims = {}, header, isUnsigned, hasSharedKey }: Forged) {
   const body = {
     iss: provider.issuer,
@@ -190,7 +190,7 @@ async function forgeToken(nonce: string, { claims = {}, header, isUnsigned, hasS
   return token.setProtectedHeader({ alg: 'RS256', ...header }).sign(privateKey)
 }
 
-/** Serves our own key as the provider's, so that what is wrong with a token is its claims alone. */
+/** Publishes our key as the provider's, so that forged tokens have a valid signature. */
 const serveOurKey = () => {
   const { n, e } = privateKey.export({ format: 'jwk' })
   answerJson('/jwks', { keys: [{ kty: 'RSA', n, e, kid: 'ours', use: 'sig', alg: 'RS256' }] })
@@ -202,7 +202,7 @@ function answerJson(path: string, body: object, identityProvider = provider): vo
   })
 }
 
-/** Goes as far as the code, and has the token endpoint answer with a token of ours. */
+/** Follows a login to the callback while the token endpoint returns a forged token; returns its outcome. */
 async function logInWithToken(forged: Forged): Promise<string> {
   const fixture = await createOpenFixture()
   const browser = new Browser()
@@ -228,22 +228,22 @@ test.each<[string, () => Forged]>([
   ['no nonce', () => ({ claims: { nonce: undefined } })],
   ['another issuer', () => ({ claims: { iss: attacker.issuer } })],
   ['another audience', () => ({ claims: { aud: 'somebody else' } })],
-  ['several audiences and another party', () => ({ claims: { aud: [provider.clientId, 'x'], azp: 'x' } })],
-  ['an end that is past', () => ({ claims: { exp: nowSeconds() - 600 } })],
-  ['no end', () => ({ claims: { exp: undefined } })],
-  ['a time to come', () => ({ claims: { nbf: nowSeconds() + 600 } })],
+  ['several audiences and another authorized party', () => ({ claims: { aud: [provider.clientId, 'x'], azp: 'x' } })],
+  ['an expiry in the past', () => ({ claims: { exp: nowSeconds() - 600 } })],
+  ['no expiry', () => ({ claims: { exp: undefined } })],
+  ['a start in the future', () => ({ claims: { nbf: nowSeconds() + 600 } })],
   ['no subject', () => ({ claims: { sub: undefined } })],
   ['an empty subject', () => ({ claims: { sub: '' } })],
   ['a subject with NUL', () => ({ claims: { sub: 'ada\0' } })],
   ['a subject of 256 characters', () => ({ claims: { sub: 'a'.repeat(256) } })],
   ['a subject of 8,000 characters', () => ({ claims: { sub: 'a'.repeat(8000) } })],
   ['a subject with half a character', () => ({ claims: { sub: 'ada\ud800' } })],
-  ['a subject beyond ASCII', () => ({ claims: { sub: 'adä' } })],
+  ['a subject with a character outside ASCII', () => ({ claims: { sub: 'adä' } })],
   ['a subject that is a number', () => ({ claims: { sub: 7 } })],
   ['a subject that is a list', () => ({ claims: { sub: ['ada'] } })],
   ['alg none', () => ({ isUnsigned: true })],
   ['HS256 with the client secret', () => ({ hasSharedKey: true })],
-  ['a kid that the provider has not', () => ({ header: { kid: 'other' } })],
+  ['an unknown kid', () => ({ header: { kid: 'other' } })],
 ])('an ID token with %s is rejected', async (_, forged) => {
   serveOurKey()
   const { header = { kid: 'ours' }, ...rest } = forged()
@@ -261,7 +261,7 @@ test.each<[string, Record<string, unknown>]>([
   ['an address with NUL', { email: 'ada\0@example.com' }],
   ['an address with half a character', { email: '\ud800@example.com' }],
   ['an address of 8,000 characters', { email: `${'a'.repeat(8000)}@example.com` }],
-  ['an address that is none', { email: 'ada' }],
+  ['an invalid address', { email: 'ada' }],
   ['an address that is a list', { email: ['ada@example.com'] }],
 ])('%s does not allow joining and is not stored', async (_, claims) => {
   serveOurKey()
@@ -301,7 +301,7 @@ const providerFaults: [string, (response: ServerResponse) => void][] = [
   ['answers 500', (response) => response.writeHead(500).end('secret of the inside')],
   ['redirects', (response) => response.writeHead(302, { location: 'http://169.254.169.254/' }).end()],
   ['answers with something else', (response) => response.writeHead(200).end('<html>')],
-  ['is another issuer', (response) => sendJson(response, { issuer: 'https://accounts.example.com' })],
+  ['has another issuer', (response) => sendJson(response, { issuer: 'https://accounts.example.com' })],
   [
     'sends too much',
     (response) => response.writeHead(200, { 'content-type': 'application/json' }).end(' '.repeat(3_000_000)),
@@ -316,7 +316,7 @@ test.each(providerFaults)('a provider that %s is reported as failing, without it
   const response = await new Browser().open(fixture.start)
   expect(response.headers.get('location')).toBe(`${service.url}/account${failure('provider')}`)
   expect(await response.text()).not.toContain('inside')
-  // It is asked anew as soon as it works again.
+  // The next login works as soon as the provider does.
   provider.overrides.clear()
   expect((await logInAtProvider(fixture)).hash).toBe('#logged-in')
 })
@@ -346,7 +346,7 @@ test('internal addresses in a provider’s metadata are never requested', async 
     'http://10.0.0.1/',
   ]) {
     const endpoints = { authorization_endpoint: `${identityProvider}/auth`, token_endpoint: address, jwks_uri: address }
-    // Each version of the connection is looked up anew.
+    // A change of the connection clears its cached metadata.
     const body = { name: address }
     await fixture.organization.call('PATCH', `/v5/sso-connections/${fixture.connectionId}`, { body })
     answerJson(discovery, { issuer: identityProvider, ...endpoints, response_types_supported: ['code'] }, attacker)

@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => close())
 
-/** A world whose next person joins. */
+/** Creates a connection whose next person joins. */
 async function createOpenFixture(identityProvider: IdentityProvider): Promise<SsoFixture> {
   const fixture = await createSsoFixture(service, identityProvider, { defaultRole: 'member' })
   const { domain } = await verifyDomain(fixture, txtRecords)
@@ -32,7 +32,7 @@ async function createOpenFixture(identityProvider: IdentityProvider): Promise<Ss
   return fixture
 }
 
-/** Where forty browsers go on that have begun. */
+/** The callback addresses of forty started logins. */
 async function createCallbacks(fixture: SsoFixture): Promise<[Browser, string][]> {
   const urls: [Browser, string][] = []
   for (let count = 0; count < 40; count++) {
@@ -45,7 +45,7 @@ async function createCallbacks(fixture: SsoFixture): Promise<[Browser, string][]
   return urls
 }
 
-/** Where forty browsers begin, at a connection each: what one has asked counts for all who begin there. */
+/** The start addresses of forty connections, because a connection's metadata is requested only once. */
 async function createConnections(fixture: SsoFixture): Promise<[Browser, string][]> {
   const urls: [Browser, string][] = []
   while (urls.length < 40) urls.push([new Browser(), (await addConnection(fixture, fixture.provider)).start])
@@ -70,8 +70,8 @@ test.each([
     const attempts = urls.map(async ([browser, url]) =>
       outcomes.push((await browser.open(url)).headers.get('location') ?? ''),
     )
-    // Four ask, sixteen wait for a moment, and the others are told at once.
-    await until('twenty are refused', () => outcomes.length >= 20)
+    // Four send requests, sixteen wait, and the others fail at once.
+    await until('twenty are rejected', () => outcomes.length >= 20)
     expect((await logInAtProvider(other)).hash).toBe('#logged-in')
     expect(maxOpen).toBe(4)
     for (const response of openResponses) response.destroy()
@@ -79,7 +79,7 @@ test.each([
     expect(maxOpen).toBe(4)
     expect(outcomes).toEqual(urls.map(() => `${service.url}/account#sso-error=provider`))
     expect(service.logged.join('')).toContain('"cause":"overloaded"')
-    // Who was refused goes on once there is room again.
+    // Rejected people can log in once requests are available again.
     slowProvider.overrides.clear()
     expect((await logInAtProvider(slowFixture)).hash).toBe('#logged-in')
   },

@@ -49,14 +49,14 @@ async function accountsOf(email: string): Promise<number> {
 }
 
 test.each([
-  ['the provider does not vouch for the address', { email_verified: false }],
-  ['the provider says nothing of it', { email_verified: undefined }],
-  ['the provider says so in a word', { email_verified: 'true' }],
+  ['the provider has not verified the address', { email_verified: false }],
+  ['the provider omits the verification', { email_verified: undefined }],
+  ['the provider sends the verification as text', { email_verified: 'true' }],
   ['there is no address', { email: undefined }],
-  ['the address is none', { email: 'ada' }],
-  ['the domain only ends alike', { suffix: '.evil.example' }],
-  ['it is below the domain', { prefix: 'sub.' }],
-  ['the domain stands in the local part', { prefix: 'x@evil.' }],
+  ['the address is invalid', { email: 'ada' }],
+  ['the verified domain is a prefix of the address’s domain', { suffix: '.evil.example' }],
+  ['the address is in a subdomain', { prefix: 'sub.' }],
+  ['the address has two @ signs', { prefix: 'x@evil.' }],
 ])('nobody joins when %s', async (_, change: Record<string, unknown>) => {
   const fixture = await createSsoFixture(service, provider, { defaultRole: 'member' })
   const { domain } = await verifyDomain(fixture, txtRecords)
@@ -197,7 +197,7 @@ test('only the person who started linking can complete it, so no identity is lin
     await logIn(await newPerson([organizationId])),
   ]
   provider.person = { sub: randomUUID() }
-  // The victim was brought to the attacker's link, or the attacker brings their proof to the victim's page.
+  // The victim opened the attacker's link, or the attacker sends the final token to the victim's page.
   const token = await followLink(fixture, attacker)
   expect((await confirmLink(victim, token)).status).toBe(422)
   expect((await confirmLink(attacker, token)).status).toBe(422)

@@ -36,13 +36,13 @@ const execute = <Row extends object>(statement: Sql): Promise<Row[]> =>
 interface RemovalContext {
   fixture: SsoFixture
   domain: string
-  /** With a password, and an address of the proved domain unless said. */
+  /** Has a password and by default an address of the verified domain. */
   member: Member
   /** The address that the provider vouches for. */
   email: string
 }
 
-/** Somebody in an organization whose people join by themselves, whom the provider knows as well. */
+/** Creates a member of an organization with automatic joining, who also has an account at the provider. */
 async function createContext({ memberEmail }: { memberEmail?: string } = {}): Promise<RemovalContext> {
   const fixture = await createSsoFixture(mailed.service, provider, { defaultRole: 'member' })
   const { domain } = await verifyDomain(fixture, txtRecords)
@@ -57,7 +57,7 @@ async function removeMember({ fixture, member }: RemovalContext): Promise<void> 
   expect((await fixture.organization.call('DELETE', `/v5/members/${member.userId}`)).status).toBe(204)
 }
 
-/** The owner deletes the connection and makes it anew. */
+/** Deletes the connection and creates it again. */
 async function recreateConnection({ fixture }: RemovalContext): Promise<SsoFixture> {
   const { organization, connectionId } = fixture
   expect((await organization.call('DELETE', `/v5/sso-connections/${connectionId}`)).status).toBe(204)
@@ -72,7 +72,7 @@ async function unlinkIdentity({ member }: RemovalContext): Promise<void> {
   expect((await call('DELETE', `/v5/me/identities/${identity.id}`)).status).toBe(404)
 }
 
-/** The account has another address from now on. */
+/** Changes the address of the account. */
 async function changeEmail({ member }: RemovalContext): Promise<void> {
   const email = newEmail()
   await execute(sql`update users set email = ${email}, email_key = ${email}, verified_at = now()
@@ -84,41 +84,41 @@ async function expectLogIn({ fixture }: RemovalContext): Promise<void> {
   expect((await logInAtProvider(fixture, new Browser())).hash).toBe('#logged-in')
 }
 
-/** The people of the organization, but for its owner. */
+/** The ids of the organization's members except its owner. */
 async function otherMembers({ fixture: { organization } }: RemovalContext): Promise<string[]> {
   const { body } = await organization.call('GET', '/v5/members?filter.role.in=admin,member,viewer')
   return body.map(({ id }: Json) => id)
 }
 
-/** What somebody does who is removed then, or was; gives where they try to come back. */
+/** Removes a person, with actions before or after; returns the connection of the attempt to return. */
 type ReturnAttempt = (context: RemovalContext) => Promise<SsoFixture | void>
 
 const returnAttempts: [string, ReturnAttempt, { memberEmail?: string }?][] = [
   ['has logged in before', async (context) => (await expectLogIn(context), removeMember(context))],
   ['never logged in at the provider', removeMember],
   [
-    'unlinks before',
+    'has unlinked before the removal',
     async (context) => (await expectLogIn(context), await unlinkIdentity(context), removeMember(context)),
   ],
   [
-    'unlinks afterwards',
+    'unlinks after the removal',
     async (context) => (await expectLogIn(context), await removeMember(context), unlinkIdentity(context)),
   ],
   [
-    'finds the connection made anew',
+    'uses a recreated connection',
     async (context) => (await expectLogIn(context), await removeMember(context), recreateConnection(context)),
   ],
   [
-    'finds a second provider',
+    'uses a second provider',
     async (context) => {
       await expectLogIn(context)
       await removeMember(context)
       return addConnection(context.fixture, other, { defaultRole: 'member' })
     },
   ],
-  ['gives the account another address', async (context) => (await removeMember(context), changeEmail(context))],
+  ['changes the address of the account', async (context) => (await removeMember(context), changeEmail(context))],
   [
-    'unlinks and gives the account another address before',
+    'has unlinked and changed the address of the account before the removal',
     async (context) => (
       await expectLogIn(context),
       await unlinkIdentity(context),
@@ -127,18 +127,18 @@ const returnAttempts: [string, ReturnAttempt, { memberEmail?: string }?][] = [
     ),
   ],
   [
-    'was invited at another address, and linked',
+    'was invited with another address and has linked an identity',
     async (context) => {
       await linkIdentity(context.fixture, await logInMember(mailed.service, context.member))
       await removeMember(context)
-      // The provider takes them for a new person besides.
+      // The provider also has a new subject for the person.
       provider.person = { ...provider.person, sub: randomUUID() }
       return recreateConnection(context)
     },
     { memberEmail: newEmail() },
   ],
   [
-    'was invited at another address, and has unlinked before the provider’s address was another',
+    'was invited with another address and has unlinked before the provider’s address changed',
     async (context) => {
       await linkIdentity(context.fixture, await logInMember(mailed.service, context.member))
       await unlinkIdentity(context)
@@ -148,7 +148,7 @@ const returnAttempts: [string, ReturnAttempt, { memberEmail?: string }?][] = [
     { memberEmail: newEmail() },
   ],
   [
-    'leaves before anybody removes them',
+    'has left the organization',
     async ({ fixture, member }) => {
       const { call } = await logInMember(mailed.service, member)
       const { status } = await call('DELETE', `/v5/me/organizations/${fixture.organization.organizationId}`)

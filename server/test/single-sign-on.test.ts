@@ -38,7 +38,7 @@ test('a person with an address of a verified domain joins and is the same person
   expect(me.organizations).toMatchObject([{ id: fixture.organization.organizationId, role: 'viewer' }])
   expect((await call('GET', '/v5/contacts')).status).toBe(200)
   expect((await call('POST', '/v5/contacts', { body: { name: 'X' } })).status).toBe(403)
-  // The provider has another address for them now: it is still who it was.
+  // A changed address at the provider does not change the person.
   provider.person = { ...provider.person, email: 'other@elsewhere.example' }
   const another = new Browser()
   await logInAtProvider(fixture, another)

@@ -11,7 +11,7 @@ import { openRaw, type RawConnection, requestText } from './raw-http.ts'
 import { until } from './processes.ts'
 import { expectRefusal } from './refusals.ts'
 
-/** The server's own patience, shorter than it is in service; nothing here gets as far as the database. */
+/** Timeouts of the server, shorter than in production. No request here reaches the database. */
 const timeouts = { headers: 300, request: 900 }
 
 const echo: Route = {
@@ -33,7 +33,7 @@ const echo: Route = {
   handle: async ({ body }) => ({ status: 200, text: JSON.stringify(body) }),
 }
 
-/** A tenth of a percent of what it is in service. */
+/** A tenth of a percent of the budget in production. */
 const budget = new BodyBudget(64 * 1024)
 
 let app: FastifyInstance
@@ -51,14 +51,14 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-/** Sends a byte at a time until the other side closes, and gives the answer that came. */
+/** Sends one piece at a time until the other side closes the connection. */
 async function sendSlowly(connection: RawConnection, bytes: Iterable<string>): Promise<void> {
   let isClosed = false
   void connection.closed.then(() => (isClosed = true))
   for (const byte of bytes) {
     if (isClosed) return
     connection.write(byte)
-    // The pace of the slow client: this is what is tested, not a wait for something.
+    // The speed of the slow client, not a wait for an event.
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
@@ -132,7 +132,7 @@ test('unfinished bodies share one budget: a client that sends many is rejected, 
     expect((await fetch(`${url}/echo`, { method: 'POST', headers, body })).status).toBe(200)
   }
   for (const { socket } of senders) socket.destroy()
-  await until('everything is given back', () => budget.usedBytes === 0)
+  await until('the budget is released', () => budget.usedBytes === 0)
 })
 
 test('a body in chunks of one byte takes no more of the budget than its bytes need', async () => {
@@ -140,11 +140,11 @@ test('a body in chunks of one byte takes no more of the budget than its bytes ne
   const text = JSON.stringify({ word: 'w'.repeat(150) })
   connection.write(requestText('POST', '/echo', { headers: { ...json, 'transfer-encoding': 'chunked' } }))
   for (const character of text) connection.write(`1\r\n${character}\r\n`)
-  await until('it is held', () => budget.usedBytes > 0)
+  await until('the body is counted', () => budget.usedBytes > 0)
   expect(budget.usedBytes).toBeLessThanOrEqual(4096)
   connection.write('0\r\n\r\n')
   const [response] = await connection.responses(1)
   expect([response!.status, response!.body]).toEqual([200, text])
-  await until('it is given back', () => budget.usedBytes === 0)
+  await until('the budget is released', () => budget.usedBytes === 0)
   connection.socket.destroy()
 })

@@ -11,13 +11,13 @@ export interface StartContext {
 export interface StartedService {
   url: string
   pid: number
-  /** What it has answered so far. */
+  /** The output so far. */
   printed(): string
   signal(name: NodeJS.Signals): void
   ended: Promise<ProcessResult>
 }
 
-/** Starts the service on a free port with a data folder in `folder`; resolves once it serves. `clean` gets what stops it. */
+/** Starts the service on a free port with a data folder in `folder`; resolves when it listens. `cleanUps` stops it. */
 export async function startIn(
   { folder, cleanUps }: StartContext,
   environment: Record<string, string>,
@@ -40,7 +40,7 @@ export async function startIn(
   return { url, pid: child.pid ?? 0, printed: () => printed, signal: (name) => void child.kill(name), ended }
 }
 
-/** The status of an answer; 0 when there is none. */
+/** The status of a response; 0 if there is none. */
 export const statusOf = async (url: string): Promise<number> =>
   fetch(url).then(
     ({ status }) => status,

@@ -18,7 +18,7 @@ import { createDatabase, type TestDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 import { startTestService } from './service.ts'
 
-/** What the planner knows of a table can be missing or old; the test cluster's autovacuum does not mend it meanwhile. */
+/** Statistics of a table can be missing or outdated; autovacuum is off in the test cluster. */
 const size = 1500
 const ours = '00000000-0000-7000-8000-000000000001'
 const theirs = '00000000-0000-7000-8000-000000000002'
@@ -42,7 +42,7 @@ afterEach(async () => {
   await testDatabase.drop()
 })
 
-/** Contacts from one number to another, each with a company, a person and a note of its own. */
+/** Creates contacts with these numbers, each with a company, a root contact and a note. */
 const fillFunction = `create function pg_temp.fill(organization uuid, low int, high int) returns void language plpgsql as $$
 begin
   insert into organizations (id, name, slug) values (organization, organization, organization) on conflict do nothing;
@@ -78,7 +78,7 @@ const page = (resource: Resource, query = '') => {
 const count = (resource: Resource, query = '') =>
   planCount(resource, readFilters(resource, readQuery(`/?${query}`)), scope).statement
 
-/** The statement that reads or locks records by their ids. */
+/** The statement that `run` sends first. */
 async function statementOf(run: (transaction: Transaction) => Promise<unknown>): Promise<Sql | FixedStatement> {
   let statementSent: Sql | FixedStatement | undefined
   const transaction = {
@@ -90,7 +90,7 @@ async function statementOf(run: (transaction: Transaction) => Promise<unknown>):
     },
   } as unknown as Transaction
   await run(transaction).catch(() => undefined)
-  if (!statementSent) throw new Error('nothing was asked')
+  if (!statementSent) throw new Error('no statement was sent')
   return statementSent
 }
 
@@ -156,19 +156,19 @@ test('statistics are updated only for tables that have doubled', async () => {
   await database.close()
 })
 
-/** Contacts and companies; taking statistics of the latter does this. */
+/** Creates records; updating the statistics of companies runs these statements. */
 async function fillAndBlock(statements: string): Promise<void> {
   const indexFunction = (body: string) => `
     create or replace function met(name text) returns text language plpgsql immutable set lock_timeout = 0 as $$ begin
       ${body} return name;
     end $$`
-  // Statistics are taken of what an index computes, too. One that is made later would count the pages.
+  // `analyze` computes index expressions. Creating the index after the rows would update the page count.
   await client.query(`${indexFunction('')}; create index on companies (met(name))`)
   await fill(ours, 1, size)
   await client.query(indexFunction(statements))
 }
 
-/** Milliseconds that statistics have been waiting for the test's lock; undefined while they are not. */
+/** Milliseconds for which `analyze` has waited for the test's lock; undefined if it does not wait. */
 async function waitingMilliseconds(): Promise<number | undefined> {
   const { rows } = await client.query<{ since: number }>(
     `select extract(epoch from clock_timestamp() - query_start) * 1000 as since from pg_stat_activity
@@ -197,7 +197,7 @@ test('statistics may take longer than a request, only on their own connection', 
     perform pg_advisory_xact_lock_shared(42);`)
   await client.query('select pg_advisory_lock(42)')
   const update = takeStatistics(database)
-  await until('it takes longer than a request may', async () => ((await waitingMilliseconds()) ?? 0) > 600)
+  await until('analyze takes longer than a request may', async () => ((await waitingMilliseconds()) ?? 0) > 600)
   await client.query('select pg_advisory_unlock(42)')
   expect(await update).toMatchObject({ failed: false })
   expect(logged).toEqual([])
@@ -217,7 +217,7 @@ test('a stop cancels a running update of statistics instead of waiting for it', 
     purged: () => undefined,
     ready: Promise.resolve(),
   })
-  await until('it takes statistics', async () => (await waitingMilliseconds()) !== undefined)
+  await until('analyze waits', async () => (await waitingMilliseconds()) !== undefined)
   await maintenance.close()
   expect(await waitingMilliseconds()).toBeUndefined()
   expect(logged).toEqual([])
@@ -234,6 +234,6 @@ test('a start updates the statistics that are missing after a database crash', a
   }
   expect(await readTimeout()).toBe(-1)
   const service = await startTestService({}, { ...testDatabase, drop: async () => undefined })
-  await until('statistics are taken', async () => (await readTimeout()) === size)
+  await until('the statistics are updated', async () => (await readTimeout()) === size)
   await service.close()
 })

@@ -3,7 +3,7 @@ import { raw, type Sql, sql } from '../src/platform/model/sql.ts'
 import { columnOf, type Resource } from '../src/platform/model/define.ts'
 import { type Column, tableOf } from '../src/platform/schema/tables.ts'
 
-/** The least row of a resource's table: what the declaration requires. `known` are ids of rows to refer to, by table. */
+/** The required columns of a resource's table. `rowIds` are the ids of rows to refer to, by table. */
 export function minimalRow(resource: Resource, rowIds: Readonly<Record<string, string>>): Record<string, unknown> {
   const { columns, foreignKeys } = tableOf(resource, [])
   const requiredColumns = columns.filter(
@@ -13,7 +13,7 @@ export function minimalRow(resource: Resource, rowIds: Readonly<Record<string, s
     requiredColumns.map((column) => {
       const key = foreignKeys.find((foreignKey) => foreignKey.column === column.name)
       const value = key ? rowIds[key.table] : column.name === 'id' ? randomUUID() : minimalValue(column)
-      if (value === undefined) throw new Error(`${resource.table}: say which row of ${key?.table} it refers to`)
+      if (value === undefined) throw new Error(`${resource.table}: add the id of a row of ${key?.table} to rowIds`)
       return [column.name, value]
     }),
   )
@@ -26,8 +26,8 @@ function minimalValue({ type }: Column): unknown {
 }
 
 /**
- * Fills a table with `count` rows whose values differ, for the planner to have a choice: each column of the declaration has
- * a value that follows from the number of the row, each reference points at a row of its table.
+ * Fills a table with `count` different rows, so that the planner has a choice: each declared column gets a value that
+ * depends on the number of the row, each reference points to a row of its table.
  */
 export function fillSql(resource: Resource, organization: Sql, count: number): Sql {
   const { name: table, columns, foreignKeys } = tableOf(resource, [])

@@ -10,7 +10,7 @@ let service: TestService
 let ours: Tenant
 let theirs: Tenant
 let secrets: string[]
-/** All that the database held when it was last looked at. */
+/** All rows of the database after the previous test. */
 let rows: Record<string, string[]>
 beforeAll(async () => {
   service = await startTestService()
@@ -20,12 +20,12 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-/** Routes that no organization has a part in. A public route that is not among them needs cases of its own. */
+/** Routes without an organization. Any other public route needs test cases. */
 const withoutOrganization =
   /^((GET|POST) \/auth(\/[\w./{}-]+)?|GET \/\.well-known\/jwks\.json|GET \/v5\/docs|GET \/v5\/scopes|GET \/v5\/swagger(\/[\w.-]+)?|GET \/(v5|healthz|readyz|account(\/[\w.]+)?)?)$/
 
 const nameOf = ({ method, path }: (typeof routes)[number]): string => `${method} ${path}`
-// Nor has one in a person's own affairs: what another person's id does there, their own tests say.
+// Routes of a person's account have no organization either; their own tests use other people's ids.
 const tenantRoutes = routes.filter((route) => route.kind !== 'account' && !withoutOrganization.test(nameOf(route)))
 
 test('the other organization has records in every collection, and both have the same collections', () => {
@@ -39,7 +39,7 @@ test.each(tenantRoutes.map((route) => [nameOf(route), route] as const))(
   async (_, route) => {
     const cases = casesOf(route, ours, theirs)
     expect(cases.length).toBeGreaterThan(0)
-    // Every id in the path and in the body has a case of its own.
+    // Every id in the path has a case.
     const descriptions = cases.map((testCase) => testCase.description)
     expect(descriptions).toEqual(expect.arrayContaining(Object.keys(route.params).map((name) => `${name} in the path`)))
     if (route.query.kind === 'list')
@@ -101,7 +101,7 @@ test('a conflict names the record of the caller’s organization, even if anothe
   expect(second.body.details).toEqual([{ field: 'externalIds', message, id: first.body.id }])
 })
 
-/** Every row of every table that is of the other organization. */
+/** Every row of every table that belongs to the other organization. */
 async function theirRows(): Promise<string[]> {
   const uuid = readId('org', theirs.organization.organizationId) ?? ''
   return Object.values(await dump(service.database))

@@ -15,21 +15,21 @@ import type { TestService } from './service.ts'
 
 /** An organization with one record in every collection. */
 export interface Tenant extends Fixture {
-  /** The id of a record that each collection shows, by the collection's path. */
+  /** The id of a record in each collection, by the collection's path. */
   records: ReadonlyMap<string, string>
-  /** The id of a deleted record, for those that can be restored. */
+  /** The id of a deleted record, for collections with a restore. */
   deleted: ReadonlyMap<string, string>
-  /** A signed cursor behind the first record of each collection. */
+  /** A signed cursor after the first record of each collection. */
   cursors: ReadonlyMap<string, string>
 }
 
-/** Another organization's id, or another parent's, and one that nothing has: the same request with either. */
+/** The same request with an id of another organization or parent, and with an id that does not exist. */
 export interface Case {
   description: string
   route: Route
   foreign: { id: string; options: RouteOptions }
   unknown: { id: string; options: RouteOptions }
-  /** What both are answered with. */
+  /** The expected status of both. */
   status: number
 }
 
@@ -62,19 +62,19 @@ export async function newTenant(service: TestService): Promise<Tenant> {
       query: [['limit', '1']],
     })
     const cursor = /[?&]startingAfter=(cur_[\w-]+)/.exec(headers.get('link') ?? '')?.[1]
-    if (cursor === undefined) throw new Error(`${collection.path} gave no cursor`)
+    if (cursor === undefined) throw new Error(`${collection.path} returned no cursor`)
     cursors.set(collection.path, cursor)
   }
   return { ...fixture, records, deleted, cursors }
 }
 
 /**
- * Everything about a route that can name a record of someone else: path, body, cursor, filter, header. They follow from
- * the route's declaration, so that a new route has its cases by itself; one whose ids the tests cannot make is an error.
+ * All ways in which a request can name a record of another organization: path, body, cursor, filter and header. They are
+ * derived from the route's declaration, so that a new route is covered automatically; missing sample ids are an error.
  */
 export function casesOf(route: Route, ours: Tenant, theirs: Tenant): Case[] {
   const base = requestOf(route, ours)
-  // The path is the credential, whole: there is nothing else to it that could name someone.
+  // The whole path is the credential, and nothing else in the request names a record.
   if (route.kind === 'push')
     return pathCases(route, base, ours, theirs).filter(({ description }) => description !== wholePath)
   if (!isScoped(route)) return []
@@ -92,7 +92,7 @@ const collectionOf = (route: Route): Collection | undefined =>
     .filter(({ path: at }) => route.path === at || route.path.startsWith(`${at}/`))
     .sort((left, right) => right.path.length - left.path.length)[0]
 
-/** The ids of a record of the tenant for a route's path. */
+/** The path parameters of a record of the tenant. */
 function paramsOf(route: Route, tenant: Tenant): Record<string, string> {
   const collection = collectionOf(route)
   if (!collection) {
@@ -105,7 +105,7 @@ function paramsOf(route: Route, tenant: Tenant): Record<string, string> {
   return Object.fromEntries(Object.keys(route.params).map((name) => [name, all[name] ?? '']))
 }
 
-/** A request that the route would answer with success. */
+/** A request that succeeds. */
 export function requestOf(route: Route, tenant: Tenant): RouteOptions {
   const params = paramsOf(route, tenant)
   if (route.kind === 'push') return { params, body: route.payload.example }
@@ -130,13 +130,13 @@ function updateBody(fields: Fields, { references }: Tenant): JsonObject {
 
 const unknownId = (prefix: string): string => showId(prefix, newId())
 
-/** What the parameter of a path could hold, and names nothing: an id, or a secret. */
+/** An id or a secret that does not exist. */
 const unknownFor = ({ prefix }: Route['params'][string]): string =>
   prefix === '' ? generateTriggerSecret() : unknownId(prefix)
 
 const wholePath = 'the whole path'
 
-/** Tables whose records the first parent has too: everyone is in the default team. */
+/** Tables whose records belong to several parents: everyone is in the default team. */
 const sharedAcrossParents = [teamMembers.table]
 
 function headerCases(route: Route, base: RouteOptions, ours: Tenant, theirs: Tenant): Case[] {
@@ -220,7 +220,7 @@ function cursorCases(route: Route, base: RouteOptions, ours: Tenant, theirs: Ten
   const { resource, path: at } = collection
   const record = theirs.records.get(at) ?? ''
   const opaque = theirs.cursors.get(at) ?? ''
-  // The same cursor of nobody: its signature is another one.
+  // The same cursor with an invalid signature.
   const forged = `cur_${[...opaque.slice(4, 16)].reverse().join('')}${opaque.slice(16)}`
   const pairs: [string, string, string][] = [
     ['a cursor', record, unknownId(resource.idPrefix)],
@@ -261,7 +261,7 @@ const cursorsOf = (route: Route, base: RouteOptions, pairs: readonly [string, st
 function filterCases(route: Route, base: RouteOptions, theirs: Tenant): Case[] {
   if (route.query.kind === 'none' || route.query.kind === 'parameters' || route.query.kind === 'one') return []
   const { kind, resource } = route.query
-  // Without a change the second request meets what the first one met.
+  // A dry run, so that both requests find the same data.
   const dryRun = kind === 'change' ? [['dryRun', 'true'] as const] : []
   return pathsOf(resource, [])
     .filter(({ type }) => type === 'id')
@@ -281,7 +281,7 @@ function filterCases(route: Route, base: RouteOptions, theirs: Tenant): Case[] {
     )
 }
 
-/** Sends both requests of a case; what is different between the answers, or wrong with them, in words. */
+/** Sends both requests of a case; describes how the responses differ from each other or from the expected status. */
 export async function findDeviation(
   { description, route, foreign, unknown, status }: Case,
   ours: Tenant,
@@ -297,19 +297,19 @@ export async function findDeviation(
     return `${name}: ${requestWith.text.slice(0, 300)} but ${second.text.slice(0, 300)}`
   if (requestWith.answer.status !== status) return `${name}: ${requestWith.text.slice(0, 300)} is not ${status}`
   const leaked = secrets.find((id) => !foreign.id.includes(id) && requestWith.answer.text.includes(id))
-  return leaked === undefined ? undefined : `${name}: tells ${leaked}`
+  return leaked === undefined ? undefined : `${name}: reveals ${leaked}`
 }
 
-/** Status, tag, links and body of an answer, without the id that was asked for. */
+/** Status, entity tag, links and body of a response, without the requested id. */
 const comparableText = (answer: { status: number; headers: Headers; text: string }, id: string): string =>
   [answer.status, answer.headers.get('etag'), answer.headers.get('link'), answer.text]
     .join(' ')
     .replaceAll(id, '<id>')
     .replaceAll(encodeURIComponent(id), '<id>')
 
-/** Every row of every table as text; time and place of a credential's last use apart, which change by asking. */
+/** Every row of every table as text, without the time and address of a credential's last use. */
 export async function dump(database: Database): Promise<Record<string, string[]>> {
-  // What is written behind the answers would be taken for a change.
+  // Mails that are composed after a response would look like a change.
   await until('no mail waits to be composed', async () => {
     const waiting = sql`select id from mails where status = 'queued' and composed_at is null limit 1`
     return (await database.crossTenantQuery('check the database', waiting)).length === 0
@@ -330,7 +330,7 @@ export async function dump(database: Database): Promise<Record<string, string[]>
   return Object.fromEntries(tables.map(({ name }, index) => [name, (rows[index] ?? []).map(({ text }) => text)]))
 }
 
-/** The ids of everything that an organization has, as callers would see them. */
+/** The ids of all rows of an organization, as in public ids. */
 export function idsIn(tables: Record<string, string[]>, organizationUuid: string): string[] {
   const own = Object.values(tables).flatMap((rows) => rows.filter((row) => row.includes(organizationUuid)))
   return own.flatMap((row) => {

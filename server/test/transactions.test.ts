@@ -13,11 +13,11 @@ import { startTestService, type TestService } from './service.ts'
 let testDatabase: TestDatabase
 let service: TestService
 let database: Database
-/** The same with two connections. */
+/** A pool of two connections. */
 let twoConnections: Database
-/** What is sent, each write of a connection by itself. */
+/** The data of each write to a connection. */
 const writes: string[] = []
-/** The next transaction loses its connection as it begins. */
+/** Whether the next transaction loses its connection at `begin`. */
 let isNextCut = false
 let organizationId: string
 let userId: string
@@ -104,7 +104,7 @@ test('a create takes three writes: begin with the check and the first statements
   await database.transaction(actor(), work)
   writes.length = 0
   await database.transaction(actor(), (transaction) => createContact(transaction, { email: 'two@example.com' }))
-  // The check, the person and the team go with the beginning; the contact refers to both.
+  // `begin` is sent with the check, the root contact and the team, which the contact refers to.
   expect(writes).toEqual([
     expect.stringContaining('begin'),
     expect.stringContaining('two@example.com'),
@@ -126,7 +126,7 @@ test('contacts with any set of fields are written by the same prepared statement
         where statement like '%insert into "contacts"%' and ${transaction.organization} is not null`,
     ),
   )
-  // With an address, and without one.
+  // One statement for contacts with an address, one for contacts without.
   expect(preparedStatements.length).toBeGreaterThan(0)
   expect(preparedStatements.length).toBeLessThanOrEqual(2)
 })
@@ -147,7 +147,7 @@ test('of statements that are sent together, the first failure is reported, not t
   const work = (transaction: Transaction) => {
     const select = (value: number) =>
       transaction.query(sql`select 1 / ${value}::integer as quotient, ${transaction.organization} as organization`)
-    // Whoever waits for the one behind the failure is told sooner.
+    // The second statement is rejected before the first one.
     return Promise.all([select(0).finally(() => delay(20)), select(1)])
   }
   await expect(database.transaction(actor(), work)).rejects.toThrow(/division by zero/)
@@ -163,7 +163,7 @@ test('when the outer transaction loses its connection, the inner one is rolled b
     }),
   )
   expect(isNextCut).toBe(false)
-  // Each connection has had another user since.
+  // Afterwards another transaction has used each connection.
   await Promise.all([1, 2].map(() => twoConnections.transaction(actor(), () => Promise.resolve())))
   expect(await countContacts()).toBe(before + 1)
 })
@@ -222,7 +222,7 @@ test('a revoked credential is rejected at once while the work waits for a lock, 
     contactStore.write(transaction, [{ kind: 'update', id, values: { city: 'After' } }]),
   )
   await expect(refused).rejects.toThrow(CredentialChanged)
-  // The only connection is replaced.
+  // The pool replaces its only connection.
   await database.ping()
   expect(performance.now() - start).toBeLessThan(1000)
   const blocked = `select from pg_stat_activity where datname = current_database() and query like '%for update of record%'
@@ -254,7 +254,7 @@ test('a prepared statement that the server has deallocated is prepared again, an
     if (++attempts > 1) return query(double)
     await query(double)
     await query(sql`deallocate all`)
-    return query(double).catch(() => Promise.reject(new Error('in words of its own')))
+    return query(double).catch(() => Promise.reject(new Error('another message')))
   })
   expect(attempts).toBe(2)
   expect(await database.crossTenantQuery('check the database', sql`select value from kept`)).toEqual([

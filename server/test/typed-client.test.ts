@@ -9,7 +9,7 @@ import ts from 'typescript'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestService, type TestService } from './service.ts'
 
-// What a user of the API would write, after generating api.ts from /v5/docs.
+// The code of an API user, with api.ts generated from /v5/docs.
 const client = `
 import createClient, { createQuerySerializer } from 'openapi-fetch'
 import type { components, paths } from './api.js'
@@ -117,9 +117,9 @@ import type { components, paths } from './api.js'
 const api = createClient<paths>({ baseUrl: '' });
 `
 
-/** Mistakes that the types have to find, each in a file of its own, and what the compiler says. */
+/** Mistakes that the types must detect, each in a separate file, with the compiler's error. */
 const mistakes: Record<string, { line: string; expectedError: string }> = {
-  // openapi-fetch itself lets unknown members of a body pass; the generated type does not.
+  // openapi-fetch accepts unknown properties of a body; the generated type does not.
   'unknown-field': {
     line: `const body: components['schemas']['ContactCreate'] = { emial: 'ada@example.com' }`,
     expectedError: `'emial' does not exist`,
@@ -256,14 +256,14 @@ test('a typed client generated from /v5/docs compiles, detects mistakes and work
   ])
 })
 
-/** The example of docs/guides/api.md, with what it takes for granted. */
+/** The example of docs/guides/api.md, with the variables that it uses. */
 async function guideExample(): Promise<string> {
   const guide = await readFile(new URL('../../docs/guides/api.md', import.meta.url), 'utf8')
   const [, example = ''] = /^## A typed client\n.*?^```ts\n(.*?)^```/ms.exec(guide) ?? []
   return `${example}\ndeclare const apiKey: string, organizationId: string\nexport default contacts[0]?.tags.length\n`
 }
 
-/** Compiles the files as `tsc --strict` does; every file's errors. */
+/** Compiles the files like `tsc --strict`; returns the errors of each file. */
 function compile(names: readonly string[]): Record<string, string[]> {
   const files = names.map((name) => join(folder, `${name}.ts`))
   const program = ts.createProgram(files, {

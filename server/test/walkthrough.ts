@@ -13,7 +13,7 @@ export interface Step {
   expected: string
 }
 
-/** A machine may lack the tools of a walkthrough; the one that checks for all of us may not. */
+/** A developer's machine may lack these tools; in CI they are required. */
 const hasTools = ['bash', 'curl'].every((tool) => spawnSync(tool, ['--version']).status === 0)
 export const canRunWalkthrough = hasTools || Boolean(process.env.CI)
 

@@ -1,7 +1,7 @@
 import type { Route } from '../src/platform/http/route.ts'
 import type { Schema } from '../src/platform/model/fields.ts'
 
-/** Writes a text of at most so many bytes, all of them ASCII. */
+/** Writes an ASCII text of at most this many bytes. */
 type BodyWriter = (bytes: number) => string
 
 const repeatPiece = (
@@ -10,7 +10,7 @@ const repeatPiece = (
   close: string,
   piece: string | ((index: number) => string),
 ): string => {
-  // Half a million pieces, one by one, take longer than the service takes for all of them.
+  // Adding half a million pieces one by one would take longer than the service takes to read them.
   if (typeof piece === 'string') {
     const count = Math.max(0, Math.floor((bytes - open.length - close.length) / (piece.length + 1)))
     return `${open}${`${piece},`.repeat(count).slice(0, -1)}${close}`
@@ -24,7 +24,7 @@ const repeatPiece = (
   }
 }
 
-/** Values that are as long as they are asked to be. */
+/** Values of any length. */
 const valueWriters: Readonly<Record<string, BodyWriter>> = {
   'a long string': (bytes) => `"${'x'.repeat(Math.max(0, bytes - 2))}"`,
   'a long string of blanks': (bytes) => `"${' '.repeat(Math.max(0, bytes - 2))}"`,
@@ -44,7 +44,7 @@ const valueWriters: Readonly<Record<string, BodyWriter>> = {
   'long names': (bytes) => repeatPiece(bytes, '{', '}', (index) => `"${'n'.repeat(300)}${index}":0`),
 }
 
-/** Bodies that have nothing to do with the fields of the route. */
+/** Bodies that are independent of the route's fields. */
 const generalBodies: Readonly<Record<string, BodyWriter>> = {
   'unknown names': (bytes) => repeatPiece(bytes, '{', '}', (index) => `"emaiil${index}":1`),
   'escaped names': (bytes) => repeatPiece(bytes, '{', '}', (index) => `"\\u0041${index}":1`),
@@ -58,14 +58,14 @@ const generalBodies: Readonly<Record<string, BodyWriter>> = {
   'no object': (bytes) => repeatPiece(bytes, '[', ']', 'null'),
 }
 
-/** Objects around the fields of a body, outermost first. */
+/** Fields of a body and the objects around them. */
 interface FieldGroup {
   open: string
   close: string
   fields: readonly string[]
 }
 
-/** A body that is expensive in one way, and what it is. */
+/** A body that is expensive to process in one way. */
 export interface WorstBody {
   name: string
   bytes: Buffer
@@ -73,10 +73,10 @@ export interface WorstBody {
 
 const expensiveBody = (name: string, text: string): WorstBody => ({ name, bytes: Buffer.from(text) })
 
-/** The same for every route, by length: making them takes longer than sending them. */
+/** Cached by length, because creating them takes longer than sending them. */
 const generalBodiesBySize = new Map<number, WorstBody[]>()
 
-/** Bodies of at most so many bytes, each as expensive in one way as can be. */
+/** Bodies of at most this many bytes, each as expensive as possible in one way. */
 export function worstBodies(route: Route, bytes: number): WorstBody[] {
   const general =
     generalBodiesBySize.get(bytes) ??
