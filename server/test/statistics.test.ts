@@ -18,7 +18,7 @@ import { createDatabase, type TestDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 import { startTestService } from './service.ts'
 
-/** Statistics of a table can be missing or outdated; autovacuum is off in the test cluster. */
+/** Statistics of a table can be missing or outdated; the test cluster's autovacuum runs only once an hour. */
 const size = 1500
 const ours = '00000000-0000-7000-8000-000000000001'
 const theirs = '00000000-0000-7000-8000-000000000002'
