@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type MailedService, startMailedService } from './mailed-service.ts'
-import { goodPassword, linkIn, newEmail, newOwner, setUpToken } from './people.ts'
+import { goodPassword, receiveLinkToken, newEmail, newOwner, setUpToken } from './people.ts'
 import { type Json, startTestService, type TestService } from './service.ts'
 
 let mailed: MailedService
@@ -56,7 +56,7 @@ test('checking a link does not use it, and an invalid link is rejected', async (
     ['reset-password', forgetful.email],
     ['verify-address', owner.email],
   ] as const) {
-    const token = await linkIn(mailed.receiver, email, purpose)
+    const token = await receiveLinkToken(mailed.receiver, email, purpose)
     for (let time = 0; time < 2; time++) {
       expect(await post('/auth/links/check', { purpose, token })).toMatchObject({ status: 200, body: { email } })
     }

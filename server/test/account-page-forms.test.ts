@@ -4,7 +4,7 @@ import { type Browser, type BrowserContextOptions, chromium as browsers, type Pa
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { chromium } from './chromium.ts'
 import { type MailedService, startMailedService } from './mailed-service.ts'
-import { callAs, goodPassword, linkIn, newEmail, newOwner, setUpToken } from './people.ts'
+import { callAs, goodPassword, receiveLinkToken, newEmail, newOwner, setUpToken } from './people.ts'
 
 let mailed: MailedService
 let browser: Browser | undefined
@@ -137,7 +137,7 @@ test.skipIf(!chromium)('a person resets a forgotten password by mail, logs in an
   await fill(page, { email })
   await heading(page, 'Done')
   expect(await nextLinks(page)).toEqual(['Log in'])
-  const token = await linkIn(mailed.receiver, email, 'reset-password')
+  const token = await receiveLinkToken(mailed.receiver, email, 'reset-password')
   await page.goto(`${mailed.service.url}/account#reset-password=${token}`)
   await page.waitForSelector('#password')
   await fill(page, { password: 'another quiet harbour' })

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { chromium } from './chromium.ts'
 import { type MailedService, startMailedService } from './mailed-service.ts'
 import type { MailReceiver } from './mail-receiver.ts'
-import { goodPassword, linkIn, loggedIn, newEmail, newOwner, setUpToken } from './people.ts'
+import { goodPassword, receiveLinkToken, loggedIn, newEmail, newOwner, setUpToken } from './people.ts'
 import type { TestService } from './service.ts'
 
 let mailed: MailedService
@@ -78,11 +78,11 @@ test.skipIf(!chromium)('the set-up link opens a form that creates the first owne
 test.skipIf(!chromium)('each link in a mail opens a form that works once', async () => {
   const email = newEmail()
   await service.anonymous('POST', '/auth/sign-up', { body: { email } })
-  const signUp = await open('sign-up', await linkIn(receiver, email, 'sign-up'))
+  const signUp = await open('sign-up', await receiveLinkToken(receiver, email, 'sign-up'))
   await fill(signUp.page, { name: 'Grace', organization: 'Grace & Co', password: goodPassword })
   await waitUntilDone(signUp.page)
   await service.anonymous('POST', '/auth/forgot-password', { body: { email } })
-  const token = await linkIn(receiver, email, 'reset-password')
+  const token = await receiveLinkToken(receiver, email, 'reset-password')
   const reset = await open('reset-password', token)
   await fill(reset.page, { password: 'another quiet harbour' })
   await waitUntilDone(reset.page)
@@ -99,11 +99,11 @@ test.skipIf(!chromium)('each link in a mail opens a form that works once', async
 test.skipIf(!chromium)('a person with an account who is logged in accepts an invitation with one click', async () => {
   const [email, inviter] = [newEmail(), await newOwner(service)]
   await service.anonymous('POST', '/auth/sign-up', { body: { email } })
-  const own = await open('sign-up', await linkIn(receiver, email, 'sign-up'))
+  const own = await open('sign-up', await receiveLinkToken(receiver, email, 'sign-up'))
   await fill(own.page, { name: 'Grace', organization: 'Grace & Co', password: goodPassword })
   await waitUntilDone(own.page)
   expect((await inviter.call('POST', '/v5/invitations', { body: { email, role: 'member' } })).status).toBe(201)
-  const token = await linkIn(receiver, email, 'invitation')
+  const token = await receiveLinkToken(receiver, email, 'invitation')
   const otherBrowser = await open('invitation', token)
   await otherBrowser.page.locator('#note', { hasText: 'Do you already have an account with this address?' }).waitFor()
   await otherBrowser.page.click('#next a')

@@ -2,7 +2,17 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sql } from '../src/platform/model/sql.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { type MailReceiver, startMailReceiver } from './mail-receiver.ts'
-import { afterProof, callAs, goodPassword, linkIn, logIn, loggedIn, newEmail, newOwner, setUpToken } from './people.ts'
+import {
+  callAfterReauthentication,
+  callAs,
+  goodPassword,
+  receiveLinkToken,
+  logIn,
+  loggedIn,
+  newEmail,
+  newOwner,
+  setUpToken,
+} from './people.ts'
 import { until } from './processes.ts'
 import { startTestService, type TestService } from './service.ts'
 
@@ -147,7 +157,7 @@ test('the mailed link sets a new password once and ends every session', async ()
     [202, '{"status":"accepted"}'],
     [202, '{"status":"accepted"}'],
   ])
-  const token = await linkIn(receiver, email, 'reset-password')
+  const token = await receiveLinkToken(receiver, email, 'reset-password')
   expect(receiver.mails().filter(({ to }) => to.includes(unknown))).toEqual([])
   expect((await post('/auth/reset-password', { token, password: 'password1234' })).status).toBe(422)
   const both = await Promise.all([1, 2].map(() => post('/auth/reset-password', { token, password: goodPassword })))
@@ -161,9 +171,9 @@ test('the mailed link sets a new password once and ends every session', async ()
 test('using one of two reset links invalidates the other', async () => {
   const { email } = await newOwner(service)
   await post('/auth/forgot-password', { email })
-  const one = await linkIn(receiver, email, 'reset-password')
+  const one = await receiveLinkToken(receiver, email, 'reset-password')
   await post('/auth/forgot-password', { email })
-  const two = await linkIn(receiver, email, 'reset-password')
+  const two = await receiveLinkToken(receiver, email, 'reset-password')
   const reset = await post('/auth/reset-password', { token: two, password: goodPassword })
   expect([reset.status, reset.headers.get('clear-site-data')]).toEqual([204, '"cache", "storage"'])
   expect((await post('/auth/reset-password', { token: one, password: 'another good password' })).status).toBe(422)
@@ -172,7 +182,7 @@ test('using one of two reset links invalidates the other', async () => {
 test('with open sign-up, the mailed link creates an account and an organization; a known address gets a mail that says so', async () => {
   const email = newEmail()
   expect((await post('/auth/sign-up', { email })).status).toBe(202)
-  const token = await linkIn(receiver, email, 'sign-up')
+  const token = await receiveLinkToken(receiver, email, 'sign-up')
   const person = { token, name: 'Grace', organization: 'Grace & Co', password: goodPassword }
   const nameless = await post('/auth/sign-up/confirm', { ...person, organization: '!!!' })
   expect([nameless.status, nameless.body.details[0].field]).toEqual([422, 'organization'])
@@ -221,7 +231,7 @@ test('a new address takes effect when its link is opened while logged in, and th
   const { email, call } = await newOwner(service)
   const [next, taken] = [newEmail(), (await newOwner(service)).email]
   expect((await call('POST', '/v5/me/address', { body: { email: next } })).status).toBe(202)
-  const token = await linkIn(receiver, next, 'verify-address')
+  const token = await receiveLinkToken(receiver, next, 'verify-address')
   // Access to the mailbox alone does not change the address, and neither does another person’s login.
   expect((await post('/auth/verify-address', { token })).status).toBe(403)
   const otherPerson = await newOwner(service)
@@ -232,7 +242,7 @@ test('a new address takes effect when its link is opened while logged in, and th
   expect((await call('GET', '/v5/me')).body.email).toBe(next)
   await receiver.next(({ to }) => to.includes(email))
   await call('POST', '/v5/me/address', { body: { email: taken } })
-  const takenBody = { token: await linkIn(receiver, taken, 'verify-address') }
+  const takenBody = { token: await receiveLinkToken(receiver, taken, 'verify-address') }
   expect((await call('POST', '/v5/me/address/confirm', { body: takenBody })).status).toBe(409)
   expect((await call('GET', '/v5/me')).body.email).toBe(next)
 })
@@ -240,7 +250,7 @@ test('a new address takes effect when its link is opened while logged in, and th
 test('the link alone verifies a person’s current address', async () => {
   const { email, call } = await newOwner(service)
   await call('POST', '/v5/me/address', { body: { email } })
-  const token = await linkIn(receiver, email, 'verify-address')
+  const token = await receiveLinkToken(receiver, email, 'verify-address')
   expect((await post('/auth/verify-address', { token })).body).toEqual({ email })
   expect((await post('/auth/verify-address', { token })).status).toBe(422)
 })
@@ -249,12 +259,12 @@ test('changing the address, or requesting another change, invalidates earlier li
   const { email, call } = await newOwner(service)
   const [mistyped, meant] = [newEmail(), newEmail()]
   await call('POST', '/v5/me/address', { body: { email: mistyped } })
-  const wrong = await linkIn(receiver, mistyped, 'verify-address')
+  const wrong = await receiveLinkToken(receiver, mistyped, 'verify-address')
   await call('POST', '/v5/me/address', { body: { email: meant } })
-  const right = await linkIn(receiver, meant, 'verify-address')
+  const right = await receiveLinkToken(receiver, meant, 'verify-address')
   expect((await call('POST', '/v5/me/address/confirm', { body: { token: wrong } })).status).toBe(422)
   await post('/auth/forgot-password', { email })
-  const reset = await linkIn(receiver, email, 'reset-password')
+  const reset = await receiveLinkToken(receiver, email, 'reset-password')
   expect((await call('POST', '/v5/me/address/confirm', { body: { token: right } })).status).toBe(200)
   expect((await post('/auth/reset-password', { token: reset, password: goodPassword })).status).toBe(422)
 })
@@ -289,7 +299,7 @@ test('a sensitive request is rejected five minutes after the last authentication
   expect((await changeAddress()).body.code).toBe('reauthentication_required')
   expect((await call('POST', '/v5/me/reauthenticate', { body: { password: 'not my password' } })).status).toBe(422)
   expect((await changeAddress()).body.code).toBe('reauthentication_required')
-  const reauthenticated = afterProof(
+  const reauthenticated = callAfterReauthentication(
     service,
     await call('POST', '/v5/me/reauthenticate', { body: { password: owner.password } }),
   )
@@ -305,7 +315,7 @@ test('a login from a new device sends a mail, one from a known device does not',
   expect(mail.links.filter((link) => link.includes('='))).toEqual([])
   await loggedIn(service, email, password, safari)
   await post('/auth/forgot-password', { email })
-  await linkIn(receiver, email, 'reset-password')
+  await receiveLinkToken(receiver, email, 'reset-password')
   expect(receiver.mails().filter(({ to, text }) => to.includes(email) && text.includes('192.0.2.200'))).toHaveLength(1)
 })
 

@@ -5,7 +5,7 @@ import { generateApiKey } from '../src/identity/access/api-key.ts'
 import { type Sql, sql } from '../src/platform/model/sql.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { callAs } from './people.ts'
-import { requestText, sendRaw } from './raw.ts'
+import { requestText, sendRaw } from './raw-http.ts'
 import { expectRefusal } from './refusals.ts'
 import { type Call, type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
 

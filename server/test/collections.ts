@@ -16,11 +16,11 @@ import { members } from '../src/identity/members/resource.ts'
 import { notes } from '../src/resources/notes/resource.ts'
 import { rowDetails } from '../src/resources/rows/resource.ts'
 import { teamMembers } from '../src/identity/team-members/resource.ts'
-import { endedMail } from './mail-worlds.ts'
+import { createFinishedMail } from './mail-queue.ts'
 import { until } from './processes.ts'
 import { idsOf, minimalBody, type References } from './samples.ts'
-import type { Call, CallOptions, Json, TestAnswer, TestOrganization, TestService } from './service.ts'
-import { type Pushes, pushesOf } from './worked-rows.ts'
+import type { Call, CallOptions, Json, TestResponse, TestOrganization, TestService } from './service.ts'
+import { type Pushes, pushesOf } from './import-row-states.ts'
 
 /** The standard routes of one resource at one path. */
 export interface Collection {
@@ -75,7 +75,7 @@ export interface Fixture {
   /** The URLs of its imports, and the rows pushed to them. */
   pushes: Pushes
   /** Calls a route with a key of all scopes and checks the response against the declaration of the route. */
-  request(route: Route, options?: RouteOptions): Promise<TestAnswer<Json>>
+  request(route: Route, options?: RouteOptions): Promise<TestResponse<Json>>
   /** The ids for a path: that of the collection's parent and, if given, that of the record. */
   params(collection: Collection, id?: string): Record<string, string>
   /** Creates a record; returns it as the collection shows it. */
@@ -93,7 +93,7 @@ export async function createFixture(service: TestService): Promise<Fixture> {
   }
   const request: Fixture['request'] = (route, options) => callRoute(organization.call, route, options)
   const pushes = pushesOf({ service, organization, request })
-  pushes.learn(organization.importId, organization.triggerUrl)
+  pushes.rememberUrl(organization.importId, organization.triggerUrl)
   const fixture: Fixture = {
     service,
     organization,
@@ -199,7 +199,7 @@ const recordFactories: Readonly<Record<string, (fixture: Fixture, parentId: stri
     await call('POST', `/v5/teams/${teamId}/members/${id}`)
     return id
   },
-  [mails.table]: ({ service, organization: { userId } }) => endedMail(service, userId),
+  [mails.table]: ({ service, organization: { userId } }) => createFinishedMail(service, userId),
 }
 
 /** Tables whose records cannot be created by a request. */
@@ -232,7 +232,8 @@ async function createRecord(fixture: Fixture, collection: Collection, body: Json
   if (create) {
     const created = await fixture.request(create, { params: fixture.params(collection), body })
     if (created.status !== 201) throw new Error(`${resource.name} were not created: ${created.text}`)
-    if (typeof created.body.triggerUrl === 'string') fixture.pushes.learn(created.body.id, created.body.triggerUrl)
+    if (typeof created.body.triggerUrl === 'string')
+      fixture.pushes.rememberUrl(created.body.id, created.body.triggerUrl)
     return omit(created.body, oneTimeSecretFields(collection))
   }
   const createWithoutRoute = recordFactories[resource.table]
@@ -273,7 +274,7 @@ export function urlOf(route: Route, { params = {}, query = [] }: RouteOptions): 
 }
 
 /** Calls a route and checks the response against its declaration: status, headers and body. */
-export async function callRoute(call: Call, route: Route, options: RouteOptions = {}): Promise<TestAnswer<Json>> {
+export async function callRoute(call: Call, route: Route, options: RouteOptions = {}): Promise<TestResponse<Json>> {
   const response = await call(route.method, urlOf(route, options), options)
   checkResponse(route, response, selectedPaths(options.query ?? []))
   return response
@@ -284,7 +285,7 @@ export const selectedPaths = (query: NonNullable<RouteOptions['query']>): readon
   query.flatMap(([name, value]) => (name === 'select[]' || name === 'select' ? [value] : []))
 
 /** Throws if a response does not match the declaration of the route. */
-export function checkResponse(route: Route, response: TestAnswer<Json>, selected: readonly string[] = []): void {
+export function checkResponse(route: Route, response: TestResponse<Json>, selected: readonly string[] = []): void {
   const what = `${route.method} ${route.path}: ${response.status} ${response.text.slice(0, 500)}`
   expect(response.headers.get('x-request-id'), what).toMatch(/^req_[0-9a-f]{32}$/)
   expect(response.headers.get('version'), what).toBe('2026-11-21')

@@ -1,14 +1,22 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { canWalk, normalized, pattern, readSteps, root, startWalk, type Walk } from './walkthrough.ts'
+import {
+  canRunWalkthrough,
+  normalized,
+  pattern,
+  readSteps,
+  root,
+  startWalkthrough,
+  type Walkthrough,
+} from './walkthrough.ts'
 
 const text = await readFile(join(root, 'docs/guides/cookbook.md'), 'utf8')
 const steps = readSteps(text)
 
-let walk: Walk
+let walk: Walkthrough
 beforeAll(async () => {
-  if (canWalk) walk = await startWalk('node bin/rapport.js start')
+  if (canRunWalkthrough) walk = await startWalkthrough('node bin/rapport.js start')
 })
 afterAll(() => walk?.stop())
 
@@ -20,7 +28,7 @@ test('the cookbook has twenty numbered calls, each with commands and a response'
   expect(steps.filter(({ expected }) => expected === '')).toEqual([])
 })
 
-test.skipIf(!canWalk)('every call of the cookbook gets the response shown', { timeout: 60_000 }, async () => {
+test.skipIf(!canRunWalkthrough)('every call of the cookbook gets the response shown', { timeout: 60_000 }, async () => {
   const outputs = await walk.run(steps)
   expect(outputs).toHaveLength(steps.length)
   for (const [index, { commands, expected }] of steps.entries()) {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { callAs, loggedIn, newOwner } from './people.ts'
-import { sendRaw } from './raw.ts'
+import { sendRaw } from './raw-http.ts'
 import { startTestService, type TestService } from './service.ts'
 
 let local: TestService

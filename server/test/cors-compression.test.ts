@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openRaw, requestText } from './raw.ts'
+import { openRaw, requestText } from './raw-http.ts'
 import { expectRefusal } from './refusals.ts'
 import { startTestService, type TestOrganization, type TestService } from './service.ts'
 

@@ -9,8 +9,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
  * on Debian's PostgreSQL, the oldest supported version, if it uses a database; else with the embedded engine.
  */
 const filesOnBothEngines = new Set(
-  `backup columns company contacts examine-database external-ids filters fold lists lists.laws migrate plans postgres
-  rendered rows-plans statistics team-contacts upkeep upkeep-plans upkeep.laws values import-workers`
+  `backup columns company contacts examine-database external-ids filters fold lists lists.laws maintenance
+  maintenance-plans maintenance.laws migrate plans postgres rendered rows-plans statistics team-contacts values
+  import-workers`
     .split(/\s+/)
     .map((name) => `${name}.test.ts`),
 )

@@ -16,7 +16,7 @@ import {
   type Fixture,
 } from './collections.ts'
 import { filtersFor, fold, matchesFilter, sortRows, type Path, pathsOf, valueAt } from './field-model.ts'
-import { sideBySide } from './list-calls.ts'
+import { runConcurrently } from './list-calls.ts'
 import { lawTimes } from './seed.ts'
 import { fullBody, minimalBody, variedBody } from './samples.ts'
 import { startTestService, type TestService } from './service.ts'
@@ -33,7 +33,10 @@ let service: TestService
 const filledLists = new Map<string, FilledList>()
 beforeAll(async () => {
   service = await startTestService()
-  await sideBySide(collections, async (collection) => void filledLists.set(collection.path, await fillList(collection)))
+  await runConcurrently(
+    collections,
+    async (collection) => void filledLists.set(collection.path, await fillList(collection)),
+  )
 })
 afterAll(() => service.close())
 
@@ -91,7 +94,7 @@ test.each(collectionsWith('list'))(
       expect(path.operators.filter((operator) => !operators.has(operator))).toEqual(
         path.type === 'date' && !path.nullable ? ['not'] : [],
       )
-      await sideBySide(selectCases(resource, path, cases), async ([operator, text]) => {
+      await runConcurrently(selectCases(resource, path, cases), async ([operator, text]) => {
         const filter = [`filter.${path.name}.${operator}`, text] as const
         const expected = rows.filter((_row, index) => matchesFilter(path, operator, text, values[index] ?? null))
         const ids = await idsOfList(collection, [filter, ['limit', '100']])
@@ -194,7 +197,7 @@ test.each(collectionsWith('list'))(
     const { fixture, rows } = filledOf(collection)
     // Paging is tested for one path of each kind.
     const paged = new Set<string>()
-    await sideBySide(pathsOf(resource, keys), async (path) => {
+    await runConcurrently(pathsOf(resource, keys), async (path) => {
       const kind = `${path.type} ${path.nullable} ${path.name.split('.').length}`
       const isFirst = !paged.has(kind)
       paged.add(kind)
@@ -291,7 +294,7 @@ test.each(collectionsWith('list'))(
     const params = fixture.params(collection)
     const members = resource.propertyNames.filter((name) => name === name.split('.')[0])
     const inner = pathsOf(resource, keys).filter(({ name }) => name.includes('.'))
-    await sideBySide([...members, ...inner.map(({ name }) => name)], async (path) => {
+    await runConcurrently([...members, ...inner.map(({ name }) => name)], async (path) => {
       const query = [['select[]', path] as const]
       const response = await fixture.request(list, { params, query: [...query, ['limit', '100']] })
       expect(response.status, path).toBe(200)

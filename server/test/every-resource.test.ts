@@ -16,7 +16,7 @@ import {
   omit,
   type Fixture,
 } from './collections.ts'
-import { fieldOf, followersOf, fullBody, minimalBody, sampleValue, writableFields, wrongTypes } from './samples.ts'
+import { fieldOf, dependentFields, fullBody, minimalBody, sampleValue, writableFields, wrongTypes } from './samples.ts'
 import { startTestService, type TestService } from './service.ts'
 
 let service: TestService
@@ -108,7 +108,7 @@ test.each(collectionsWith('create', 'get', 'delete', 'restore', 'count'))(
     )
     expect(Object.keys(created.body)).toEqual([...resource.propertyNames, ...oneTimeSecretFields(collection)])
     expect(created.body).toMatchObject(body)
-    const follows = Object.keys(body).flatMap((name) => followersOf(resource, name))
+    const follows = Object.keys(body).flatMap((name) => dependentFields(resource, name))
     for (const name of writableFields(resource).filter((other) => !(other in body) && !follows.includes(other))) {
       const { initial, idPrefix, nullable } = fieldOf(resource, name)
       if (idPrefix !== undefined && !nullable) expect(created.body[name]).toBe(fixture.references[idPrefix]?.[0])
@@ -204,7 +204,7 @@ test.each(collectionsWith('update', 'get'))(
         expect(changed.text).toBe(first.text)
         continue
       }
-      const changeable = [name, 'updatedAt', ...followersOf(resource, name)]
+      const changeable = [name, 'updatedAt', ...dependentFields(resource, name)]
       expect(omit(changed.body, changeable), name).toEqual(omit(before, changeable))
       expect(Date.parse(changed.body.updatedAt), name).toBeGreaterThan(Date.parse(String(before.updatedAt)) - 1)
       expect(revision(changed.headers), name).toBe(revision(first.headers) + 1)

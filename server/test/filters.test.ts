@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { expectFound, expectRefused, many, withContacts } from './list-calls.ts'
+import { expectFound, expectRefused, repeated, withContacts } from './list-calls.ts'
 import { type Json, startTestService, type TestService } from './service.ts'
 
 let service: TestService
@@ -340,8 +340,8 @@ test('a property may be named like an operator, a prototype or SQL', async () =>
     'orderBy=constructor': ['orderBy', 'unknown field'],
     [`filter.${quote}.equals=x`]: [decodeURIComponent(`filter.${quote}.equals`), 'unknown field'],
     'filter.customProperties..equals=x': ['filter.customProperties..equals', 'expected a key'],
-    [`filter.customProperties.${many(17, () => 'a').replaceAll('&', '.')}.equals=x`]: [
-      `filter.customProperties.${many(17, () => 'a').replaceAll('&', '.')}.equals`,
+    [`filter.customProperties.${repeated(17, () => 'a').replaceAll('&', '.')}.equals=x`]: [
+      `filter.customProperties.${repeated(17, () => 'a').replaceAll('&', '.')}.equals`,
       'too deeply',
     ],
   })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { requestText, sendRaw } from './raw.ts'
+import { requestText, sendRaw } from './raw-http.ts'
 import { expectRefusal } from './refusals.ts'
 import { startTestService, type TestOrganization, type TestService } from './service.ts'
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sql } from '../src/platform/model/sql.ts'
 import { until } from './processes.ts'
-import { openRaw, requestText } from './raw.ts'
+import { openRaw, requestText } from './raw-http.ts'
 import { expectRefusal } from './refusals.ts'
 import { type Call, type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
 
@@ -240,7 +240,7 @@ test('pipelined requests are answered in order, even if the last one is not HTTP
       requestText('GET', '/v5/nowhere', { headers }) +
       'THIS IS NOT HTTP\r\n\r\n',
   )
-  const responses = await connection.answers(5)
+  const responses = await connection.responses(5)
   expect(responses.map(({ status }) => status)).toEqual([200, 201, 200, 404, 400])
   expect(JSON.parse(responses[2]!.body)).toEqual({ count: 0 })
   expect((await call('GET', '/v5/contacts/count?name=Pipelined')).body).toEqual({ count: 1 })
@@ -283,7 +283,7 @@ test('a caller that closes its half of the connection after the request gets the
     'service-organization-id': organization.organizationId,
   }
   connection.socket.end(requestText('GET', '/v5/contacts', { headers }))
-  const [response] = await connection.answers(1)
+  const [response] = await connection.responses(1)
   expect(response!.status).toBe(200)
   await connection.closed
 })

@@ -1,7 +1,7 @@
 import { METHODS } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { routes } from '../src/app.ts'
-import { openRaw, requestText, sendRaw } from './raw.ts'
+import { openRaw, requestText, sendRaw } from './raw-http.ts'
 import { expectRefusal } from './refusals.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
 
@@ -198,7 +198,7 @@ test.each(paths)('%s lists its methods in the response to OPTIONS and rejects al
   const connection = await openRaw(service.url)
   for (const method of METHODS.filter((name) => !expected.includes(name) && name !== 'CONNECT')) {
     connection.write(requestText(method, concrete))
-    const [response] = await connection.answers(1, { head: method === 'HEAD' })
+    const [response] = await connection.responses(1, { head: method === 'HEAD' })
     expect([method, response?.status, response?.headers.allow]).toEqual([method, 405, expected.join(', ')])
     if (method !== 'HEAD') expectRefusal(response!, 405, 'method_not_allowed')
   }

@@ -2,7 +2,7 @@ import type { JsonObject } from '../src/platform/model/fields.ts'
 import fc from 'fast-check'
 import { at, type ModelFilter, type ModelRecord, type ModelRequest, type ModelResource, typeOf } from './list-model.ts'
 
-/** What the model knows of a contact. */
+/** The model of a contact. */
 export const contactModel: ModelResource = {
   types: {
     id: 'id',
@@ -38,7 +38,7 @@ export const contactModel: ModelResource = {
   standsFor: { company: 'company.name' },
 }
 
-/** Paths that a filter or an order may name; the deeper ones are not of the model's types. */
+/** Paths into properties, which filters and orderBy accept. */
 const propertyPaths = [
   'customProperties.text',
   'customProperties.number',
@@ -57,15 +57,15 @@ const ownPaths = Object.keys(contactModel.types).filter((name) => contactModel.t
 export const contactPaths = [...ownPaths, ...propertyPaths]
 export const orderPaths = [...contactPaths, 'company']
 
-const long = 'a long text '.repeat(18)
+const longText = 'a long text '.repeat(18)
 
-/** Texts that compare, fold, split or escape in ways of their own. */
+/** Texts with special collation, folding, splitting or escaping. */
 export const nastyTexts = [
   ...['Ada', 'ada', 'ADA', 'Élodie', 'Elodie', 'E\u0301lodie', 'Straße', 'STRASSE', 'İstanbul', 'ısı', 'Łódź', 'ÆØÅ'],
   ...['Þór', 'œuvre', 'Ωμέγα', 'ΣΊΣΥΦΟΣ', 'σίσυφος', 'Жанна', 'жанна', 'Ёлка', 'Եղիշե', '日本語', 'ガール', 'か\u3099'],
   ...['한국', 'שלום', 'مرحبا', '👩‍💻', '🇩🇪', 'ﬁn', '①', 'Ǆ', '%', '_', '\\', '50%', 'a_b', 'a\\b', 'a,b', '\\,', '٪'],
   ...["O'Brien", '"quoted"', 'a  b', '  lead', 'trail  ', 'null', 'true', '42', '042', '2026-02-31', '-0', '$1'],
-  ...['__proto__', 'constructor', `${long}first`, `${long}second`, '％'],
+  ...['__proto__', 'constructor', `${longText}first`, `${longText}second`, '％'],
 ]
 
 const text = fc.oneof(
@@ -93,15 +93,15 @@ const dates = [
   ...['2026-01-01', '2026-02-31', '2026-01-01T23:59:59.999Z', '2026-01-02T00:00:00Z', '2026-01-01T23:30:00-01:00'],
   ...['2026-01-01T10:00', '2026-01-01T24:00Z', '2026-01-01T10:00:60Z', '0000-01-01', '9999-12-31', 'soon'],
 ]
-// Texts with numbers that JSON and PostgreSQL write in the same way, because lists and objects are ordered as text.
-const inner = fc.oneof(fc.constantFrom(...nastyTexts), fc.constantFrom(1, 42, -7, 1.5, true, false, null))
-const list = fc.array(inner, { maxLength: 3 })
+// Only numbers that JSON and PostgreSQL write in the same way, because lists and objects sort as text.
+const listItem = fc.oneof(fc.constantFrom(...nastyTexts), fc.constantFrom(1, 42, -7, 1.5, true, false, null))
+const list = fc.array(listItem, { maxLength: 3 })
 const nested = fc.record({ deep: leaf, list, 'odd key!': leaf }, { requiredKeys: [] })
 const properties = fc.record(
   {
     text,
     number: fc.constantFrom(0, -0, 42, 42.5, -7, 0.1, 1e-7, 1e21, 123456789012),
-    mixed: fc.oneof(leaf, leaf, list, fc.record({ deep: inner, a: inner }, { requiredKeys: [] })),
+    mixed: fc.oneof(leaf, leaf, list, fc.record({ deep: listItem, a: listItem }, { requiredKeys: [] })),
     day: fc.oneof(fc.constantFrom(...dates), fc.constantFrom(20260101, null)),
     list: fc.oneof(list, leaf),
     nested: fc.oneof(nested, nested, leaf),
@@ -110,7 +110,7 @@ const properties = fc.record(
   { requiredKeys: [] },
 )
 
-/** The bodies of `count` contacts; what has to be unique carries its number. */
+/** The bodies of `count` contacts; unique values contain the contact's number. */
 export const contactBodies = (count: number, companyIds: readonly string[]): fc.Arbitrary<JsonObject[]> =>
   fc
     .array(
@@ -164,12 +164,12 @@ export const operators = {
   properties: [...textOperators, ...comparisons, ...listOperators],
 }
 
-/** Filters whose values come from the records, so that they find some, or from the nasty ones. */
+/** Filters with values from the records, so that some match, or from `nastyTexts`. */
 export function filters(records: readonly ModelRecord[], paths = contactPaths): fc.Arbitrary<ModelFilter> {
-  const known = new Map<string, readonly string[]>()
+  const textsByField = new Map<string, readonly string[]>()
   const textsAt = (field: string): readonly string[] => {
-    const texts = known.get(field) ?? [...new Set(storedAt(records, field).map(asText))]
-    known.set(field, texts)
+    const texts = textsByField.get(field) ?? [...new Set(storedAt(records, field).map(asText))]
+    textsByField.set(field, texts)
     return texts
   }
   return fc.constantFrom(...paths).chain((field) => {
@@ -178,7 +178,7 @@ export function filters(records: readonly ModelRecord[], paths = contactPaths): 
       .constantFrom(...operators[type])
       .chain((operator) =>
         (field === 'employmentSeniority' && isExact(operator)
-          ? choice(operator)
+          ? choiceValue(operator)
           : valueOf(type, operator, textsAt(field))
         ).map((value): ModelFilter => ({ field, operator, value })),
       )
@@ -187,8 +187,8 @@ export function filters(records: readonly ModelRecord[], paths = contactPaths): 
 
 const isExact = (operator: string) => ['equals', 'not', 'in', 'notIn'].includes(operator)
 
-/** Only the words that the field can hold are taken. */
-const choice = (operator: string): fc.Arbitrary<string | string[]> => {
+/** The field accepts only its declared choices. */
+const choiceValue = (operator: string): fc.Arbitrary<string | string[]> => {
   const one = fc.constantFrom('junior', 'c_suite', 'owner')
   if (operator === 'in' || operator === 'notIn') return fc.array(one, { minLength: 1, maxLength: 3 })
   return fc.oneof(one, fc.constant('null'))
@@ -207,18 +207,18 @@ function valueOf(
   operator: string,
   stored: readonly string[],
 ): fc.Arbitrary<string | string[]> {
-  const one = oneOf(type, stored)
+  const one = singleValue(type, stored)
   if (operator === 'isEmpty') return fc.constantFrom('true', 'false')
   if (['in', 'notIn', 'hasEvery', 'hasSome'].includes(operator)) return fc.array(one, { minLength: 1, maxLength: 4 })
   if (['contains', 'startsWith', 'endsWith'].includes(operator)) return fragment(fc.oneof(one, text))
   if (type === 'properties' && comparisons.includes(operator))
-    return fc.oneof(oneOf('number', ['42', '7']), moment(dates))
+    return fc.oneof(singleValue('number', ['42', '7']), dateOrTimestamp(dates))
   if (operator !== 'equals' && operator !== 'not') return one
   return fc.oneof({ weight: 8, arbitrary: one }, { weight: 1, arbitrary: fc.constant('null') })
 }
 
-function oneOf(type: keyof typeof operators, stored: readonly string[]): fc.Arbitrary<string> {
-  const known = stored.length > 0 ? fc.constantFrom(...stored) : text
+function singleValue(type: keyof typeof operators, stored: readonly string[]): fc.Arbitrary<string> {
+  const textsByField = stored.length > 0 ? fc.constantFrom(...stored) : text
   switch (type) {
     case 'boolean':
       return fc.constantFrom('true', 'false')
@@ -228,23 +228,23 @@ function oneOf(type: keyof typeof operators, stored: readonly string[]): fc.Arbi
         fc.constantFrom('1e2', '-33.50', '100000000000000000000000'),
       )
     case 'date':
-      return moment(stored)
+      return dateOrTimestamp(stored)
     case 'id':
       return fc.oneof(
-        { weight: 6, arbitrary: known },
+        { weight: 6, arbitrary: textsByField },
         { weight: 1, arbitrary: fc.constantFrom('con_1', 'com_x', 'x_') },
       )
     default:
-      return fc.oneof({ weight: 3, arbitrary: known }, { weight: 1, arbitrary: text })
+      return fc.oneof({ weight: 3, arbitrary: textsByField }, { weight: 1, arbitrary: text })
   }
 }
 
-/** A date or a timestamp, also one that means a stored moment in another way. */
-function moment(stored: readonly string[]): fc.Arbitrary<string> {
+/** A date or a timestamp, including other spellings of a stored one. */
+function dateOrTimestamp(stored: readonly string[]): fc.Arbitrary<string> {
   const moments = stored.filter((value) => !Number.isNaN(Date.parse(value)) && /^\d{4}-\d\d-\d\dT.*Z$/.test(value))
   const valid = moments.filter((value) => !/T24|:60/.test(value))
-  const known = fc.constantFrom(...valid, '2026-01-01T00:00:00Z', '2026-01-02T00:00:00.000Z')
-  return known.chain((value) =>
+  const textsByField = fc.constantFrom(...valid, '2026-01-01T00:00:00Z', '2026-01-02T00:00:00.000Z')
+  return textsByField.chain((value) =>
     fc.constantFrom(
       value,
       value.slice(0, 10),
@@ -255,22 +255,22 @@ function moment(stored: readonly string[]): fc.Arbitrary<string> {
   )
 }
 
-/** A piece of a text, in the case that it has or another one. */
+/** A part of a text, in its own, upper or lower case. */
 const fragment = (whole: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   fc
     .tuple(whole, fc.nat(), fc.nat(), fc.constantFrom('', 'upper', 'lower'))
-    .map(([value, from, length, letters]) => {
+    .map(([value, from, length, letterCase]) => {
       const characters = [...value]
       const start = from % characters.length
       const piece = characters.slice(start, start + 1 + (length % 6)).join('')
-      return letters === 'upper' ? piece.toUpperCase() : letters === 'lower' ? piece.toLowerCase() : piece
+      return letterCase === 'upper' ? piece.toUpperCase() : letterCase === 'lower' ? piece.toLowerCase() : piece
     })
     .filter((piece) => !accentsAlone.test(piece.normalize('NFKD')))
 
-/** A needle that is refused: the fold leaves nothing of it. */
+/** The service rejects this search text, because it folds to nothing. */
 const accentsAlone = /^[\u0300-\u036f]+$/
 
-/** Words that are pieces of what is stored. */
+/** Search words that are parts of stored texts. */
 export const queries = (records: readonly ModelRecord[]): fc.Arbitrary<string> => {
   const stored = records
     .flatMap((record) => contactModel.searched.flatMap((path) => at(record, path) ?? []))
@@ -283,7 +283,7 @@ export const queries = (records: readonly ModelRecord[]): fc.Arbitrary<string> =
     .filter((words) => !words.split(/\s+/u).some((one) => accentsAlone.test(one.normalize('NFKD'))))
 }
 
-/** Whole requests: some filters, sometimes words, any order. */
+/** List requests with up to two filters, sometimes a query, in any order. */
 export const requests = (records: readonly ModelRecord[], paths?: readonly string[]): fc.Arbitrary<ModelRequest> =>
   fc.record({
     filters: fc.array(filters(records, paths ? [...paths] : undefined), { maxLength: 2 }),

@@ -1,6 +1,6 @@
 /**
- * The rules of lists once more, without a database: the model that the laws hold the service against. It shares no code
- * with the service and reads the records as the answers show them.
+ * A second implementation of the rules of lists, without a database, which the property tests compare the service with.
+ * It shares no code with the service and reads the records from responses.
  */
 
 export type ModelType = 'id' | 'string' | 'number' | 'date' | 'array' | 'boolean' | 'properties'
@@ -8,20 +8,20 @@ export type ModelType = 'id' | 'string' | 'number' | 'date' | 'array' | 'boolean
 type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue }
 export type ModelRecord = { id: string } & { [name: string]: JsonValue }
 
-/** What the model has to be told of a resource. */
+/** A resource, as far as the model needs it. */
 export interface ModelResource {
-  /** The type of each member; paths into `properties` follow from their member. */
+  /** The type of each property; paths into `properties` have that type too. */
   types: Record<string, ModelType>
-  /** The members that `query` reads. */
+  /** The properties that `query` searches. */
   searched: readonly string[]
-  /** An object that stands for one of its members when a list is ordered by it. */
+  /** For an object in `orderBy`, the property of it to sort by. */
   standsFor: Record<string, string>
 }
 
 export interface ModelFilter {
   field: string
   operator: string
-  /** The value before it is encoded; for lists its items. */
+  /** The value before it is encoded; for lists, the items. */
   value: string | readonly string[]
 }
 
@@ -32,7 +32,7 @@ export interface ModelRequest {
   sort?: 'asc' | 'desc' | undefined
 }
 
-/** Every record that the request is for, in its order. */
+/** All records that match the request, in its order. */
 export function modelList(
   resource: ModelResource,
   records: readonly ModelRecord[],
@@ -51,44 +51,44 @@ export function modelList(
   keyed.sort((a, b) => {
     if (!a.key || !b.key) {
       if (a.key || b.key) return a.key ? -1 : 1
-      return turned(sort, compareText(a.record.id, b.record.id))
+      return applySort(sort, compareText(a.record.id, b.record.id))
     }
-    return turned(sort, compareKeys(a.key, b.key) || compareText(a.record.id, b.record.id))
+    return applySort(sort, compareKeys(a.key, b.key) || compareText(a.record.id, b.record.id))
   })
   return keyed.map(({ record }) => record)
 }
 
-/** The record with nothing but the paths; a key of an object that is not there is null. */
+/** The record with only these paths; a missing key of an object is null. */
 export function modelSelect(record: ModelRecord, paths: readonly string[]): JsonValue {
-  const shown: { [name: string]: JsonValue } = {}
+  const selected: { [name: string]: JsonValue } = {}
   for (const name of Object.keys(record)) {
     const inner = paths.filter((path) => path.startsWith(`${name}.`)).map((path) => path.slice(name.length + 1))
-    if (paths.includes(name)) shown[name] = record[name] ?? null
-    else if (inner.length > 0) shown[name] = pruned(record[name] ?? null, inner)
+    if (paths.includes(name)) selected[name] = record[name] ?? null
+    else if (inner.length > 0) selected[name] = selectPaths(record[name] ?? null, inner)
   }
-  return shown
+  return selected
 }
 
-function pruned(value: JsonValue, paths: readonly string[]): JsonValue {
+function selectPaths(value: JsonValue, paths: readonly string[]): JsonValue {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
-  const shown: [string, JsonValue][] = []
+  const selected: [string, JsonValue][] = []
   for (const head of new Set(paths.map((path) => path.split('.')[0] ?? ''))) {
     const inner = paths.filter((path) => path.startsWith(`${head}.`)).map((path) => path.slice(head.length + 1))
     const member = Object.hasOwn(value, head) ? (value[head] ?? null) : null
-    shown.push([head, paths.includes(head) ? member : pruned(member, inner)])
+    selected.push([head, paths.includes(head) ? member : selectPaths(member, inner)])
   }
-  // Not by assignment: `__proto__` is a key like any other.
-  return Object.fromEntries(shown)
+  // An assignment to `__proto__` would set the prototype.
+  return Object.fromEntries(selected)
 }
 
 /** The type that decides a path's operators and order. */
 export function typeOf(resource: ModelResource, path: string): ModelType {
   const type = resource.types[path] ?? resource.types[path.split('.')[0] ?? '']
-  if (!type) throw new Error(`the model knows no ${path}`)
+  if (!type) throw new Error(`the model has no type for ${path}`)
   return type
 }
 
-/** The value at a dotted path: through objects by key, never into a list. */
+/** The value at a dotted path, which leads through objects but not into lists. */
 export function at(record: JsonValue, path: string): JsonValue {
   let value: JsonValue = record
   for (const key of path.split('.')) {
@@ -98,7 +98,7 @@ export function at(record: JsonValue, path: string): JsonValue {
   return value
 }
 
-/** Does a filter hold for the record? */
+/** Whether the record matches the filter. */
 export function matches(
   resource: ModelResource,
   record: ModelRecord,
@@ -113,10 +113,10 @@ export function matches(
   switch (operator) {
     case 'equals':
     case 'in':
-      return values.some((wanted) => isEqual(type, actual, wanted))
+      return values.some((expected) => isEqual(type, actual, expected))
     case 'not':
     case 'notIn':
-      return !values.some((wanted) => isEqual(type, actual, wanted))
+      return !values.some((expected) => isEqual(type, actual, expected))
     case 'contains':
       return typeof actual === 'string' && fold(actual).includes(fold(one))
     case 'startsWith':
@@ -125,9 +125,9 @@ export function matches(
       return typeof actual === 'string' && fold(actual).endsWith(fold(one))
     case 'has':
     case 'hasEvery':
-      return Array.isArray(actual) && values.every((wanted) => actual.some((item) => isItem(type, item, wanted)))
+      return Array.isArray(actual) && values.every((expected) => actual.some((item) => isItem(type, item, expected)))
     case 'hasSome':
-      return Array.isArray(actual) && values.some((wanted) => actual.some((item) => isItem(type, item, wanted)))
+      return Array.isArray(actual) && values.some((expected) => actual.some((item) => isItem(type, item, expected)))
     case 'isEmpty':
       return isEmpty(actual) === (one === 'true')
     default:
@@ -135,49 +135,51 @@ export function matches(
   }
 }
 
-function isEqual(type: ModelType, actual: JsonValue, wanted: string): boolean {
+function isEqual(type: ModelType, actual: JsonValue, expected: string): boolean {
   switch (type) {
     case 'number':
-      return actual !== null && Number(actual) === Number(wanted)
+      return actual !== null && Number(actual) === Number(expected)
     case 'boolean':
-      return actual === (wanted === 'true')
+      return actual === (expected === 'true')
     case 'date':
-      return compares(type, actual, 'equals', wanted)
+      return compares(type, actual, 'equals', expected)
     case 'properties':
-      // A date stands for its whole day; a timestamp for its text.
-      if (readDate(wanted) && !wanted.includes('T')) return compares(type, actual, 'equals', wanted)
-      return isItem(type, actual, wanted)
+      // A date means its whole day, a timestamp its text.
+      if (readDate(expected) && !expected.includes('T')) return compares(type, actual, 'equals', expected)
+      return isItem(type, actual, expected)
     default:
-      return actual === wanted
+      return actual === expected
   }
 }
 
-/** A text stands for itself and for the number or boolean that JSON writes so. */
-function isItem(type: ModelType, item: JsonValue, wanted: string): boolean {
-  if (item === wanted) return true
+/** A text means itself and the number or boolean that JSON writes the same way. */
+function isItem(type: ModelType, item: JsonValue, expected: string): boolean {
+  if (item === expected) return true
   if (type !== 'properties') return false
-  if (typeof item === 'boolean') return String(item) === wanted
-  return typeof item === 'number' && /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(wanted) && Number(wanted) === item
+  if (typeof item === 'boolean') return String(item) === expected
+  return (
+    typeof item === 'number' && /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(expected) && Number(expected) === item
+  )
 }
 
 const isEmpty = (value: JsonValue): boolean =>
   value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0)
 
-function compares(type: ModelType, actual: JsonValue, operator: string, wanted: string): boolean {
-  if (type === 'number' || (type === 'properties' && isNumeric(wanted))) {
+function compares(type: ModelType, actual: JsonValue, operator: string, expected: string): boolean {
+  if (type === 'number' || (type === 'properties' && isNumeric(expected))) {
     if (actual === null || (type === 'properties' && typeof actual !== 'number')) return false
-    return holds(operator, Number(actual), Number(wanted), Number(wanted))
+    return compareRange(operator, Number(actual), Number(expected), Number(expected))
   }
   const moment = typeof actual === 'string' ? readDate(actual) : undefined
-  const span = readDate(wanted)
+  const span = readDate(expected)
   if (moment === undefined || span === undefined) return false
-  return holds(operator, moment.start, span.start, span.last)
+  return compareRange(operator, moment.start, span.start, span.last)
 }
 
 const isNumeric = (text: string): boolean => /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text)
 
-/** `first` and `last` are the same for a number or a moment, and the ends of the day for a date. */
-function holds(operator: string, actual: number, first: number, last: number): boolean {
+/** `first` and `last` are the start and end of the day for a date, and equal for a number or a timestamp. */
+function compareRange(operator: string, actual: number, first: number, last: number): boolean {
   switch (operator) {
     case 'gt':
       return actual > last
@@ -192,13 +194,13 @@ function holds(operator: string, actual: number, first: number, last: number): b
   }
 }
 
-/** Milliseconds of a date or a timestamp; a date's `last` is its last one. */
+/** The first and last millisecond of a date or a timestamp. */
 function readDate(text: string): { start: number; last: number } | undefined {
   const parts = /^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d(?:\.\d+)?))?(Z|[+-]\d\d:?\d\d)?)?$/.exec(text)
   if (!parts) return undefined
   const [, year = '', month = '', day = '', hours, minutes = '', seconds = '0', zone = 'Z'] = parts
   const midnight = Date.parse(`${year}-${month}-${day}T00:00:00Z`)
-  // Date.parse takes the 31st of every month; there is no year 0.
+  // Date.parse accepts the 31st of every month; PostgreSQL has no year 0.
   if (Number.isNaN(midnight) || year === '0000' || new Date(midnight).getUTCDate() !== Number(day)) return undefined
   if (hours === undefined) return { start: midnight, last: midnight + 86_399_999 }
   if (Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) >= 60) return undefined
@@ -213,18 +215,18 @@ function isIn(word: string, value: JsonValue): boolean {
   return typeof value === 'string' && fold(value).includes(fold(word))
 }
 
-const turned = (sort: 'asc' | 'desc', comparison: number): number => (sort === 'asc' ? comparison : -comparison)
+const applySort = (sort: 'asc' | 'desc', comparison: number): number => (sort === 'asc' ? comparison : -comparison)
 
-/** Undefined when the record has no value to be ordered by. */
+/** Undefined if the record has no value to sort by. */
 function sortKey(type: ModelType, value: JsonValue): (number | string)[] | undefined {
   if (value === null) return undefined
   switch (type) {
     case 'id':
       return [String(value)]
     case 'string':
-      return [cut(String(value))]
+      return [sortText(String(value))]
     case 'array':
-      return [cut([...(value as string[])].sort(compareText).join(','))]
+      return [sortText([...(value as string[])].sort(compareText).join(','))]
     case 'number':
       return [Number(value)]
     case 'boolean':
@@ -233,13 +235,13 @@ function sortKey(type: ModelType, value: JsonValue): (number | string)[] | undef
       return [Date.parse(String(value))]
     case 'properties':
       if (typeof value === 'number') return [1, value]
-      if (typeof value === 'string') return [2, cut(value)]
-      return typeof value === 'boolean' ? [3, Number(value)] : [4, cut(jsonText(value))]
+      if (typeof value === 'string') return [2, sortText(value)]
+      return typeof value === 'boolean' ? [3, Number(value)] : [4, sortText(jsonText(value))]
   }
 }
 
-/** Lists compare the first 200 characters of a text. */
-const cut = (text: string): string => [...fold(text)].slice(0, 200).join('')
+/** Lists sort by the first 200 characters of a text. */
+const sortText = (text: string): string => [...fold(text)].slice(0, 200).join('')
 
 function compareKeys(a: readonly (number | string)[], b: readonly (number | string)[]): number {
   for (const [index, left] of a.entries()) {
@@ -250,10 +252,10 @@ function compareKeys(a: readonly (number | string)[], b: readonly (number | stri
   return 0
 }
 
-/** By code points; UTF-8 has their order, UTF-16 has not. */
+/** Compares by code points: UTF-8 preserves their order, UTF-16 does not. */
 const compareText = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
 
-/** A list or an object as jsonb writes it: shorter keys first, a space after each comma and colon. */
+/** A list or an object as jsonb prints it: shorter keys first, a space after each comma and colon. */
 function jsonText(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map(jsonText).join(', ')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
@@ -276,16 +278,16 @@ const ligatures: Record<string, string> = {
   ς: 'σ',
 }
 
-const folded = new Map<string, string>()
+const foldCache = new Map<string, string>()
 
-/** Case and accents away. The same texts are asked for again and again. */
+/** Removes case and accents; cached, because the same texts recur. */
 export function fold(text: string): string {
-  const known = folded.get(text) ?? foldAnew(text)
-  folded.set(text, known)
+  const known = foldCache.get(text) ?? computeFold(text)
+  foldCache.set(text, known)
   return known
 }
 
-const foldAnew = (text: string): string =>
+const computeFold = (text: string): string =>
   text
     .normalize('NFKD')
     .replace(/[\u0300-\u036f]/g, '')

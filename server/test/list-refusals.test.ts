@@ -27,7 +27,7 @@ function refusalOf(read: () => unknown): ApiError | undefined {
   }
 }
 
-test.each(lists)('%s: a word that a field cannot hold is refused', (_, resource) => {
+test.each(lists)('%s: a filter rejects a value that is not one of the field’s choices', (_, resource) => {
   for (const { name, choices, nullable } of pathsOf(resource, [])) {
     const [first] = choices
     if (first === undefined) continue
@@ -55,7 +55,7 @@ test.each(lists)('%s: a word that a field cannot hold is refused', (_, resource)
   }
 })
 
-test.each(lists)('%s: names of other APIs are refused with ours', (_, resource) => {
+test.each(lists)('%s: parameter names of other APIs are rejected with a hint to ours', (_, resource) => {
   const hints = {
     page: /startingAfter.*Link/,
     offset: /startingAfter/,

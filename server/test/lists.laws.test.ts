@@ -23,23 +23,23 @@ import {
   operators,
   requests,
 } from './list-arbitraries.ts'
-import { sideBySide } from './list-calls.ts'
+import { runConcurrently } from './list-calls.ts'
 import { modelList, type ModelFilter, type ModelRecord, type ModelRequest, modelSelect, typeOf } from './list-model.ts'
 import { lawTimes, seed } from './seed.ts'
-import { startTestService, type TestAnswer, type Json, type TestOrganization, type TestService } from './service.ts'
+import { startTestService, type TestResponse, type Json, type TestOrganization, type TestService } from './service.ts'
 
-/** An organization filled with nasty records, and what its list says they are. */
-interface World {
+/** An organization with unusual records, and those records as its list returns them. */
+interface FilledOrganization {
   organization: TestOrganization
   records: readonly ModelRecord[]
 }
 
 let service: TestService
-/** As many as one page holds, so that one answer is the whole list. */
-let small: World
-/** More than a page walks before it fetches the matches through their own index. */
-let large: World
-/** The same database for statements of the kernel, with all kinds of scans, with none but indexes, and without indexes. */
+/** As many records as fit in one page, so that one response is the whole list. */
+let small: FilledOrganization
+/** More records than a page scans in order before it falls back to the index of the filter. */
+let large: FilledOrganization
+/** Connections to the same database with all scan types, without sequential scans and without index scans. */
 let clients: pg.Client[] = []
 
 beforeAll(async () => {
@@ -54,7 +54,7 @@ afterAll(async () => {
   await service.close()
 })
 
-async function fill(count: number): Promise<World> {
+async function fill(count: number): Promise<FilledOrganization> {
   const organization = await service.newOrganization()
   const companyIds: string[] = []
   for (const [index, name] of nastyTexts
@@ -68,7 +68,7 @@ async function fill(count: number): Promise<World> {
   }
   const [bodies = []] = fc.sample(contactBodies(count, companyIds), { seed, numRuns: 1 })
   await create(organization, bodies)
-  // A deleted company's contacts show none.
+  // Contacts of a deleted company have no company.
   await organization.call('DELETE', `/v5/companies/${companyIds[0]}`)
   await spreadTimes(organization)
   await service.database.crossTenantQuery('check the database', sql`analyze contacts`)
@@ -82,7 +82,7 @@ async function fill(count: number): Promise<World> {
   return { organization, records }
 }
 
-/** Through the kernel's own write, a few hundred at a time. */
+/** Creates contacts through the store, 200 at a time. */
 async function create({ apiKey, organizationId }: TestOrganization, bodies: readonly JsonObject[]): Promise<void> {
   const { database } = service
   const tokens = createTokens({ database, secret: createSecretKey(randomBytes(32)), roleScopes })
@@ -95,8 +95,8 @@ async function create({ apiKey, organizationId }: TestOrganization, bodies: read
 }
 
 /**
- * The times that the service makes, of all contacts or of this one: few different ones, at the edges of days, so that many
- * are equal. They follow from the id.
+ * Sets the read-only times of all contacts or of one to a few values at the edges of days, so that many are equal. The
+ * values depend on the id.
  */
 async function spreadTimes({ organizationId }: TestOrganization, contactId?: string): Promise<void> {
   const time = (salt: string, nulls: boolean) => sql`(array[
@@ -148,15 +148,15 @@ async function get(
   { call }: TestOrganization,
   parameters: Parameters,
   path = '/v5/contacts',
-): Promise<TestAnswer<Json>> {
-  const answer = await call('GET', `${path}?${queryString(parameters)}`)
-  if (answer.status !== 200) throw new Error(`${queryString(parameters)} gave ${answer.text}`)
-  return answer
+): Promise<TestResponse<Json>> {
+  const response = await call('GET', `${path}?${queryString(parameters)}`)
+  if (response.status !== 200) throw new Error(`${queryString(parameters)} returned ${response.text}`)
+  return response
 }
 
 const idsOf = (records: readonly { id: string }[]): string[] => records.map(({ id }) => id)
 
-/** The pages from the first to the last, each by the cursor of the one before. */
+/** All pages, each with the last id of the previous one as its cursor. */
 async function pagesOf(organization: TestOrganization, parameters: Parameters, limit: number): Promise<string[][]> {
   const pages: string[][] = []
   for (let last: string | undefined; ; last = pages.at(-1)?.at(-1)) {
@@ -167,21 +167,21 @@ async function pagesOf(organization: TestOrganization, parameters: Parameters, l
   }
 }
 
-/** The address behind `rel` of a Link header, from its path on. */
-function linkOf({ headers }: TestAnswer<Json>, rel: 'next' | 'prev'): string | undefined {
+/** The path and query of a `rel` in the Link header. */
+function linkOf({ headers }: TestResponse<Json>, rel: 'next' | 'prev'): string | undefined {
   const found = new RegExp(`<([^>]*)>; rel="${rel}"`).exec(headers.get('link') ?? '')?.[1]
   if (found === undefined) return undefined
   const { pathname, search } = new URL(found)
   return pathname + search
 }
 
-/** Milliseconds that a law may take on a machine that is busy with other things. */
-const patience = 60_000 * lawTimes
+/** The timeout of a property test in milliseconds, for a busy machine. */
+const lawTimeout = 60_000 * lawTimes
 
-/** A law holds for every request that fast-check makes; `TEST_SEED` makes the same records again. Each engine gets half. */
-async function law<Value>(runs: number, arbitrary: fc.Arbitrary<Value>, holds: (value: Value) => Promise<void>) {
+/** Checks a property with generated values; `TEST_SEED` repeats them. Each engine runs half of them. */
+async function checkLaw<Value>(runs: number, arbitrary: fc.Arbitrary<Value>, check: (value: Value) => Promise<void>) {
   try {
-    await fc.assert(fc.asyncProperty(arbitrary, holds), { numRuns: Math.ceil((runs * lawTimes) / 2), seed })
+    await fc.assert(fc.asyncProperty(arbitrary, check), { numRuns: Math.ceil((runs * lawTimes) / 2), seed })
   } catch (error) {
     throw new Error(`With TEST_SEED=${seed}: ${error instanceof Error ? error.message : error}`, {
       cause: error,
@@ -192,29 +192,29 @@ async function law<Value>(runs: number, arbitrary: fc.Arbitrary<Value>, holds: (
 const limits = fc.constantFrom(1, 2, 7, 25, 99, 100)
 
 test(
-  'the pages of any list are the model’s list, cut: nothing is missing, doubled or out of order',
+  'the pages of any list together equal the model’s list: no record is missing, repeated or out of order',
   async () => {
-    await law(20, fc.tuple(requests(small.records), limits), async ([request, limit]) => {
+    await checkLaw(20, fc.tuple(requests(small.records), limits), async ([request, limit]) => {
       const pages = await pagesOf(small.organization, listParameters(request), limit)
       const expected = idsOf(modelList(contactModel, small.records, request))
       expect(pages.flat()).toEqual(expected)
       expect(pages.map((page) => page.length).slice(0, -1)).toEqual(pages.slice(0, -1).map(() => limit))
     })
   },
-  patience,
+  lawTimeout,
 )
 
-test('every order is the model’s, both ways', async () => {
+test('every orderBy sorts like the model, ascending and descending', async () => {
   const paths = [...contactPaths, 'company']
   const orders = paths.flatMap((orderBy) => (['asc', 'desc'] as const).map((sort) => ({ filters: [], orderBy, sort })))
-  await sideBySide(orders, async (request) => {
+  await runConcurrently(orders, async (request) => {
     const { body } = await get(small.organization, [...listParameters(request), ['limit', '100'], ['select[]', 'id']])
     expect([request, idsOf(body)]).toEqual([request, idsOf(modelList(contactModel, small.records, request))])
   })
 })
 
-test.each(contactPaths)('every filter of %s finds what the model finds', async (path) => {
-  await law(12, filters(small.records, [path]), async (filter) => {
+test.each(contactPaths)('every filter on %s finds the same records as the model', async (path) => {
+  await checkLaw(12, filters(small.records, [path]), async (filter) => {
     const request = { filters: [filter] }
     const { body } = await get(small.organization, [...listParameters(request), ['limit', '100'], ['select[]', 'id']])
     expect(idsOf(body)).toEqual(idsOf(modelList(contactModel, small.records, request)))
@@ -222,33 +222,33 @@ test.each(contactPaths)('every filter of %s finds what the model finds', async (
 })
 
 test(
-  'a page behind or before any record is the model’s, whether or not that record matches the filter',
+  'the page after or before any record equals the model’s, whether or not that record matches the filter',
   async () => {
-    const places = fc.constantFrom(...large.records)
-    await law(40, fc.tuple(requests(large.records), places, limits), async ([request, cursor, limit]) => {
+    const cursors = fc.constantFrom(...large.records)
+    await checkLaw(40, fc.tuple(requests(large.records), cursors, limits), async ([request, cursor, limit]) => {
       const order = idsOf(modelList(contactModel, large.records, { ...request, filters: [], query: undefined }))
       const matching = new Set(idsOf(modelList(contactModel, large.records, request)))
-      const place = order.indexOf(cursor.id)
+      const position = order.indexOf(cursor.id)
       const isMatch = (id: string) => matching.has(id)
       const parameters = [...listParameters(request), ['limit', String(limit)] as const, ['select[]', 'id'] as const]
-      const ids = async (more: Parameters) => idsOf((await get(large.organization, [...parameters, ...more])).body)
+      const fetchIds = async (more: Parameters) => idsOf((await get(large.organization, [...parameters, ...more])).body)
       const pages = [[], [['startingAfter', cursor.id]], [['endingBefore', cursor.id]]] as Parameters[]
-      const [first, behind, before] = await Promise.all(pages.map(ids))
+      const [first, after, before] = await Promise.all(pages.map(fetchIds))
       const matches = (part: readonly string[]) => part.filter(isMatch)
       expect(first).toEqual(matches(order).slice(0, limit))
-      expect(behind).toEqual(matches(order.slice(place + 1)).slice(0, limit))
-      expect(before).toEqual(matches(order.slice(0, place)).slice(-limit))
+      expect(after).toEqual(matches(order.slice(position + 1)).slice(0, limit))
+      expect(before).toEqual(matches(order.slice(0, position)).slice(-limit))
     })
   },
-  patience,
+  lawTimeout,
 )
 
 test(
-  'a record that is deleted is no cursor any more; the Link that was made from it leads on',
+  'a deleted record is not a valid cursor, but a Link header created from it still works',
   async () => {
     const { organization, records } = small
     const some = requests(records).filter((request) => modelList(contactModel, records, request).length > 1)
-    await law(25, fc.tuple(some, limits), async ([request, limit]) => {
+    await checkLaw(25, fc.tuple(some, limits), async ([request, limit]) => {
       const expected = idsOf(modelList(contactModel, records, request))
       const cut = Math.min(limit, expected.length - 1)
       const parameters = listParameters(request)
@@ -257,11 +257,14 @@ test(
       const last = first.body.at(-1).id
       await organization.call('DELETE', `/v5/contacts/${last}`)
       try {
-        const gone = await organization.call(
+        const deleted = await organization.call(
           'GET',
           `/v5/contacts?${queryString([...parameters, ['startingAfter', last]])}`,
         )
-        expect(gone).toMatchObject({ status: 404, body: { code: 'not_found', details: [{ field: 'startingAfter' }] } })
+        expect(deleted).toMatchObject({
+          status: 404,
+          body: { code: 'not_found', details: [{ field: 'startingAfter' }] },
+        })
         const followed = await organization.call('GET', next)
         expect(idsOf(followed.body)).toEqual(expected.slice(cut, 2 * cut))
         const back = await organization.call('GET', linkOf(followed, 'prev') ?? '')
@@ -272,13 +275,13 @@ test(
       }
     })
   },
-  patience,
+  lawTimeout,
 )
 
 test(
-  'endingBefore undoes startingAfter: back from the end, the pages are the same',
+  'endingBefore reverses startingAfter: paging back from the end gives the same pages',
   async () => {
-    await law(25, fc.tuple(requests(small.records), limits), async ([request, limit]) => {
+    await checkLaw(25, fc.tuple(requests(small.records), limits), async ([request, limit]) => {
       const pages = await pagesOf(small.organization, listParameters(request), limit)
       const parameters = [...listParameters(request), ['limit', String(limit)] as const]
       for (const [index, page] of pages.entries()) {
@@ -287,49 +290,49 @@ test(
       }
     })
   },
-  patience,
+  lawTimeout,
 )
 
 test(
-  'following Link gives the same pages, there and back, and says when there is no more',
+  'following Link gives the same pages forward and back, and ends at the first and last page',
   async () => {
-    await law(25, fc.tuple(requests(small.records), limits), async ([request, limit]) => {
+    await checkLaw(25, fc.tuple(requests(small.records), limits), async ([request, limit]) => {
       const expected = idsOf(modelList(contactModel, small.records, request))
-      const there: string[][] = []
+      const forward: string[][] = []
       const back: string[][] = []
-      let answer = await get(small.organization, [...listParameters(request), ['limit', String(limit)]])
-      expect(linkOf(answer, 'prev')).toBeUndefined()
-      there.push(idsOf(answer.body))
-      for (let next = linkOf(answer, 'next'); next !== undefined; next = linkOf(answer, 'next')) {
-        answer = await small.organization.call('GET', next)
-        there.push(idsOf(answer.body))
+      let response = await get(small.organization, [...listParameters(request), ['limit', String(limit)]])
+      expect(linkOf(response, 'prev')).toBeUndefined()
+      forward.push(idsOf(response.body))
+      for (let next = linkOf(response, 'next'); next !== undefined; next = linkOf(response, 'next')) {
+        response = await small.organization.call('GET', next)
+        forward.push(idsOf(response.body))
       }
-      expect(there.flat()).toEqual(expected)
-      expect(there).toHaveLength(Math.max(1, Math.ceil(expected.length / limit)))
-      back.unshift(there.at(-1) ?? [])
-      for (let previous = linkOf(answer, 'prev'); previous !== undefined; previous = linkOf(answer, 'prev')) {
-        answer = await small.organization.call('GET', previous)
-        back.unshift(idsOf(answer.body))
+      expect(forward.flat()).toEqual(expected)
+      expect(forward).toHaveLength(Math.max(1, Math.ceil(expected.length / limit)))
+      back.unshift(forward.at(-1) ?? [])
+      for (let previous = linkOf(response, 'prev'); previous !== undefined; previous = linkOf(response, 'prev')) {
+        response = await small.organization.call('GET', previous)
+        back.unshift(idsOf(response.body))
       }
-      expect(back).toEqual(there)
+      expect(back).toEqual(forward)
     })
   },
-  patience,
+  lawTimeout,
 )
 
 test(
-  'count is the length of the list',
+  'count equals the length of the list',
   async () => {
-    await law(30, requests(large.records), async (request) => {
+    await checkLaw(30, requests(large.records), async (request) => {
       const { body } = await get(large.organization, filterParameters(request), '/v5/contacts/count')
       expect(body).toEqual({ count: modelList(contactModel, large.records, request).length })
     })
   },
-  patience,
+  lawTimeout,
 )
 
 test(
-  'equals and not, in and notIn, are all records together and none twice',
+  'equals and not, like in and notIn, together match every record exactly once',
   async () => {
     const counted = async (filter: ModelFilter) =>
       (await get(small.organization, [filterParameter(filter)], '/v5/contacts/count')).body.count as number
@@ -339,16 +342,16 @@ test(
       const type = typeOf(contactModel, field)
       return other !== undefined && (operators[type].includes(other) || (type === 'date' && value === 'null'))
     })
-    await law(60, positive, async (filter) => {
-      const rest = { ...filter, operator: opposite[filter.operator] ?? '' }
-      const [some = Number.NaN, others = Number.NaN] = await Promise.all([filter, rest].map(counted))
+    await checkLaw(60, positive, async (filter) => {
+      const complement = { ...filter, operator: opposite[filter.operator] ?? '' }
+      const [some = Number.NaN, others = Number.NaN] = await Promise.all([filter, complement].map(counted))
       expect(some + others).toBe(small.records.length)
     })
   },
-  patience,
+  lawTimeout,
 )
 
-test('select[] gives the record and nothing but the named paths', async () => {
+test('select[] returns only the named paths of a record', async () => {
   const paths = [
     ...contactPaths.filter((path) => path !== 'company'),
     'company',
@@ -357,7 +360,7 @@ test('select[] gives the record and nothing but the named paths', async () => {
     'avatar',
   ]
   const selections = fc.uniqueArray(fc.constantFrom(...paths), { minLength: 1, maxLength: 6 })
-  await law(20, selections, async (selected) => {
+  await checkLaw(20, selections, async (selected) => {
     const { body } = await get(small.organization, [
       ['limit', '100'],
       ...selected.map((path) => ['select[]', path] as const),
@@ -367,12 +370,12 @@ test('select[] gives the record and nothing but the named paths', async () => {
 })
 
 test(
-  'an index changes no result',
+  'every scan type gives the same results',
   async () => {
     const organizationId = readId('org', large.organization.organizationId) ?? ''
     const scope = { organization: organizationParameter(organizationId) }
     const cursorScope = { key: Buffer.alloc(32), organizationId, list: 'contacts', orderBy: '' }
-    await law(
+    await checkLaw(
       30,
       fc.tuple(requests(large.records), limits, fc.constantFrom(...large.records)),
       async ([request, limit, cursor]) => {
@@ -380,19 +383,19 @@ test(
         const count = planCount(contacts, readFilters(contacts, narrowing), scope).statement.render()
         for (const direction of ['startingAfter', 'endingBefore']) {
           const text = queryString([...listParameters(request), ['limit', String(limit)], [direction, cursor.id]])
-          const wanted = readList(contacts, readQuery(`/?${text}`), () => cursorScope)
-          const page = toSql(planPage(contacts, wanted, scope).statement).render()
-          const answers = await Promise.all(
+          const list = readList(contacts, readQuery(`/?${text}`), () => cursorScope)
+          const page = toSql(planPage(contacts, list, scope).statement).render()
+          const results = await Promise.all(
             clients.map(async (client) => ({
               page: (await client.query<PageRow>(page.text, page.values)).rows,
               count: (await client.query(count.text, count.values)).rows,
             })),
           )
-          expect(answers[0]?.page[0]).toBeDefined()
-          expect(answers).toEqual(answers.map(() => answers[0]))
+          expect(results[0]?.page[0]).toBeDefined()
+          expect(results).toEqual(results.map(() => results[0]))
         }
       },
     )
   },
-  patience,
+  lawTimeout,
 )

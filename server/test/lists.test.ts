@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { expectRefused, many, namesOf, withContacts } from './list-calls.ts'
+import { expectRefused, repeated, namesOf, withContacts } from './list-calls.ts'
 import { type Json, startTestService, type TestService } from './service.ts'
 
 let service: TestService
@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-test('without parameters a list is the first 25 records, the newest first, as a bare array', async () => {
+test('without parameters a list returns the newest 25 records as an array', async () => {
   const call = await withContacts(
     service,
     Array.from({ length: 26 }, () => ({})),
@@ -19,7 +19,7 @@ test('without parameters a list is the first 25 records, the newest first, as a 
   expect((await call('GET', '/v5/contacts?limit=1')).body).toHaveLength(1)
 })
 
-test('limit is a whole number from 1 to 100', async () => {
+test('limit must be a whole number from 1 to 100', async () => {
   const { call } = await service.newOrganization()
   const message = 'whole number from 1 to 100'
   await expectRefused(call, {
@@ -34,7 +34,7 @@ test('limit is a whole number from 1 to 100', async () => {
   })
 })
 
-test('a parameter that is not known, is empty or is given twice is refused, and all faults are told at once', async () => {
+test('an unknown, empty or repeated parameter is rejected, and all errors are reported at once', async () => {
   const { call } = await service.newOrganization()
   await expectRefused(call, {
     'offset=5': ['offset', 'unknown parameter'],
@@ -55,7 +55,7 @@ test('a parameter that is not known, is empty or is given twice is refused, and 
   )
 })
 
-test('a cursor is the id of a record of this list; both at once are refused', async () => {
+test('a cursor must be the id of a record of this list, and only one cursor is accepted', async () => {
   const call = await withContacts(service, [{}, {}, {}])
   const other = await withContacts(service, [{}])
   const [newest, middle, oldest] = (await call('GET', '/v5/contacts')).body.map(({ id }: Json) => id)
@@ -78,8 +78,8 @@ test('a cursor is the id of a record of this list; both at once are refused', as
     foreign.id,
     newest.toUpperCase().replace('CON', 'con'),
   ]) {
-    const answer = await call('GET', `/v5/contacts?startingAfter=${id}`)
-    expect([id, answer.status, answer.body]).toMatchObject([
+    const response = await call('GET', `/v5/contacts?startingAfter=${id}`)
+    expect([id, response.status, response.body]).toMatchObject([
       id,
       404,
       { code: 'not_found', details: [{ field: 'startingAfter' }] },
@@ -87,7 +87,7 @@ test('a cursor is the id of a record of this list; both at once are refused', as
   }
 })
 
-test('an opaque cursor belongs to its list, its order and its organization', async () => {
+test('an opaque cursor is only valid for its list, its order and its organization', async () => {
   const { call } = await service.newOrganization()
   const other = await service.newOrganization()
   for (const name of ['a', 'b']) {
@@ -117,7 +117,7 @@ test('records without the value come last in both directions', async () => {
   expect(body.map(({ name }: Json) => name)).toEqual(['1', '5', '3', '4', '2'])
 })
 
-test('custom properties are ordered by type, then by value; company by its name; tags by their sorted text', async () => {
+test('custom properties sort by type and then by value, company by its name and tags by their sorted text', async () => {
   const { call } = await service.newOrganization()
   const companies = []
   for (const name of ['Zeta', 'alpha'])
@@ -151,7 +151,7 @@ test('custom properties are ordered by type, then by value; company by its name;
   })
 })
 
-test('query finds every word somewhere: parts of words, of one or two letters too, with their punctuation', async () => {
+test('query requires every word and matches parts of words, including one or two letters and punctuation', async () => {
   const { call } = await service.newOrganization()
   const { body: company } = await call('POST', '/v5/companies', {
     body: { name: 'Größe & Söhne', domain: 'groesse.example' },
@@ -189,37 +189,39 @@ test('query finds every word somewhere: parts of words, of one or two letters to
     groesse: [],
     _: [],
   }
-  for (const [words, names] of Object.entries(cases)) {
-    expect([words, await namesOf(call, `query=${encodeURIComponent(words)}`)]).toEqual([words, names])
-    const count = await call('GET', `/v5/contacts/count?query=${encodeURIComponent(words)}`)
-    expect([words, count.body]).toEqual([words, { count: names.length }])
+  for (const [searchText, names] of Object.entries(cases)) {
+    expect([searchText, await namesOf(call, `query=${encodeURIComponent(searchText)}`)]).toEqual([searchText, names])
+    const count = await call('GET', `/v5/contacts/count?query=${encodeURIComponent(searchText)}`)
+    expect([searchText, count.body]).toEqual([searchText, { count: names.length }])
   }
   await expectRefused(call, {
     'query=+++': ['query', 'expected a word'],
     'query=%0A%09': ['query', 'expected a word'],
-    [`query=${many(21, () => 'w').replaceAll('&', '+')}`]: ['query', 'at most 20 words'],
+    [`query=${repeated(21, () => 'w').replaceAll('&', '+')}`]: ['query', 'at most 20 words'],
   })
 })
 
-test('filters, values and selected fields are bounded', async () => {
+test('the numbers of filters, values and selected fields are limited', async () => {
   const call = await withContacts(service, [{}])
   const fields = ['id', 'email', 'name', 'city']
   expect(
     await namesOf(
       call,
-      many(25, () => 'filter.name.equals=1'),
+      repeated(25, () => 'filter.name.equals=1'),
     ),
   ).toEqual(['1'])
-  expect(await namesOf(call, `filter.name.in=${many(100, String).replaceAll('&', ',')}`)).toEqual(['1'])
-  expect((await call('GET', `/v5/contacts?${many(100, (index) => `select[]=${fields[index % 4]}`)}`)).status).toBe(200)
+  expect(await namesOf(call, `filter.name.in=${repeated(100, String).replaceAll('&', ',')}`)).toEqual(['1'])
+  expect((await call('GET', `/v5/contacts?${repeated(100, (index) => `select[]=${fields[index % 4]}`)}`)).status).toBe(
+    200,
+  )
   await expectRefused(call, {
-    [many(26, () => 'filter.name.equals=1')]: ['filter', 'at most 25 filters'],
-    [`filter.name.in=${many(101, String).replaceAll('&', ',')}`]: ['filter.name.in', 'at most 100 values'],
-    [many(101, (index) => `select[]=${fields[index % 4]}`)]: ['select[]', 'at most 100 fields'],
+    [repeated(26, () => 'filter.name.equals=1')]: ['filter', 'at most 25 filters'],
+    [`filter.name.in=${repeated(101, String).replaceAll('&', ',')}`]: ['filter.name.in', 'at most 100 values'],
+    [repeated(101, (index) => `select[]=${fields[index % 4]}`)]: ['select[]', 'at most 100 fields'],
   })
 })
 
-test('select gives just what is named, in any of its spellings', async () => {
+test('select returns only the named fields, in each of its spellings', async () => {
   const call = await withContacts(service, [{ city: 'Paris', customProperties: { a: { b: 1, c: 2 }, d: 3 } }])
   const cases: Record<string, unknown> = {
     'select[]=city': { city: 'Paris' },
@@ -249,7 +251,7 @@ test('select gives just what is named, in any of its spellings', async () => {
   })
 })
 
-test('count takes the filters of the list and nothing else', async () => {
+test('count accepts the filters of the list and no other parameters', async () => {
   const call = await withContacts(service, [{ tags: ['a'] }, { tags: ['a'] }, {}])
   expect((await call('GET', '/v5/contacts/count')).text).toBe('{"count":3}')
   expect((await call('GET', '/v5/contacts/count?tags=a')).body).toEqual({ count: 2 })
@@ -267,7 +269,7 @@ test('count takes the filters of the list and nothing else', async () => {
   )
 })
 
-test('a needle of which the fold leaves nothing is refused: it would be found everywhere', async () => {
+test('a search text that folds to nothing is rejected, because it would match everything', async () => {
   const { call } = await service.newOrganization()
   const message = 'besides accents'
   await expectRefused(call, {

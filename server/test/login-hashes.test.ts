@@ -11,33 +11,33 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-/** Works that native add-ons begin: the hashing of passwords is the only one here, and gives its works no name. */
-let begun = 0
-const hook = createHook({ init: (_, type) => void (type === 'undefined' && begun++) })
+/** Operations of native add-ons, which have no type name: here, only the hashing of passwords. */
+let startedOperations = 0
+const hook = createHook({ init: (_, type) => void (type === 'undefined' && startedOperations++) })
 
-/** How many password hashes a login with a wrong password makes. */
-async function hashesOf(email: string): Promise<number> {
-  begun = 0
+/** The number of password hashes that a login with a wrong password computes. */
+async function countHashes(email: string): Promise<number> {
+  startedOperations = 0
   hook.enable()
   try {
     expect((await logIn(service, email, 'not the password at all')).status).toBe(401)
   } finally {
     hook.disable()
   }
-  return begun
+  return startedOperations
 }
 
-// That the hash costs the same is told in passwords.test.ts.
-test('a login compares one password hash, whether or not the address has an account or a password', async () => {
+// passwords.test.ts checks that both hashes take the same time.
+test('a login compares exactly one password hash, whether or not the address has an account or a password', async () => {
   const [known, disabled, passwordless] = [await newOwner(service), await newOwner(service), await newOwner(service)]
-  const change = (statement: ReturnType<typeof sql>) =>
+  const execute = (statement: ReturnType<typeof sql>) =>
     service.database.crossTenantQuery('check the database', statement)
-  await change(sql`update users set disabled_at = now() where id = ${readId('usr', disabled.userId)}::uuid`)
-  await change(sql`update users set password_hash = null where id = ${readId('usr', passwordless.userId)}::uuid`)
+  await execute(sql`update users set disabled_at = now() where id = ${readId('usr', disabled.userId)}::uuid`)
+  await execute(sql`update users set password_hash = null where id = ${readId('usr', passwordless.userId)}::uuid`)
   expect({
-    known: await hashesOf(known.email),
-    unknown: await hashesOf(newEmail()),
-    disabled: await hashesOf(disabled.email),
-    withoutPassword: await hashesOf(passwordless.email),
+    known: await countHashes(known.email),
+    unknown: await countHashes(newEmail()),
+    disabled: await countHashes(disabled.email),
+    withoutPassword: await countHashes(passwordless.email),
   }).toEqual({ known: 1, unknown: 1, disabled: 1, withoutPassword: 1 })
 })

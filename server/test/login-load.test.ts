@@ -8,23 +8,23 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-test('while many people log in, the API answers as ever: nobody but those who log in waits for them', async () => {
+test('many simultaneous logins delay only other logins, not the API', async () => {
   const { call } = await service.newOrganization()
   let ended = 0
   const logins = Array.from({ length: 45 }, () =>
-    logIn(service, newEmail(), goodPassword).then((answer) => {
+    logIn(service, newEmail(), goodPassword).then((response) => {
       ended++
-      return answer
+      return response
     }),
   )
-  const answers = []
+  const responses = []
   for (let request = 0; request < 10; request++) {
-    answers.push(await call('POST', '/v5/contacts', { body: { name: 'Ada' } }))
-    answers.push(await call('GET', '/v5/contacts'))
+    responses.push(await call('POST', '/v5/contacts', { body: { name: 'Ada' } }))
+    responses.push(await call('GET', '/v5/contacts'))
   }
   expect(ended).toBeLessThan(logins.length)
-  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 201]))
-  // Tried and wrong, too many from one address, or no room in the queue: all of them have an answer.
+  expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200, 201]))
+  // Wrong password, too many from one address, or a full queue: every login gets a response.
   for (const { status, body, headers } of await Promise.all(logins)) {
     expect([401, 429, 503]).toContain(status)
     if (status !== 401) expect([body.code, headers.has('retry-after')]).toEqual([codes[status], true])
@@ -38,25 +38,28 @@ const from = (address: string) => ({ 'x-forwarded-for': address })
 test.each([
   ['an address each', (index: number) => `203.0.113.${index + 1}`],
   ['one address', () => '203.0.113.200'],
-])('with 60 strangers logging in at once from %s, every login from a known device succeeds', async (_, addressOf) => {
-  const { email, password } = await newOwner(service)
-  const own = from('198.51.100.7')
-  const first = await logIn(service, email, password, own)
-  expect(first.status).toBe(200)
-  let isOver = false
-  const strangers = Array.from({ length: 60 }, async (_, index) => {
-    const statuses: number[] = []
-    while (!isOver) {
-      const { status } = await logIn(service, newEmail(), goodPassword, from(addressOf(index)))
-      statuses.push(status)
-      // Others keep the queue full; who is refused at once would only cost the test time.
-      if (status !== 401) break
-    }
-    return statuses
-  })
-  for (let time = 0; time < 20; time++) await loggedIn(service, email, password, own)
-  isOver = true
-  const statuses = (await Promise.all(strangers)).flat()
-  // They did ask for more than could be hashed.
-  expect(statuses).toContain(503)
-})
+])(
+  'with 60 unknown devices logging in at once from %s, every login from a known device succeeds',
+  async (_, addressOf) => {
+    const { email, password } = await newOwner(service)
+    const own = from('198.51.100.7')
+    const first = await logIn(service, email, password, own)
+    expect(first.status).toBe(200)
+    let isDone = false
+    const unknownDevices = Array.from({ length: 60 }, async (_, index) => {
+      const statuses: number[] = []
+      while (!isDone) {
+        const { status } = await logIn(service, newEmail(), goodPassword, from(addressOf(index)))
+        statuses.push(status)
+        // The others keep the queue full; a rejected client that continues would only slow down the test.
+        if (status !== 401) break
+      }
+      return statuses
+    })
+    for (let time = 0; time < 20; time++) await loggedIn(service, email, password, own)
+    isDone = true
+    const statuses = (await Promise.all(unknownDevices)).flat()
+    // The logins exceeded the capacity for hashing.
+    expect(statuses).toContain(503)
+  },
+)

@@ -13,23 +13,23 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-/** Statements that one login takes: the fewest of three, since background work may send some meanwhile. */
-async function statementsOf(body: Json, status: number): Promise<number> {
+/** The statements of one login: the minimum of three, because background work may add some. */
+async function countStatements(body: Json, status: number): Promise<number> {
   const counts: number[] = []
   for (let times = 0; times < 3; times++) {
-    const sent = vi.spyOn(pg.Client.prototype, 'query')
+    const querySpy = vi.spyOn(pg.Client.prototype, 'query')
     const answer = await service.anonymous('POST', '/auth/login', { body })
-    counts.push(sent.mock.calls.length)
-    sent.mockRestore()
+    counts.push(querySpy.mock.calls.length)
+    querySpy.mockRestore()
     expect(answer.status, answer.text).toBe(status)
   }
   return Math.min(...counts)
 }
 
-test('a login with a password takes nine statements, begin and commit among them', async () => {
-  expect(await statementsOf({ email, password }, 200)).toBe(9)
+test('a login with a password takes nine statements, including begin and commit', async () => {
+  expect(await countStatements({ email, password }, 200)).toBe(9)
 })
 
-test('a login that fails takes five statements', async () => {
-  expect(await statementsOf({ email: 'nobody@example.com', password }, 401)).toBe(5)
+test('a failed login takes five statements', async () => {
+  expect(await countStatements({ email: 'nobody@example.com', password }, 401)).toBe(5)
 })

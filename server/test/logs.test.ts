@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sql } from '../src/platform/model/sql.ts'
 import { until } from './processes.ts'
-import { openRaw, requestText, sendRaw } from './raw.ts'
+import { openRaw, requestText, sendRaw } from './raw-http.ts'
 import { expectRefusal } from './refusals.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
 
@@ -17,17 +17,17 @@ afterAll(() => service.close())
 
 const lines = (): Json[] => service.logged.map((line) => JSON.parse(line))
 
-/** The line of one request; it is written once the answer is out, so it may have to be waited for. */
-async function lineOf(requestId: string | null | undefined): Promise<Json> {
+/** The log line of a request; it is written after the response, so this waits for it. */
+async function findLine(requestId: string | null | undefined): Promise<Json> {
   const found = () => lines().filter((line) => line.requestId === requestId && line.msg === 'request')
   await expect.poll(() => found().length).toBe(1)
   return found()[0]
 }
 
-test('each request is one line that says who asked for which route, and how it went', async () => {
+test('each request writes one log line with its caller, route and outcome', async () => {
   const path = '/v5/contacts/con_019aa5b2c1d27e3fa4b5c6d7e8f90123'
-  const answer = await organization.call('GET', path)
-  const line = await lineOf(answer.headers.get('x-request-id'))
+  const response = await organization.call('GET', path)
+  const line = await findLine(response.headers.get('x-request-id'))
   expect(line).toMatchObject({
     level: 30,
     method: 'GET',
@@ -38,11 +38,11 @@ test('each request is one line that says who asked for which route, and how it w
     milliseconds: expect.any(Number),
   })
   const anonymous = await service.anonymous('GET', '/v5/me')
-  expect(await lineOf(anonymous.headers.get('x-request-id'))).toMatchObject({ status: 401, route: '/v5/me' })
+  expect(await findLine(anonymous.headers.get('x-request-id'))).toMatchObject({ status: 401, route: '/v5/me' })
   const { triggerUrl, importId, organizationId } = organization
   const lead = { contact: { email: 'ada@example.com' } }
   const pushed = await service.anonymous('POST', new URL(triggerUrl).pathname, { body: lead })
-  expect(await lineOf(pushed.headers.get('x-request-id'))).toMatchObject({
+  expect(await findLine(pushed.headers.get('x-request-id'))).toMatchObject({
     status: 200,
     route: '/v5/imports/{importId}/trigger/{hash}',
     organization: organizationId,
@@ -50,7 +50,7 @@ test('each request is one line that says who asked for which route, and how it w
   })
 })
 
-test('there is exactly one line for every kind of answer', async () => {
+test('every kind of response writes exactly one log line', async () => {
   const before = lines().length
   const ids: (string | null | undefined)[] = []
   for (const [method, path] of [
@@ -67,24 +67,24 @@ test('there is exactly one line for every kind of answer', async () => {
     ids.push((await organization.call(method, path)).headers.get('x-request-id'))
   }
   ids.push((await sendRaw(service.url, 'no HTTP\r\n\r\n')).headers['x-request-id'])
-  for (const id of ids) await lineOf(id)
+  for (const id of ids) await findLine(id)
   expect(lines().length - before).toBe(ids.length)
   expect(new Set(ids).size).toBe(ids.length)
 })
 
-test('a caller who left before the answer has a line of its own kind', async () => {
+test('a request whose caller disconnected before the response is logged with status 499', async () => {
   const connection = await openRaw(service.url)
-  const theirs = randomUUID()
-  const headers = { 'content-type': 'application/json', 'content-length': '10', 'x-request-id': theirs }
+  const sentRequestId = randomUUID()
+  const headers = { 'content-type': 'application/json', 'content-length': '10', 'x-request-id': sentRequestId }
   connection.write(requestText('POST', '/auth', { headers }))
   await new Promise<void>((resolve) => connection.socket.write('{', () => resolve()))
   connection.socket.destroy()
   await expect
-    .poll(() => lines().filter(({ callerRequestId }) => callerRequestId === theirs))
+    .poll(() => lines().filter(({ callerRequestId }) => callerRequestId === sentRequestId))
     .toMatchObject([{ route: '/auth', status: 499 }])
 })
 
-test('no secret and nothing of the people in the records is in any line, whatever goes wrong', async () => {
+test('no log line contains a secret or personal data of the records, whatever goes wrong', async () => {
   const secret = (kind: string) => `${kind}-${randomUUID()}`
   const secrets = {
     email: `${secret('address')}@example.com`,
@@ -108,7 +108,7 @@ test('no secret and nothing of the people in the records is in any line, whateve
   const lead = { contact: { email: secrets.lead, note: secrets.note, [secrets.member]: 1 } }
   const push = (path: string, body: Json) => service.anonymous('POST', path, { body, headers })
   const headers = { 'idempotency-key': secrets.idempotencyKey, cookie: secrets.cookie, 'user-agent': secrets.agent }
-  const asker = { authorization: `Bearer ${secrets.wrongKey}`, ...headers }
+  const wrongKeyHeaders = { authorization: `Bearer ${secrets.wrongKey}`, ...headers }
   const person = { email: secrets.email, name: secrets.name }
   await call('POST', '/v5/contacts', { body: person, headers })
   await call('POST', '/v5/contacts', { body: { ...person, [secrets.field]: secrets.password }, headers })
@@ -118,7 +118,7 @@ test('no secret and nothing of the people in the records is in any line, whateve
   await call('GET', `/v5/contacts?${secrets.query}=1`, { headers: { 'service-organization-id': secrets.token } })
   await call('GET', `/v5/${secrets.path}`, { headers: { 'if-none-match': secrets.token } })
   await call('GET', `/v5/contacts/${secrets.path}%zz`)
-  await service.anonymous('GET', '/v5/me', { headers: asker })
+  await service.anonymous('GET', '/v5/me', { headers: wrongKeyHeaders })
   await service.anonymous('GET', '/v5/me', { headers: { authorization: `Bearer ${accessToken}x` } })
   await service.anonymous('GET', '/v5/me', { headers: { authorization: `Basic ${secrets.password}` } })
   await service.anonymous('POST', '/auth', { body: { token: secrets.token, password: secrets.password }, headers })
@@ -129,7 +129,7 @@ test('no secret and nothing of the people in the records is in any line, whateve
   expectRefusal(await push(trigger, `{"contact":"${secrets.lead}`), 400)
   expectRefusal(await push(`${trigger}x`, lead), 404)
   expectRefusal(await push(`${trigger}/${secrets.path}`, lead), 404)
-  await failing(async () => {
+  await withFailingInsert(async () => {
     const { id } = (await push(`${trigger}?${secrets.parameter}=${secrets.query}`, lead)).body
     const row = async () => (await call('GET', `/v5/imports/${importId}/rows/${id}`)).body
     await until('the row has failed', async () => (await row()).status === 'RETRYING')
@@ -147,7 +147,7 @@ test('no secret and nothing of the people in the records is in any line, whateve
     signIn: 'a password that is long enough',
     hash: trigger.split('/').at(-1) ?? '',
   }
-  await lineOf((await call('GET', '/v5/me')).headers.get('x-request-id'))
+  await findLine((await call('GET', '/v5/me')).headers.get('x-request-id'))
   const failures = lines().filter(({ level }) => level >= 50)
   expect(failures.map(({ msg }) => msg).sort()).toEqual(['imports: a row failed', 'internal_error'])
   for (const [kind, value] of Object.entries(hidden)) {
@@ -155,7 +155,7 @@ test('no secret and nothing of the people in the records is in any line, whateve
   }
 })
 
-test('whatever proves who somebody is, or fails to, leaves the time and the address; other requests leave no address', async () => {
+test('successful and failed authentications are logged with time and address; other requests without an address', async () => {
   const path = new URL(organization.triggerUrl).pathname
   const body = { email: 'nobody@example.com', password: 'guess after guess' }
   const sso = '/auth/sso/sso_019aa5b2c1d27e3fa4b5c6d7e8f90123'
@@ -170,7 +170,7 @@ test('whatever proves who somebody is, or fails to, leaves the time and the addr
     await service.anonymous('POST', path.replace(/.$/, '!'), { body: {} }),
   ]
   for (const { headers } of authentications) {
-    expect(await lineOf(headers.get('x-request-id'))).toMatchObject({
+    expect(await findLine(headers.get('x-request-id'))).toMatchObject({
       time: expect.anything(),
       address: '127.0.0.1',
       status: expect.any(Number),
@@ -178,29 +178,29 @@ test('whatever proves who somebody is, or fails to, leaves the time and the addr
   }
   const refused = lines().find(({ msg }) => msg === 'single sign-on: rejected')
   expect(refused).toMatchObject({ reason: 'unavailable', address: '127.0.0.1' })
-  for (const answer of [
+  for (const response of [
     await organization.call('GET', '/v5/me'),
     await service.anonymous('POST', path, { body: {} }),
   ]) {
-    expect(await lineOf(answer.headers.get('x-request-id'))).not.toHaveProperty('address')
+    expect(await findLine(response.headers.get('x-request-id'))).not.toHaveProperty('address')
   }
 })
 
-/** Runs a request while the database refuses its row in words that hold the row. */
-async function failing(send: () => Promise<Json>): Promise<void> {
+/** Runs a request while the database rejects its row with an error that contains the row. */
+async function withFailingInsert(send: () => Promise<Json>): Promise<void> {
   const database = (statement: ReturnType<typeof sql>) =>
     service.database.crossTenantQuery('check the database', statement)
   await database(sql`create function refuse_row() returns trigger language plpgsql as $$
     begin raise 'refused' using detail = new::text, hint = new.email; end $$`)
   await database(sql`create trigger refuse_row before insert on contacts for each row execute function refuse_row()`)
   try {
-    const answer = await send()
-    const { description } = expectRefusal(answer, 500, 'internal_error')
+    const response = await send()
+    const { description } = expectRefusal(response, 500, 'internal_error')
     expect(description).toContain('X-Request-Id')
-    const requestId = answer.headers.get('x-request-id')
-    await lineOf(requestId)
-    const told = lines().filter((line) => line.requestId === requestId && line.level === 50)
-    expect(told).toMatchObject([{ msg: 'internal_error', route: '/v5/contacts', err: { message: 'refused' } }])
+    const requestId = response.headers.get('x-request-id')
+    await findLine(requestId)
+    const errorLines = lines().filter((line) => line.requestId === requestId && line.level === 50)
+    expect(errorLines).toMatchObject([{ msg: 'internal_error', route: '/v5/contacts', err: { message: 'refused' } }])
   } finally {
     await database(sql`drop trigger refuse_row on contacts`)
     await database(sql`drop function refuse_row`)

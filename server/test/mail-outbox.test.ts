@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sql } from '../src/platform/model/sql.ts'
 import { droppedMails, endedMails } from '../src/identity/mails/queue-store.ts'
 import { readId, showId } from '../src/platform/model/ids.ts'
-import { mailOf, mailsOf, newPerson } from './mail-worlds.ts'
+import { mailOf, mailsOf, newPerson } from './mail-queue.ts'
 import { findExpired, purgeWithoutDependents } from '../src/platform/maintenance/retention-store.ts'
 import { until } from './processes.ts'
 import { type Call, type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
@@ -21,7 +21,7 @@ afterAll(() => service.close())
 
 const uuid = ({ organizationId }: TestOrganization): string => readId('org', organizationId) ?? ''
 
-/** The owner, by access token. */
+/** Calls with the owner's access token. */
 const owner = ({ accessToken }: TestOrganization): Call => asToken(accessToken)
 
 const asToken =
@@ -29,23 +29,23 @@ const asToken =
   (method, path, options = {}) =>
     service.anonymous(method, path, { ...options, headers: { ...options.headers, authorization: `Bearer ${token}` } })
 
-/** A kept mail with a link to set a new password, and its id as callers see it. */
-async function forgotten(organizations: readonly TestOrganization[]) {
+/** A stored password reset mail, with its public id. */
+async function requestPasswordReset(organizations: readonly TestOrganization[]) {
   const person = await newPerson(service, organizations.map(uuid))
   await service.anonymous('POST', '/auth/forgot-password', { body: { email: person.email } })
   await until('the mail is kept', async () => (await mailOf(service, person.email)).status === 'kept')
   return { ...person, mailId: showId('mai', (await mailOf(service, person.email)).id) }
 }
 
-const listed = async (call: Call, id: string): Promise<boolean> => {
+const isListed = async (call: Call, id: string): Promise<boolean> => {
   const { status, body } = await call('GET', `/v5/mails?filter.id.equals=${id}`)
   expect(status).toBe(200)
   return body.length === 1
 }
 
-test('without a mail server the log says so, and the owner reads what would have been sent, links and all', async () => {
+test('without a mail server the log says so, and an owner can read the mails with their links', async () => {
   expect(service.logged.filter((line) => line.includes('SMTP_URL is not set'))).toHaveLength(1)
-  const { mailId, email } = await forgotten([ours])
+  const { mailId, email } = await requestPasswordReset([ours])
   const record = await owner(ours)('GET', `/v5/mails/${mailId}`)
   expect(record.body).toMatchObject({ kind: 'reset-password', recipient: email, status: 'kept', sentAt: null })
   expect(record.text).not.toMatch(/ott_/)
@@ -55,7 +55,7 @@ test('without a mail server the log says so, and the owner reads what would have
   expect(link).toMatch(/^https:\/\/crm\.example\.com\/account#reset-password=ott_[\w-]{43}$/)
   expect(content.body.text).toContain(link)
   expect(content.body.html).toContain(link)
-  // The link does what it is for.
+  // The link works.
   const token = new URL(link).hash.split('=')[1]
   const reset = await service.anonymous('POST', '/auth/reset-password', {
     body: { token, password: 'quite another long password' },
@@ -63,97 +63,99 @@ test('without a mail server the log says so, and the owner reads what would have
   expect(reset.status).toBe(204)
 })
 
-test('links lead to the host of AUTH_ORIGIN, where their page is', async () => {
-  const moved = await startTestService({
+test('links in mails point to the host of AUTH_ORIGIN', async () => {
+  const serviceWithAuthOrigin = await startTestService({
     PUBLIC_URL: 'https://crm.example.com',
     AUTH_ORIGIN: 'https://auth.example.com',
   })
   try {
-    const { call, accessToken } = await moved.newOrganization()
+    const { call, accessToken } = await serviceWithAuthOrigin.newOrganization()
     const email = `${randomUUID()}@example.com`
     expect((await call('POST', '/v5/invitations', { body: { email, role: 'member' } })).status).toBe(201)
-    await until('the mail is kept', async () => (await mailOf(moved, email)).status === 'kept')
-    const path = `/v5/mails/${showId('mai', (await mailOf(moved, email)).id)}/content`
-    const content = await moved.anonymous('GET', path, { headers: { authorization: `Bearer ${accessToken}` } })
+    await until('the mail is kept', async () => (await mailOf(serviceWithAuthOrigin, email)).status === 'kept')
+    const path = `/v5/mails/${showId('mai', (await mailOf(serviceWithAuthOrigin, email)).id)}/content`
+    const content = await serviceWithAuthOrigin.anonymous('GET', path, {
+      headers: { authorization: `Bearer ${accessToken}` },
+    })
     expect(content.body.links).toEqual([expect.stringMatching(/^https:\/\/auth\.example\.com\/account#invitation=/)])
   } finally {
-    await moved.close()
+    await serviceWithAuthOrigin.close()
   }
 })
 
-const reads = async (mailId: string): Promise<Json[]> =>
+const readEvents = async (mailId: string): Promise<Json[]> =>
   (await ours.call('GET', `/v5/audit-log?filter.action.equals=mail.read&filter.recordId.equals=${mailId}&sort=asc`))
     .body
 
-test('the audit log tells who read what a mail says, and nothing that stands in it', async () => {
-  const { mailId, email } = await forgotten([ours])
+test('the audit log records who read a mail’s content, but not the content', async () => {
+  const { mailId, email } = await requestPasswordReset([ours])
   const path = `/v5/mails/${mailId}/content`
   expect((await owner(theirs)('GET', path)).status).toBe(404)
   await ours.call('GET', `/v5/mails/${mailId}`)
-  expect(await reads(mailId)).toEqual([])
+  expect(await readEvents(mailId)).toEqual([])
   const byOwner = await owner(ours)('GET', path)
   expect((await ours.call('GET', path)).status).toBe(200)
-  const told = await reads(mailId)
+  const events = await readEvents(mailId)
   const record = { recordType: 'mail', recordId: mailId, address: '127.0.0.1', details: {} }
-  expect(told).toMatchObject([
+  expect(events).toMatchObject([
     { actorKind: 'user', actorId: ours.userId, requestId: byOwner.headers.get('x-request-id'), ...record },
     { actorKind: 'key', ...record },
   ])
-  for (const value of [email, byOwner.body.links[0], 'ott_']) expect(JSON.stringify(told)).not.toContain(value)
+  for (const value of [email, byOwner.body.links[0], 'ott_']) expect(JSON.stringify(events)).not.toContain(value)
 })
 
-test('what a mail says is not shown when the audit log cannot tell of it', async () => {
-  const { mailId } = await forgotten([ours])
-  const change = (statement: ReturnType<typeof sql>) =>
+test('a mail’s content is not shown if the audit log cannot record it', async () => {
+  const { mailId } = await requestPasswordReset([ours])
+  const execute = (statement: ReturnType<typeof sql>) =>
     service.database.crossTenantQuery('check the database', statement)
-  await change(sql`create function mail_fault() returns trigger language plpgsql as $$ begin raise 'full'; end $$`)
-  await change(sql`create trigger mail_fault before insert on audit_events for each row
+  await execute(sql`create function mail_fault() returns trigger language plpgsql as $$ begin raise 'full'; end $$`)
+  await execute(sql`create trigger mail_fault before insert on audit_events for each row
     when (new.action = 'mail.read') execute function mail_fault()`)
   const refused = await owner(ours)('GET', `/v5/mails/${mailId}/content`)
-  await change(sql`drop function mail_fault() cascade`)
+  await execute(sql`drop function mail_fault() cascade`)
   expect(refused.status).toBe(500)
   expect(refused.text).not.toContain('ott_')
-  expect(await reads(mailId)).toEqual([])
+  expect(await readEvents(mailId)).toEqual([])
 })
 
-test('mails of one organization are not there for another one, in no list, by no id', async () => {
-  const { mailId } = await forgotten([theirs])
-  expect(await listed(owner(theirs), mailId)).toBe(true)
-  expect(await listed(owner(ours), mailId)).toBe(false)
+test('another organization’s mails are neither listed nor readable by id', async () => {
+  const { mailId } = await requestPasswordReset([theirs])
+  expect(await isListed(owner(theirs), mailId)).toBe(true)
+  expect(await isListed(owner(ours), mailId)).toBe(false)
   for (const path of [`/v5/mails/${mailId}`, `/v5/mails/${mailId}/content`])
     expect((await owner(ours)('GET', path)).status).toBe(404)
 })
 
-test('the mail of a person in two organizations, or in none, is seen by nobody', async () => {
+test('the mail of a person in two organizations or in none is visible to nobody', async () => {
   for (const organizations of [[ours, theirs], []]) {
-    const { mailId } = await forgotten(organizations)
+    const { mailId } = await requestPasswordReset(organizations)
     for (const call of [owner(ours), owner(theirs)]) {
-      expect(await listed(call, mailId)).toBe(false)
+      expect(await isListed(call, mailId)).toBe(false)
       expect((await call('GET', `/v5/mails/${mailId}/content`)).status).toBe(404)
     }
   }
-  const stranger = `${randomUUID()}@example.com`
-  await service.anonymous('POST', '/auth/sign-up', { body: { email: stranger } })
-  await until('the mail is kept', async () => (await mailOf(service, stranger)).status === 'kept')
-  expect((await mailOf(service, stranger)).organizationId).toBeNull()
+  const unknownEmail = `${randomUUID()}@example.com`
+  await service.anonymous('POST', '/auth/sign-up', { body: { email: unknownEmail } })
+  await until('the mail is kept', async () => (await mailOf(service, unknownEmail)).status === 'kept')
+  expect((await mailOf(service, unknownEmail)).organizationId).toBeNull()
 })
 
-test('a link is not shown any more once the person is in another organization too, or has left', async () => {
-  const { id, mailId } = await forgotten([ours])
+test('a link is no longer shown once the person has joined another organization or left', async () => {
+  const { id, mailId } = await requestPasswordReset([ours])
   const read = async () => (await owner(ours)('GET', `/v5/mails/${mailId}/content`)).status
-  const change = (statement: ReturnType<typeof sql>) =>
+  const execute = (statement: ReturnType<typeof sql>) =>
     service.database.crossTenantQuery('check the database', statement)
   expect(await read()).toBe(200)
-  await change(sql`insert into members (organization_id, user_id, role) values (${uuid(theirs)}, ${id}, 'viewer')`)
+  await execute(sql`insert into members (organization_id, user_id, role) values (${uuid(theirs)}, ${id}, 'viewer')`)
   expect(await read()).toBe(404)
-  await change(sql`delete from members where user_id = ${id} and organization_id = ${uuid(theirs)}`)
+  await execute(sql`delete from members where user_id = ${id} and organization_id = ${uuid(theirs)}`)
   expect(await read()).toBe(200)
-  await change(sql`delete from members where user_id = ${id}`)
+  await execute(sql`delete from members where user_id = ${id}`)
   expect(await read()).toBe(404)
 })
 
-test('what a mail says is read by owners alone: no other role, and no key of every scope', async () => {
-  const { mailId } = await forgotten([ours])
+test('only owners can read a mail’s content: no other role and no key with wildcard scopes', async () => {
+  const { mailId } = await requestPasswordReset([ours])
   const path = `/v5/mails/${mailId}/content`
   const ownerId = readId('usr', ours.userId) ?? ''
   try {
@@ -172,24 +174,24 @@ test('what a mail says is read by owners alone: no other role, and no key of eve
       sql`update members set role = 'owner' where organization_id = ${uuid(ours)} and user_id = ${ownerId}`,
     )
   }
-  const everything = await ours.withScopes(['urn:service:*:*:*', 'urn:service:mail:*:*'])
-  expect((await everything('GET', `/v5/mails/${mailId}`)).status).toBe(200)
-  expect(await everything('GET', path)).toMatchObject({ status: 403, body: { code: 'missing_scopes' } })
+  const broadCall = await ours.withScopes(['urn:service:*:*:*', 'urn:service:mail:*:*'])
+  expect((await broadCall('GET', `/v5/mails/${mailId}`)).status).toBe(200)
+  expect(await broadCall('GET', path)).toMatchObject({ status: 403, body: { code: 'missing_scopes' } })
 })
 
-test('neither the database nor the log holds a token, in no form that could be used', async () => {
-  const { mailId } = await forgotten([ours])
+test('neither the database nor the log contains a mailed token in a usable form', async () => {
+  const { mailId } = await requestPasswordReset([ours])
   const { body } = await owner(ours)('GET', `/v5/mails/${mailId}/content`)
   const token = new URL(body.links[0]).hash.split('=')[1] ?? ''
   expect(token).toMatch(/^ott_/)
   const rows = Object.values(await dump(service.database))
     .flat()
     .join('\n')
-  const bare = Buffer.from(token.slice(4), 'base64url')
+  const tokenBytes = Buffer.from(token.slice(4), 'base64url')
   const forms = [
     token,
     token.slice(4),
-    bare.toString('hex'),
+    tokenBytes.toString('hex'),
     Buffer.from(token).toString('hex'),
     'Someone, probably you',
   ]
@@ -200,8 +202,8 @@ test('neither the database nor the log holds a token, in no form that could be u
   expect(rows).toContain('body_sealed')
 })
 
-test('a body does not open for another mail, nor with a byte changed', async () => {
-  const [one, other] = [await forgotten([ours]), await forgotten([ours])]
+test('an encrypted body cannot be decrypted as that of another mail', async () => {
+  const [one, other] = [await requestPasswordReset([ours]), await requestPasswordReset([ours])]
   const read = ({ mailId }: { mailId: string }) => owner(ours)('GET', `/v5/mails/${mailId}/content`)
   await service.database.crossTenantQuery(
     'check the database',
@@ -212,39 +214,43 @@ test('a body does not open for another mail, nor with a byte changed', async () 
   expect((await read(other)).status).toBe(200)
 })
 
-test('a mail of the time when a person was in no organization stays nobody’s when they join one', async () => {
-  const { id, mailId } = await forgotten([])
+test('a mail from before the person joined an organization stays hidden from that organization', async () => {
+  const { id, mailId } = await requestPasswordReset([])
   await service.database.crossTenantQuery(
     'check the database',
     sql`insert into members (organization_id, user_id, role) values (${uuid(ours)}, ${id}, 'member')`,
   )
-  expect(await listed(owner(ours), mailId)).toBe(false)
+  expect(await isListed(owner(ours), mailId)).toBe(false)
 })
 
-test('mails are purged thirty days after their end, whoever they belong to, and those that ended later are not', async () => {
-  const [mine, nobodys, later] = [await forgotten([ours]), await forgotten([]), await forgotten([ours])]
+test('mails are purged thirty days after they ended, with and without an organization', async () => {
+  const [mine, unowned, later] = [
+    await requestPasswordReset([ours]),
+    await requestPasswordReset([]),
+    await requestPasswordReset([ours]),
+  ]
   await service.database.crossTenantQuery(
     'check the database',
     sql`update mails set ended_at = ended_at - interval '30 days' - interval '1 minute'
-      where recipient in (${mine.email}, ${nobodys.email})`,
+      where recipient in (${mine.email}, ${unowned.email})`,
   )
   await until('they are purged', async () => {
     const due = await findExpired(service.database, endedMails, { limit: 100, after: undefined })
     if (due.length > 0) await purgeWithoutDependents(service.database, endedMails, due)
     return due.length === 0
   })
-  for (const { email } of [mine, nobodys]) expect(await mailsOf(service, email)).toEqual([])
+  for (const { email } of [mine, unowned]) expect(await mailsOf(service, email)).toEqual([])
   expect(await mailsOf(service, later.email)).toHaveLength(1)
 })
 
-test('what is known of a mail to nobody is purged after a day', async () => {
-  const stranger = `${randomUUID()}@example.com`
-  await service.anonymous('POST', '/auth/forgot-password', { body: { email: stranger } })
-  await until('it is dropped', async () => (await mailOf(service, stranger)).status === 'dropped')
+test('a dropped mail to an unknown address is purged after a day', async () => {
+  const unknownEmail = `${randomUUID()}@example.com`
+  await service.anonymous('POST', '/auth/forgot-password', { body: { email: unknownEmail } })
+  await until('it is dropped', async () => (await mailOf(service, unknownEmail)).status === 'dropped')
   const age = (hours: number) =>
     service.database.crossTenantQuery(
       'check the database',
-      sql`update mails set dropped_at = now() - make_interval(hours => ${hours}) where recipient = ${stranger}`,
+      sql`update mails set dropped_at = now() - make_interval(hours => ${hours}) where recipient = ${unknownEmail}`,
     )
   const purge = async () => {
     const due = await findExpired(service.database, droppedMails, { limit: 100, after: undefined })
@@ -252,16 +258,16 @@ test('what is known of a mail to nobody is purged after a day', async () => {
   }
   await age(23)
   await purge()
-  expect(await mailsOf(service, stranger)).toHaveLength(1)
+  expect(await mailsOf(service, unknownEmail)).toHaveLength(1)
   await age(25)
   await until('it is purged', async () => {
     await purge()
-    return (await mailsOf(service, stranger)).length === 0
+    return (await mailsOf(service, unknownEmail)).length === 0
   })
 })
 
-test('what a mail says is shown to an owner who has just proved who they are, not to an old session', async () => {
-  const { mailId } = await forgotten([ours])
+test('a mail’s content requires an owner’s recent re-authentication', async () => {
+  const { mailId } = await requestPasswordReset([ours])
   const path = `/v5/mails/${mailId}/content`
   const age = (minutes: number) =>
     service.database.crossTenantQuery(
@@ -271,7 +277,7 @@ test('what a mail says is shown to an owner who has just proved who they are, no
     )
   await age(6)
   expect(await owner(ours)('GET', path)).toMatchObject({ status: 403, body: { code: 'reauthentication_required' } })
-  expect(await reads(mailId)).toEqual([])
+  expect(await readEvents(mailId)).toEqual([])
   await age(0)
   expect((await owner(ours)('GET', path)).status).toBe(200)
 })

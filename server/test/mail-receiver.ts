@@ -2,25 +2,25 @@ import type { AddressInfo } from 'node:net'
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server'
 import { until } from './processes.ts'
 
-/** A mail as it was delivered, read as a mail program would. */
+/** A delivered mail, parsed as a mail program does. */
 export interface ReceivedMail {
-  /** Of the envelope, bare addresses. */
+  /** The addresses of the envelope. */
   from: string
   to: string[]
   subject: string
-  /** With its angle brackets. */
+  /** With angle brackets. */
   messageId: string
-  /** Decoded, by name in lower case. */
+  /** Decoded values, by lower-case name. */
   headers: ReadonlyMap<string, string>
-  /** The part for reading as plain text, with `\n` alone. */
+  /** The plain-text part, with `\n` line breaks. */
   text: string
   html: string
-  /** Every http or https address in the text, in its order. */
+  /** Every http or https address in the text, in order. */
   links: string[]
-  /** As it came, byte for byte. */
+  /** The received text, unchanged. */
   raw: string
   isEncrypted: boolean
-  /** Who was logged in. */
+  /** The SMTP login. */
   user: string | undefined
 }
 
@@ -37,63 +37,63 @@ export interface MailReceiver {
   /** For SMTP_URL, without credentials. */
   url: string
   port: number
-  /** All that came, the first one first. */
+  /** All received mails, oldest first. */
   mails(): readonly ReceivedMail[]
-  /** The first mail that `next` has not given yet and that is the one asked for; waits 15 seconds for it. */
-  next(isMeant?: (mail: ReceivedMail) => boolean): Promise<ReceivedMail>
-  /** Connections so far. */
+  /** The first matching mail that `next` has not returned yet; waits up to 15 seconds for it. */
+  next(matches?: (mail: ReceivedMail) => boolean): Promise<ReceivedMail>
+  /** The number of connections so far. */
   connections(): number
-  /** Every user that a password was sent for, right or wrong. */
+  /** The user of every login attempt. */
   logins(): readonly string[]
   close(): Promise<void>
 }
 
 export interface ReceiverOptions {
-  /** The port of a receiver that was closed; any free one unless given. */
+  /** Default: any free port. */
   port?: number
   host?: string
   /** `always`: from the first byte (smtps); `offered`: by STARTTLS; `never`. */
   encryption?: 'always' | 'offered' | 'never'
-  /** PEM texts; a certificate that nobody trusts unless given. */
+  /** PEM texts. Default: an untrusted certificate. */
   certificate?: { key: string; cert: string }
-  /** Who has to log in. */
+  /** The required login. */
   login?: { user: string; password: string }
-  /** The SMTP status to refuse a recipient with, or the whole mail once it was read. */
+  /** The SMTP status to reject a recipient with, or a mail after its data. */
   refuseRecipient?: (address: string) => number | undefined
   refuseMail?: (mail: ReceivedMail) => number | undefined
 }
 
-/** Starts one; every option off: it takes every mail, unencrypted and from anyone. */
+/** By default the receiver accepts every mail, unencrypted and without a login. */
 export async function startMailReceiver(options: ReceiverOptions = {}): Promise<MailReceiver> {
   const { port = 0, host = '127.0.0.1', encryption = 'never' } = options
   const received: ReceivedMail[] = []
-  const given = new Set<ReceivedMail>()
+  const returned = new Set<ReceivedMail>()
   const logins: string[] = []
   let connections = 0
   const server = new SMTPServer({
-    ...behaviour(options, { keep: (mail) => received.push(mail), met: (user) => logins.push(user) }),
+    ...serverOptions(options, { store: (mail) => received.push(mail), recordLogin: (user) => logins.push(user) }),
     onConnect: (_, done) => {
       connections++
       done()
     },
   })
-  // A client that goes away in the middle is the test's own doing.
+  // Tests disconnect clients on purpose.
   server.on('error', () => undefined)
   await new Promise<void>((resolve, reject) => {
     server.server.once('error', reject)
     server.listen(port, host, resolve)
   })
-  const { port: own } = server.server.address() as AddressInfo
+  const { port: boundPort } = server.server.address() as AddressInfo
   return {
-    url: `${encryption === 'always' ? 'smtps' : 'smtp'}://${host}:${own}`,
-    port: own,
+    url: `${encryption === 'always' ? 'smtps' : 'smtp'}://${host}:${boundPort}`,
+    port: boundPort,
     mails: () => received,
-    async next(isMeant = () => true) {
-      const find = () => received.find((mail) => !given.has(mail) && isMeant(mail))
-      await until('the mail comes', () => find() !== undefined)
+    async next(matches = () => true) {
+      const find = () => received.find((mail) => !returned.has(mail) && matches(mail))
+      await until('the mail arrives', () => find() !== undefined)
       const mail = find()
-      if (!mail) throw new Error('it came')
-      given.add(mail)
+      if (!mail) throw new Error('no mail arrived')
+      returned.add(mail)
       return mail
     },
     connections: () => connections,
@@ -102,13 +102,13 @@ export async function startMailReceiver(options: ReceiverOptions = {}): Promise<
   }
 }
 
-/** Filters do quote what they refuse. */
-const refusal = (status: number, quoted = ''): Error =>
+/** Real spam filters quote the rejected content too. */
+const rejection = (status: number, quoted = ''): Error =>
   Object.assign(new Error(`refused because of ${quoted}`), { responseCode: status })
 
-function behaviour(
+function serverOptions(
   { encryption = 'never', certificate, login, refuseRecipient, refuseMail }: ReceiverOptions,
-  { keep, met }: { keep: (mail: ReceivedMail) => void; met: (user: string) => void },
+  { store, recordLogin }: { store: (mail: ReceivedMail) => void; recordLogin: (user: string) => void },
 ): SMTPServerOptions {
   return {
     ...certificate,
@@ -120,13 +120,13 @@ function behaviour(
     closeTimeout: 100,
     logger: false,
     onAuth: ({ username, password }, _, done) => {
-      met(username ?? '')
+      recordLogin(username ?? '')
       if (username === login?.user && password === login?.password) done(null, { user: username })
-      else done(refusal(535))
+      else done(rejection(535))
     },
     onRcptTo: ({ address }, _, done) => {
       const status = refuseRecipient?.(address)
-      done(status === undefined ? null : refusal(status, address))
+      done(status === undefined ? null : rejection(status, address))
     },
     onData: (stream, session, done) => {
       const chunks: Buffer[] = []
@@ -134,14 +134,14 @@ function behaviour(
       stream.on('end', () => {
         const mail = readMail(Buffer.concat(chunks).toString('utf8'), session)
         const status = refuseMail?.(mail)
-        if (status === undefined) keep(mail)
-        done(status === undefined ? null : refusal(status, mail.links.join(' ')))
+        if (status === undefined) store(mail)
+        done(status === undefined ? null : rejection(status, mail.links.join(' ')))
       })
     },
   }
 }
 
-/** What a mail program would make of the message. */
+/** Parses a message as a mail program does. */
 export function readMail(raw: string, session?: SMTPServerSession): ReceivedMail {
   const { headers, parts } = readPart(raw)
   const text = parts.get('text/plain') ?? ''
@@ -163,7 +163,7 @@ export function readMail(raw: string, session?: SMTPServerSession): ReceivedMail
 
 interface Part {
   headers: Map<string, string>
-  /** The texts in it, by media type. */
+  /** The texts, by media type. */
   parts: Map<string, string>
 }
 
@@ -203,7 +203,7 @@ const fromQuoted = (text: string): Buffer =>
     'latin1',
   )
 
-/** Encoded words (RFC 2047); the space between two of them is none of theirs. */
+/** Decodes encoded words (RFC 2047) and removes the white space between two of them. */
 const decodeWords = (text: string): string =>
   text
     .replace(/(=\?[^?]+\?[BQ]\?[^?]*\?=)\s+(?==\?)/gi, '$1')

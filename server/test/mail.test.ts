@@ -6,7 +6,7 @@ import { accountChanges, type NewMail } from '../src/identity/mails/store.ts'
 import { mailKindNames } from '../src/identity/mails/kinds.ts'
 import { newId, readId } from '../src/platform/model/ids.ts'
 import { type MailReceiver, startMailReceiver } from './mail-receiver.ts'
-import { liveTokens, mailOf, mailsOf, newPerson, queue } from './mail-worlds.ts'
+import { countValidTokens, mailOf, mailsOf, newPerson, enqueue } from './mail-queue.ts'
 import { until } from './processes.ts'
 import { startTestService, type TestService } from './service.ts'
 
@@ -27,8 +27,8 @@ afterAll(async () => {
 })
 
 const newAddress = () => `${randomUUID()}@example.com`
-const to = (address: string) => receiver.next((mail) => mail.to.includes(address))
-const isDone = (address: string, status: string) =>
+const nextMailTo = (address: string) => receiver.next((mail) => mail.to.includes(address))
+const waitForStatus = (address: string, status: string) =>
   until(`the mail is ${status}`, async () => (await mailOf(service, address)).status === status)
 
 const linkTo = (purpose: OneTimePurpose) =>
@@ -40,8 +40,8 @@ const read = (purpose: OneTimePurpose, link = '') =>
   )
 
 const newOrganization = async () => {
-  const made = await service.newOrganization()
-  return { ...made, uuid: readId('org', made.organizationId) ?? '', owner: readId('usr', made.userId) ?? '' }
+  const created = await service.newOrganization()
+  return { ...created, uuid: readId('org', created.organizationId) ?? '', owner: readId('usr', created.userId) ?? '' }
 }
 
 async function invite(
@@ -58,10 +58,10 @@ async function invite(
   return { kind: 'invitation', recipient: email, organizationId, recordId }
 }
 
-test('a mail goes from MAIL_FROM to its one recipient, as plain text and as HTML, and says that a program wrote it', async () => {
+test('a mail goes from MAIL_FROM to one recipient, in plain text and HTML, marked as auto-generated', async () => {
   const { id, email } = await newPerson(service)
-  const mailId = await queue(service, { kind: 'reset-password', recipient: email })
-  const mail = await to(email)
+  const mailId = await enqueue(service, { kind: 'reset-password', recipient: email })
+  const mail = await nextMailTo(email)
   expect(mail).toMatchObject({ from: 'crm@example.com', to: [email], subject: 'Set a new password' })
   expect(mail.headers.get('from')).toBe('Rapport <crm@example.com>')
   expect(mail.headers.get('to')).toBe(email)
@@ -70,62 +70,62 @@ test('a mail goes from MAIL_FROM to its one recipient, as plain text and as HTML
   expect(mail.messageId).toMatch(new RegExp(`^<${mailId.replaceAll('-', '')}\\.\\d+@example\\.com>$`))
   expect(mail.links).toEqual([linkTo('reset-password')])
   expect(mail.html).toContain(`href="${mail.links[0]}"`)
-  await isDone(email, 'sent')
+  await waitForStatus(email, 'sent')
   expect(await mailOf(service, email)).toMatchObject({ userId: id, attempts: 1, isSealed: false, lastError: null })
 })
 
-test('a forgotten password is answered with a link to the address that the account has, however it was typed', async () => {
+test('a password reset link goes to the address stored in the account, however the caller typed it', async () => {
   const { id, email } = await newPerson(service, [], { email: `Kelvin-${newAddress()}` })
-  // The sign for Kelvin folds to a k: whoever owns the look-alike address must not get the link.
+  // The Kelvin sign folds to a k: the owner of the look-alike address must not get the link.
   const typed = email.replace('K', '\u212a').toUpperCase()
-  await queue(service, { kind: 'reset-password', recipient: typed })
-  const mail = await to(email)
+  await enqueue(service, { kind: 'reset-password', recipient: typed })
+  const mail = await nextMailTo(email)
   expect(await read('reset-password', mail.links[0])).toMatchObject({ userId: id, email })
   expect(receiver.mails().filter(({ to: all }) => all.includes(typed))).toEqual([])
 })
 
-test('the same is asked for a known and an unknown address, in the same time and words; only the known one gets a mail', async () => {
+test('a password reset gets the same response for a known and an unknown address; only the known one gets a mail', async () => {
   const { email: known } = await newPerson(service)
   const unknown = newAddress()
-  const ask = (email: string) => service.anonymous('POST', '/auth/forgot-password', { body: { email } })
-  const [one, other] = [await ask(known), await ask(unknown)]
-  expect(other.status).toBe(one.status)
-  expect(other.text).toBe(one.text)
-  await to(known)
-  await isDone(unknown, 'dropped')
+  const send = (email: string) => service.anonymous('POST', '/auth/forgot-password', { body: { email } })
+  const [knownResponse, unknownResponse] = [await send(known), await send(unknown)]
+  expect(unknownResponse.status).toBe(knownResponse.status)
+  expect(unknownResponse.text).toBe(knownResponse.text)
+  await nextMailTo(known)
+  await waitForStatus(unknown, 'dropped')
   expect(await mailOf(service, unknown)).toMatchObject({ lastError: 'the address has no account', isSealed: false })
-  expect(await liveTokens(service, { email: unknown })).toBe(0)
+  expect(await countValidTokens(service, { email: unknown })).toBe(0)
   expect(receiver.mails().filter(({ to: all }) => all.includes(unknown))).toEqual([])
 })
 
-test('signing up with a new address gets a link; with the address of an account, the news that it has one, and no link in', async () => {
+test('signing up mails a link to a new address, and a notice without a link to the address of an account', async () => {
   const { email: known } = await newPerson(service)
   const unknown = newAddress()
-  const ask = (email: string) => service.anonymous('POST', '/auth/sign-up', { body: { email } })
-  const [one, other] = [await ask(known), await ask(unknown)]
-  expect([other.status, other.text]).toEqual([one.status, one.text])
-  const welcome = await to(unknown)
+  const send = (email: string) => service.anonymous('POST', '/auth/sign-up', { body: { email } })
+  const [knownResponse, unknownResponse] = [await send(known), await send(unknown)]
+  expect([unknownResponse.status, unknownResponse.text]).toEqual([knownResponse.status, knownResponse.text])
+  const welcome = await nextMailTo(unknown)
   expect(welcome.links).toEqual([linkTo('sign-up')])
   expect(await read('sign-up', welcome.links[0])).toMatchObject({ email: unknown, userId: null })
-  const news = await to(known)
+  const news = await nextMailTo(known)
   expect(news.subject).toBe('You already have an account')
   expect(news.raw).not.toMatch(/ott_/)
-  expect(await liveTokens(service, { email: known })).toBe(0)
+  expect(await countValidTokens(service, { email: known })).toBe(0)
 })
 
-test('the link that verifies an address says whose and which, and goes to that address', async () => {
+test('a verification link goes to the address it verifies and names its account', async () => {
   const { id } = await newPerson(service)
-  const wanted = newAddress()
-  await queue(service, { kind: 'verify-address', recipient: wanted, userId: id })
-  const mail = await to(wanted)
-  expect(await read('verify-address', mail.links[0])).toMatchObject({ userId: id, email: wanted })
+  const newEmail = newAddress()
+  await enqueue(service, { kind: 'verify-address', recipient: newEmail, userId: id })
+  const mail = await nextMailTo(newEmail)
+  expect(await read('verify-address', mail.links[0])).toMatchObject({ userId: id, email: newEmail })
 })
 
-test('an invitation says who invites and where to; its link is good as long as it is, and gone when it is', async () => {
+test('an invitation names the inviter and the organization; its link expires with it', async () => {
   const { uuid, owner } = await newOrganization()
   const mail = await invite(uuid, { days: 3, invitedBy: owner })
-  await queue(service, mail)
-  const received = await to(mail.recipient)
+  await enqueue(service, mail)
+  const received = await nextMailTo(mail.recipient)
   expect(received.subject).toMatch(/^Invitation to Organization /)
   expect(received.text).toMatch(
     /^You are invited to join the organization “Organization [^”]+” at crm\.example\.com\.$/m,
@@ -139,16 +139,16 @@ test('an invitation says who invites and where to; its link is good as long as i
     recordId: mail.recordId,
     isMailed: true,
   })
-  await isDone(mail.recipient, 'sent')
+  await waitForStatus(mail.recipient, 'sent')
   expect((await mailOf(service, mail.recipient)).organizationId).toBe(uuid)
 
-  const over = await invite(uuid, { days: 0 })
-  await queue(service, over)
-  await isDone(over.recipient, 'dropped')
-  expect(await liveTokens(service, { email: over.recipient })).toBe(0)
+  const expired = await invite(uuid, { days: 0 })
+  await enqueue(service, expired)
+  await waitForStatus(expired.recipient, 'dropped')
+  expect(await countValidTokens(service, { email: expired.recipient })).toBe(0)
 })
 
-test('names of people and organizations put no header, element or link into a mail', async () => {
+test('names of people and organizations cannot inject a header, element or link into a mail', async () => {
   const { uuid } = await newOrganization()
   const evil = 'Free money\r\nBcc: all@example.com <a href="https://evil.example/?a=1">https://evil.example/pay</a>'
   const { id } = await newPerson(service, [uuid], { name: evil })
@@ -157,8 +157,8 @@ test('names of people and organizations put no header, element or link into a ma
     sql`update organizations set name = ${evil} where id = ${uuid}`,
   )
   const mail = await invite(uuid, { invitedBy: id })
-  await queue(service, mail)
-  const received = await to(mail.recipient)
+  await enqueue(service, mail)
+  const received = await nextMailTo(mail.recipient)
   expect(received.to).toEqual([mail.recipient])
   expect(received.headers.has('bcc')).toBe(false)
   expect(received.subject.length).toBeLessThan(80)
@@ -170,65 +170,71 @@ test('names of people and organizations put no header, element or link into a ma
   }
 })
 
-test('a log-in from a new device is told with time, device and address, and what to do about it', async () => {
+test('a login from a new device is mailed with time, device, address and advice', async () => {
   const { id, email } = await newPerson(service)
   const facts = {
     device: 'Firefox\r\nX: y https://evil.example',
     address: '203.0.113.5',
     at: '2026-11-22T05:00:00.000Z',
   }
-  await queue(service, { kind: 'new-device', recipient: email, userId: id, facts })
-  const { text, links } = await to(email)
+  await enqueue(service, { kind: 'new-device', recipient: email, userId: id, facts })
+  const { text, links } = await nextMailTo(email)
   for (const part of ['2026-11-22 05:00 UTC', 'Firefox X: y', '203.0.113.5', 'If this was not you'])
     expect(text).toContain(part)
   expect(links).toEqual([])
 })
 
-test('every change of how a person proves who they are is told, with what to do when it was somebody else', async () => {
+test('every change of an account’s ways to log in is mailed with advice', async () => {
   const { id } = await newPerson(service)
-  const told = Object.entries(accountChanges).map(([what, sentence]) => ({ what, sentence, recipient: newAddress() }))
-  for (const { what, recipient } of told)
-    await queue(service, {
+  const notices = Object.entries(accountChanges).map(([what, sentence]) => ({
+    what,
+    sentence,
+    recipient: newAddress(),
+  }))
+  for (const { what, recipient } of notices)
+    await enqueue(service, {
       kind: 'account-changed',
       recipient,
       userId: id,
       facts: { what: what as keyof typeof accountChanges },
     })
-  for (const { sentence, recipient } of told) {
-    const { text, raw } = await to(recipient)
+  for (const { sentence, recipient } of notices) {
+    const { text, raw } = await nextMailTo(recipient)
     expect(text).toContain(sentence)
     expect(text).toContain('If this was not you')
     expect(raw).not.toMatch(/ott_/)
   }
 })
 
-test('nobody can fill an inbox: an address gets five links in half an hour, and the first ones are still good then', async () => {
+test('nobody can flood an inbox: an address gets at most five links in half an hour', async () => {
   const { email } = await newPerson(service)
   for (let count = 0; count < 8; count++) {
     const answer = await service.anonymous('POST', '/auth/forgot-password', { body: { email } })
     expect(answer.status).toBe(202)
   }
   expect(await mailsOf(service, email)).toHaveLength(5)
-  const other = newAddress()
-  await queue(service, { kind: 'reset-password', recipient: other })
+  const unknownResponse = newAddress()
+  await enqueue(service, { kind: 'reset-password', recipient: unknownResponse })
   await service.database.crossTenantQuery(
     'check the database',
     sql`update mails set created_at = created_at - interval '31 minutes' where recipient_key = ${email}`,
   )
-  await queue(service, { kind: 'reset-password', recipient: email })
+  await enqueue(service, { kind: 'reset-password', recipient: email })
 })
 
-test('an address that nothing can be sent to is given up, and nothing else goes anywhere', async () => {
+test('a mail to an invalid address fails and is sent nowhere', async () => {
   const { id } = await newPerson(service)
   for (const recipient of ['ada@example.com,eve@evil.example', 'ada@example.com\r\nRCPT TO:<eve@evil.example>', 'x']) {
-    await queue(service, { kind: 'account-changed', recipient, userId: id, facts: { what: 'password-changed' } })
+    await enqueue(service, { kind: 'account-changed', recipient, userId: id, facts: { what: 'password-changed' } })
     await until('it is given up', async () => (await mailsOf(service, recipient))[0]?.status === 'failed')
   }
-  const gone = receiver.mails().filter(({ headers, to: all }) => /eve@/.test(`${headers.get('to')} ${all.join()}`))
-  expect(gone).toEqual([])
+  const deliveredToEvil = receiver
+    .mails()
+    .filter(({ headers, to: all }) => /eve@/.test(`${headers.get('to')} ${all.join()}`))
+  expect(deliveredToEvil).toEqual([])
 })
 
-test('every kind of mail is one that the database takes', async () => {
+test('the database accepts exactly the declared kinds of mail', async () => {
   const [row] = await service.database.crossTenantQuery<{ definition: string }>(
     'check the database',
     sql`select pg_get_constraintdef(oid) as definition from pg_constraint where conname = 'mails_kind_check'`,

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { Role } from '../src/platform/model/scopes.ts'
 import { type MailReceiver, startMailReceiver } from './mail-receiver.ts'
-import { callAs, goodPassword, linkIn, newEmail, type TestPerson } from './people.ts'
+import { callAs, goodPassword, receiveLinkToken, newEmail, type TestPerson } from './people.ts'
 import { type Call, startTestService, type TestService } from './service.ts'
 
 /** A service with a mail server that receives its mails. */
@@ -26,7 +26,7 @@ export async function startMailedService(environment: Record<string, string> = {
     return {
       id: created.body.id,
       email: created.body.email,
-      token: await linkIn(receiver, created.body.email, 'invitation'),
+      token: await receiveLinkToken(receiver, created.body.email, 'invitation'),
     }
   }
   return {

@@ -3,53 +3,58 @@ import { createSetUpLink } from '../src/commands/set-up-link.ts'
 import { createOneTimeToken } from '../src/identity/access/one-time-token-store.ts'
 import { Database } from '../src/platform/database/database.ts'
 import { readId } from '../src/platform/model/ids.ts'
-import { goodPassword, newEmail, tokenOf } from './people.ts'
+import { goodPassword, newEmail, tokenInLink } from './people.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 import { type ServiceProcess, type ServiceProcesses, serviceProcesses } from './service-process.ts'
 import type { Json } from './service.ts'
 
-let made: TestDatabase
+let testDatabase: TestDatabase
 let database: Database
 let processes: ServiceProcesses
 let left: ServiceProcess
 let right: ServiceProcess
 beforeAll(async () => {
-  made = await createDatabase()
-  database = new Database({ connection: made.connection, size: 4 })
-  processes = await serviceProcesses(made)
+  testDatabase = await createDatabase()
+  database = new Database({ connection: testDatabase.connection, size: 4 })
+  processes = await serviceProcesses(testDatabase)
   ;[left, right] = await Promise.all([processes.start('left'), processes.start('right')])
 })
 afterAll(async () => {
   await processes.close()
   await database.close()
-  await made.drop()
+  await testDatabase.drop()
 })
 
-interface Told {
+interface ProcessResponse {
   status: number
   body: Json
 }
 
-async function ask(at: ServiceProcess, method: string, path: string, more: { token?: string; body?: unknown } = {}) {
-  const answer = await fetch(`${at.url}${path}`, {
+async function send(
+  process: ServiceProcess,
+  method: string,
+  path: string,
+  options: { token?: string; body?: unknown } = {},
+) {
+  const fetched = await fetch(`${process.url}${path}`, {
     method,
     headers: {
-      ...(more.token !== undefined && { authorization: `Bearer ${more.token}` }),
-      ...(more.body !== undefined && { 'content-type': 'application/json' }),
+      ...(options.token !== undefined && { authorization: `Bearer ${options.token}` }),
+      ...(options.body !== undefined && { 'content-type': 'application/json' }),
     },
-    ...(more.body !== undefined && { body: JSON.stringify(more.body) }),
+    ...(options.body !== undefined && { body: JSON.stringify(options.body) }),
   })
-  const text = await answer.text()
-  const told: Told = { status: answer.status, body: text === '' ? undefined : JSON.parse(text) }
-  return told
+  const text = await fetched.text()
+  const response: ProcessResponse = { status: fetched.status, body: text === '' ? undefined : JSON.parse(text) }
+  return response
 }
 
-/** A new person whom the owner invites at one process and who accepts at the other. */
+/** Invites a new person through one process; the person accepts through the other. */
 async function join(owner: string, role: string): Promise<{ userId: string; accessToken: string }> {
   const email = newEmail()
-  const invited = await ask(left, 'POST', '/v5/invitations', { token: owner, body: { email, role } })
+  const invited = await send(left, 'POST', '/v5/invitations', { token: owner, body: { email, role } })
   expect(invited.status, JSON.stringify(invited.body)).toBe(201)
-  const { body: organization } = await ask(left, 'GET', '/v5/organization', { token: owner })
+  const { body: organization } = await send(left, 'GET', '/v5/organization', { token: owner })
   const token = await database.crossTenantTransaction('log in', (db) =>
     createOneTimeToken(db, {
       purpose: 'invitation',
@@ -60,54 +65,55 @@ async function join(owner: string, role: string): Promise<{ userId: string; acce
     }),
   )
   const body = { token, name: 'Grace Hopper', password: goodPassword }
-  const accepted = await ask(right, 'POST', '/auth/invitations/accept', { body })
+  const accepted = await send(right, 'POST', '/auth/invitations/accept', { body })
   expect(accepted.status, JSON.stringify(accepted.body)).toBe(200)
   return accepted.body
 }
 
-test('a role, a removal and a choice of organization count on the next request of every process', async () => {
+test('a change of role, membership or current organization takes effect on the next request to every process', async () => {
   const body = {
-    token: tokenOf((await createSetUpLink(database, left.url)) ?? ''),
+    token: tokenInLink((await createSetUpLink(database, left.url)) ?? ''),
     email: newEmail(),
     name: 'Ada Lovelace',
     organization: 'Engines',
     password: goodPassword,
   }
-  const { accessToken: owner } = (await ask(left, 'POST', '/auth/set-up', { body })).body
+  const { accessToken: owner } = (await send(left, 'POST', '/auth/set-up', { body })).body
   const { userId, accessToken: token } = await join(owner, 'member')
   const path = `/v5/members/${userId}`
-  const write = (at: ServiceProcess) => ask(at, 'POST', '/v5/contacts', { token, body: { name: 'Bob' } })
+  const write = (process: ServiceProcess) => send(process, 'POST', '/v5/contacts', { token, body: { name: 'Bob' } })
   for (let round = 0; round < 5; round++) {
-    const [here, there] = round % 2 ? [left, right] : [right, left]
-    // Both remember who this is and what they may.
-    expect([(await write(here)).status, (await write(there)).status]).toEqual([201, 201])
-    expect((await ask(here, 'PATCH', path, { token: owner, body: { role: 'viewer' } })).status).toBe(200)
-    expect((await write(there)).body.code).toBe('missing_scopes')
-    expect((await write(here)).body.code).toBe('missing_scopes')
-    expect((await ask(there, 'PATCH', path, { token: owner, body: { role: 'member' } })).status).toBe(200)
+    const [first, second] = round % 2 ? [left, right] : [right, left]
+    // Now both processes have cached the person and the role.
+    expect([(await write(first)).status, (await write(second)).status]).toEqual([201, 201])
+    expect((await send(first, 'PATCH', path, { token: owner, body: { role: 'viewer' } })).status).toBe(200)
+    expect((await write(second)).body.code).toBe('missing_scopes')
+    expect((await write(first)).body.code).toBe('missing_scopes')
+    expect((await send(second, 'PATCH', path, { token: owner, body: { role: 'member' } })).status).toBe(200)
   }
-  const { body: second } = await ask(left, 'POST', '/v5/me/organizations', { token: owner, body: { name: 'Second' } })
+  const { body: second } = await send(left, 'POST', '/v5/me/organizations', { token: owner, body: { name: 'Second' } })
   const choice = { token: owner, body: { organizationId: second.id } }
-  const first = (await ask(right, 'GET', '/v5/organization', { token: owner })).body.id
-  expect((await ask(left, 'POST', '/v5/me/organization', choice)).status).toBe(200)
-  expect((await ask(right, 'GET', '/v5/organization', { token: owner })).body.id).toBe(second.id)
-  await ask(right, 'POST', '/v5/me/organization', { token: owner, body: { organizationId: first } })
+  const first = (await send(right, 'GET', '/v5/organization', { token: owner })).body.id
+  expect((await send(left, 'POST', '/v5/me/organization', choice)).status).toBe(200)
+  expect((await send(right, 'GET', '/v5/organization', { token: owner })).body.id).toBe(second.id)
+  await send(right, 'POST', '/v5/me/organization', { token: owner, body: { organizationId: first } })
 
-  expect((await ask(right, 'GET', '/v5/contacts', { token })).status).toBe(200)
-  expect((await ask(left, 'DELETE', path, { token: owner })).status).toBe(204)
-  for (const at of [right, left]) {
-    const { status, body: refused } = await ask(at, 'GET', '/v5/contacts', { token })
+  expect((await send(right, 'GET', '/v5/contacts', { token })).status).toBe(200)
+  expect((await send(left, 'DELETE', path, { token: owner })).status).toBe(204)
+  for (const process of [right, left]) {
+    const { status, body: refused } = await send(process, 'GET', '/v5/contacts', { token })
     expect([status, refused.code]).toEqual([403, 'insufficient_permissions'])
-    // The session lives on, without a place.
-    const me = await ask(at, 'GET', '/v5/me/sessions', { token })
+    // The session continues without an organization.
+    const me = await send(process, 'GET', '/v5/me/sessions', { token })
     expect(me.status).toBe(200)
   }
 })
 
-test('failed logins are counted together by every process, for an address that has an account and one that has none', async () => {
+test('all processes count failed logins together, with and without an account', async () => {
   const unknown = newEmail()
-  const log = (at: ServiceProcess) =>
-    ask(at, 'POST', '/auth/login', { body: { email: unknown, password: 'wrong engine tandem' } })
-  for (let failure = 0; failure < 10; failure++) expect((await log(failure % 2 ? left : right)).status).toBe(401)
-  for (const at of [left, right]) expect((await log(at)).body.code).toBe('rate_limited')
+  const logInWithWrongPassword = (process: ServiceProcess) =>
+    send(process, 'POST', '/auth/login', { body: { email: unknown, password: 'wrong engine tandem' } })
+  for (let failure = 0; failure < 10; failure++)
+    expect((await logInWithWrongPassword(failure % 2 ? left : right)).status).toBe(401)
+  for (const process of [left, right]) expect((await logInWithWrongPassword(process)).body.code).toBe('rate_limited')
 })

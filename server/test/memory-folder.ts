@@ -5,14 +5,14 @@ const folder = '/dev/shm'
 const gibibyte = 2 ** 30
 
 /**
- * A folder in memory for what tests make and throw away, if this machine has one with room to spare. They make databases,
- * some three hundred files each, by the hundred: for that the file system of a disk takes more time than PostgreSQL.
+ * A folder in memory for temporary files, if this machine has one with enough space. Tests create hundreds of databases
+ * with some three hundred files each; on a disk, the file system would take longer than PostgreSQL.
  */
 export function memoryFolder(): string | undefined {
   try {
     accessSync(folder, constants.W_OK)
     const { bavail, bsize } = statfsSync(folder)
-    // Among what is put there are programs.
+    // Tests run programs from this folder.
     const mount = readFileSync('/proc/mounts', 'utf8')
       .split('\n')
       .find((line) => line.split(' ')[1] === folder)
@@ -23,7 +23,7 @@ export function memoryFolder(): string | undefined {
   }
 }
 
-/** Where runs may have put what they throw away: in memory, in the usual folder, or where somebody's `TMPDIR` says. */
+/** The folders in which earlier runs may have left temporary files. */
 export const temporaryFolders = (): string[] => [...new Set([folder, '/tmp', tmpdir()])].filter(isWritable)
 
 function isWritable(path: string): boolean {

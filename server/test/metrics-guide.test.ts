@@ -5,29 +5,29 @@ import { createMetrics } from '../src/platform/http/metrics.ts'
 
 const read = (path: string) => readFile(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8')
 
-let exposed: string
+let metricsText: string
 beforeAll(async () => {
   const all = createMetrics(() => ({ total: 1, idle: 1, waiting: 0 }))
   all.observe('GET', '/v5/contacts', 200, 0.01)
-  exposed = await all.text()
+  metricsText = await all.text()
 })
 
 const namesIn = (text: string): string[] => [...new Set(text.match(/\brapport_[a-z0-9_]+/g) ?? [])].sort()
 /** A histogram is documented once; its series end in `_bucket`, `_count` and `_sum`. */
-const documentedNames = () => namesIn([...exposed.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name).join(' '))
-const seriesNames = () => namesIn(exposed.replaceAll(/^#.*$/gm, ''))
+const documentedNames = () => namesIn([...metricsText.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name).join(' '))
+const seriesNames = () => namesIn(metricsText.replaceAll(/^#.*$/gm, ''))
 
 /** prom-client reads these from /proc, which other systems lack. */
 const linuxOnly = /_(fds|heap_bytes|virtual_memory_bytes)$/
 
 test('the guide explains every metric that /metrics exposes, and no other', async () => {
   const guide = await read('docs/guides/metrics.md')
-  const explained = [...guide.matchAll(/^\| `(rapport_[a-z0-9_]+)`/gm)].map(([, name = '']) => name)
-  const present = explained.filter((name) => process.platform === 'linux' || !linuxOnly.test(name))
+  const documented = [...guide.matchAll(/^\| `(rapport_[a-z0-9_]+)`/gm)].map(([, name = '']) => name)
+  const present = documented.filter((name) => process.platform === 'linux' || !linuxOnly.test(name))
   expect(present.sort()).toEqual(documentedNames())
 })
 
-test('the alerts of the guide use metrics that exist', async () => {
+test('the alerts in the guide use existing metrics', async () => {
   const [, alerts = ''] = /```yaml\n(.*?)```/s.exec(await read('docs/guides/metrics.md')) ?? []
   expect(namesIn(alerts).length).toBeGreaterThan(3)
   expect(namesIn(alerts).filter((name) => !seriesNames().includes(name))).toEqual([])
@@ -38,7 +38,7 @@ interface Dashboard {
   templating: { list: { name: string; query: string | { query: string } }[] }
 }
 
-test('the Grafana dashboard can be imported, and uses metrics and variables that exist', async () => {
+test('the Grafana dashboard is importable and uses existing metrics and variables', async () => {
   const text = await read('docs/grafana/rapport.json')
   const { panels, templating }: Dashboard = JSON.parse(text)
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)

@@ -2,7 +2,7 @@ import { createSocket, type RemoteInfo } from 'node:dgram'
 import dns from 'node:dns'
 import { once } from 'node:events'
 
-/** What a name server of a test knows of a name; asked anew for every question. */
+/** The DNS records of a name. */
 export interface NameRecords {
   a?: readonly string[]
   aaaa?: readonly string[]
@@ -10,34 +10,36 @@ export interface NameRecords {
 }
 
 export interface NameServer {
-  /** Every question so far, as `A id.example`. */
-  readonly asked: string[]
+  /** Every question so far, such as `A id.example`. */
+  readonly questions: string[]
   close(): Promise<void>
 }
 
 const types: Readonly<Record<number, keyof NameRecords>> = { 1: 'a', 16: 'txt', 28: 'aaaa' }
 
 /**
- * A name server on loopback that this process asks from now on, until it is closed. `know` gives a name's records:
- * undefined for a name that is not there, 'silence' for one whose server never answers.
+ * Starts a name server on loopback, which this process uses until it is closed. `lookUp` returns the records of a name:
+ * undefined if the name does not exist, 'silence' to send no response. It is called for every question.
  */
 export async function startNameServer(
-  know: (name: string) => NameRecords | 'silence' | undefined,
+  lookUp: (name: string) => NameRecords | 'silence' | undefined,
 ): Promise<NameServer> {
-  const asked: string[] = []
+  const questions: string[] = []
   const socket = createSocket('udp4')
   socket.on('message', (message: Buffer, from: RemoteInfo) => {
     const { name, type, end } = readQuestion(message)
     const kind = types[type]
-    asked.push(`${kind?.toUpperCase() ?? type} ${name}`)
-    const known = know(name)
-    if (known === 'silence') return
-    const records = (kind && known?.[kind]) ?? []
+    questions.push(`${kind?.toUpperCase() ?? type} ${name}`)
+    const found = lookUp(name)
+    if (found === 'silence') return
+    const records = (kind && found?.[kind]) ?? []
     const header = Buffer.from(message.subarray(0, 12))
-    header.writeUInt16BE(known ? 0x8180 : 0x8183, 2)
+    header.writeUInt16BE(found ? 0x8180 : 0x8183, 2)
     header.writeUInt16BE(records.length, 6)
     header.fill(0, 8)
-    const answers = records.map((record) => answerOf(type, kind === 'txt' ? textData(record) : addressData(record)))
+    const answers = records.map((record) =>
+      resourceRecord(type, kind === 'txt' ? textData(record) : addressData(record)),
+    )
     socket.send(Buffer.concat([header, message.subarray(12, end), ...answers]), from.port, from.address)
   })
   socket.bind(0, '127.0.0.1')
@@ -45,7 +47,7 @@ export async function startNameServer(
   const before = dns.getServers()
   dns.setServers([`127.0.0.1:${socket.address().port}`])
   return {
-    asked,
+    questions,
     close: async () => {
       dns.setServers(before)
       socket.close()
@@ -65,8 +67,8 @@ function readQuestion(message: Buffer): { name: string; type: number; end: numbe
   return { name: labels.join('.').toLowerCase(), type: message.readUInt16BE(at + 1), end: at + 5 }
 }
 
-/** A record about the name of the question, kept for no time at all. */
-function answerOf(type: number, data: Buffer): Buffer {
+/** A record of the question's name, with a TTL of 0. */
+function resourceRecord(type: number, data: Buffer): Buffer {
   const head = Buffer.alloc(12)
   head.writeUInt16BE(0xc00c, 0)
   head.writeUInt16BE(type, 2)

@@ -1,4 +1,4 @@
-// The package brings no types; this is what our tests take of it.
+// The package has no types; these are the parts that our tests use.
 declare module 'oidc-provider' {
   import type { IncomingMessage, ServerResponse } from 'node:http'
 

@@ -12,7 +12,7 @@ import { sql } from '../src/platform/model/sql.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { storeStep, consumeStep, type StepKind } from '../src/identity/single-sign-on/flow-store.ts'
 import { type MailedService, startMailedService } from './mailed-service.ts'
-import { goodPassword, linkIn, logIn, newEmail, newOwner, setUpToken, type TestOwner } from './people.ts'
+import { goodPassword, receiveLinkToken, logIn, newEmail, newOwner, setUpToken, type TestOwner } from './people.ts'
 import { startTestService, type TestService } from './service.ts'
 
 let mailed: MailedService
@@ -40,21 +40,21 @@ const isStored = async (token: string, { database }: TestService = service): Pro
 
 const purposes: OneTimePurpose[] = ['set-up', 'sign-up', 'verify-address', 'reset-password', 'invitation']
 
-test.each(purposes)('a one-time token to %s is good once, and gone after that', async (purpose) => {
-  const make = () => transact((db) => createOneTimeToken(db, { purpose, userId: userId(), lifetimeSeconds: 60 }))
-  const [token, other] = [await make(), await make()]
-  const spend = () => transact((db) => consumeOneTimeToken(db, purpose, token))
-  expect(await spend()).toMatchObject({ userId: userId() })
+test.each(purposes)('a one-time token to %s is valid once and then deleted', async (purpose) => {
+  const createToken = () => transact((db) => createOneTimeToken(db, { purpose, userId: userId(), lifetimeSeconds: 60 }))
+  const [token, other] = [await createToken(), await createToken()]
+  const consume = () => transact((db) => consumeOneTimeToken(db, purpose, token))
+  expect(await consume()).toMatchObject({ userId: userId() })
   expect(await isStored(token)).toBe(false)
-  expect(await spend()).toBeUndefined()
+  expect(await consume()).toBeUndefined()
   expect(await transact((db) => readOneTimeToken(db, purpose, token))).toBeUndefined()
-  const races = await Promise.all(
+  const results = await Promise.all(
     Array.from({ length: 8 }, () => transact((db) => consumeOneTimeToken(db, purpose, other))),
   )
-  expect(races.filter((one) => one !== undefined)).toHaveLength(1)
+  expect(results.filter((one) => one !== undefined)).toHaveLength(1)
 })
 
-test.each<StepKind>(['link', 'flow', 'proof'])('a single sign-on step of kind %s is good once', async (kind) => {
+test.each<StepKind>(['link', 'flow', 'proof'])('a single sign-on step of kind %s is valid once', async (kind) => {
   const body = { name: 'Ours', issuer: 'https://id.example.com', clientId: 'rapport', clientSecret: 'x' }
   const { id } = (await owner.organization.call('POST', '/v5/sso-connections', { body })).body
   const step = {
@@ -68,56 +68,56 @@ test.each<StepKind>(['link', 'flow', 'proof'])('a single sign-on step of kind %s
   expect(await transact((db) => consumeStep(db, { kind, text }))).toBeUndefined()
 })
 
-test('a login that was completed with its second factor is not pending any more', async () => {
+test('a login that was completed with its second factor is no longer pending', async () => {
   const text = await transact((db) => beginPendingLogin(db, { userId: userId(), wantsCookie: false }))
   const { id = '' } = (await transact((db) => lockPendingLogin(db, text))) ?? {}
   await transact((db) => endPendingLogin(db, id))
   expect(await transact((db) => lockPendingLogin(db, text))).toBeUndefined()
 })
 
-interface Use {
+interface LinkUse {
   path: string
   token: string
-  more?: Record<string, unknown>
+  fields?: Record<string, unknown>
 }
 
 const person = { name: 'Grace', password: goodPassword }
 
-/** How each kind of link is used over HTTP. */
-const uses: Record<Exclude<OneTimePurpose, 'set-up'>, () => Promise<Use>> = {
+/** The HTTP request that uses each kind of link. */
+const linkUses: Record<Exclude<OneTimePurpose, 'set-up'>, () => Promise<LinkUse>> = {
   'sign-up': async () => {
     const email = newEmail()
     await service.anonymous('POST', '/auth/sign-up', { body: { email } })
-    const more = { ...person, organization: 'Grace & Co' }
-    return { path: '/auth/sign-up/confirm', token: await linkIn(mailed.receiver, email, 'sign-up'), more }
+    const fields = { ...person, organization: 'Grace & Co' }
+    return { path: '/auth/sign-up/confirm', token: await receiveLinkToken(mailed.receiver, email, 'sign-up'), fields }
   },
   'verify-address': async () => {
     const { call, email } = await newOwner(service)
     await call('POST', '/v5/me/address', { body: { email } })
-    return { path: '/auth/verify-address', token: await linkIn(mailed.receiver, email, 'verify-address') }
+    return { path: '/auth/verify-address', token: await receiveLinkToken(mailed.receiver, email, 'verify-address') }
   },
   'reset-password': async () => {
     const { email } = await newOwner(service)
     await service.anonymous('POST', '/auth/forgot-password', { body: { email } })
-    const token = await linkIn(mailed.receiver, email, 'reset-password')
-    return { path: '/auth/reset-password', token, more: { password: goodPassword } }
+    const token = await receiveLinkToken(mailed.receiver, email, 'reset-password')
+    return { path: '/auth/reset-password', token, fields: { password: goodPassword } }
   },
   invitation: async () => {
     const { token } = await mailed.invite(owner.call)
-    return { path: '/auth/invitations/accept', token, more: person }
+    return { path: '/auth/invitations/accept', token, fields: person }
   },
 }
 
-test.each(Object.entries(uses))('a link to %s that was used is deleted and refused', async (_, prepare) => {
-  const { path, token, more } = await prepare()
+test.each(Object.entries(linkUses))('a used link to %s is deleted and rejected', async (_, prepare) => {
+  const { path, token, fields } = await prepare()
   expect(await isStored(token)).toBe(true)
-  const use = () => service.anonymous('POST', path, { body: { token, ...more } })
+  const use = () => service.anonymous('POST', path, { body: { token, ...fields } })
   expect((await use()).status).toBeLessThan(300)
   expect(await isStored(token)).toBe(false)
   expect(await use()).toMatchObject({ status: 422, body: { details: [{ field: 'token' }] } })
 })
 
-test('an invitation that was accepted with an account is deleted and refused, and a reset link sets one password', async () => {
+test('an invitation accepted with an existing account is deleted, and a reset link works once', async () => {
   const { call, email } = await newOwner(service)
   const { token } = await mailed.invite(owner.call, { email })
   const join = () => call('POST', '/v5/me/invitations', { body: { token } })
@@ -125,7 +125,7 @@ test('an invitation that was accepted with an account is deleted and refused, an
   expect(await isStored(token)).toBe(false)
   expect(await join()).toMatchObject({ status: 422, body: { details: [{ field: 'token' }] } })
   await service.anonymous('POST', '/auth/forgot-password', { body: { email } })
-  const reset = await linkIn(mailed.receiver, email, 'reset-password')
+  const reset = await receiveLinkToken(mailed.receiver, email, 'reset-password')
   const setTo = (password: string) =>
     service.anonymous('POST', '/auth/reset-password', { body: { token: reset, password } })
   expect((await setTo('another quiet harbour')).status).toBe(204)
@@ -133,7 +133,7 @@ test('an invitation that was accepted with an account is deleted and refused, an
   expect((await logIn(service, email, 'another quiet harbour')).status).toBe(200)
 })
 
-test('the link to set the service up is deleted once it was used', async () => {
+test('the set-up link is deleted after use', async () => {
   const empty = await startTestService()
   try {
     const token = (await setUpToken(empty)) ?? ''

@@ -22,17 +22,17 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
 let service: TestService
 let organization: TestOrganization
 
-/** What the router of the service really has. */
-const served: string[] = []
-const notice = (message: unknown) =>
+/** The routes that are registered in the router. */
+const registeredRoutes: string[] = []
+const recordRoutes = (message: unknown) =>
   (message as { fastify: FastifyInstance }).fastify.addHook('onRoute', ({ method, url }) => {
-    for (const name of [method].flat()) served.push(`${name} ${url.replace(/:(\w+)/g, '{$1}')}`)
+    for (const name of [method].flat()) registeredRoutes.push(`${name} ${url.replace(/:(\w+)/g, '{$1}')}`)
   })
 
 beforeAll(async () => {
-  subscribe('fastify.initialization', notice)
+  subscribe('fastify.initialization', recordRoutes)
   service = await startTestService()
-  unsubscribe('fastify.initialization', notice)
+  unsubscribe('fastify.initialization', recordRoutes)
   organization = await service.newOrganization()
 })
 
@@ -42,22 +42,22 @@ test('the document describes every route, and nothing else', () => {
   const described = operations.map(({ path, method }) => `${method.toUpperCase()} ${path}`)
   expect(described.sort()).toEqual(routes.map(({ path, method }) => `${method} ${path}`).sort())
   expect(described.length).toBeGreaterThan(40)
-  // What a known path refuses with 405 is in the router too.
+  // The router also has the methods that known paths reject with 405.
   const methodsOf = (path: string) => Object.keys(document.paths[path] ?? {}).map((method) => method.toUpperCase())
-  const reached = served.filter((route) => /^(?:GET|POST|PATCH|DELETE) /.test(route))
-  const undescribed = reached.filter((route) => !described.includes(route))
+  const registered = registeredRoutes.filter((route) => /^(?:GET|POST|PATCH|DELETE) /.test(route))
+  const undescribed = registered.filter((route) => !described.includes(route))
   expect(undescribed.filter((route) => methodsOf(route.slice(route.indexOf(' ') + 1)).length === 0)).toEqual([])
-  expect(described.filter((route) => !reached.includes(route))).toEqual([])
+  expect(described.filter((route) => !registered.includes(route))).toEqual([])
 })
 
-test('every operation has a name of its own and stands under a heading that is explained', () => {
+test('every operation has a unique id and a described tag', () => {
   const names = operations.map(({ operation }) => operation.operationId)
   expect(new Set(names).size).toBe(names.length)
   const tags = new Set(operations.flatMap(({ operation }) => operation.tags))
   expect([...tags].sort()).toEqual(document.tags.map(({ name }) => name).sort())
 })
 
-test('an operation that needs a credential names its scope; one that needs none says so', () => {
+test('an operation names the scope it requires, or declares that it requires no credential', () => {
   for (const route of routes) {
     const operation = document.paths[route.path]?.[route.method.toLowerCase()]
     if (route.kind === 'account') expect(operation?.security).toEqual([{ bearer: [] }])
@@ -69,21 +69,21 @@ test('an operation that needs a credential names its scope; one that needs none 
   }
 })
 
-test('no operation has many parameters: the filters of a list are one object', () => {
+test('no operation has more than 12 parameters: the filters of a list are one object', () => {
   for (const { operation } of operations)
     expect([operation.operationId, operation.parameters.length <= 12]).toEqual([operation.operationId, true])
-  const names = operations.flatMap(({ operation }) => operation.parameters.map((one) => resolved(one).name))
+  const names = operations.flatMap(({ operation }) => operation.parameters.map((one) => resolveReference(one).name))
   expect(names.filter((name) => String(name).startsWith('filter.'))).toEqual([])
   const filters = document.components.schemas?.ContactFilters as { properties: Record<string, Schema> }
   expect(Object.keys(filters.properties).length).toBeGreaterThan(200)
 })
 
-test('the committed document stays of a size that people and tools can read', async () => {
+test('the committed document stays below 30,000 lines', async () => {
   const text = await readFile(new URL('../../openapi.json', import.meta.url), 'utf8')
   expect(text.split('\n').length).toBeLessThan(30_000)
 })
 
-test('no operation leaves out a status that the service gives for it', () => {
+test('operations list every status that the service can return', () => {
   const statusesOf = (path: string, method: string) => Object.keys(document.paths[path]?.[method]?.responses ?? {})
   const common = ['400', '401', '403', '406', '413', '414', '429', '431', '500', '503']
   expect(statusesOf('/v5/contacts', 'get')).toEqual(['200', '304', ...common.slice(0, 3), '404', ...common.slice(3)])
@@ -94,7 +94,7 @@ test('no operation leaves out a status that the service gives for it', () => {
   expect(statusesOf('/auth', 'post')).not.toContain('403')
 })
 
-test('redocly finds nothing to say about the committed document', { timeout: 60_000 }, async () => {
+test('redocly reports no problem in the committed document', { timeout: 60_000 }, async () => {
   const root = fileURLToPath(new URL('../..', import.meta.url))
   const { stdout } = await promisify(execFile)(
     process.execPath,
@@ -106,7 +106,7 @@ test('redocly finds nothing to say about the committed document', { timeout: 60_
   expect(totals).toEqual({ errors: 0, warnings: 0, ignored: 0 })
 })
 
-test('every schema is one, and every example of an error is an error', () => {
+test('every schema is valid, and every example of an error matches the error schema', () => {
   const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, validateFormats: false })
   ajv.addVocabulary(['components'])
   ajv.addSchema({ $id: 'https://example.com/openapi', components: document.components })
@@ -123,25 +123,25 @@ test('every schema is one, and every example of an error is an error', () => {
   for (const { value } of examples) expect(isError?.(value), JSON.stringify(value)).toBe(true)
 })
 
-test('GET /v5/docs answers the document to anyone, and 304 to those who have it', async () => {
-  const answer = await service.anonymous('GET', '/v5/docs')
-  expect(answer.status).toBe(200)
-  expect(answer.headers.get('content-type')).toMatch(/^application\/json/)
-  expect(answer.body).toEqual(document)
-  expect(answer.body).toMatchObject({ openapi: '3.1.0', info: { version }, servers: [{ url: '/' }] })
-  const tag = answer.headers.get('etag') ?? ''
+test('GET /v5/docs returns the document without a credential, and 304 for a known entity tag', async () => {
+  const response = await service.anonymous('GET', '/v5/docs')
+  expect(response.status).toBe(200)
+  expect(response.headers.get('content-type')).toMatch(/^application\/json/)
+  expect(response.body).toEqual(document)
+  expect(response.body).toMatchObject({ openapi: '3.1.0', info: { version }, servers: [{ url: '/' }] })
+  const tag = response.headers.get('etag') ?? ''
   const again = await service.anonymous('GET', '/v5/docs', { headers: { 'if-none-match': tag } })
   expect([again.status, again.text]).toEqual([304, ''])
 })
 
-test('every parameter of a query that the document names is taken', async () => {
+test('every documented query parameter is accepted', async () => {
   const tenant = await newTenant(service)
   const refused: string[] = []
-  let taken = 0
+  let acceptedCount = 0
   for (const route of routes) {
-    // A cursor has to name a record; those have tests of their own.
+    // Cursors must name a record and are tested elsewhere.
     const parameters = (document.paths[route.path]?.[route.method.toLowerCase()]?.parameters ?? [])
-      .map(resolved)
+      .map(resolveReference)
       .filter((one) => one.in === 'query' && !/^(?:startingAfter|endingBefore)$/.test(String(one.name)))
       .flatMap(samples)
     if (parameters.length === 0 && route.query.kind === 'none') continue
@@ -150,16 +150,16 @@ test('every parameter of a query that the document names is taken', async () => 
       const query = parameters.slice(start, start + 20)
       const options = { ...requestOf(route, tenant), query }
       const { status, body } = await tenant.request(route, options)
-      if (status === 200 || status === 303) taken += query.length
+      if (status === 200 || status === 303) acceptedCount += query.length
       else refused.push(`${route.operation}: ${JSON.stringify(body.details ?? body)}`)
     }
   }
   expect(refused).toEqual([])
-  expect(taken).toBeGreaterThan(500)
+  expect(acceptedCount).toBeGreaterThan(500)
 })
 
-test('every example of a body is taken', async () => {
-  // What a person does to their own account has tests of its own: a key may not.
+test('every example of a request body is accepted', async () => {
+  // A key cannot use the routes of a person's account; they are tested elsewhere.
   const personal = routes.filter(({ kind }) => kind === 'account').map(({ operation }) => operation)
   const bodies = operations.filter(
     ({ path, operation }) =>
@@ -174,29 +174,29 @@ test('every example of a body is taken', async () => {
   }
   for (const { path, operation } of bodies.filter(({ method }) => method === 'post')) {
     const address = path.replace(/\{(\w+)\}/g, (_whole, name: string) => ids[name] ?? 'none')
-    const answer = await organization.call('POST', address, { body: example(operation) })
+    const response = await organization.call('POST', address, { body: example(operation) })
     const declared = Object.keys(operation.responses).find((status) => status < '300')
-    expect([path, String(answer.status), answer.text]).toEqual([path, declared, expect.anything()])
-    created[path] = answer.headers.get('location') ?? ''
-    if (path === '/v5/api-keys') ids.apiKeyId = answer.body.id
+    expect([path, String(response.status), response.text]).toEqual([path, declared, expect.anything()])
+    created[path] = response.headers.get('location') ?? ''
+    if (path === '/v5/api-keys') ids.apiKeyId = response.body.id
   }
   for (const { path, operation } of bodies.filter(({ method }) => method === 'patch')) {
-    const at = path.replace(/\/\{\w+\}$/, '')
-    const address = created[at] ?? elsewhere(created, at) ?? path
-    // Nobody creates a member by a request alone: its own tests change one.
+    const collectionPath = path.replace(/\/\{\w+\}$/, '')
+    const address = created[collectionPath] ?? locationUnderParent(created, collectionPath) ?? path
+    // No single request creates a member; changing one is tested elsewhere.
     if (path === '/v5/members/{memberId}') continue
-    const answer = await organization.call('PATCH', address, { body: example(operation) })
-    expect([path, answer.status, answer.text]).toEqual([path, 200, expect.anything()])
-    expect(answer.body).toMatchObject(example(operation))
+    const response = await organization.call('PATCH', address, { body: example(operation) })
+    expect([path, response.status, response.text]).toEqual([path, 200, expect.anything()])
+    expect(response.body).toMatchObject(example(operation))
   }
   expect(Object.keys(created).length).toBeGreaterThan(4)
 })
 
-/** The address of a record that was created in another collection of the same noun: under a parent. */
-function elsewhere(created: Readonly<Record<string, string>>, at: string): string | undefined {
-  const noun = at.slice(at.lastIndexOf('/'))
-  const [, location] = Object.entries(created).find(([path]) => path.endsWith(noun)) ?? []
-  return location && at + location.slice(location.lastIndexOf('/'))
+/** The address of a record that was created in the nested collection of the same name. */
+function locationUnderParent(created: Readonly<Record<string, string>>, collectionPath: string): string | undefined {
+  const lastSegment = collectionPath.slice(collectionPath.lastIndexOf('/'))
+  const [, location] = Object.entries(created).find(([path]) => path.endsWith(lastSegment)) ?? []
+  return location && collectionPath + location.slice(location.lastIndexOf('/'))
 }
 
 type Content = Record<string, { example?: object; examples?: Record<string, { value: unknown }> }>
@@ -204,22 +204,22 @@ type Content = Record<string, { example?: object; examples?: Record<string, { va
 const example = ({ requestBody }: Operation): object =>
   (requestBody?.content as Content | undefined)?.['application/json']?.example ?? {}
 
-function resolved(part: Schema): Schema {
+function resolveReference(part: Schema): Schema {
   const [, , group = '', name = ''] = String(part.$ref ?? '').split('/')
   return part.$ref === undefined ? part : (document.components[group]?.[name] as Schema)
 }
 
-/** Each way to use a parameter, as name and value: an object is sent as one parameter for each of its properties. */
+/** Names and values for a parameter: an object is sent as one parameter for each of its properties. */
 function samples({ name, schema }: Schema): [string, string][] {
-  const { type, properties, examples } = resolved(schema as Schema)
+  const { type, properties, examples } = resolveReference(schema as Schema)
   if (type !== 'object') return [[String(name), String(sampleOf(schema as Schema))]]
   const [example = {}] = (examples ?? []) as Record<string, string>[]
-  const known = Object.entries(properties as Record<string, Schema>).map(([key, one]) => [key, sampleOf(one)])
-  return [...known, ...Object.entries(example)].map(([key, value]) => [String(key), String(value)])
+  const propertySamples = Object.entries(properties as Record<string, Schema>).map(([key, one]) => [key, sampleOf(one)])
+  return [...propertySamples, ...Object.entries(example)].map(([key, value]) => [String(key), String(value)])
 }
 
 function sampleOf(given: Schema): unknown {
-  const schema = resolved(given)
+  const schema = resolveReference(given)
   if (schema.const !== undefined) return schema.const
   if (Array.isArray(schema.enum)) return schema.enum[0]
   if (Array.isArray(schema.anyOf)) return sampleOf(schema.anyOf[0] as Schema)

@@ -15,10 +15,10 @@ import { migrationsFolder } from '../src/release.ts'
 import { until } from './processes.ts'
 import { startTestService, type TestOrganization, type TestService } from './service.ts'
 
-// A server of its own, because these tests stop and freeze it.
+// A separate server, because these tests stop and freeze it.
 const settings = { fsync: 'off', max_connections: 14 }
-/** Milliseconds within which a caller is told that the database is away. */
-const patience = 5000
+/** The maximum time of a response while the database is unavailable. */
+const maxMilliseconds = 5000
 
 let folder: string
 let binaries: string
@@ -37,7 +37,7 @@ const start = () =>
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rapport-outage-'))
-  // The server of root is another account's, which has to reach its folder in here.
+  // If the tests run as root, PostgreSQL runs as another account, which must be able to enter this folder.
   await chmod(folder, 0o711)
   binaries = await findBinaries()
   await initializeCluster({ binaries, folder: join(folder, 'data'), sync: false })
@@ -59,25 +59,25 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true, maxRetries: 5 })
 })
 
-/** Calls, and says how long the answer took. */
-async function timed(method: string, path: string, body?: unknown) {
+/** Calls the API and measures the time of the response. */
+async function timedCall(method: string, path: string, body?: unknown) {
   const began = performance.now()
-  const answer = await organization.call(method, path, body === undefined ? {} : { body })
-  return { ...answer, milliseconds: performance.now() - began }
+  const response = await organization.call(method, path, body === undefined ? {} : { body })
+  return { ...response, milliseconds: performance.now() - began }
 }
 
-const expectAway = (answer: Awaited<ReturnType<typeof timed>>) => {
-  expect(answer.status).toBe(503)
-  expect(['overloaded', 'timeout']).toContain(answer.body.code)
-  expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
-  expect(answer.milliseconds).toBeLessThan(patience)
+const expectUnavailable = (response: Awaited<ReturnType<typeof timedCall>>) => {
+  expect(response.status).toBe(503)
+  expect(['overloaded', 'timeout']).toContain(response.body.code)
+  expect(Number(response.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+  expect(response.milliseconds).toBeLessThan(maxMilliseconds)
 }
 
-test('without a database every request is a 503 with Retry-After, and the first one after it came back succeeds', async () => {
+test('without a database every request gets 503 with Retry-After, and the first one after its return succeeds', async () => {
   await server.stop('immediate')
-  expectAway(await timed('GET', '/v5/contacts'))
-  expectAway(await timed('POST', '/v5/contacts', { email: 'away@example.com' }))
-  expectAway(await timed('GET', '/v5/me'))
+  expectUnavailable(await timedCall('GET', '/v5/contacts'))
+  expectUnavailable(await timedCall('POST', '/v5/contacts', { email: 'away@example.com' }))
+  expectUnavailable(await timedCall('GET', '/v5/me'))
   expect((await service.anonymous('GET', '/readyz')).status).toBe(503)
   expect((await service.anonymous('GET', '/healthz')).status).toBe(200)
   server = await start()
@@ -85,16 +85,16 @@ test('without a database every request is a 503 with Retry-After, and the first 
   expect((await service.anonymous('GET', '/readyz')).status).toBe(200)
 })
 
-test('a database restarted in mid-load costs 503s and nothing that was acknowledged', async () => {
+test('a database restart under load causes 503s but loses no acknowledged write', async () => {
   const acknowledged: string[] = []
   const statuses = new Set<number>()
-  let isOver = false
+  let isDone = false
   const senders = Array.from({ length: 8 }, async (_, sender) => {
-    for (let count = 0; !isOver; count++) {
+    for (let count = 0; !isDone; count++) {
       const email = `load-${sender}-${count}@example.com`
-      const answer = await organization.call('POST', '/v5/contacts', { body: { email } })
-      statuses.add(answer.status)
-      if (answer.status === 201) acknowledged.push(email)
+      const response = await organization.call('POST', '/v5/contacts', { body: { email } })
+      statuses.add(response.status)
+      if (response.status === 201) acknowledged.push(email)
     }
   })
   await until('some are acknowledged', () => acknowledged.length > 20)
@@ -103,7 +103,7 @@ test('a database restarted in mid-load costs 503s and nothing that was acknowled
   server = await start()
   const before = acknowledged.length
   await until('some more are acknowledged', () => acknowledged.length > before + 20)
-  isOver = true
+  isDone = true
   await Promise.all(senders)
   expect([...statuses].sort()).toEqual([201, 503])
   for (const email of acknowledged) {
@@ -112,8 +112,8 @@ test('a database restarted in mid-load costs 503s and nothing that was acknowled
   }
 })
 
-test('a frozen database is a 503 within five seconds, for reads and writes, however many wait', async () => {
-  // The backends freeze with their postmaster: it is they who would answer.
+test('a frozen database causes 503 within five seconds for reads and writes, however many wait', async () => {
+  // The backends must freeze too, because they would still respond.
   const client = new pg.Client(clusterConnection(join(folder, 'socket')))
   await client.connect()
   const { rows } = await client.query<{ pid: number }>(
@@ -123,20 +123,20 @@ test('a frozen database is a 503 within five seconds, for reads and writes, howe
   const pids = [server.pid, ...rows.map(({ pid }) => pid)]
   for (const pid of pids) process.kill(pid, 'SIGSTOP')
   try {
-    const answers = await Promise.all([
-      ...Array.from({ length: 20 }, () => timed('GET', '/v5/contacts')),
+    const responses = await Promise.all([
+      ...Array.from({ length: 20 }, () => timedCall('GET', '/v5/contacts')),
       ...Array.from({ length: 5 }, (_, index) =>
-        timed('POST', '/v5/contacts', { email: `frozen-${index}@example.com` }),
+        timedCall('POST', '/v5/contacts', { email: `frozen-${index}@example.com` }),
       ),
     ])
-    answers.forEach(expectAway)
+    responses.forEach(expectUnavailable)
   } finally {
     for (const pid of pids) process.kill(pid, 'SIGCONT')
   }
   expect((await organization.call('GET', '/v5/contacts')).status).toBe(200)
 }, 30_000)
 
-test('a database out of connections is a 503, and the service goes on once there are some', async () => {
+test('a database without free connections causes 503, and the service recovers once there are some', async () => {
   const connection = clusterConnection(join(folder, 'socket'))
   await until('the pool has closed its connections', async () => {
     const client = new pg.Client(connection)
@@ -146,17 +146,17 @@ test('a database out of connections is a 503, and the service goes on once there
     await client.end()
     return service.database.counts.total === 0
   })
-  const hogs: pg.Client[] = []
+  const occupiers: pg.Client[] = []
   for (;;) {
-    const hog = new pg.Client(connection)
-    const isIn = await hog.connect().then(
+    const occupier = new pg.Client(connection)
+    const isConnected = await occupier.connect().then(
       () => true,
       () => false,
     )
-    if (!isIn) break
-    hogs.push(hog)
+    if (!isConnected) break
+    occupiers.push(occupier)
   }
-  expectAway(await timed('GET', '/v5/contacts'))
-  for (const hog of hogs) await hog.end()
+  expectUnavailable(await timedCall('GET', '/v5/contacts'))
+  for (const occupier of occupiers) await occupier.end()
   await until('there are connections', async () => (await organization.call('GET', '/v5/contacts')).status === 200)
 })

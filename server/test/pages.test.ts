@@ -2,7 +2,7 @@ import { type Browser, chromium as browsers } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { chromium } from './chromium.ts'
 import { lowContrast } from './contrast.ts'
-import { requestText, sendRaw } from './raw.ts'
+import { requestText, sendRaw } from './raw-http.ts'
 import { startTestService, type TestService } from './service.ts'
 
 let service: TestService

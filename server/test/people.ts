@@ -4,9 +4,9 @@ import { createSetUpLink } from '../src/commands/set-up-link.ts'
 import { sql } from '../src/platform/model/sql.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import type { MailReceiver } from './mail-receiver.ts'
-import type { Call, CallOptions, Json, TestAnswer, TestOrganization, TestService } from './service.ts'
+import type { Call, CallOptions, Json, TestResponse, TestOrganization, TestService } from './service.ts'
 
-/** A person who has logged in, without a browser. */
+/** A logged-in person. */
 export interface TestPerson {
   email: string
   password: string
@@ -14,13 +14,13 @@ export interface TestPerson {
   sessionId: string
   accessToken: string
   refreshToken: string
-  /** With the access token. */
+  /** Calls with the access token. */
   call: Call
 }
 
 export const goodPassword = 'violet engine tandem'
 
-/** Calls with the access token, or the API key with the header that names its organization. */
+/** Calls with an access token, or with an API key and the header of its organization. */
 export const callAs =
   (service: TestService, credential: string, common: Record<string, string> = {}): Call =>
   (method, path, { headers = {}, ...options }: CallOptions = {}) =>
@@ -29,21 +29,21 @@ export const callAs =
       headers: { authorization: `Bearer ${credential}`, ...common, ...headers },
     })
 
-/** Logs in from nowhere in particular; `headers` say from where. */
+/** Logs in; `headers` can set the client's address or device. */
 export const logIn = (
   service: TestService,
   email: string,
   password = goodPassword,
   headers: Record<string, string> = {},
-): Promise<TestAnswer<Json>> => service.anonymous('POST', '/auth/login', { body: { email, password }, headers })
+): Promise<TestResponse<Json>> => service.anonymous('POST', '/auth/login', { body: { email, password }, headers })
 
-/** Calls with the tokens of a proof, which has ended the ones from before. */
-export function afterProof(service: TestService, proof: TestAnswer<Json>): Call {
-  expect(proof.status, proof.text).toBe(200)
-  return callAs(service, proof.body.accessToken)
+/** Calls with the new access token: a re-authentication ends the old tokens. */
+export function callAfterReauthentication(service: TestService, reauthentication: TestResponse<Json>): Call {
+  expect(reauthentication.status, reauthentication.text).toBe(200)
+  return callAs(service, reauthentication.body.accessToken)
 }
 
-/** Logs in and expects it to work. */
+/** Logs in and expects success. */
 export async function loggedIn(
   service: TestService,
   email: string,
@@ -59,11 +59,11 @@ export async function loggedIn(
 /** The owner of an organization. */
 export interface TestOwner extends TestPerson {
   organizationId: string
-  /** What `bootstrap` made of it; its `call` is by API key. */
+  /** The result of `bootstrap`; its `call` uses the API key. */
   organization: TestOrganization
 }
 
-/** An owner with an organization of their own, who has a password and a session. */
+/** Creates an organization; returns its owner, who has a password and a session. */
 export async function newOwner(service: TestService): Promise<TestOwner> {
   const organization = await service.newOrganization()
   const { organizationId, userId, sessionId, accessToken, refreshToken } = organization
@@ -73,8 +73,8 @@ export async function newOwner(service: TestService): Promise<TestOwner> {
   return { email, password, userId, sessionId, accessToken, refreshToken, call, organizationId, organization }
 }
 
-/** As if the last proof in the session was given so many seconds ago. */
-export const ageProof = (
+/** Moves the session's last authentication this many seconds into the past. */
+export const backdateReauthentication = (
   service: TestService,
   { sessionId }: Pick<TestPerson, 'sessionId'>,
   seconds: number,
@@ -87,17 +87,17 @@ export const ageProof = (
 
 export const newEmail = (): string => `${randomUUID()}@example.com`
 
-/** What stands after the `=` in the link of the next mail to this address. */
-export async function linkIn(receiver: MailReceiver, email: string, purpose: string): Promise<string> {
-  const isMeant = (link: string) => new URL(link).hash.startsWith(`#${purpose}=`)
-  const mail = await receiver.next(({ to, links }) => to.includes(email) && links.some(isMeant))
-  return tokenOf(mail.links.find(isMeant) ?? '')
+/** The token in the link of the next mail to this address. */
+export async function receiveLinkToken(receiver: MailReceiver, email: string, purpose: string): Promise<string> {
+  const hasPurpose = (link: string) => new URL(link).hash.startsWith(`#${purpose}=`)
+  const mail = await receiver.next(({ to, links }) => to.includes(email) && links.some(hasPurpose))
+  return tokenInLink(mail.links.find(hasPurpose) ?? '')
 }
 
-export const tokenOf = (link: string): string => decodeURIComponent(new URL(link).hash.split('=')[1] ?? '')
+export const tokenInLink = (link: string): string => decodeURIComponent(new URL(link).hash.split('=')[1] ?? '')
 
-/** The token of a set-up link, as a start on an empty database prints it; undefined when somebody is there. */
+/** The token of the set-up link that a start on an empty database prints; undefined if an account exists. */
 export async function setUpToken({ database, url }: TestService): Promise<string | undefined> {
   const link = await createSetUpLink(database, url)
-  return link === undefined ? undefined : tokenOf(link)
+  return link === undefined ? undefined : tokenInLink(link)
 }

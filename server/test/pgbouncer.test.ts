@@ -26,8 +26,8 @@ beforeEach((context) => {
   context.skip('PgBouncer is not installed')
 })
 
-/** An empty database, and the way to it through a PgBouncer of these settings. */
-async function behindPgBouncer({ onTestFinished }: TestContext, settings: Record<string, string | number>) {
+/** Creates an empty database and a PgBouncer with these settings in front of it. */
+async function startPgBouncer({ onTestFinished }: TestContext, settings: Record<string, string | number>) {
   const { connection, drop } = await createEmptyDatabase()
   onTestFinished(drop)
   const folder = await mkdtemp(join(tmpdir(), 'pgbouncer-'))
@@ -36,8 +36,8 @@ async function behindPgBouncer({ onTestFinished }: TestContext, settings: Record
   const account = serverAccount()
   if (account) await chown(folder, account.uid, account.gid)
   const child = spawn(program, [join(folder, 'pgbouncer.ini')], { ...account, cwd: '/', stdio: 'ignore' })
-  onTestFinished(() => end(child))
-  // The socket's file is there before it listens.
+  onTestFinished(() => kill(child))
+  // The socket's file exists before PgBouncer listens.
   await until('PgBouncer listens', () => isListening(join(folder, '.s.PGSQL.6432')))
   return { direct: connection, pooled: { ...connection, host: folder, port: 6432 } }
 }
@@ -62,50 +62,50 @@ async function writeConfiguration(
   await chmod(folder, 0o755)
 }
 
-async function end(child: ChildProcess): Promise<void> {
+async function kill(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   child.kill('SIGKILL')
   await once(child, 'exit')
 }
 
-async function run(connection: pg.ClientConfig, statement: string): Promise<void> {
+async function execute(connection: pg.ClientConfig, statement: string): Promise<void> {
   const client = await connect(connection)
   await client.query(statement).finally(() => client.end())
 }
 
-const refusal = async (connection: pg.ClientConfig): Promise<string> => {
+const startErrorMessage = async (connection: pg.ClientConfig): Promise<string> => {
   const error = await checkDatabase(connection, 'assumed').catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(StartError)
   return (error as StartError).message
 }
 
 for (const [name, settings] of Object.entries({
-  'that passes over the settings of a session': { ignore_startup_parameters: 'options' },
-  'that refuses them': {},
+  'that ignores session settings': { ignore_startup_parameters: 'options' },
+  'that rejects session settings': {},
   'with a single backend': { default_pool_size: 1 },
-  'that takes its backends in turn': { server_round_robin: 1 },
+  'that uses its backends in turn': { server_round_robin: 1 },
 })) {
-  test(`a PgBouncer in transaction mode ${name} is refused with what to do`, async (context) => {
-    const { pooled } = await behindPgBouncer(context, { pool_mode: 'transaction', ...settings })
-    // So that it has several backends to give, where it may.
-    await Promise.all([1, 2, 3, 4].map(() => run(pooled, 'select pg_sleep(0.05)')))
-    const message = await refusal(pooled)
+  test(`a PgBouncer in transaction mode ${name} is rejected with advice`, async (context) => {
+    const { pooled } = await startPgBouncer(context, { pool_mode: 'transaction', ...settings })
+    // Makes PgBouncer open several backends where it can.
+    await Promise.all([1, 2, 3, 4].map(() => execute(pooled, 'select pg_sleep(0.05)')))
+    const message = await startErrorMessage(pooled)
     expect(message).toContain('transaction mode')
     expect(message).toContain('pool_mode = session')
   })
 }
 
-test('a PgBouncer in statement mode is refused', async (context) => {
-  const { pooled } = await behindPgBouncer(context, { pool_mode: 'statement' })
-  expect(await refusal(pooled)).toContain('pool_mode = session')
+test('a PgBouncer in statement mode is rejected', async (context) => {
+  const { pooled } = await startPgBouncer(context, { pool_mode: 'statement' })
+  expect(await startErrorMessage(pooled)).toContain('pool_mode = session')
 })
 
-test('behind a PgBouncer in session mode that keeps the limits, a database is migrated and used', async (context) => {
-  const { direct, pooled } = await behindPgBouncer(context, {
+test('a database can be migrated and used behind a PgBouncer in session mode that preserves the limits', async (context) => {
+  const { direct, pooled } = await startPgBouncer(context, {
     pool_mode: 'session',
     ignore_startup_parameters: 'options',
   })
-  await run(direct, `alter role ${direct.user} in database ${direct.database} set statement_timeout = '3500ms'`)
+  await execute(direct, `alter role ${direct.user} in database ${direct.database} set statement_timeout = '3500ms'`)
   await checkDatabase(pooled, 'assumed')
   const { applied } = await migrate(pooled, { folder: migrationsFolder, log: () => undefined })
   expect(applied.length).toBeGreaterThan(0)
@@ -119,12 +119,12 @@ test('behind a PgBouncer in session mode that keeps the limits, a database is mi
 })
 
 for (const [name, settings] of Object.entries({
-  'passes over': { ignore_startup_parameters: 'options' },
-  refuses: {},
+  ignores: { ignore_startup_parameters: 'options' },
+  rejects: {},
 })) {
-  test(`a PgBouncer in session mode that ${name} the limits of a session is refused with what to do`, async (context) => {
-    const { pooled } = await behindPgBouncer(context, { pool_mode: 'session', ...settings })
-    const message = await refusal(pooled)
+  test(`a PgBouncer in session mode that ${name} the session limits is rejected with advice`, async (context) => {
+    const { pooled } = await startPgBouncer(context, { pool_mode: 'session', ...settings })
+    const message = await startErrorMessage(pooled)
     expect(message).toContain('ignore_startup_parameters = options')
     expect(message).toContain('set statement_timeout')
   })

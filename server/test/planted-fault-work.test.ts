@@ -9,24 +9,24 @@ import { createFixture, type Fixture } from './collections.ts'
 import { watchStatements } from './planted-faults.ts'
 import { startTestService, type TestService } from './service.ts'
 
-/** Someone whom both organizations have pushed at them; by address, by external id, and by everything that names a company. */
-const shared: JsonObject = {
+/** A lead that is pushed to both organizations, with all keys of a contact and of a company. */
+const sharedLead: JsonObject = {
   contact: { email: 'shared@example.com', name: 'Ada', externalIdCrm: 'shared', githubHandle: 'shared', note: 'Met' },
   employment: { title: 'Analyst', history: [{ organization: 'Engines', title: 'Analyst', start: '2020-01' }] },
   company: { name: 'Engines', domain: 'shared.com', externalIdCrm: 'shared' },
 }
-/** Nothing but a handle names this one. */
-const handled: JsonObject = { contact: { name: 'Grace', xHandle: 'shared' } }
-/** Someone whom ours has already, changed by hand since. */
-const known: JsonObject = {
+/** A lead whose only key is a handle. */
+const handleLead: JsonObject = { contact: { name: 'Grace', xHandle: 'shared' } }
+/** A lead whose contact exists in our organization and was edited manually. */
+const existingLead: JsonObject = {
   contact: { email: 'known@example.com', name: 'Alan', note: 'Called' },
   employment: { history: [{ organization: 'Machines', start: '2020-01', current: true }] },
   company: { name: 'Machines' },
 }
-/** Someone whom ours had before theirs did. */
-const returned: JsonObject = { contact: { email: 'returned@example.com' } }
-const more: JsonObject = {
-  ...known,
+/** A lead whose contact our organization has deleted. */
+const restoredLead: JsonObject = { contact: { email: 'returned@example.com' } }
+const changedLead: JsonObject = {
+  ...existingLead,
   contact: { email: 'known@example.com', bio: 'Writes', location: 'London', note: 'Wrote' },
 }
 
@@ -35,7 +35,7 @@ let ours: Fixture
 let theirs: Fixture
 beforeAll(async () => {
   service = await startTestService()
-  // The other organization first: what is found without the predicate is then theirs.
+  // The other organization is created first, so that a query without the predicate finds its records first.
   theirs = await createFixture(service)
   ours = await createFixture(service)
 })
@@ -43,18 +43,21 @@ afterAll(() => service.close())
 
 const uuidOf = ({ organization }: Fixture): string => readId('org', organization.organizationId) ?? ''
 
-/** Pushes without working on it. */
+/** Pushes a lead without processing it. */
 async function push({ organization }: Pick<Fixture, 'organization'>, lead: JsonObject): Promise<void> {
   const { status } = await service.anonymous('POST', new URL(organization.triggerUrl).pathname, { body: lead })
   expect(status).toBe(200)
 }
 
-/** Pushes at an import whose team is deleted in spite of it, so that the default team stands in. */
+/** Pushes to an import whose team is deleted, so that the default team replaces it. */
 async function pushWithoutTeam(): Promise<void> {
   const { call } = ours.organization
   const { body: team } = await call('POST', '/v5/teams', { body: { name: 'Closed' } })
-  const { body: made } = await call('POST', '/v5/imports', { body: { name: 'Closed', teamId: team.id } })
-  await push({ organization: { ...ours.organization, triggerUrl: made.triggerUrl } }, { contact: { email: 'a@b.com' } })
+  const { body: imported } = await call('POST', '/v5/imports', { body: { name: 'Closed', teamId: team.id } })
+  await push(
+    { organization: { ...ours.organization, triggerUrl: imported.triggerUrl } },
+    { contact: { email: 'a@b.com' } },
+  )
   const id = readId('tea', team.id)
   await service.database.crossTenantQuery(
     'check the database',
@@ -62,70 +65,70 @@ async function pushWithoutTeam(): Promise<void> {
   )
 }
 
-/** Predicates that can go without anyone seeing more, because another rule holds the same line; each with that rule. */
-const heldTwice: readonly { why: string; place: RegExp }[] = [
+/** Predicates that can be removed without an effect, each with the rule that protects the data instead. */
+const redundantPredicates: readonly { reason: string; location: RegExp }[] = [
   {
-    why: 'the rows are chosen and locked within the organization before they are taken',
-    place: /^claiming .* from taken where row\.$/,
+    reason: 'the rows are chosen and locked within the organization before they are taken',
+    location: /^claiming .* from taken where row\.$/,
   },
   {
-    why: 'the rows are those of the claim: nobody else has its lease',
-    place:
+    reason: 'the rows belong to the claim, and no other process has its lease',
+    location:
       /^working .* cross join lateral \( select id(?:, import_id, payload, parameters)? from import_rows where $|as ended \(.*\) where row\.$/,
   },
   {
-    why: 'the foreign keys are pairs: a row is of its organization’s import, an import of its team, a contact of its company',
-    place:
+    reason: 'the foreign keys include the organization: of a row’s import, an import’s team and a contact’s company',
+    location:
       /join (imports import on import|teams team on team|lateral \( select \* from "companies" company where company)\.$/,
   },
   {
-    why: 'what is looked for within the organization is locked within it too, before anything is read of it',
-    place:
+    reason: 'records are looked up and locked within the organization before anything else is read',
+    location:
       /join (contacts contact on contact|companies company on company|\w+_external_ids owner on owner|"\w+_edited_values" edited on edited)\.$|where record\.$/,
   },
   {
-    why: 'people are looked for within a team, which is of one organization',
-    place: /^working all of\s+with found as materialized \(\s+select contact\.id/,
+    reason: 'contacts are looked up within a team, which belongs to one organization',
+    location: /^working all of\s+with found as materialized \(\s+select contact\.id/,
   },
   {
-    why: 'what is known of people and companies is asked by the ids of those that were found within the organization',
-    place:
+    reason: 'details are read by the ids of contacts and companies that were found within the organization',
+    location:
       /(from "\w+_edits"|from "\w+_edited_values"|from employments|from notes|select "id" as id from "teams") where $|^working all of\s+select "\w+_id" as id, field/,
   },
   {
-    why: 'the contacts that get a note were found or made within the organization',
-    place:
+    reason: 'the contacts that get a note were found or created within the organization',
+    location:
       /update contacts set last_activity_at|update contacts record set last_activity_at .* select id from contacts where $/,
   },
   {
-    why: 'a rendering counts only beside the very row that it was made of',
-    place: /from "\w+_renderings" where $/,
+    reason: 'a rendering is valid only together with the row that it was made from',
+    location: /from "\w+_renderings" where $/,
   },
   {
-    why: 'the ids are those of the records that the set has just written',
-    place: /(delete from "\w+_external_ids"|jsonb_each_text\(external_ids\) external) where $/,
+    reason: 'the ids are those of the records that the statement has just written',
+    location: /(delete from "\w+_external_ids"|jsonb_each_text\(external_ids\) external) where $/,
   },
 ]
 
-test('of the work on rows too, a statement that drops its organization shows: every predicate', async () => {
+test('removing any organization predicate from a statement of row processing changes its results', async () => {
   const { call } = ours.organization
-  for (const lead of [returned, known]) await ours.pushes.push(ours.organization.importId, lead)
+  for (const lead of [restoredLead, existingLead]) await ours.pushes.push(ours.organization.importId, lead)
   const [alan, person] = (await call('GET', '/v5/contacts?limit=2')).body
   await call('PATCH', `/v5/contacts/${alan.id}`, { body: { location: 'Paris' } })
   await call('DELETE', `/v5/contacts/${person.id}`)
-  for (const lead of [shared, handled, known, returned]) {
+  for (const lead of [sharedLead, handleLead, existingLead, restoredLead]) {
     await theirs.pushes.push(theirs.organization.importId, lead)
   }
-  for (const lead of [shared, handled, more, returned]) await push(ours, lead)
+  for (const lead of [sharedLead, handleLead, changedLead, restoredLead]) await push(ours, lead)
   await pushWithoutTeam()
   const claim = await claimUpTo(10, 3600)
   expect(claim.rowIds).toHaveLength(5)
-  // Of the rows that wait theirs is the first.
-  await push(theirs, shared)
-  await push(ours, shared)
+  // The other organization has the oldest pending row.
+  await push(theirs, sharedLead)
+  await push(ours, sharedLead)
   const statements = watchStatements()
   try {
-    const { missed, detected: seen } = await statements.plant(
+    const { missed, detected } = await statements.plant(
       [
         {
           description: 'claiming',
@@ -140,31 +143,35 @@ test('of the work on rows too, a statement that drops its organization shows: ev
           },
         },
       ],
-      effects(claim.rowIds),
+      effectsSql(claim.rowIds),
     )
-    // The rows of another organization, its default team, its people and its companies.
-    for (const place of [
+    // The rows of another organization, its default team, its contacts and its companies.
+    for (const location of [
       /^claiming .* from import_rows where $/,
       /join teams home on home\.$/,
       /from root_contacts where $/,
     ]) {
-      expect(seen).toContainEqual(expect.stringMatching(place))
+      expect(detected).toContainEqual(expect.stringMatching(location))
     }
-    expect(seen).toContainEqual(expect.stringMatching(/all of\s+with found .*\s+select company\.id/))
-    expect(missed.filter((place) => !heldTwice.some((held) => held.place.test(place)))).toEqual([])
-    expect(heldTwice.filter((held) => !missed.some((place) => held.place.test(place)))).toEqual([])
+    expect(detected).toContainEqual(expect.stringMatching(/all of\s+with found .*\s+select company\.id/))
+    expect(
+      missed.filter((location) => !redundantPredicates.some((redundant) => redundant.location.test(location))),
+    ).toEqual([])
+    expect(
+      redundantPredicates.filter((redundant) => !missed.some((location) => redundant.location.test(location))),
+    ).toEqual([])
   } finally {
     statements.restore()
   }
 }, 120_000)
 
-const claimUpTo = (most: number, leaseSeconds: number): Promise<Claim> =>
+const claimUpTo = (maxRows: number, leaseSeconds: number): Promise<Claim> =>
   service.database.transaction(serviceActor('work', uuidOf(ours)), (transaction) =>
-    claimRows(transaction, { maxRows: most, leaseSeconds }),
+    claimRows(transaction, { maxRows, leaseSeconds }),
   )
 
-/** What became of these rows, in words that are the same each time, and whether anything of theirs is as it was. */
-function effects(rowIds: readonly string[]): string {
+/** Reads the results of these rows, without values that differ between runs, and a checksum of the other's rows. */
+function effectsSql(rowIds: readonly string[]): string {
   const tables = ['contacts', 'companies', 'employments', 'notes', 'contact_external_ids', 'company_external_ids']
   const rows = [...tables, 'import_rows'].map(
     (table) => `select to_jsonb(${table})::text as row from ${table} where organization_id = '${uuidOf(theirs)}'`,

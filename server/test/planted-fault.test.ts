@@ -8,7 +8,7 @@ import { readId } from '../src/platform/model/ids.ts'
 import { startTestService, type TestService } from './service.ts'
 import { collections, type RouteOptions, freezeLastUsedAt, urlOf } from './collections.ts'
 import { type Probe, type Statements, watchStatements } from './planted-faults.ts'
-import { casesOf, deviationOf, dump, idsIn, newTenant, requestOf, type Tenant } from './tenancy.ts'
+import { casesOf, findDeviation, dump, idsIn, newTenant, requestOf, type Tenant } from './tenancy.ts'
 
 let statements: Statements
 let service: TestService
@@ -17,11 +17,11 @@ let theirs: Tenant
 let secrets: string[]
 beforeAll(async () => {
   service = await startTestService()
-  // The other organization first: what is found without the predicate is then theirs.
+  // The other organization is created first, so that a query without the predicate finds its records first.
   theirs = await newTenant(service)
   ours = await newTenant(service)
   secrets = idsIn(await dump(service.database), readId('org', theirs.organization.organizationId) ?? '')
-  // Someone is in both: that nothing of their other membership shows, or goes.
+  // One person is a member of both, so that the other membership can be revealed or deleted.
   const shared = ours.records.get('/v5/members') ?? ''
   await service.database.crossTenantQuery(
     'check the database',
@@ -36,110 +36,112 @@ afterAll(async () => {
 })
 
 /**
- * Predicates that can go without anyone seeing more, because another rule holds the same line; each with that rule, or with
- * the test that goes red without it. They are found by the route and the text before them.
+ * Predicates that can be removed without an effect, each with the rule that protects the data instead, or with the test
+ * that fails without the predicate. They are identified by the route and the text before them.
  */
-const heldTwice: readonly { why: string; place: RegExp }[] = [
+const redundantPredicates: readonly { reason: string; location: RegExp }[] = [
   {
-    why: 'the foreign key is the pair: a record can never point at another organization’s company',
-    place: /"companies" company (on|where) company\.$/,
+    reason: 'the foreign key includes the organization: a record cannot refer to another organization’s company',
+    location: /"companies" company (on|where) company\.$/,
   },
   {
-    why: 'a record and its parent are both asked for, and the foreign key between them is the pair',
-    place:
+    reason: 'a record is read together with its parent, and the foreign key between them includes the organization',
+    location:
       /from "?\w+"? record( left join .*)? where record\.$|person on person\.deleted_at is null where record\.$|company on company\.deleted_at is null where record\.$|rendering on true where record\.$|from "\w+" parent where parent\.$/,
   },
   {
-    why: 'the rows of the set were read and locked within the organization before they are written',
-    place:
+    reason: 'the rows were read and locked within the organization before they are written',
+    location:
       /from input where record\.$|rows\/(retry|cancel) .*( select id from import_rows|updated_at = now\(\)) where $/,
   },
   {
-    why: 'the foreign key is the pair: a team is of the organization of those who are in it',
-    place: /deleted from teams where $|teams\/\{teamId\} +select id from (contacts|imports) where $/,
+    reason: 'the foreign key includes the organization: a team belongs to the organization of its members',
+    location: /deleted from teams where $|teams\/\{teamId\} +select id from (contacts|imports) where $/,
   },
   {
-    why: 'an address or external id is looked for within a team, which is of one organization',
-    place: /\((select id from "contacts"|select "contact_id" as id from "contact_external_ids" held) where $/,
+    reason: 'an address or external id is looked up within a team, which belongs to one organization',
+    location: /\((select id from "contacts"|select "contact_id" as id from "contact_external_ids" held) where $/,
   },
   {
-    why: 'a rendering counts only beside the very row that it was made of',
-    place: /from "\w+_renderings" where $/,
+    reason: 'a rendering is valid only together with the row that it was made from',
+    location: /from "\w+_renderings" where $/,
   },
   {
-    why: 'the ids are those of the records that the set has just written',
-    place:
+    reason: 'the ids are those of the records that the statement has just written',
+    location:
       /all of select \(select row_to_json\(members\)|(delete from "\w+_external_ids"|jsonb_each_text\(external_ids\) external|select "\w+" from "\w+") where $/,
   },
   {
-    why: 'the contacts that get a note were found within the organization',
-    place:
+    reason: 'the contacts that get a note were found within the organization',
+    location:
       /contacts set last_activity_at|contacts record set last_activity_at .*(select id from contacts where |active where record\.)$/,
   },
   {
-    why: 'the foreign key is the pair: nobody but a member of the organization is an author',
-    place: /select from members where $/,
+    reason: 'the foreign key includes the organization: only a member of the organization can be an author',
+    location: /select from members where $/,
   },
   {
-    why: 'the import was read and locked within the organization before its URLs are changed',
-    place: /(update import_triggers set expires_at = .*|delete from import_triggers )where $/,
+    reason: 'the import was read and locked within the organization before its URLs are changed',
+    location: /(update import_triggers set expires_at = .*|delete from import_triggers )where $/,
   },
   {
-    why: 'a team is of one organization, and was found in this one',
-    place: /delete from team_members using teams where (team_members\.|.* and teams\.)$/,
+    reason: 'a team belongs to one organization, and was found in this one',
+    location: /delete from team_members using teams where (team_members\.|.* and teams\.)$/,
   },
   {
-    why: 'the record was read and locked within the organization before it is deleted, or what belongs to it is changed',
-    place:
+    reason: 'the record was read and locked within the organization before it or its dependents are changed',
+    location:
       /delete from "(sso_connections|domains)" where $|(select hash from api_keys|delete from api_key_previous_hashes|update api_key_previous_hashes set .*|delete from one_time_tokens .* and )( where)? ?$/,
   },
   {
-    why: 'a person has one name wherever they are: of one record the same is read; in the list of members it shows',
-    place: /"member_people" person where person\.$/,
+    reason: 'a person has the same name in every organization; in the list of members a missing predicate is detected',
+    location: /"member_people" person where person\.$/,
   },
   {
-    why: 'members.test.ts: “a removed person is out with the next request and stays in their other organizations”',
-    place: /delete from members where $/,
+    reason:
+      'members.test.ts: “a removed person loses access immediately, and stays logged in and in their other organizations”',
+    location: /delete from members where $/,
   },
   {
-    why: 'members.test.ts: “the last owner can neither be demoted nor removed nor leave”, among the owners of others',
-    place: /select user_id as id, role, .* from members join users on users\.id = members\.user_id where $/,
+    reason: 'members.test.ts: “the last owner cannot be demoted or removed and cannot leave”',
+    location: /select user_id as id, role, .* from members join users on users\.id = members\.user_id where $/,
   },
   {
-    why: 'invitations.test.ts: “a person with an account is told to log in, and joins”, who is a member elsewhere',
-    place: /select members\.id from members join users on users\.id = members\.user_id where members\.$/,
+    reason: 'invitations.test.ts: “a person with an account must log in, and can join only with the invited address”',
+    location: /select members\.id from members join users on users\.id = members\.user_id where members\.$/,
   },
   {
-    why: 'invitations.test.ts: “an organization sends a hundred invitations an hour, and then waits; another one goes on”',
-    place:
+    reason: 'invitations.test.ts: “an organization can send a hundred invitations an hour; others are not affected”',
+    location:
       /invitations(\/\{invitationId\}\/resend)? (.*select created_at from mails where |all of\s+select ceil\(extract.*)$/s,
   },
   {
-    why: 'outbox-links.test.ts: “invitations of somebody who joined otherwise are gone”, “… expire, there alone”',
-    place: /\/v5\/members\/\{memberId\} .*(delete from invitations|update invitations set .*) where $/s,
+    reason:
+      'outbox-links.test.ts: the tests of invitations that are deleted when a person joins, or expire with a role',
+    location: /\/v5\/members\/\{memberId\} .*(delete from invitations|update invitations set .*) where $/s,
   },
   {
-    why: 'a change by filter asks for the import twice: to hold it, and with the count of what is left',
-    place: /rows\/(retry|cancel) ( select id from "imports" where |all of select count\(\*\).*)$/,
+    reason: 'a change by filter reads the import twice: to lock it, and with the count of the remaining rows',
+    location: /rows\/(retry|cancel) ( select id from "imports" where |all of select count\(\*\).*)$/,
   },
 ]
 
-/** What names another organization's record, as the matrix of tenancy.test.ts asks for it. */
+/** The requests of tenancy.test.ts that name another organization's record. */
 const foreignProbes = (): Probe[] =>
-  // A person's own account, and what needs no credential, are of no organization.
+  // The routes of accounts and those without a credential belong to no organization.
   routes
     .filter((route) => isScoped(route) || route.kind === 'push')
     .flatMap((route) =>
       casesOf(route, ours, theirs)
-        // One filter a list is enough here: what they add to a statement names no organization.
-        .filter(({ status, told }) => status === 404 || status === 422 || told === 'filter.id.equals')
+        // One filter per list is enough: filters add no organization predicate to a statement.
+        .filter(({ status, description: told }) => status === 404 || status === 422 || told === 'filter.id.equals')
         .map((one) => ({
           description: `${route.method} ${route.path}`,
-          observe: async () => (await deviationOf(one, ours, secrets)) ?? '',
+          observe: async () => (await findDeviation(one, ours, secrets)) ?? '',
         })),
     )
 
-/** What names nobody, and must neither show nor count nor take what belongs to another organization. */
+/** Requests that name no foreign record and must not read, count or change one. */
 function ownProbes(): Probe[] {
   const lists = collections.flatMap((collection) => {
     const params = ours.params(collection)
@@ -176,7 +178,7 @@ function ownProbes(): Probe[] {
   ]
 }
 
-/** Status and body; of a record that was written, what is the same each time. */
+/** Observes status and body; of a written record, only what does not differ between runs. */
 const probeOf = ({ method, path }: Pick<Route, 'method' | 'path'>, url: string, body?: unknown): Probe => ({
   description: `${method} ${path}`,
   observe: async () => {
@@ -186,8 +188,8 @@ const probeOf = ({ method, path }: Pick<Route, 'method' | 'path'>, url: string, 
   },
 })
 
-/** Both organizations hold the same values, so that the other's would be found if it were looked for. */
-async function takeValues(): Promise<void> {
+/** Stores the same values in both organizations, so that a query without the predicate finds the other one's. */
+async function createTakenValues(): Promise<void> {
   for (const { call } of [theirs.organization, ours.organization]) {
     await call('POST', '/v5/teams', { body: { name: 'Taken' } })
     await call('POST', '/v5/companies', {
@@ -195,22 +197,26 @@ async function takeValues(): Promise<void> {
     })
     await call('POST', '/v5/contacts', { body: { email: 'taken@example.com', externalIds: { billing: 'taken' } } })
   }
-  // The person behind this address is ours first, and theirs now.
+  // Our organization has deleted the contact with this address; the other organization has one.
   const { body } = await ours.organization.call('POST', '/v5/contacts', { body: { email: 'theirs@example.com' } })
   await ours.organization.call('DELETE', `/v5/contacts/${body.id}`)
   await theirs.organization.call('POST', '/v5/contacts', { body: { email: 'theirs@example.com' } })
 }
 
-test('a statement that drops its organization shows: every predicate, route by route', async () => {
-  await takeValues()
+test('removing any organization predicate from a statement changes the results of some route', async () => {
+  await createTakenValues()
   await freezeLastUsedAt(ours)
-  const { missed, detected: seen } = await statements.plant([...foreignProbes(), ...ownProbes()])
-  expect(seen.length).toBeGreaterThan(60)
-  expect(missed.filter((place) => !heldTwice.some((held) => held.place.test(place)))).toEqual([])
-  expect(heldTwice.filter((held) => !missed.some((place) => held.place.test(place)))).toEqual([])
+  const { missed, detected } = await statements.plant([...foreignProbes(), ...ownProbes()])
+  expect(detected.length).toBeGreaterThan(60)
+  expect(
+    missed.filter((location) => !redundantPredicates.some((redundant) => redundant.location.test(location))),
+  ).toEqual([])
+  expect(
+    redundantPredicates.filter((redundant) => !missed.some((location) => redundant.location.test(location))),
+  ).toEqual([])
 }, 180_000)
 
-test('a statement that does not name the organization is never sent', async () => {
+test('a statement without the organization parameter is never sent', async () => {
   const caller = {
     kind: 'key',
     credentialId: '',
@@ -222,7 +228,7 @@ test('a statement that does not name the organization is never sent', async () =
   statements.sent()
   const reader = service.database.reader(caller)
   await expect(reader.query(sql`select id from contacts`)).rejects.toThrow('must contain it')
-  // The id as a plain value is not the connection's own: it could be anyone's.
+  // A plain value is not accepted in place of the reader's organization parameter.
   await expect(
     reader.query(sql`select id from contacts where organization_id = ${reader.organizationId}::uuid`),
   ).rejects.toThrow('must contain it')

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { expect, test } from 'vitest'
 import { createDatabase, createEmptyDatabase, testEngine } from './postgres.ts'
 
-test('each test gets a database of its own, on the engine that was asked for', async () => {
+test('each test gets a separate database on the requested engine', async () => {
   const databases = await Promise.all([createDatabase(), createDatabase(), createEmptyDatabase()])
   expect(new Set(databases.map(({ connection }) => connection.database)).size).toBe(3)
   const client = new pg.Client(databases[0].connection)

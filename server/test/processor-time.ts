@@ -1,4 +1,4 @@
-/** Milliseconds of processor time that this work takes, which a busy machine does not make more of. */
+/** Milliseconds of processor time that `work` takes, which do not depend on the machine's load. */
 export function processorTime(work: () => void): number {
   const before = process.cpuUsage()
   work()

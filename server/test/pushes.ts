@@ -2,23 +2,23 @@ import { randomUUID } from 'node:crypto'
 import { sql } from '../src/platform/model/sql.ts'
 import type { Database } from '../src/platform/database/database.ts'
 import { readId } from '../src/platform/model/ids.ts'
-import type { CallOptions, Json, TestAnswer, TestOrganization, TestService } from './service.ts'
+import type { CallOptions, Json, TestResponse, TestOrganization, TestService } from './service.ts'
 
-/** An import of its own, and the way to push at it. */
+/** An import and a function that pushes to it. */
 export interface TestImport {
-  /** As answers show it, and as the database has it. */
+  /** The public id; `uuid` is the id in the database. */
   importId: string
   uuid: string
-  /** The secret part of its URL, and the URL's path. */
+  /** The secret part of the trigger URL; `path` is the path of that URL. */
   hash: string
   path: string
-  push(body?: unknown, options?: CallOptions & { query?: string }): Promise<TestAnswer<Json>>
+  push(body?: unknown, options?: CallOptions & { query?: string }): Promise<TestResponse<Json>>
 }
 
-/** A lead that can be accepted, of nobody else. */
+/** A valid lead with a new address. */
 export const newLead = (): { contact: { email: string } } => ({ contact: { email: `${randomUUID()}@example.com` } })
 
-/** Makes an import; its pushes go to `service`. */
+/** Creates an import. */
 export async function newImport(service: TestService, { call }: TestOrganization): Promise<TestImport> {
   const { body } = await call('POST', '/v5/imports', { body: { name: 'Leads' } })
   const path = new URL(body.triggerUrl).pathname
@@ -31,13 +31,13 @@ export async function newImport(service: TestService, { call }: TestOrganization
   }
 }
 
-/** Pushes at a path of a service. */
+/** Pushes to a path of a service. */
 export const pusher =
   (service: TestService, path: string): TestImport['push'] =>
   (body = newLead(), { query = '', ...options } = {}) =>
     service.anonymous('POST', `${path}${query}`, { body, ...options })
 
-/** The rows of an import, the oldest first. */
+/** The rows of an import, oldest first. */
 export const rowsOf = (database: Database, { uuid }: Pick<TestImport, 'uuid'>): Promise<Json[]> =>
   database.crossTenantQuery<Json>(
     'check the database',

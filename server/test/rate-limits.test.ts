@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest'
 import { createApiKey } from '../src/commands/create-api-key.ts'
 import { generateApiKey } from '../src/identity/access/api-key.ts'
 import { expectRefusal } from './refusals.ts'
-import { type Json, startTestService, type TestAnswer, type TestOrganization, type TestService } from './service.ts'
+import { type Json, startTestService, type TestResponse, type TestOrganization, type TestService } from './service.ts'
 
 let service: TestService
 afterEach(() => service.close())
@@ -12,17 +12,17 @@ async function start(environment: Record<string, string>): Promise<TestOrganizat
   return service.newOrganization()
 }
 
-/** The statuses of so many requests, one after another. */
-async function statuses(count: number, send: () => Promise<TestAnswer<Json>>): Promise<number[]> {
-  const found: number[] = []
-  for (let done = 0; done < count; done++) found.push((await send()).status)
-  return found
+/** Sends this many requests one after another; returns their statuses. */
+async function collectStatuses(count: number, send: () => Promise<TestResponse<Json>>): Promise<number[]> {
+  const collected: number[] = []
+  for (let sent = 0; sent < count; sent++) collected.push((await send()).status)
+  return collected
 }
 
-const limit = (headers: Headers) => {
+const readLimit = (headers: Headers) => {
   const policy = /^"([a-z]+)";q=(\d+);w=(\d+)$/.exec(headers.get('ratelimit-policy') ?? '')
   const state = /^"([a-z]+)";r=(\d+);t=(\d+)$/.exec(headers.get('ratelimit') ?? '')
-  if (!policy || !state) throw new Error('the answer has no rate limit headers of the draft’s form')
+  if (!policy || !state) throw new Error('the response has no valid rate limit headers')
   expect(state[1]).toBe(policy[1])
   return {
     name: policy[1],
@@ -33,35 +33,37 @@ const limit = (headers: Headers) => {
   }
 }
 
-const fives = [200, 200, 200, 200, 200, 429]
+const fiveThenLimited = [200, 200, 200, 200, 200, 429]
 
-test('RATE_LIMIT_PER_MINUTE is one bucket for the reads and writes of a credential, and another has its own', async () => {
+test('RATE_LIMIT_PER_MINUTE is one bucket for the reads and writes of each credential', async () => {
   const organization = await start({ RATE_LIMIT_PER_MINUTE: '5' })
   const { call } = organization
   const first = await call('GET', '/v5/contacts')
-  expect(limit(first.headers)).toEqual({ name: 'credential', quota: 5, window: 60, remaining: 4, seconds: 12 })
+  expect(readLimit(first.headers)).toEqual({ name: 'credential', quota: 5, window: 60, remaining: 4, seconds: 12 })
   expect((await call('POST', '/v5/contacts', { body: { name: 'Ada' } })).status).toBe(201)
   expectRefusal(await call('GET', '/v5/contacts?bogus=1'), 400)
   expectRefusal(await call('GET', '/v5/contacts', { headers: { 'service-organization-id': 'acme' } }), 400)
   expectRefusal(await call('GET', '/v5/contacts/con_019aa5b2c1d27e3fa4b5c6d7e8f90123'), 404)
   const refusal = await call('POST', '/v5/contacts', { body: { name: 'Grace' } })
   expectRefusal(refusal, 429, 'rate_limited')
-  expect(limit(refusal.headers)).toMatchObject({ remaining: 0 })
-  const wait = Number(refusal.headers.get('retry-after'))
-  expect(wait).toBeGreaterThan(0)
-  expect(wait).toBeLessThanOrEqual(12)
+  expect(readLimit(refusal.headers)).toMatchObject({ remaining: 0 })
+  const retryAfter = Number(refusal.headers.get('retry-after'))
+  expect(retryAfter).toBeGreaterThan(0)
+  expect(retryAfter).toBeLessThanOrEqual(12)
   const byToken = { authorization: `Bearer ${organization.accessToken}` }
-  expect(await statuses(6, () => service.anonymous('GET', '/v5/contacts', { headers: byToken }))).toEqual(fives)
+  expect(await collectStatuses(6, () => service.anonymous('GET', '/v5/contacts', { headers: byToken }))).toEqual(
+    fiveThenLimited,
+  )
   const other = await organization.withScopes(['urn:service:*:*:read'])
   const names = (await other('GET', '/v5/contacts')).body.map(({ name }: Json) => name)
   expect(names).toEqual(['Ada'])
 })
 
-test('a spent credential is told so before anything else that is wrong with its request', async () => {
+test('an exhausted rate limit is reported before any other error of the request', async () => {
   const { call } = await start({ RATE_LIMIT_PER_MINUTE: '5' })
   const readOnly = await (await service.newOrganization()).withScopes(['urn:service:contact:list:read'])
-  expect(await statuses(6, () => call('GET', '/v5/me'))).toEqual(fives)
-  expect(await statuses(6, () => readOnly('GET', '/v5/contacts'))).toEqual(fives)
+  expect(await collectStatuses(6, () => call('GET', '/v5/me'))).toEqual(fiveThenLimited)
+  expect(await collectStatuses(6, () => readOnly('GET', '/v5/contacts'))).toEqual(fiveThenLimited)
   const faulty = [
     await call('GET', '/v5/contacts', { headers: { 'service-organization-id': '' } }),
     await call('GET', '/v5/contacts?bogus=1'),
@@ -76,42 +78,45 @@ test('a spent credential is told so before anything else that is wrong with its 
   expectRefusal(await call('GET', '/v5/me', { headers: { authorization: 'Bearer svc_x' } }), 401)
 })
 
-test('by default reads and writes have buckets of their own', async () => {
+test('by default reads and writes have separate buckets', async () => {
   const { call } = await start({ RATE_LIMIT_PER_MINUTE: '' })
-  const read = limit((await call('GET', '/v5/contacts')).headers)
+  const read = readLimit((await call('GET', '/v5/contacts')).headers)
   expect(read).toEqual({ name: 'read', quota: 1000, window: 2, remaining: 999, seconds: 1 })
-  const write = limit((await call('POST', '/v5/contacts', { body: { name: 'Ada' } })).headers)
+  const write = readLimit((await call('POST', '/v5/contacts', { body: { name: 'Ada' } })).headers)
   expect(write).toEqual({ name: 'write', quota: 2000, window: 10, remaining: 1999, seconds: 1 })
-  const anonymous = limit((await service.anonymous('GET', '/v5/contacts')).headers)
+  const anonymous = readLimit((await service.anonymous('GET', '/v5/contacts')).headers)
   expect(anonymous).toMatchObject({ name: 'address', quota: 300, window: 60, remaining: 299 })
-  const failed = limit((await service.anonymous('GET', '/v5/me', { headers: { authorization: 'Bearer x' } })).headers)
-  expect(failed).toMatchObject({ name: 'key', quota: 300, window: 60, remaining: 299 })
+  const failedAuthentication = readLimit(
+    (await service.anonymous('GET', '/v5/me', { headers: { authorization: 'Bearer x' } })).headers,
+  )
+  expect(failedAuthentication).toMatchObject({ name: 'key', quota: 300, window: 60, remaining: 299 })
 })
 
-test('a 304 gives its token back', async () => {
+test('a 304 does not count against the rate limit', async () => {
   const { call } = await start({ RATE_LIMIT_PER_MINUTE: '5' })
   const etag = (await call('GET', '/v5/contacts')).headers.get('etag') ?? ''
   for (let round = 0; round < 8; round++) {
     const answer = await call('GET', '/v5/contacts', { headers: { 'if-none-match': etag } })
-    expect([answer.status, limit(answer.headers).remaining]).toEqual([304, 4])
+    expect([answer.status, readLimit(answer.headers).remaining]).toEqual([304, 4])
   }
 })
 
-test('who has no credential is limited by address, and callers who have one are not', async () => {
+test('requests without a credential are limited by address; requests with one are not', async () => {
   const { call, refreshToken } = await start({ RATE_LIMIT_PER_MINUTE: '5' })
   const anonymous = () => service.anonymous('GET', '/v5/contacts')
-  expect(await statuses(5, anonymous)).toEqual([401, 401, 401, 401, 401])
+  expect(await collectStatuses(5, anonymous)).toEqual([401, 401, 401, 401, 401])
   expectRefusal(await anonymous(), 429, 'rate_limited')
   expectRefusal(await service.anonymous('POST', '/auth', { body: { token: refreshToken } }), 429)
-  expect(await statuses(6, () => call('GET', '/v5/contacts'))).toEqual(fives)
+  expect(await collectStatuses(6, () => call('GET', '/v5/contacts'))).toEqual(fiveThenLimited)
   for (const path of ['/healthz', '/readyz']) expect((await service.anonymous('GET', path)).status).toBe(200)
 })
 
-test('failed credentials are charged to their address, and a good one is never refused for them', async () => {
+test('failed credentials count against their address, but never block a valid credential', async () => {
   const organization = await start({ RATE_LIMIT_PER_MINUTE: '5' })
-  const wrong = () => service.anonymous('GET', '/v5/me', { headers: { authorization: `Bearer ${generateApiKey()}` } })
-  expect(await statuses(5, wrong)).toEqual([401, 401, 401, 401, 401])
-  expectRefusal(await wrong(), 429, 'rate_limited')
+  const sendWrongKey = () =>
+    service.anonymous('GET', '/v5/me', { headers: { authorization: `Bearer ${generateApiKey()}` } })
+  expect(await collectStatuses(5, sendWrongKey)).toEqual([401, 401, 401, 401, 401])
+  expectRefusal(await sendWrongKey(), 429, 'rate_limited')
   expect((await organization.call('GET', '/v5/me')).status).toBe(200)
   const { apiKey } = await createApiKey({
     database: service.database,
@@ -123,23 +128,23 @@ test('failed credentials are charged to their address, and a good one is never r
   expect((await service.anonymous('GET', '/v5/me', { headers })).status).toBe(200)
 })
 
-test('a refused write has changed nothing and did not use its Idempotency-Key up', async () => {
+test('a rate-limited write changes nothing', async () => {
   const organization = await start({ RATE_LIMIT_PER_MINUTE: '5' })
-  await statuses(5, () => organization.call('GET', '/v5/me'))
+  await collectStatuses(5, () => organization.call('GET', '/v5/me'))
   const headers = { 'idempotency-key': 'once' }
   expectRefusal(await organization.call('POST', '/v5/contacts', { body: { name: 'Ada' }, headers }), 429)
   const other = await organization.withScopes(['urn:service:*:*:read'])
   expect((await other('GET', '/v5/contacts/count')).body).toEqual({ count: 0 })
 })
 
-/** Sends requests without a credential, each said to be forwarded for another address. */
-async function spoofed(forwardedFor: (index: number) => string): Promise<number[]> {
-  const found: number[] = []
+/** Sends requests without a credential, each with forwarding headers for another address. */
+async function sendForwarded(forwardedFor: (index: number) => string): Promise<number[]> {
+  const collected: number[] = []
   for (let index = 0; index < 8; index++) {
     const headers = { 'x-forwarded-for': forwardedFor(index), forwarded: `for=192.0.2.${index}` }
-    found.push((await service.anonymous('GET', '/v5/me', { headers })).status)
+    collected.push((await service.anonymous('GET', '/v5/me', { headers })).status)
   }
-  return found
+  return collected
 }
 const limitedAfterFive = [401, 401, 401, 401, 401, 429, 429, 429]
 const neverLimited = limitedAfterFive.map(() => 401)
@@ -153,9 +158,9 @@ test.each([
   ['127.0.0.0/8', (index: number) => `192.0.2.${index}, 198.51.100.7`, limitedAfterFive],
   ['127.0.0.0/8,198.51.100.0/24', (index: number) => `192.0.2.${index}, 198.51.100.7`, neverLimited],
   ['10.0.0.0/8', (index: number) => `192.0.2.${index}`, limitedAfterFive],
-])('TRUST_PROXY=%s decides whose address counts (%#)', async (trusted, forwardedFor, expected) => {
+])('TRUST_PROXY=%s decides which address is rate-limited (%#)', async (trusted, forwardedFor, expected) => {
   service = await startTestService({ RATE_LIMIT_PER_MINUTE: '5', TRUST_PROXY: trusted })
-  expect(await spoofed(forwardedFor)).toEqual(expected)
+  expect(await sendForwarded(forwardedFor)).toEqual(expected)
 })
 
 test.each([
@@ -169,12 +174,15 @@ test.each([
   ['1', 'white space and empty entries', (index: number) => `${' ,'.repeat(index)} 192.0.2.1\t`],
   ['127.0.0.0/8', 'a word before a listed proxy', (index: number) => `word${index}, 127.0.0.2`],
   ['::ffff:127.0.0.0/104', 'a port, behind a mapped network', (index: number) => `192.0.2.1:${5000 + index}`],
-])('behind TRUST_PROXY=%s no new rate limit comes with %s', async (trusted, _what, forwardedFor) => {
-  service = await startTestService({ RATE_LIMIT_PER_MINUTE: '5', TRUST_PROXY: trusted })
-  expect(await spoofed(forwardedFor)).toEqual(limitedAfterFive)
-})
+])(
+  'behind TRUST_PROXY=%s, %s in the forwarded address does not start a new rate limit',
+  async (trusted, _what, forwardedFor) => {
+    service = await startTestService({ RATE_LIMIT_PER_MINUTE: '5', TRUST_PROXY: trusted })
+    expect(await sendForwarded(forwardedFor)).toEqual(limitedAfterFive)
+  },
+)
 
-test('junk in X-Forwarded-Host or X-Forwarded-Proto of a trusted proxy is refused, and ignored from anyone else', async () => {
+test('an invalid X-Forwarded-Host or X-Forwarded-Proto is rejected from a trusted proxy and ignored from other clients', async () => {
   const junk = [{ 'x-forwarded-host': '[' }, { 'x-forwarded-host': 'a/b' }, { 'x-forwarded-proto': 'javascript' }]
   service = await startTestService({ TRUST_PROXY: '1' })
   for (const headers of junk) {

@@ -1,42 +1,54 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { canWalk, normalized, pattern, readSteps, root, startWalk, type Step, type Walk } from './walkthrough.ts'
+import {
+  canRunWalkthrough,
+  normalized,
+  pattern,
+  readSteps,
+  root,
+  startWalkthrough,
+  type Step,
+  type Walkthrough,
+} from './walkthrough.ts'
 
 let steps: Step[]
-let walk: Walk
+let walkthrough: Walkthrough
 
 beforeAll(async () => {
   const [, tour = ''] = (await readFile(join(root, 'README.md'), 'utf8')).split('## A five-minute tour\n')
   steps = readSteps(tour.split(/^## /m)[0] ?? '')
-  if (canWalk) walk = await startWalk(steps[0]?.commands ?? '')
+  if (canRunWalkthrough) walkthrough = await startWalkthrough(steps[0]?.commands ?? '')
 })
-afterAll(() => walk?.stop())
+afterAll(() => walkthrough?.stop())
 
-test('the tour has its steps: one that reads nothing would pass', () => {
+test('the tour has more than eight steps, each with its output', () => {
   expect(steps.length).toBeGreaterThan(8)
   expect(steps[0]?.commands).toBe('npm start')
   expect(steps.filter(({ expected }) => expected === '')).toEqual([])
 })
 
-test.skipIf(!canWalk)('the README’s first command starts the service and prints what the README shows', () => {
-  expect(normalized(walk.printed())).toMatch(pattern(steps[0]?.expected ?? '', { whole: false }))
-})
+test.skipIf(!canRunWalkthrough)(
+  'the first command of the README starts the service and prints the documented output',
+  () => {
+    expect(normalized(walkthrough.printed())).toMatch(pattern(steps[0]?.expected ?? '', { whole: false }))
+  },
+)
 
-test.skipIf(!canWalk)(
-  'every further command of the tour prints what the README shows',
+test.skipIf(!canRunWalkthrough)(
+  'every later command of the tour prints the documented output',
   { timeout: 60_000 },
   async () => {
-    const further = steps.slice(1)
-    const outputs = await walk.run(further)
-    expect(outputs).toHaveLength(further.length)
-    for (const [index, { commands, expected }] of further.entries()) {
+    const laterSteps = steps.slice(1)
+    const outputs = await walkthrough.run(laterSteps)
+    expect(outputs).toHaveLength(laterSteps.length)
+    for (const [index, { commands, expected }] of laterSteps.entries()) {
       expect(normalized(outputs[index] ?? ''), `what this prints:\n${commands}\n`).toMatch(pattern(expected))
     }
   },
 )
 
-test('what stands for something else does not stand for everything', () => {
+test('a placeholder does not match everything', () => {
   expect('{\n  "id": "con_1",\n  "a": 1,\n  "b": 2\n}').toMatch(pattern('{\n  "id": "con_…",\n  …\n}'))
   expect('{\n  "id": "con_1",\n  "a": 1\n}').not.toMatch(pattern('{\n  "id": "con_…",\n}'))
   expect('{\n  "id": "com_1"\n}').not.toMatch(pattern('{\n  "id": "con_…"\n}'))

@@ -1,46 +1,46 @@
 import { expect } from 'vitest'
 import { errorCodes } from '../src/platform/model/errors.ts'
 import { version } from '../src/platform/http/version.ts'
-import type { RawAnswer } from './raw.ts'
-import type { Json, TestAnswer } from './service.ts'
+import type { RawResponse } from './raw-http.ts'
+import type { Json, TestResponse } from './service.ts'
 
-/** Checks that the answer is an error as the interface's section 7.1 and our decisions describe it. */
+/** Checks that the response is an error in the documented form. */
 export function expectRefusal(
-  given: TestAnswer<Json> | RawAnswer,
+  response: TestResponse<Json> | RawResponse,
   status: number,
   code?: string,
 ): { code: string; description: string; details: { field: string; message: string; id?: string }[] } {
-  const { answer, body, header } = opened(given)
-  expect({ status: answer.status, code: body?.code }, JSON.stringify(body)).toEqual({
+  const { answer: source, body, header } = readResponse(response)
+  expect({ status: source.status, code: body?.code }, JSON.stringify(body)).toEqual({
     status,
     code: code ?? expect.any(String),
   })
-  expect(refusalFaults(given)).toEqual([])
+  expect(refusalFaults(response)).toEqual([])
   expect(header('x-request-id')).toMatch(/^req_[0-9a-f]{32}$/)
   return { code: body.code, description: body.description, details: body.details ?? [] }
 }
 
-/** What is wrong with an error's form; empty when nothing is. Cheap enough for thousands of answers. */
-export function refusalFaults(given: TestAnswer<Json> | RawAnswer): string[] {
-  const { answer, body, header } = opened(given)
+/** The deviations of an error response from the documented form. Fast enough for thousands of responses. */
+export function refusalFaults(response: TestResponse<Json> | RawResponse): string[] {
+  const { answer: source, body, header } = readResponse(response)
   const faults: string[] = []
-  const must = (isSo: boolean, what: string) => {
-    if (!isSo) faults.push(what)
+  const check = (isTrue: boolean, label: string) => {
+    if (!isTrue) faults.push(label)
   }
-  must(header('content-type') === 'application/json; charset=utf-8', 'content type')
-  must(header('version') === version, 'version')
-  must(/^req_[0-9a-f]{32}$/.test(header('x-request-id') ?? ''), 'request id')
+  check(header('content-type') === 'application/json; charset=utf-8', 'content type')
+  check(header('version') === version, 'version')
+  check(/^req_[0-9a-f]{32}$/.test(header('x-request-id') ?? ''), 'request id')
   const { code, status, message, description, details, ...others } = body ?? {}
-  const known = Object.hasOwn(errorCodes, code) ? errorCodes[code as keyof typeof errorCodes] : undefined
-  must(known?.status === status && status === answer.status, `status of ${code}`)
-  must(known?.message === message, `message of ${code}`)
-  must(typeof description === 'string' && description.length > 0 && description.length < 2000, 'description')
-  must(Object.keys(others).length === 0, `unknown members ${Object.keys(others).join()}`)
-  const needsDetails = code === 'invalid_parameters' || status === 422 || code === 'missing_scopes' || status === 409
-  must(details === undefined ? !needsDetails || code === 'idempotency_in_progress' : areDetails(details), 'details')
-  must(status !== 401 || (header('www-authenticate') ?? '').startsWith('Bearer realm="rapport"'), 'www-authenticate')
-  must(status !== 405 || /OPTIONS/.test(header('allow') ?? ''), 'allow')
-  must(![429, 503].includes(status) || /^[1-9]\d*$/.test(header('retry-after') ?? ''), 'retry-after')
+  const declared = Object.hasOwn(errorCodes, code) ? errorCodes[code as keyof typeof errorCodes] : undefined
+  check(declared?.status === status && status === source.status, `status of ${code}`)
+  check(declared?.message === message, `message of ${code}`)
+  check(typeof description === 'string' && description.length > 0 && description.length < 2000, 'description')
+  check(Object.keys(others).length === 0, `unknown properties ${Object.keys(others).join()}`)
+  const requiresDetails = code === 'invalid_parameters' || status === 422 || code === 'missing_scopes' || status === 409
+  check(details === undefined ? !requiresDetails || code === 'idempotency_in_progress' : areDetails(details), 'details')
+  check(status !== 401 || (header('www-authenticate') ?? '').startsWith('Bearer realm="rapport"'), 'www-authenticate')
+  check(status !== 405 || /OPTIONS/.test(header('allow') ?? ''), 'allow')
+  check(![429, 503].includes(status) || /^[1-9]\d*$/.test(header('retry-after') ?? ''), 'retry-after')
   return faults
 }
 
@@ -57,17 +57,17 @@ function areDetails(details: Json): boolean {
   )
 }
 
-function opened(answer: TestAnswer<Json> | RawAnswer) {
-  if (answer.headers instanceof Headers) {
-    const { headers } = answer
-    return { answer, body: answer.body as Json, header: (name: string) => headers.get(name) }
+function readResponse(source: TestResponse<Json> | RawResponse) {
+  if (source.headers instanceof Headers) {
+    const { headers } = source
+    return { answer: source, body: source.body as Json, header: (name: string) => headers.get(name) }
   }
-  const { headers } = answer as RawAnswer
+  const { headers } = source as RawResponse
   let body: Json
   try {
-    body = JSON.parse(answer.body as string)
+    body = JSON.parse(source.body as string)
   } catch {
     body = undefined
   }
-  return { answer, body, header: (name: string) => headers[name] ?? null }
+  return { answer: source, body, header: (name: string) => headers[name] ?? null }
 }

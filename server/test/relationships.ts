@@ -22,7 +22,7 @@ import { standardStore } from '../src/platform/resource/store.ts'
 import { companies } from '../src/resources/companies/resource.ts'
 import { contacts } from '../src/resources/contacts/resource.ts'
 
-// Resources of each kind of relationship, which tests alone have: a pipeline with ordered stages, a deal with several
+// Resources with each kind of relationship, for tests only: a pipeline with ordered stages, a deal with several
 // contacts, and a remark on a contact, a company or a deal.
 
 const times = {
@@ -117,7 +117,7 @@ const remarks = defineResource({
 const remarksOf = (parameter: string, at: string, suffix: string) =>
   standardRoutes(standardStore(underParent(remarks, parameter)), { path: at, suffix })
 
-/** What the tests add to the product. */
+/** Resources and routes that tests add to the product. */
 export const relationships = {
   resources: [pipelines, stages, deals, dealContacts, remarks],
   routes: [

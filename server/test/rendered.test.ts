@@ -26,11 +26,11 @@ beforeAll(async () => {
 afterAll(() => service.close())
 
 const rendered = resources.filter((resource) => resource.renderingVersion !== undefined)
-const actor = () => serviceActor('command', readId('org', organization.organizationId) ?? '', organization.userId)
+const createActor = () => serviceActor('command', readId('org', organization.organizationId) ?? '', organization.userId)
 
-/** Each record, as its stored text says and as its columns say. */
-const shown = (resource: Resource) =>
-  service.database.transaction(actor(), (transaction) =>
+/** Each record as its stored rendering and as composed from its columns. */
+const readRows = (resource: Resource) =>
+  service.database.transaction(createActor(), (transaction) =>
     transaction.query<{ stored: string; composed: string }>(sql`
       select ${documentSql(resource)} as stored, ${composedSql(resource)} as composed
       from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, transaction.organization)}
@@ -38,7 +38,7 @@ const shown = (resource: Resource) =>
   )
 
 const create = (store: Pick<typeof contactStore, 'write'>, bodies: readonly JsonObject[]) =>
-  service.database.transaction(actor(), (transaction) =>
+  service.database.transaction(createActor(), (transaction) =>
     store.write(
       transaction,
       bodies.map((values) => ({ kind: 'create', values })),
@@ -46,43 +46,43 @@ const create = (store: Pick<typeof contactStore, 'write'>, bodies: readonly Json
   )
 
 function expectSame(rows: readonly { stored: string; composed: string }[]): void {
-  for (const { stored, composed: told } of rows) {
-    expect(Object.entries(JSON.parse(stored))).toEqual(Object.entries(JSON.parse(told)))
+  for (const { stored, composed: expected } of rows) {
+    expect(Object.entries(JSON.parse(stored))).toEqual(Object.entries(JSON.parse(expected)))
   }
 }
 
-test('contacts and companies are stored rendered, and nothing else is', () => {
+test('only contacts and companies are stored rendered', () => {
   expect(rendered.map(({ name }) => name)).toEqual(['contacts', 'companies'])
 })
 
-test('what other records decide stands behind all that is stored, so that the text can be completed', () => {
+test('properties from other records come after all stored ones, so that the text can be completed', () => {
   for (const resource of rendered) {
     const inOrder = resource.propertyNames.map((name) => isRendered(resource, name))
     expect(inOrder).toEqual([...inOrder].sort((one, other) => Number(other) - Number(one)))
   }
 })
 
-test('the stored text of any contact says what its columns say, member by member and in their order', async () => {
+test('the rendering of any contact equals its columns, property by property and in order', async () => {
   const { call } = organization
-  const [kept, deleted] = await Promise.all(
+  const [existing, deleted] = await Promise.all(
     ['kept "Ltd"\\', 'deleted'].map(async (name) => (await call('POST', '/v5/companies', { body: { name } })).body.id),
   )
-  const [drawn = []] = fc.sample(contactBodies(150, [kept, deleted]), { seed, numRuns: 1 })
-  const references = { com: [kept, deleted], tea: [organization.teamId], usr: [organization.userId] }
-  const bodies = [fullBody(contacts, 1, references), { name: 'nothing else' }, ...drawn]
+  const [generated = []] = fc.sample(contactBodies(150, [existing, deleted]), { seed, numRuns: 1 })
+  const references = { com: [existing, deleted], tea: [organization.teamId], usr: [organization.userId] }
+  const bodies = [fullBody(contacts, 1, references), { name: 'nothing else' }, ...generated]
   await create(contactStore, bodies)
   await call('DELETE', `/v5/companies/${deleted}`)
   const [first] = (await call('GET', '/v5/contacts?limit=1')).body
   await call('PATCH', `/v5/contacts/${first.id}`, { body: { bio: 'written again\n"\u{1f600}"', tags: ['a"b'] } })
-  const rows = await shown(contacts)
+  const rows = await readRows(contacts)
   expect(rows).toHaveLength(bodies.length)
   expectSame(rows)
   const companies = rows.map(({ stored }) => JSON.parse(stored).company)
-  expect(companies).toContainEqual({ id: kept, name: 'kept "Ltd"\\', domain: null })
+  expect(companies).toContainEqual({ id: existing, name: 'kept "Ltd"\\', domain: null })
   expect(companies.filter((company) => company?.id === deleted)).toEqual([])
 })
 
-test('the stored text of any company says what its columns say, member by member and in their order', async () => {
+test('the rendering of any company equals its columns, property by property and in order', async () => {
   const { call } = organization
   const varied = Array.from({ length: 60 }, (_, index) => variedBody(companies, index + 1, {}))
   const nasty = nastyTexts.map((text) => ({ name: text, bio: text, stack: [text], customProperties: { text } }))
@@ -92,7 +92,7 @@ test('the stored text of any company says what its columns say, member by member
   await call('PATCH', `/v5/companies/${first.id}`, {
     body: { bio: 'written again\n"\u{1f600}"', annualRevenue: '1.50' },
   })
-  const rows = await shown(companies)
+  const rows = await readRows(companies)
   expect(rows.length).toBeGreaterThanOrEqual(bodies.length)
   expectSame(rows)
 })

@@ -30,7 +30,7 @@ const create = async (body: Record<string, unknown>): Promise<{ id: string }> =>
 const get = (id: string) => organization.call('GET', `/v5/contacts/${id}`)
 const uuid = (id: string) => readId('con', id) ?? ''
 
-/** Contacts whose stored rendering is not valid, as the refresh counts them. */
+/** The number of contacts with an invalid rendering, which this refreshes. */
 async function staleCount(resource: Resource = contacts): Promise<number> {
   const { rendered } = await refreshRenderings(service.database, resource, { after: undefined, limit: 10_000 })
   return rendered
@@ -40,14 +40,14 @@ beforeAll(async () => {
   organization = await service.newOrganization()
 })
 
-test('what is created and changed over the API is stored rendered, also by a note and by a team', async () => {
+test('creating and changing a record through the API stores its rendering, also when a note changes it', async () => {
   const { id } = await create({ name: 'Ada' })
   await organization.call('PATCH', `/v5/contacts/${id}`, { body: { city: 'London' } })
   await organization.call('POST', `/v5/contacts/${id}/notes`, { body: { body: 'Met in Turin' } })
   expect(await staleCount()).toBe(0)
 })
 
-test('a write that renders nothing is seen at once, and refreshed without a new entity tag', async () => {
+test('a write outside the service is visible at once, and its rendering is refreshed with the same entity tag', async () => {
   const { id } = await create({ name: 'Grace' })
   await execute(sql`update contacts set city = 'Arlington' where id = ${uuid(id)}::uuid`)
   const before = await get(id)
@@ -59,7 +59,7 @@ test('a write that renders nothing is seen at once, and refreshed without a new 
   expect([after.body, after.headers.get('etag')]).toEqual([before.body, before.headers.get('etag')])
 })
 
-test('a second write of the same transaction is not hidden by the rendering of the first', async () => {
+test('the rendering of a first write does not hide a second one in the same transaction', async () => {
   const { id } = await create({ name: 'Emmy' })
   const actor = serviceActor('command', readId('org', organization.organizationId) ?? '', organization.userId)
   await service.database.transaction(actor, async (transaction) => {
@@ -70,7 +70,7 @@ test('a second write of the same transaction is not hidden by the rendering of t
   expect((await get(id)).body.city).toBe('Göttingen')
 })
 
-test('a contact that is gone takes its rendering along', async () => {
+test('deleting a contact row also deletes its rendering', async () => {
   const { id } = await create({ name: 'Gone' })
   const renderings = () => execute(sql`select version from contact_renderings where contact_id = ${uuid(id)}::uuid`)
   expect(await renderings()).toHaveLength(1)
@@ -78,7 +78,7 @@ test('a contact that is gone takes its rendering along', async () => {
   expect(await renderings()).toEqual([])
 })
 
-test('a new field rewrites no table: answers are right before the refresh, and the same after it', async () => {
+test('a new field rewrites no table, and responses are correct before and after the refresh', async () => {
   const { id } = await create({ name: 'Ada', firstName: 'Ada' })
   const [{ files: before } = {}] = await execute(sql`select pg_relation_filenode('contacts') as files`)
   const [{ source = '' } = {}] = await execute(
@@ -93,30 +93,30 @@ test('a new field rewrites no table: answers are right before the refresh, and t
       ),
     ),
   )
-  const { id: idField, ...others } = contacts.fields
-  const next = defineResource({
+  const { id: idField, ...otherFields } = contacts.fields
+  const extended = defineResource({
     ...contacts,
-    fields: { id: idField, ...others, motto: text({ label: 'Motto' }) },
+    fields: { id: idField, ...otherFields, motto: text({ label: 'Motto' }) },
     renderingVersion: 2,
   })
   const db = service.database.reader({
     ...serviceActor('command', readId('org', organization.organizationId) ?? '', organization.userId),
   })
-  const one = async () => JSON.parse((await readRecord(db, next, uuid(id))).text)
-  const page = async () => {
-    const request = readList(next, [], () => ({ key: Buffer.alloc(32), scope: '' }) as never)
+  const readSingle = async () => JSON.parse((await readRecord(db, extended, uuid(id))).text)
+  const listAll = async () => {
+    const request = readList(extended, [], () => ({ key: Buffer.alloc(32), scope: '' }) as never)
     return JSON.parse(
-      (await readPage(db, next, planPage(next, request, { organization: db.organization }), undefined)).text,
+      (await readPage(db, extended, planPage(extended, request, { organization: db.organization }), undefined)).text,
     )
   }
-  const shown = [await one(), await page()]
-  expect(shown[0]).toMatchObject({ id, motto: 'onwards', nickname: null })
-  expect(shown[1].map(({ motto }: { motto: string }) => motto)).toEqual(shown[1].map(() => 'onwards'))
-  await refresh([next, companies])
-  expect(await staleCount(next)).toBe(0)
-  // A process of the version before leaves newer renderings alone, and does not trust them.
+  const beforeRefresh = [await readSingle(), await listAll()]
+  expect(beforeRefresh[0]).toMatchObject({ id, motto: 'onwards', nickname: null })
+  expect(beforeRefresh[1].map(({ motto }: { motto: string }) => motto)).toEqual(beforeRefresh[1].map(() => 'onwards'))
+  await refresh([extended, companies])
+  expect(await staleCount(extended)).toBe(0)
+  // A process of the previous version neither replaces nor uses newer renderings.
   expect(await staleCount(contacts)).toBe(0)
-  expect([await one(), await page()]).toEqual(shown)
+  expect([await readSingle(), await listAll()]).toEqual(beforeRefresh)
   expect((await get(id)).body).toMatchObject({ id, name: 'Ada' })
   const [{ files: after } = {}] = await execute(sql`select pg_relation_filenode('contacts') as files`)
   expect(after).toBe(before)

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { routes } from '../src/app.ts'
 import type { PublicRoute } from '../src/platform/http/route.ts'
 import { readPush } from '../src/resources/imports/payload/payload.ts'
-import { requestText, sendRaw } from './raw.ts'
+import { requestText, sendRaw } from './raw-http.ts'
 import { expectRefusal } from './refusals.ts'
 import { startTestService, type TestOrganization, type TestService } from './service.ts'
 

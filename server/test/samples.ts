@@ -5,24 +5,24 @@ import { normalizers } from '../src/platform/model/normalizers.ts'
 /** Ids that a sample may refer to, by prefix. */
 export type References = Readonly<Record<string, readonly string[]>>
 
-/** One of these is asked of a new record by a rule between fields, beyond the fields that are declared as required. */
-const neededOneOf: Readonly<Record<string, readonly string[]>> = { contacts: ['email', 'name'] }
+/** Fields of which a new record needs at least one, in addition to its required fields. */
+const requiredOneOf: Readonly<Record<string, readonly string[]>> = { contacts: ['email', 'name'] }
 
-/** Values of a form of their own, and choices of which only some can be true yet. */
-const possible: Readonly<Record<string, readonly JsonValue[]>> = {
+/** Values of fields with a special format, and of choices that a new record cannot have all of. */
+const validSamples: Readonly<Record<string, readonly JsonValue[]>> = {
   'campaigns.status': ['draft'],
-  // An owner is invited by owners alone, whoever else may invite.
+  // Only owners can invite an owner.
   'invitations.expiresInDays': [7, 1, 30, 14],
   'invitations.role': ['member', 'viewer', 'admin'],
   'api-keys.scopes': [['urn:service:contact:list:read'], ['urn:service:contact:*:read', 'urn:service:team:get:read']],
   'api-keys.allowedAddresses': [['203.0.113.0/24'], ['127.0.0.1', '2001:db8::/32']],
 }
 
-/** Values that let every other field of the resource be set beside them. */
-const together: Readonly<Record<string, JsonObject>> = { employments: { current: false } }
+/** Values that can be combined with every other field of the resource. */
+const compatibleValues: Readonly<Record<string, JsonObject>> = { employments: { current: false } }
 
-/** Members that follow from another one, beside the embedded records. */
-const derived: Readonly<Record<string, readonly string[]>> = {
+/** Properties that depend on another field, besides the embedded records. */
+const derivedFields: Readonly<Record<string, readonly string[]>> = {
   'contacts.name': ['firstName', 'lastName'],
   'contacts.firstName': ['name'],
   'contacts.lastName': ['name'],
@@ -40,17 +40,17 @@ export function fieldOf(resource: Resource, name: string): Field {
 export const writableFields = (resource: Resource): string[] =>
   Object.keys(resource.fields).filter((name) => fieldOf(resource, name).writable)
 
-/** The members that may change when one field does. */
-export const followersOf = (resource: Resource, name: string): string[] => [
-  ...(derived[`${resource.name}.${name}`] ?? []),
+/** The properties that may change when the field changes. */
+export const dependentFields = (resource: Resource, name: string): string[] => [
+  ...(derivedFields[`${resource.name}.${name}`] ?? []),
   ...Object.keys(resource.embedded).filter((member) => resource.embedded[member]?.through === name),
 ]
 
-/** The least that makes a record. */
+/** The smallest body that creates a record. */
 export function minimalBody(resource: Resource, index: number, references: References): JsonObject {
   const writable = writableFields(resource)
-  const one = neededOneOf[resource.name]?.find((name) => writable.includes(name))
-  const names = writable.filter((name) => fieldOf(resource, name).required || name === one)
+  const requiredName = requiredOneOf[resource.name]?.find((name) => writable.includes(name))
+  const names = writable.filter((name) => fieldOf(resource, name).required || name === requiredName)
   return Object.fromEntries(names.map((name) => [name, sampleValue(resource, name, index, references)]))
 }
 
@@ -58,26 +58,26 @@ export function minimalBody(resource: Resource, index: number, references: Refer
 export function fullBody(resource: Resource, index: number, references: References): JsonObject {
   const names = writableFields(resource)
   const values = Object.fromEntries(names.map((name) => [name, sampleValue(resource, name, index, references)]))
-  return { ...values, ...together[resource.name] }
+  return { ...values, ...compatibleValues[resource.name] }
 }
 
-/** Some of the fields, others for each index, so that records differ in what they have. */
+/** Some of the fields; which ones depends on the index, so that records differ. */
 export function variedBody(resource: Resource, index: number, references: References): JsonObject {
   const names = writableFields(resource).filter((_, position) => (index + position) % 4 !== 0)
   const values = Object.fromEntries(names.map((name) => [name, sampleValue(resource, name, index, references)]))
-  const fitting =
+  const consistent =
     values.current === true ? Object.entries(values).filter(([name]) => name !== 'end') : Object.entries(values)
-  return { ...Object.fromEntries(fitting), ...minimalBody(resource, index, references) }
+  return { ...Object.fromEntries(consistent), ...minimalBody(resource, index, references) }
 }
 
-/** A value that the field takes and stores as it is: another one for each index, as far as there are others. */
+/** A value that the field stores unchanged; different for each index, as far as possible. */
 export function sampleValue(resource: Resource, name: string, index: number, references: References): JsonValue {
   const field = fieldOf(resource, name)
   const { schema, databaseType } = field
   if (field.idPrefix !== undefined) return cycle(idsOf(references, field.idPrefix), index)
-  const choices = possible[`${resource.name}.${name}`] ?? schema.enum
+  const choices = validSamples[`${resource.name}.${name}`] ?? schema.enum
   if (choices) return cycle(choices as readonly JsonValue[], index)
-  if (typeof schema.format === 'string') return formatted(schema.format, name, index)
+  if (typeof schema.format === 'string') return sampleOfFormat(schema.format, name, index)
   if (field.normalize === normalizers.handle) return `handle.${index}`
   switch (databaseType) {
     case 'boolean':
@@ -97,20 +97,20 @@ export function sampleValue(resource: Resource, name: string, index: number, ref
   }
 }
 
-/** Ids of this prefix; a sample that cannot be made is an error, so that no case is left out silently. */
+/** The known ids with this prefix. Throws if there are none, so that no case is skipped silently. */
 export function idsOf(references: References, prefix: string): readonly string[] {
   const ids = references[prefix]
-  if (!ids || ids.length === 0) throw new Error(`The tests know no record with an id of the form ${prefix}_…`)
+  if (!ids || ids.length === 0) throw new Error(`There is no test record with an id of the form ${prefix}_…`)
   return ids
 }
 
 function cycle<Value>(values: readonly Value[], index: number): Value {
   const value = values[index % values.length]
-  if (value === undefined) throw new Error('there is nothing to choose from')
+  if (value === undefined) throw new Error('there are no values')
   return value
 }
 
-function formatted(format: string, name: string, index: number): string {
+function sampleOfFormat(format: string, name: string, index: number): string {
   switch (format) {
     case 'email':
       return `Person.${index}@example.com`
@@ -135,13 +135,13 @@ function formatted(format: string, name: string, index: number): string {
   }
 }
 
-/** The same key with values of every type, because a property without a definition may hold any of them. */
+/** The same key has values of every type, because a property without a definition accepts all of them. */
 function customProperties(index: number): JsonValue {
   const mixed = cycle<JsonValue>([12, '12', 'Émile', true, ['red', 'blue'], '2026-03-01', -4.5, { inner: 1 }], index)
   return { plan: cycle(['pro', 'Basic', 'écru'], index), mixed, deep: { level: index } }
 }
 
-/** A value of each JSON type that the field does not take. */
+/** A value of each JSON type that the field rejects. */
 export function wrongTypes(field: Field): JsonValue[] {
   const values: readonly (readonly [string, JsonValue])[] = [
     ['string', 'text'],

@@ -24,25 +24,25 @@ beforeAll(async () => {
 afterAll(() => service.close())
 afterEach(() => setRole('owner'))
 
-/** Asks for what is there, or for nothing that is there: only whether the scope is held is of interest. */
-const ask = (call: Call, route: ScopedRoute) => callRoute(call, route, requestOf(route, tenant))
+/** Sends a request; only the check of its scope matters, so the record may be missing. */
+const send = (call: Call, route: ScopedRoute) => callRoute(call, route, requestOf(route, tenant))
 
 const keys = new Map<string, Promise<Call>>()
 
-/** A key with these scopes; the same each time. */
-function keyWith(granted: readonly string[]): Promise<Call> {
+/** Calls with a key that has these scopes; keys are cached. */
+function callWithScopes(granted: readonly string[]): Promise<Call> {
   const name = granted.join(' ')
-  const known = keys.get(name) ?? tenant.organization.withScopes(granted)
-  keys.set(name, known)
-  return known
+  const call = keys.get(name) ?? tenant.organization.withScopes(granted)
+  keys.set(name, call)
+  return call
 }
 
-async function mayWith(granted: readonly string[], route: ScopedRoute): Promise<boolean> {
-  const answer = await ask(await keyWith(granted), route)
-  // A key that may make keys, and not ones like this.
-  if (answer.status === 403 && answer.body.details?.[0].field === 'scopes') return true
-  if (answer.status === 403) {
-    expect(answer.body).toEqual({
+async function isAllowed(granted: readonly string[], route: ScopedRoute): Promise<boolean> {
+  const response = await send(await callWithScopes(granted), route)
+  // The key may create keys, but not with these scopes.
+  if (response.status === 403 && response.body.details?.[0].field === 'scopes') return true
+  if (response.status === 403) {
+    expect(response.body).toEqual({
       code: 'missing_scopes',
       status: 403,
       message: 'Missing scopes',
@@ -51,46 +51,43 @@ async function mayWith(granted: readonly string[], route: ScopedRoute): Promise<
     })
     return false
   }
-  // A delete has been there before: what matters is that the request came as far as the record.
-  expect([200, 201, 204, 404, 409, 422, 423, 429]).toContain(answer.status)
+  // An earlier test may have deleted the record; only the check of the scope matters.
+  expect([200, 201, 204, 404, 409, 422, 423, 429]).toContain(response.status)
   return true
 }
 
-test('the routes need many scopes, and reads and writes have scopes of their own', () => {
+test('reads require read scopes, and all other methods write scopes', () => {
   expect(scopes.length).toBeGreaterThan(25)
   for (const { method, scope } of scoped) expect(scope.endsWith(method === 'GET' ? ':read' : ':write')).toBe(true)
 })
 
-test.each(cases)('%s: a key with exactly that may', async (_, route) => {
-  expect(await mayWith([route.scope], route)).toBe(true)
+test.each(cases)('%s: a key with only this scope is allowed', async (_, route) => {
+  expect(await isAllowed([route.scope], route)).toBe(true)
 })
 
-test.each(cases)('%s: a key with everything else may not', async (_, route) => {
+test.each(cases)('%s: a key with every other scope is denied', async (_, route) => {
   const other = route.kind === 'read' ? '*:*:write' : '*:*:read'
-  expect(await mayWith([...scopes.filter((scope) => scope !== route.scope), other], route)).toBe(false)
+  expect(await isAllowed([...scopes.filter((scope) => scope !== route.scope), other], route)).toBe(false)
 })
 
-test.each(cases)(
-  '%s: a wildcard stands for any resource, action or permission, in its place alone',
-  async (_, route) => {
-    const [resource = '', action = '', permission = ''] = route.scope.split(':')
-    const other = permission === 'read' ? 'write' : 'read'
-    for (const granted of [
-      `*:${action}:${permission}`,
-      `${resource}:*:${permission}`,
-      `${resource}:${action}:*`,
-      '*:*:*',
-    ]) {
-      const mayAny = !granted.startsWith('*') || !isGuarded(resource, permission)
-      expect([granted, await mayWith([granted], route)]).toEqual([granted, mayAny])
-    }
-    for (const granted of [`${resource}:*:${other}`, `*:${action}:${other}`, `nothing:*:*`, `*:nothing:*`]) {
-      expect([granted, await mayWith([granted], route)]).toEqual([granted, false])
-    }
-  },
-)
+test.each(cases)('%s: a wildcard replaces any resource, action or permission, but only that part', async (_, route) => {
+  const [resource = '', action = '', permission = ''] = route.scope.split(':')
+  const other = permission === 'read' ? 'write' : 'read'
+  for (const granted of [
+    `*:${action}:${permission}`,
+    `${resource}:*:${permission}`,
+    `${resource}:${action}:*`,
+    '*:*:*',
+  ]) {
+    const isIncluded = !granted.startsWith('*') || !isGuarded(resource, permission)
+    expect([granted, await isAllowed([granted], route)]).toEqual([granted, isIncluded])
+  }
+  for (const granted of [`${resource}:*:${other}`, `*:${action}:${other}`, `nothing:*:*`, `*:nothing:*`]) {
+    expect([granted, await isAllowed([granted], route)]).toEqual([granted, false])
+  }
+})
 
-test('the refusal says that a wildcard does not include contents of mails, which hold links, nor who has access', async () => {
+test('the error says that a wildcard includes neither the content of mails nor access management', async () => {
   const call = await tenant.organization.withScopes(['*:*:read', '*:*:write'])
   const mail = await call('GET', `/v5/mails/mai_${'0'.repeat(32)}/content`)
   expect(mail.body).toMatchObject({ status: 403, code: 'missing_scopes' })
@@ -103,18 +100,21 @@ test('the refusal says that a wildcard does not include contents of mails, which
   expect((await narrow('GET', '/v5/contacts')).body.description).toBe('The credential must have the required scopes.')
 })
 
-test('a refused key has changed nothing and learns nothing about the record', async () => {
+test('a denied key changes nothing and learns nothing about the record', async () => {
   const reader = await tenant.organization.withScopes(['*:*:read'])
-  const { body: made } = await tenant.organization.call('POST', '/v5/contacts', { body: { name: 'Ada' } })
-  const path = `/v5/contacts/${made.id}`
-  const [there, gone] = [await reader('DELETE', path), await reader('DELETE', `/v5/contacts/con_${'0'.repeat(32)}`)]
-  expect(there.status).toBe(403)
-  expect(there.text).toBe(gone.text)
+  const { body: contact } = await tenant.organization.call('POST', '/v5/contacts', { body: { name: 'Ada' } })
+  const path = `/v5/contacts/${contact.id}`
+  const [existing, missing] = [
+    await reader('DELETE', path),
+    await reader('DELETE', `/v5/contacts/con_${'0'.repeat(32)}`),
+  ]
+  expect(existing.status).toBe(403)
+  expect(existing.text).toBe(missing.text)
   expect((await reader('PATCH', path, { body: { xyzzy: 1 } })).text).toContain('contact:update:write')
-  expect((await reader('GET', path)).body).toEqual(made)
+  expect((await reader('GET', path)).body).toEqual(contact)
 })
 
-test('a wildcard in the resource does not make or change API keys, and a scope that names them does', () => {
+test('a wildcard resource does not allow changing API keys; a scope that names them does', () => {
   for (const needed of ['api-key:create:write', 'api-key:delete:write']) {
     for (const granted of ['*:*:write', '*:*:*', `*:${needed.split(':')[1]}:write`, 'contact:*:*']) {
       expect(covers([parseScope(granted) ?? ''], needed)).toBe(false)
@@ -125,7 +125,7 @@ test('a wildcard in the resource does not make or change API keys, and a scope t
   expect(covers(['urn:service:*:*:read'], 'api-key:list:read')).toBe(true)
 })
 
-/** Changes what the organization's only logged-in member is. */
+/** Changes the role of the organization's only logged-in member. */
 async function setRole(role: string): Promise<void> {
   const { organizationId, userId } = tenant.organization
   await service.database.crossTenantQuery(
@@ -135,12 +135,14 @@ async function setRole(role: string): Promise<void> {
   )
 }
 
-const groupOf = (scope: string) => roleGroups[scope.split(':')[0] ?? ''] ?? 'administration'
+const roleGroupOf = (scope: string) => roleGroups[scope.split(':')[0] ?? ''] ?? 'administration'
 
-test('who administers an organization, and how people get in, is no business of members and viewers', () => {
-  const administered = scoped.map(({ scope }) => scope).filter((scope) => groupOf(scope) === 'administration')
-  const nouns = [...new Set(administered.map((scope) => scope.split(':')[0]))]
-  expect(nouns.sort()).toEqual([
+test('only administrative scopes cover access to an organization', () => {
+  const administrationScopes = scoped
+    .map(({ scope }) => scope)
+    .filter((scope) => roleGroupOf(scope) === 'administration')
+  const resourceNames = [...new Set(administrationScopes.map((scope) => scope.split(':')[0]))]
+  expect(resourceNames.sort()).toEqual([
     'api-key',
     'audit-event',
     'domain',
@@ -152,7 +154,7 @@ test('who administers an organization, and how people get in, is no business of 
 })
 
 test.each(roles)(
-  'the role %s may by access token what its scopes say, on every route, from the next request on',
+  'an access token of the role %s has exactly the scopes of that role on every route, from the next request on',
   async (role) => {
     const byToken = callAs(service, tenant.organization.accessToken)
     expect((await byToken('GET', '/v5/me')).body.organizations[0].role).toBe('owner')
@@ -160,20 +162,20 @@ test.each(roles)(
     expect((await byToken('GET', '/v5/me')).body.organizations[0].role).toBe(role)
     const refused: string[] = []
     for (const route of scoped) {
-      const { status, body } = await ask(byToken, route)
+      const { status, body } = await send(byToken, route)
       expect([route.scope, status === 403]).toEqual([route.scope, !covers(roleScopes(role), route.scope)])
       if (status === 403) expect(body.code).toBe('missing_scopes')
       if (status === 403) refused.push(route.scope)
     }
-    const ownersAlone = /^(?:sso-connection|domain):\w+:write$|^mail-content:/
-    const seen = (scope: string) => scope.endsWith(':read') && groupOf(scope) !== 'administration'
-    const worked = (scope: string) => scope.endsWith(':write') && groupOf(scope) === 'records'
-    const may: Record<string, (scope: string) => boolean> = {
+    const ownerOnly = /^(?:sso-connection|domain):\w+:write$|^mail-content:/
+    const canRead = (scope: string) => scope.endsWith(':read') && roleGroupOf(scope) !== 'administration'
+    const canWrite = (scope: string) => scope.endsWith(':write') && roleGroupOf(scope) === 'records'
+    const allowed: Record<string, (scope: string) => boolean> = {
       owner: () => true,
-      admin: (scope) => !ownersAlone.test(scope),
-      member: (scope) => seen(scope) || worked(scope),
-      viewer: seen,
+      admin: (scope) => !ownerOnly.test(scope),
+      member: (scope) => canRead(scope) || canWrite(scope),
+      viewer: canRead,
     }
-    expect(refused).toEqual(scoped.map(({ scope }) => scope).filter((scope) => !may[role]?.(scope)))
+    expect(refused).toEqual(scoped.map(({ scope }) => scope).filter((scope) => !allowed[role]?.(scope)))
   },
 )

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { chromium } from './chromium.ts'
 import { newPerson } from './second-factors.ts'
 import { expectRefusal } from './refusals.ts'
-import { type Json, startTestService, type TestAnswer } from './service.ts'
+import { type Json, startTestService, type TestResponse } from './service.ts'
 
 const flags = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-sync']
 
@@ -50,7 +50,7 @@ test.skipIf(!chromium)(
     const browser = await browsers.launch({ executablePath: chromium ?? '', args: flags })
     try {
       const url = local.url.replace('127.0.0.1', 'localhost')
-      const send = async (path: string, body?: Json, token?: string): Promise<TestAnswer<Json>> => {
+      const send = async (path: string, body?: Json, token?: string): Promise<TestResponse<Json>> => {
         const answer = await fetch(`${url}${path}`, {
           method: 'POST',
           headers: {

@@ -3,7 +3,7 @@ import { createOneTimeToken } from '../src/identity/access/one-time-token-store.
 import { type Sql, sql } from '../src/platform/model/sql.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { beginLogins, completeByRecoveryCode, completeByTotp, enrolApp, eventsOf, newPerson } from './second-factors.ts'
-import { afterProof, callAs } from './people.ts'
+import { callAfterReauthentication, callAs } from './people.ts'
 import { expectRefusal } from './refusals.ts'
 import { type Json, startTestService, type TestService } from './service.ts'
 
@@ -13,9 +13,9 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-const database = (statement: Sql): Promise<Json[]> => service.database.crossTenantQuery('check the database', statement)
+const execute = (statement: Sql): Promise<Json[]> => service.database.crossTenantQuery('check the database', statement)
 
-test('five wrong tries end a pending login, with the right code too', async () => {
+test('after five wrong codes a pending login rejects the correct code too', async () => {
   const person = await newPerson(service)
   const { app, recoveryCodes } = await enrolApp(person)
   const pending = await person.beginLogin()
@@ -29,22 +29,23 @@ test('five wrong tries end a pending login, with the right code too', async () =
   expect(await eventsOf(service, person, 'factor.failed')).toHaveLength(5)
 })
 
-test('whoever knows the password can guess twenty codes a day, and keeps its owner out of nothing', async () => {
+test('a person who knows the password can guess twenty codes a day, without locking the owner out', async () => {
   const person = await newPerson(service)
   const { app, recoveryCodes } = await enrolApp(person)
-  // The owner has a device, which the stranger's is not.
-  const mine = { 'user-agent': 'my browser' }
-  const stranger = { 'user-agent': 'another program' }
+  // The owner's device is known, the other one is not.
+  const ownDevice = { 'user-agent': 'my browser' }
+  const otherDevice = { 'user-agent': 'another program' }
   const login = (path: string, body: Json, headers: Record<string, string>) =>
     service.anonymous('POST', path, { body, headers })
   const known = await person.beginLogin()
-  expect((await login('/auth/login/recovery-code', { pendingToken: known, code: recoveryCodes[0] }, mine)).status).toBe(
-    200,
-  )
+  expect(
+    (await login('/auth/login/recovery-code', { pendingToken: known, code: recoveryCodes[0] }, ownDevice)).status,
+  ).toBe(200)
 
   const pending = await beginLogins(service, person, 40)
-  const guess = (pendingToken: string) => login('/auth/login/totp', { pendingToken, code: app.wrongCode() }, stranger)
-  // Those that come at once are not tried at all, or are counted one by one.
+  const guess = (pendingToken: string) =>
+    login('/auth/login/totp', { pendingToken, code: app.wrongCode() }, otherDevice)
+  // Concurrent guesses are either rejected without a check or counted one by one.
   const guesses = await Promise.all(pending.map(guess))
   for (const token of pending) guesses.push(await guess(token))
   expect(guesses.filter(({ status }) => status === 401)).toHaveLength(20)
@@ -54,70 +55,77 @@ test('whoever knows the password can guess twenty codes a day, and keeps its own
   expect(await eventsOf(service, person, 'factor.failed')).toHaveLength(20)
 
   const [one = '', two = '', three = ''] = await beginLogins(service, person, 3)
-  expectRefusal(await login('/auth/login/totp', { pendingToken: one, code: app.code() }, stranger), 429, 'rate_limited')
-  expect((await login('/auth/login/totp', { pendingToken: two, code: app.code() }, mine)).status).toBe(200)
+  expectRefusal(
+    await login('/auth/login/totp', { pendingToken: one, code: app.code() }, otherDevice),
+    429,
+    'rate_limited',
+  )
+  expect((await login('/auth/login/totp', { pendingToken: two, code: app.code() }, ownDevice)).status).toBe(200)
   expect(
-    (await login('/auth/login/recovery-code', { pendingToken: three, code: recoveryCodes[1] }, stranger)).status,
+    (await login('/auth/login/recovery-code', { pendingToken: three, code: recoveryCodes[1] }, otherDevice)).status,
   ).toBe(200)
 })
 
-test('a stolen session cannot guess codes without end', async () => {
+test('a stolen session can guess at most twenty codes a day', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
   const guess = () => person.call('POST', '/v5/me/reauthenticate/totp', { body: { code: app.wrongCode() } })
-  const answers = await Promise.all(Array.from({ length: 30 }, guess))
-  for (let count = 0; count < 30; count++) answers.push(await guess())
-  expect(answers.filter(({ status }) => status === 422)).toHaveLength(20)
-  expect(answers.filter(({ status }) => status === 429)).toHaveLength(40)
+  const responses = await Promise.all(Array.from({ length: 30 }, guess))
+  for (let count = 0; count < 30; count++) responses.push(await guess())
+  expect(responses.filter(({ status }) => status === 422)).toHaveLength(20)
+  expect(responses.filter(({ status }) => status === 429)).toHaveLength(40)
   expectRefusal(
     await person.call('POST', '/v5/me/reauthenticate/totp', { body: { code: app.code() } }),
     429,
     'rate_limited',
   )
-  // Logins have an allowance of their own.
+  // Logins have a separate limit.
   expect((await completeByTotp(service, await person.beginLogin(), app.code())).status).toBe(200)
 })
 
-test('an organization that requires a factor refuses sessions without one at once, and lets them set one up', async () => {
+test('an organization that requires a second factor rejects sessions without one at once, but lets them set one up', async () => {
   const person = await newPerson(service)
   const { organizationId } = person.organization
   expect((await person.call('GET', '/v5/contacts')).status).toBe(200)
-  const require = (wanted: boolean) =>
-    database(sql`update organizations set requires_second_factor = ${wanted}
+  const setRequirement = (wanted: boolean) =>
+    execute(sql`update organizations set requires_second_factor = ${wanted}
       where id = ${readId('org', organizationId)}::uuid`)
-  await require(true)
-  const attempts = () =>
+  await setRequirement(true)
+  const tryAll = () =>
     Promise.all([
       person.call('GET', '/v5/contacts'),
       person.call('POST', '/v5/contacts', { body: { name: 'Ada' } }),
       person.call('GET', '/v5/contacts', { headers: { 'service-organization-id': organizationId } }),
     ])
-  for (const answer of await attempts()) expectRefusal(answer, 403, 'second_factor_required')
-  // A key of the organization stands for no person.
+  for (const answer of await tryAll()) expectRefusal(answer, 403, 'second_factor_required')
+  // The requirement does not apply to API keys.
   expect((await person.organization.call('GET', '/v5/contacts')).status).toBe(200)
 
   const { app } = await enrolApp(person)
-  expect((await attempts()).map(({ status }) => status)).toEqual([200, 201, 200])
-  const strong = await completeByTotp(service, await person.beginLogin(), app.code())
-  expect((await callAs(service, strong.body.accessToken)('GET', '/v5/contacts')).status).toBe(200)
-  // Without the factor it is refused again, in every session.
+  expect((await tryAll()).map(({ status }) => status)).toEqual([200, 201, 200])
+  const stepUp = await completeByTotp(service, await person.beginLogin(), app.code())
+  expect((await callAs(service, stepUp.body.accessToken)('GET', '/v5/contacts')).status).toBe(200)
+  // Without the factor every session is rejected again.
   expect((await person.call('DELETE', '/v5/me/totp')).status).toBe(204)
-  expectRefusal(await callAs(service, strong.body.accessToken)('GET', '/v5/contacts'), 403, 'second_factor_required')
-  expectRefusal((await attempts())[0], 403, 'second_factor_required')
+  expectRefusal(await callAs(service, stepUp.body.accessToken)('GET', '/v5/contacts'), 403, 'second_factor_required')
+  expectRefusal((await tryAll())[0], 403, 'second_factor_required')
 })
 
-test('a session from before the factor counts once it has proved it', async () => {
+test('an older session meets the requirement once it has verified the second factor', async () => {
   const person = await newPerson(service)
-  const weak = callAs(service, (await person.logIn()).body.accessToken)
+  const beforeFactor = callAs(service, (await person.logIn()).body.accessToken)
   const { app } = await enrolApp(person)
-  await database(sql`update organizations set requires_second_factor = true
+  await execute(sql`update organizations set requires_second_factor = true
     where id = ${readId('org', person.organization.organizationId)}::uuid`)
-  expectRefusal(await weak('GET', '/v5/contacts'), 403, 'second_factor_required')
-  const strong = afterProof(service, await weak('POST', '/v5/me/reauthenticate/totp', { body: { code: app.code() } }))
-  expect((await strong('GET', '/v5/contacts')).status).toBe(200)
+  expectRefusal(await beforeFactor('GET', '/v5/contacts'), 403, 'second_factor_required')
+  const stepUp = callAfterReauthentication(
+    service,
+    await beforeFactor('POST', '/v5/me/reauthenticate/totp', { body: { code: app.code() } }),
+  )
+  expect((await stepUp('GET', '/v5/contacts')).status).toBe(200)
 })
 
-test('a new password by mail does not skip the second factor', async () => {
+test('a password reset by mail does not bypass the second factor', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
   const pending = await person.beginLogin()
@@ -128,7 +136,7 @@ test('a new password by mail does not skip the second factor', async () => {
   const password = 'another password that is long enough'
   expect((await service.anonymous('POST', '/auth/reset-password', { body: { token, password } })).status).toBe(204)
   expectRefusal(await person.call('GET', '/v5/me'), 401, 'invalid_token')
-  // What was begun with the old password is over.
+  // A login that was started with the old password has ended.
   expectRefusal(await completeByTotp(service, pending, app.code()), 401, 'invalid_credentials')
   const step = await service.anonymous('POST', '/auth/login', { body: { email, password } })
   expect(step.body.status).toBe('second_factor_required')

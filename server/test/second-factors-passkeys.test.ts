@@ -6,13 +6,13 @@ import { createChallenge, readChallenge } from '../src/identity/second-factors/c
 import { type Attestation, Authenticator, type AttestedData, type ResponseOverrides } from './authenticator.ts'
 import { makeCertificate } from './certificate.ts'
 import { completeByTotp, enrolApp, newPerson, type Person } from './second-factors.ts'
-import { afterProof, ageProof, callAs } from './people.ts'
-import { requestText, sendRaw } from './raw.ts'
+import { callAfterReauthentication, backdateReauthentication, callAs } from './people.ts'
+import { requestText, sendRaw } from './raw-http.ts'
 import { expectRefusal } from './refusals.ts'
-import { type Json, startTestService, type TestAnswer, type TestService } from './service.ts'
+import { type Json, startTestService, type TestResponse, type TestService } from './service.ts'
 
 let service: TestService
-/** Where the service's pages would be. */
+/** The origin of the service's pages. */
 const origin = 'https://crm.example.com'
 
 beforeAll(async () => {
@@ -20,36 +20,36 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-const database = (statement: Sql): Promise<Json[]> => service.database.crossTenantQuery('check the database', statement)
+const execute = (statement: Sql): Promise<Json[]> => service.database.crossTenantQuery('check the database', statement)
 const post = (path: string, body?: Json, headers = {}) => service.anonymous('POST', path, { body, headers })
 
-/** Adds a passkey in the person's session. */
-async function add(
+/** Registers a passkey in the person's session. */
+async function addPasskey(
   person: Pick<Person, 'call'>,
   authenticator: Authenticator,
-  twist: ResponseOverrides = {},
+  overrides: ResponseOverrides = {},
   name = 'Laptop',
 ) {
   const options = await person.call('POST', '/v5/me/passkeys/options')
   if (options.status !== 200) throw new Error(options.text)
-  const credential = authenticator.create(options.body, twist)
+  const credential = authenticator.create(options.body, overrides)
   return person.call('POST', '/v5/me/passkeys', { body: { name, credential } })
 }
 
-/** A person with a passkey. */
-async function newHolder(counts = true) {
+/** Creates a person with a passkey. */
+async function newPasskeyPerson(hasCounter = true) {
   const person = await newPerson(service)
-  const authenticator = new Authenticator(origin, { hasCounter: counts })
-  const added = await add(person, authenticator)
+  const authenticator = new Authenticator(origin, { hasCounter })
+  const added = await addPasskey(person, authenticator)
   expect(added.status).toBe(201)
   return { person, authenticator, added: added.body }
 }
 
 const options = async (): Promise<Json> => (await post('/auth/passkeys/options')).body
-const logInAlone = (credential: Json) => post('/auth/passkeys', { credential })
+const logInWithPasskey = (credential: Json) => post('/auth/passkeys', { credential })
 
-test('a passkey logs in alone, without address and password, and counts as a second factor', async () => {
-  const { person, authenticator, added } = await newHolder()
+test('a passkey logs in without an address and password and counts as a second factor', async () => {
+  const { person, authenticator, added } = await newPasskeyPerson()
   expect(added.passkey).toMatchObject({
     id: expect.stringMatching(/^psk_/),
     name: 'Laptop',
@@ -57,23 +57,23 @@ test('a passkey logs in alone, without address and password, and counts as a sec
     lastUsedAt: null,
   })
   expect(added.recoveryCodes).toHaveLength(10)
-  const given = await options()
-  expect(given).toMatchObject({ rpId: 'crm.example.com', userVerification: 'required' })
-  expect(given.allowCredentials ?? []).toEqual([])
-  const done = await logInAlone(authenticator.get(given))
-  expect(done.body).toMatchObject({ status: 'complete', userId: person.organization.userId })
-  await database(sql`update organizations set requires_second_factor = true
+  const loginOptions = await options()
+  expect(loginOptions).toMatchObject({ rpId: 'crm.example.com', userVerification: 'required' })
+  expect(loginOptions.allowCredentials ?? []).toEqual([])
+  const completed = await logInWithPasskey(authenticator.get(loginOptions))
+  expect(completed.body).toMatchObject({ status: 'complete', userId: person.organization.userId })
+  await execute(sql`update organizations set requires_second_factor = true
     where id = ${readId('org', person.organization.organizationId)}::uuid`)
-  const call = callAs(service, done.body.accessToken)
+  const call = callAs(service, completed.body.accessToken)
   expect((await call('GET', '/v5/contacts')).status).toBe(200)
-  // Logging in with it is a fresh proof too.
+  // A login with a passkey is also a recent authentication.
   expect((await call('POST', '/v5/me/passkeys/options')).status).toBe(200)
   const [listed] = (await call('GET', '/v5/me/second-factors')).body.passkeys
   expect(listed.lastUsedAt).toEqual(expect.any(String))
 })
 
-test('what a browser is asked to make is resident and verifies its user, and nothing is made twice', async () => {
-  const { person, authenticator } = await newHolder()
+test('passkey creation requires a resident key and user verification, and rejects a registered passkey', async () => {
+  const { person, authenticator } = await newPasskeyPerson()
   const { body } = await person.call('POST', '/v5/me/passkeys/options')
   expect(body).toMatchObject({
     rp: { id: 'crm.example.com', name: 'Rapport' },
@@ -90,36 +90,36 @@ test('what a browser is asked to make is resident and verifies its user, and not
   ])
 })
 
-test('a passkey completes a login whose password was right, of its own person only', async () => {
-  const { person, authenticator } = await newHolder()
-  const other = await newHolder()
-  const step = async () => {
+test('a passkey completes a login with the correct password, only for its own person', async () => {
+  const { person, authenticator } = await newPasskeyPerson()
+  const other = await newPasskeyPerson()
+  const beginStep = async () => {
     const pendingToken = await person.beginLogin()
-    const given = (await post('/auth/login/passkey/options', { pendingToken })).body
-    return { pendingToken, given }
+    const loginOptions = (await post('/auth/login/passkey/options', { pendingToken })).body
+    return { pendingToken, given: loginOptions }
   }
-  const first = await step()
+  const first = await beginStep()
   expect(first.given.allowCredentials).toHaveLength(1)
   const theirs = await post('/auth/login/passkey', {
     pendingToken: first.pendingToken,
     credential: other.authenticator.get(first.given),
   })
   expectRefusal(theirs, 401, 'invalid_credentials')
-  const second = await step()
-  // A challenge of one login is none of another, nor of a login without password.
+  const second = await beginStep()
+  // A challenge is valid neither for another login nor for a login without a password.
   const { pendingToken } = second
-  for (const given of [first.given, await options()]) {
-    const credential = authenticator.get(given)
+  for (const loginOptions of [first.given, await options()]) {
+    const credential = authenticator.get(loginOptions)
     expectRefusal(await post('/auth/login/passkey', { pendingToken, credential }), 401, 'invalid_credentials')
   }
-  expectRefusal(await logInAlone(authenticator.get(second.given)), 401, 'invalid_credentials')
-  const done = await post('/auth/login/passkey', { pendingToken, credential: authenticator.get(second.given) })
-  expect(done.body).toMatchObject({ status: 'complete', userId: person.organization.userId })
+  expectRefusal(await logInWithPasskey(authenticator.get(second.given)), 401, 'invalid_credentials')
+  const completed = await post('/auth/login/passkey', { pendingToken, credential: authenticator.get(second.given) })
+  expect(completed.body).toMatchObject({ status: 'complete', userId: person.organization.userId })
   expectRefusal(await post('/auth/login/passkey/options', { pendingToken }), 401, 'invalid_credentials')
 })
 
-const strangeKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
-const twists: [string, ResponseOverrides][] = [
+const otherKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
+const invalidOverrides: [string, ResponseOverrides][] = [
   ['of a page of another origin', { origin: 'https://crm.example.com.evil.test' }],
   ['of a page without https', { origin: 'http://crm.example.com' }],
   ['of another port', { origin: 'https://crm.example.com:8443' }],
@@ -134,74 +134,74 @@ const twists: [string, ResponseOverrides][] = [
 ]
 
 test.each<[string, ResponseOverrides]>([
-  ...twists,
+  ...invalidOverrides,
   ['of a registration', { type: 'webauthn.create' }],
-  ['signed with another key', { key: strangeKey }],
+  ['signed with another key', { key: otherKey }],
   ['that names another person', { userHandle: Buffer.alloc(16).toString('base64url') }],
-])('an answer %s logs nobody in', async (_, twist) => {
-  const { authenticator } = await newHolder()
-  const refused = await logInAlone(authenticator.get(await options(), twist))
+])('a login response %s is rejected', async (_, overrides) => {
+  const { authenticator } = await newPasskeyPerson()
+  const refused = await logInWithPasskey(authenticator.get(await options(), overrides))
   expectRefusal(refused, 401, 'invalid_credentials')
-  // The same authenticator, honest again.
-  expect((await logInAlone(authenticator.get(await options()))).status).toBe(200)
-  // An authenticator does not have to say whose passkey it is: its id tells.
-  expect((await logInAlone(authenticator.get(await options(), { userHandle: null }))).status).toBe(200)
+  // An unmodified response of the same authenticator succeeds.
+  expect((await logInWithPasskey(authenticator.get(await options()))).status).toBe(200)
+  // The user handle is optional, because the credential id identifies the person.
+  expect((await logInWithPasskey(authenticator.get(await options(), { userHandle: null }))).status).toBe(200)
 })
 
-test.each<[string, ResponseOverrides]>([...twists, ['of a login', { type: 'webauthn.get' }]])(
-  'a passkey made by an answer %s is not registered',
-  async (_, twist) => {
+test.each<[string, ResponseOverrides]>([...invalidOverrides, ['of a login', { type: 'webauthn.get' }]])(
+  'a registration response %s is rejected',
+  async (_, overrides) => {
     const person = await newPerson(service)
-    const refused = await add(person, new Authenticator(origin), twist)
+    const refused = await addPasskey(person, new Authenticator(origin), overrides)
     expect(expectRefusal(refused, 422, 'invalid_field_value').details).toMatchObject([{ field: 'credential' }])
     expect((await person.call('GET', '/v5/me/second-factors')).body.passkeys).toEqual([])
   },
 )
 
-test('the same answer, and the same challenge answered again, is refused', async () => {
-  const { authenticator } = await newHolder()
-  const given = await options()
-  const credential = authenticator.get(given)
-  expect((await logInAlone(credential)).status).toBe(200)
-  expectRefusal(await logInAlone(credential), 401, 'invalid_credentials')
-  expectRefusal(await logInAlone(authenticator.get(given)), 401, 'invalid_credentials')
+test('a repeated response and a second response to the same challenge are rejected', async () => {
+  const { authenticator } = await newPasskeyPerson()
+  const loginOptions = await options()
+  const credential = authenticator.get(loginOptions)
+  expect((await logInWithPasskey(credential)).status).toBe(200)
+  expectRefusal(await logInWithPasskey(credential), 401, 'invalid_credentials')
+  expectRefusal(await logInWithPasskey(authenticator.get(loginOptions)), 401, 'invalid_credentials')
 })
 
-test('of fifty logins at once with one answer, one succeeds, with a counter and without', async () => {
-  for (const counts of [true, false]) {
-    const { authenticator } = await newHolder(counts)
+test('of fifty concurrent logins with one response, one succeeds, with and without a counter', async () => {
+  for (const hasCounter of [true, false]) {
+    const { authenticator } = await newPasskeyPerson(hasCounter)
     const credential = authenticator.get(await options())
-    const answers = await Promise.all(Array.from({ length: 50 }, () => logInAlone(credential)))
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
-    expect(answers.filter(({ status }) => ![200, 401, 429].includes(status)).map(({ text }) => text)).toEqual([])
+    const responses = await Promise.all(Array.from({ length: 50 }, () => logInWithPasskey(credential)))
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(responses.filter(({ status }) => ![200, 401, 429].includes(status)).map(({ text }) => text)).toEqual([])
   }
 })
 
-test('a counter that does not go on is refused: a copy may have signed; one that is not kept says nothing', async () => {
-  const { authenticator } = await newHolder()
-  expect((await logInAlone(authenticator.get(await options(), { counter: 10 }))).status).toBe(200)
+test('a counter that does not increase is rejected as a possible copy; authenticators without a counter are accepted', async () => {
+  const { authenticator } = await newPasskeyPerson()
+  expect((await logInWithPasskey(authenticator.get(await options(), { counter: 10 }))).status).toBe(200)
   for (const counter of [10, 9, 1, 0]) {
-    expectRefusal(await logInAlone(authenticator.get(await options(), { counter })), 401, 'invalid_credentials')
+    expectRefusal(await logInWithPasskey(authenticator.get(await options(), { counter })), 401, 'invalid_credentials')
   }
-  expect((await logInAlone(authenticator.get(await options(), { counter: 11 }))).status).toBe(200)
-  const synced = await newHolder(false)
+  expect((await logInWithPasskey(authenticator.get(await options(), { counter: 11 }))).status).toBe(200)
+  const withoutCounter = await newPasskeyPerson(false)
   for (let count = 0; count < 2; count++) {
-    expect((await logInAlone(synced.authenticator.get(await options()))).status).toBe(200)
+    expect((await logInWithPasskey(withoutCounter.authenticator.get(await options()))).status).toBe(200)
   }
 })
 
-test('a registration is good in the session that asked for it, once', async () => {
+test('a registration is valid once and only in the session that requested it', async () => {
   const person = await newPerson(service)
-  const asked = (await person.call('POST', '/v5/me/passkeys/options')).body
-  const elsewhere = callAs(service, (await person.logIn()).body.accessToken)
-  const credential = new Authenticator(origin).create(asked)
-  expectRefusal(await elsewhere('POST', '/v5/me/passkeys', { body: { name: 'x', credential } }), 422)
+  const requestOptions = (await person.call('POST', '/v5/me/passkeys/options')).body
+  const otherService = callAs(service, (await person.logIn()).body.accessToken)
+  const credential = new Authenticator(origin).create(requestOptions)
+  expectRefusal(await otherService('POST', '/v5/me/passkeys', { body: { name: 'x', credential } }), 422)
   expect((await person.call('POST', '/v5/me/passkeys', { body: { name: 'x', credential } })).status).toBe(201)
-  const other = new Authenticator(origin).create(asked)
+  const other = new Authenticator(origin).create(requestOptions)
   expectRefusal(await person.call('POST', '/v5/me/passkeys', { body: { name: 'x', credential: other } }), 422)
 })
 
-/** As security keys of the generation before sign (FIDO U2F, section 4.3), with a certificate of the maker's. */
+/** Attests like older security keys (FIDO U2F, section 4.3), with a certificate of the manufacturer. */
 function attestU2f({ authData, clientDataHash, credentialId, keys }: AttestedData): Attestation {
   const { certificate, key } = makeCertificate('maker.example.com')
   const { x = '', y = '' } = keys.publicKey.export({ format: 'jwk' })
@@ -216,7 +216,7 @@ function attestU2f({ authData, clientDataHash, credentialId, keys }: AttestedDat
   }
 }
 
-/** Signed by the passkey itself, with any certificates that are to be put beside it. */
+/** Attests with the passkey's own signature and optional certificates. */
 const attestPacked =
   (x5c?: Uint8Array[]) =>
   ({ authData, clientDataHash, keys }: AttestedData): Attestation => {
@@ -229,17 +229,17 @@ const attestPacked =
     return { format: 'packed', statement }
   }
 
-test('an authenticator that brings certificates is refused, for looking at them could follow addresses in them', async () => {
+test('an attestation with certificates is rejected, because checking one could request the addresses in it', async () => {
   const person = await newPerson(service)
-  expect((await add(person, new Authenticator(origin), { attest: attestPacked() })).status).toBe(201)
+  expect((await addPasskey(person, new Authenticator(origin), { attest: attestPacked() })).status).toBe(201)
   const certificate = Uint8Array.from(new X509Certificate(makeCertificate('maker.example.com').certificate).raw)
   for (const attest of [attestU2f, attestPacked([certificate]), attestPacked([])]) {
-    expectRefusal(await add(person, new Authenticator(origin), { attest }), 422, 'invalid_field_value')
+    expectRefusal(await addPasskey(person, new Authenticator(origin), { attest }), 422, 'invalid_field_value')
   }
 })
 
-test('what is no credential at all is refused like one that is wrong', async () => {
-  const { person, authenticator } = await newHolder()
+test('a malformed credential is rejected like a wrong one', async () => {
+  const { person, authenticator } = await newPasskeyPerson()
   const good = authenticator.get(await options())
   const garbage = [
     { ...good, id: 'AAAA', rawId: 'AAAA' },
@@ -249,52 +249,53 @@ test('what is no credential at all is refused like one that is wrong', async () 
     { ...good, response: { ...good.response, authenticatorData: 'AAAA' } },
     { ...good, response: { ...good.response, signature: 'AAAA' } },
   ]
-  for (const credential of garbage) expectRefusal(await logInAlone(credential), 401, 'invalid_credentials')
+  for (const credential of garbage) expectRefusal(await logInWithPasskey(credential), 401, 'invalid_credentials')
   const { body } = await person.call('POST', '/v5/me/passkeys/options')
-  const made = new Authenticator(origin).create(body)
+  const created = new Authenticator(origin).create(body)
   for (const attestationObject of ['AAAA', 'oA', Buffer.from('text').toString('base64url')]) {
-    const credential = { ...made, response: { ...made.response, attestationObject } }
+    const credential = { ...created, response: { ...created.response, attestationObject } }
     expectRefusal(await person.call('POST', '/v5/me/passkeys', { body: { name: 'x', credential } }), 422)
   }
   for (const credential of [null, 'x', 7, [], {}, { id: 'AAAA' }, { ...good, type: 'other' }, { ...good, id: 'a b' }]) {
-    expectRefusal(await logInAlone(credential), 422)
+    expectRefusal(await logInWithPasskey(credential), 422)
   }
 })
 
-test('a passkey is a fresh proof in the session that asked, and nowhere else', async () => {
-  const { person, authenticator } = await newHolder()
-  const other = await newHolder()
-  await ageProof(service, person, 360)
-  const prove = (credential: Json) => person.call('POST', '/v5/me/reauthenticate/passkey', { body: { credential } })
+test('a passkey re-authenticates only the session that requested it', async () => {
+  const { person, authenticator } = await newPasskeyPerson()
+  const other = await newPasskeyPerson()
+  await backdateReauthentication(service, person, 360)
+  const reauthenticate = (credential: Json) =>
+    person.call('POST', '/v5/me/reauthenticate/passkey', { body: { credential } })
   expectRefusal(await person.call('POST', '/v5/me/passkeys/options'), 403, 'reauthentication_required')
-  const asked = (await person.call('POST', '/v5/me/reauthenticate/passkey/options')).body
-  expectRefusal(await prove(other.authenticator.get(asked)), 422)
-  expectRefusal(await prove(authenticator.get(await options())), 422)
-  expectRefusal(await prove(authenticator.get(asked, { unverified: true })), 422)
+  const requestOptions = (await person.call('POST', '/v5/me/reauthenticate/passkey/options')).body
+  expectRefusal(await reauthenticate(other.authenticator.get(requestOptions)), 422)
+  expectRefusal(await reauthenticate(authenticator.get(await options())), 422)
+  expectRefusal(await reauthenticate(authenticator.get(requestOptions, { unverified: true })), 422)
   expectRefusal(await person.call('POST', '/v5/me/passkeys/options'), 403, 'reauthentication_required')
-  const call = afterProof(service, await prove(authenticator.get(asked)))
+  const call = callAfterReauthentication(service, await reauthenticate(authenticator.get(requestOptions)))
   expect((await call('POST', '/v5/me/passkeys/options')).status).toBe(200)
 })
 
-test('passkeys are renamed and removed by their person alone; the last factor takes the recovery codes along', async () => {
-  const { person, authenticator, added } = await newHolder()
+test('only their person can rename and remove passkeys; removing the last factor deletes the recovery codes', async () => {
+  const { person, authenticator, added } = await newPasskeyPerson()
   const path = `/v5/me/passkeys/${added.passkey.id}`
-  const stranger = await newPerson(service)
-  expectRefusal(await stranger.call('PATCH', path, { body: { name: 'mine' } }), 404, 'not_found')
-  expectRefusal(await stranger.call('DELETE', path), 404, 'not_found')
+  const otherPerson = await newPerson(service)
+  expectRefusal(await otherPerson.call('PATCH', path, { body: { name: 'mine' } }), 404, 'not_found')
+  expectRefusal(await otherPerson.call('DELETE', path), 404, 'not_found')
   expect((await person.call('PATCH', path, { body: { name: 'Phone' } })).status).toBe(204)
-  const second = await add(person, new Authenticator(origin), {}, 'Key')
+  const second = await addPasskey(person, new Authenticator(origin), {}, 'Key')
   expect(second.body.recoveryCodes).toBeNull()
   const factors = async () => (await person.call('GET', '/v5/me/second-factors')).body
   expect((await factors()).passkeys.map(({ name }: Json) => name)).toEqual(['Phone', 'Key'])
   expect((await person.call('DELETE', path)).status).toBe(204)
   expectRefusal(await person.call('DELETE', path), 404, 'not_found')
-  expectRefusal(await logInAlone(authenticator.get(await options())), 401, 'invalid_credentials')
+  expectRefusal(await logInWithPasskey(authenticator.get(await options())), 401, 'invalid_credentials')
   expect((await factors()).recoveryCodes).toEqual({ remaining: 10 })
   expect((await person.call('DELETE', `/v5/me/passkeys/${second.body.passkey.id}`)).status).toBe(204)
   expect(await factors()).toEqual({ totp: null, passkeys: [], recoveryCodes: { remaining: 0 } })
   expect((await person.logIn()).body.status).toBe('complete')
-  const mails = await database(sql`select facts->>'what' as what from mails
+  const mails = await execute(sql`select facts->>'what' as what from mails
     where user_id = ${person.userId}::uuid and kind = 'account-changed' order by id`)
   expect(mails.map(({ what }) => what)).toEqual([
     'passkey-added',
@@ -304,47 +305,48 @@ test('passkeys are renamed and removed by their person alone; the last factor ta
   ])
 })
 
-test('a person has twenty passkeys at most', async () => {
-  const { person } = await newHolder()
-  for (let count = 1; count < 20; count++) expect((await add(person, new Authenticator(origin))).status).toBe(201)
-  expectRefusal(await add(person, new Authenticator(origin)), 423, 'resource_locked')
+test('a person has at most twenty passkeys', async () => {
+  const { person } = await newPasskeyPerson()
+  for (let count = 1; count < 20; count++)
+    expect((await addPasskey(person, new Authenticator(origin))).status).toBe(201)
+  expectRefusal(await addPasskey(person, new Authenticator(origin)), 423, 'resource_locked')
 })
 
-test('a person with app and passkey may take either, and keeps the other when one goes', async () => {
-  const { person, authenticator, added } = await newHolder()
+test('a person with an app and a passkey can use either, and keeps the other when one is removed', async () => {
+  const { person, authenticator, added } = await newPasskeyPerson()
   const { app, recoveryCodes } = await enrolApp(person)
   expect(recoveryCodes).toBeNull()
-  const step = await person.logIn()
-  expect([...step.body.factors].sort()).toEqual(['passkey', 'recovery-code', 'totp'])
-  const { pendingToken } = step.body
+  const beginStep = await person.logIn()
+  expect([...beginStep.body.factors].sort()).toEqual(['passkey', 'recovery-code', 'totp'])
+  const { pendingToken } = beginStep.body
   expect((await completeByTotp(service, pendingToken, app.code())).status).toBe(200)
-  expect((await logInAlone(authenticator.get(await options()))).status).toBe(200)
+  expect((await logInWithPasskey(authenticator.get(await options()))).status).toBe(200)
   expect((await person.call('DELETE', `/v5/me/passkeys/${added.passkey.id}`)).status).toBe(204)
   expect([...(await person.logIn()).body.factors].sort()).toEqual(['recovery-code', 'totp'])
 })
 
-test('a login with a cookie is taken from our own pages alone', async () => {
-  const { authenticator } = await newHolder()
-  const withCookie = async (headers: Record<string, string>): Promise<TestAnswer<Json>> =>
+test('a login with a cookie is accepted only from the service’s own pages', async () => {
+  const { authenticator } = await newPasskeyPerson()
+  const withCookie = async (headers: Record<string, string>): Promise<TestResponse<Json>> =>
     post('/auth/passkeys', { credential: authenticator.get(await options()), cookie: true }, headers)
   expectRefusal(await withCookie({}), 403, 'insufficient_permissions')
   expectRefusal(await withCookie({ origin: 'https://evil.test' }), 403, 'insufficient_permissions')
-  const done = await withCookie({ origin })
-  expect(done.status).toBe(200)
-  expect(done.body).not.toHaveProperty('refreshToken')
-  expect(done.headers.getSetCookie().join()).toMatch(
+  const completed = await withCookie({ origin })
+  expect(completed.status).toBe(200)
+  expect(completed.body).not.toHaveProperty('refreshToken')
+  expect(completed.headers.getSetCookie().join()).toMatch(
     /__Host-rapport=rft_[^;]+; Path=\/; .*HttpOnly; SameSite=Strict; Secure/,
   )
 })
 
-test('challenges that nobody answers are kept nowhere', async () => {
-  const count = async () => (await database(sql`select count(*)::int as count from spent_challenges`))[0].count
+test('unanswered challenges are not stored', async () => {
+  const count = async () => (await execute(sql`select count(*)::int as count from spent_challenges`))[0].count
   const before = await count()
   await Promise.all(Array.from({ length: 50 }, options))
   expect(await count()).toBe(before)
 })
 
-test('a challenge is good for five minutes, for its own use and under its own secret', () => {
+test('a challenge is valid for five minutes, for its own purpose and under its own secret', () => {
   const secret = createSecretKey(randomBytes(32))
   const now = Date.now()
   const use = { for: 'proof', sessionId: 'a' } as const
@@ -374,27 +376,27 @@ test('a challenge is good for five minutes, for its own use and under its own se
   }
 })
 
-test('without a public address passkeys are for localhost alone: an address of the caller’s choosing says nothing', async () => {
+test('without PUBLIC_URL, passkeys work only on localhost, because the caller chooses the Host header', async () => {
   const local = await startTestService()
   try {
-    const ask = (host: string) =>
+    const requestOptionsFor = (host: string) =>
       sendRaw(local.url, requestText('POST', '/auth/passkeys/options', { headers: { host, 'content-length': '0' } }))
     for (const host of ['localhost:4000', 'localhost', 'rapport.localhost:4000']) {
-      const { status, body } = await ask(host)
+      const { status, body } = await requestOptionsFor(host)
       expect([status, JSON.parse(body).rpId]).toEqual([200, host.split(':')[0]])
     }
     for (const host of ['127.0.0.1:4000', '[::1]:4000', 'evil.test', 'localhost.evil.test', 'evillocalhost']) {
-      expectRefusal(await ask(host), 403, 'insufficient_permissions')
+      expectRefusal(await requestOptionsFor(host), 403, 'insufficient_permissions')
     }
   } finally {
     await local.close()
   }
   for (const address of ['http://crm.example.com', 'https://192.0.2.1']) {
-    const elsewhere = await startTestService({ PUBLIC_URL: address })
+    const otherService = await startTestService({ PUBLIC_URL: address })
     try {
-      expectRefusal(await elsewhere.anonymous('POST', '/auth/passkeys/options'), 403, 'insufficient_permissions')
+      expectRefusal(await otherService.anonymous('POST', '/auth/passkeys/options'), 403, 'insufficient_permissions')
     } finally {
-      await elsewhere.close()
+      await otherService.close()
     }
   }
 })

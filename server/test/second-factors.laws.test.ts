@@ -7,13 +7,13 @@ import { beginTotp, insertPasskey, recordPasskeyUse, consumeTotpStep } from '../
 import { createDatabase, type TestDatabase } from './postgres.ts'
 import { seed } from './seed.ts'
 
-let made: TestDatabase
+let testDatabase: TestDatabase
 let database: Database
 const userId = newId()
 
 beforeAll(async () => {
-  made = await createDatabase()
-  database = new Database({ connection: made.connection, size: 10 })
+  testDatabase = await createDatabase()
+  database = new Database({ connection: testDatabase.connection, size: 10 })
   await database.crossTenantQuery(
     'check the database',
     sql`insert into users (id, email, email_key, name) values (${userId}, 'a@example.com', 'a@example.com', 'Ada')`,
@@ -21,31 +21,34 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await database.close()
-  await made.drop()
+  await testDatabase.drop()
 })
 
-const within = <Result>(work: Parameters<typeof database.crossTenantTransaction<Result>>[1]): Promise<Result> =>
+const transact = <Result>(work: Parameters<typeof database.crossTenantTransaction<Result>>[1]): Promise<Result> =>
   database.crossTenantTransaction('manage an account', work)
 
-/** Each at once, or one after another. */
-const offered = (most: number) =>
+/** Values that are taken concurrently or one after another. */
+const arbitraryValues = (max: number) =>
   fc.record({
-    values: fc.array(fc.integer({ min: 0, max: most }), { minLength: 1, maxLength: 12 }),
-    atOnce: fc.boolean(),
+    values: fc.array(fc.integer({ min: 0, max }), { minLength: 1, maxLength: 12 }),
+    concurrently: fc.boolean(),
   })
 
-async function offer<Value>(
-  { values, atOnce }: { values: readonly Value[]; atOnce: boolean },
-  take: (value: Value) => Promise<boolean>,
+async function takeEach<Value>(
+  { values, concurrently }: { values: readonly Value[]; concurrently: boolean },
+  takeValue: (value: Value) => Promise<boolean>,
 ): Promise<boolean[]> {
-  if (atOnce) return Promise.all(values.map(take))
+  if (concurrently) return Promise.all(values.map(takeValue))
   const taken: boolean[] = []
-  for (const value of values) taken.push(await take(value))
+  for (const value of values) taken.push(await takeValue(value))
   return taken
 }
 
-/** Of what is offered one after another, that which is higher than all that was taken before. */
-function risingOf(values: readonly number[], isTaken: (value: number, last: number | undefined) => boolean): boolean[] {
+/** For values that are taken one after another: whether each is accepted after the last accepted one. */
+function expectedIncreasing(
+  values: readonly number[],
+  isTaken: (value: number, last: number | undefined) => boolean,
+): boolean[] {
   let last: number | undefined
   return values.map((value) => {
     if (!isTaken(value, last)) return false
@@ -54,44 +57,45 @@ function risingOf(values: readonly number[], isTaken: (value: number, last: numb
   })
 }
 
-test('of the time steps of codes, each is taken once, and none after a later one', async () => {
+test('each time step of codes is accepted once, and none after a later one', async () => {
   await fc.assert(
-    fc.asyncProperty(offered(8), async (steps) => {
+    fc.asyncProperty(arbitraryValues(8), async (steps) => {
       await database.crossTenantQuery('check the database', sql`delete from totp_secrets`)
-      await within((db) => beginTotp(db, userId, Buffer.alloc(48)))
-      const taken = await offer(steps, (step) => within((db) => consumeTotpStep(db, userId, step)))
+      await transact((db) => beginTotp(db, userId, Buffer.alloc(48)))
+      const taken = await takeEach(steps, (step) => transact((db) => consumeTotpStep(db, userId, step)))
       const accepted = steps.values.filter((_, index) => taken[index])
       expect(new Set(accepted).size).toBe(accepted.length)
-      // Whatever came first, the highest one is taken.
+      // The highest step is always accepted.
       expect(accepted).toContain(Math.max(...steps.values))
-      if (!steps.atOnce) expect(taken).toEqual(risingOf(steps.values, (step, last) => step > (last ?? -1)))
+      if (!steps.concurrently)
+        expect(taken).toEqual(expectedIncreasing(steps.values, (step, last) => step > (last ?? -1)))
     }),
     { numRuns: 60, seed },
   )
 })
 
-test('a passkey’s counter only rises, but for one that never counts', async () => {
+test('a passkey’s counter must increase, unless the authenticator always sends 0', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.integer({ min: 0, max: 3 }), offered(6), async (first, counters) => {
-      const id = await within((db) =>
+    fc.asyncProperty(fc.integer({ min: 0, max: 3 }), arbitraryValues(6), async (initial, counters) => {
+      const id = await transact((db) =>
         insertPasskey(db, {
           userId,
           credentialId: Buffer.from(newId()),
           publicKey: Buffer.alloc(1),
-          counter: first,
+          counter: initial,
           transports: [],
           name: 'Any',
           isSynced: false,
         }),
       )
-      const use = (counter: number) => within((db) => recordPasskeyUse(db, id ?? '', { counter, isSynced: false }))
-      const taken = await offer(counters, use)
+      const use = (counter: number) => transact((db) => recordPasskeyUse(db, id ?? '', { counter, isSynced: false }))
+      const taken = await takeEach(counters, use)
       const accepted = counters.values.filter((value, index) => taken[index] && value > 0)
       expect(new Set(accepted).size).toBe(accepted.length)
-      for (const counter of accepted) expect(counter).toBeGreaterThan(first)
-      if (counters.atOnce) return
-      const isTaken = (counter: number, last = first) => counter > last || (counter === 0 && last === 0)
-      expect(taken).toEqual(risingOf(counters.values, isTaken))
+      for (const counter of accepted) expect(counter).toBeGreaterThan(initial)
+      if (counters.concurrently) return
+      const isTaken = (counter: number, last = initial) => counter > last || (counter === 0 && last === 0)
+      expect(taken).toEqual(expectedIncreasing(counters.values, isTaken))
     }),
     { numRuns: 60, seed },
   )

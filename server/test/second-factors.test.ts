@@ -16,7 +16,7 @@ import {
   mailsOf,
   newPerson,
 } from './second-factors.ts'
-import { afterProof, ageProof, callAs } from './people.ts'
+import { callAfterReauthentication, backdateReauthentication, callAs } from './people.ts'
 import { createDatabase } from './postgres.ts'
 import { expectRefusal } from './refusals.ts'
 import { type Json, startTestService, type TestService } from './service.ts'
@@ -27,9 +27,9 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-const database = (statement: Sql): Promise<Json[]> => service.database.crossTenantQuery('check the database', statement)
+const execute = (statement: Sql): Promise<Json[]> => service.database.crossTenantQuery('check the database', statement)
 
-test('an authenticator app counts once a first code has confirmed it, and is asked for at the next login', async () => {
+test('an authenticator app is required at login after a first code has confirmed it', async () => {
   const person = await newPerson(service)
   expect((await person.logIn()).body.status).toBe('complete')
   const begun = await person.call('POST', '/v5/me/totp')
@@ -58,11 +58,11 @@ test('an authenticator app counts once a first code has confirmed it, and is ask
   expect(done.body).toMatchObject({ status: 'complete', userId: person.organization.userId })
   expect((await callAs(service, done.body.accessToken)('GET', '/v5/me')).status).toBe(200)
   expect((await service.anonymous('POST', '/auth', { body: { token: done.body.refreshToken } })).status).toBe(200)
-  // The pending token was good once.
+  // The pending token is valid once.
   expectRefusal(await completeByTotp(service, step.body.pendingToken, app.code(1)), 401, 'invalid_credentials')
 })
 
-test('the secret is shown once: one that is in use is not replaced, and nothing tells it again', async () => {
+test('the app’s secret is returned once, and is not replaced while the app is in use', async () => {
   const person = await newPerson(service)
   const first = await person.call('POST', '/v5/me/totp')
   const second = await person.call('POST', '/v5/me/totp')
@@ -75,33 +75,33 @@ test('the secret is shown once: one that is in use is not replaced, and nothing 
   expect((await confirmApp(person, app)).status).toBe(200)
   expectRefusal(await person.call('POST', '/v5/me/totp'), 423, 'resource_locked')
   expectRefusal(await person.call('POST', '/v5/me/totp/confirm', { body: { code: app.code() } }), 422)
-  const shown = await person.call('GET', '/v5/me/second-factors')
-  expect(shown.body).toEqual({
+  const factors = await person.call('GET', '/v5/me/second-factors')
+  expect(factors.body).toEqual({
     totp: { createdAt: expect.any(String), lastUsedAt: expect.any(String) },
     passkeys: [],
     recoveryCodes: { remaining: 10 },
   })
-  expect(shown.text).not.toContain(second.body.secret)
+  expect(factors.text).not.toContain(second.body.secret)
 })
 
-test('of many confirmations at once one succeeds, and shows the only recovery codes that are good', async () => {
+test('of concurrent confirmations one succeeds and returns the only valid recovery codes', async () => {
   const person = await newPerson(service)
   const app = new AuthenticatorApp((await person.call('POST', '/v5/me/totp')).body.uri)
-  const answers = await Promise.all(Array.from({ length: 8 }, () => confirmApp(person, app)))
-  const taken = answers.filter(({ status }) => status === 200)
-  expect(taken).toHaveLength(1)
+  const responses = await Promise.all(Array.from({ length: 8 }, () => confirmApp(person, app)))
+  const accepted = responses.filter(({ status }) => status === 200)
+  expect(accepted).toHaveLength(1)
   const [pending = ''] = await beginLogins(service, person, 1)
-  expect((await completeByRecoveryCode(service, pending, taken[0]?.body.recoveryCodes[0])).status).toBe(200)
+  expect((await completeByRecoveryCode(service, pending, accepted[0]?.body.recoveryCodes[0])).status).toBe(200)
   expect(await mailsOf(service, person)).toEqual(['second-factor-added'])
 })
 
-test('a code is good once, and so is every code before it', async () => {
+test('a used code and every earlier code are rejected', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
   const [one = '', two = '', three = ''] = await beginLogins(service, person, 3)
   const codes = [-1, 0, 1].map((steps) => app.code(steps))
   const [, code = ''] = codes
-  // The code that confirmed the app was used by that.
+  // The code that confirmed the app is already used.
   expectRefusal(await completeByTotp(service, one, app.code(-1)), 401, 'invalid_credentials')
   expect((await completeByTotp(service, one, code)).status).toBe(200)
   expectRefusal(await completeByTotp(service, two, code), 401, 'invalid_credentials')
@@ -109,7 +109,7 @@ test('a code is good once, and so is every code before it', async () => {
   for (const used of codes) expectRefusal(await completeByTotp(service, three, used), 401, 'invalid_credentials')
 })
 
-test('a code of two steps away is refused, whichever way the clock is wrong', async () => {
+test('a code three steps early or late is rejected', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
   const [pending = ''] = await beginLogins(service, person, 1)
@@ -117,18 +117,18 @@ test('a code of two steps away is refused, whichever way the clock is wrong', as
   expectRefusal(await completeByTotp(service, pending, app.code(3)), 401, 'invalid_credentials')
 })
 
-test('of fifty logins at once with one code, one succeeds', async () => {
+test('of fifty concurrent logins with one code, one succeeds', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
   const pending = await beginLogins(service, person, 50)
   const code = app.code()
-  const answers = await Promise.all(pending.map((token) => completeByTotp(service, token, code)))
-  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
-  // The others were refused, or told to come one at a time; none waited for a connection that others need.
-  expect(answers.filter(({ status }) => ![200, 401, 429].includes(status)).map(({ text }) => text)).toEqual([])
+  const responses = await Promise.all(pending.map((token) => completeByTotp(service, token, code)))
+  expect(responses.filter(({ status }) => status === 200)).toHaveLength(1)
+  // The others are rejected or rate-limited; none occupies a connection while it waits.
+  expect(responses.filter(({ status }) => ![200, 401, 429].includes(status)).map(({ text }) => text)).toEqual([])
 })
 
-test('of fifty requests at once with one pending login and one code, one succeeds', async () => {
+test('of fifty concurrent requests with one pending login and one code, one succeeds', async () => {
   const person = await newPerson(service)
   const { app, recoveryCodes } = await enrolApp(person)
   const [one = '', two = ''] = await beginLogins(service, person, 2)
@@ -141,18 +141,18 @@ test('of fifty requests at once with one pending login and one code, one succeed
   expect(byRecovery.map(({ status }) => status).filter((status) => status === 200)).toHaveLength(1)
 })
 
-test('of fifty logins at once with one recovery code, one succeeds', async () => {
+test('of fifty concurrent logins with one recovery code, one succeeds', async () => {
   const person = await newPerson(service)
   const { recoveryCodes } = await enrolApp(person)
   const pending = await beginLogins(service, person, 50)
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     pending.map((token) => completeByRecoveryCode(service, token, recoveryCodes[0] ?? '')),
   )
-  expect(answers.map(({ status }) => status).filter((status) => status === 200)).toHaveLength(1)
+  expect(responses.map(({ status }) => status).filter((status) => status === 200)).toHaveLength(1)
   expect((await person.call('GET', '/v5/me/second-factors')).body.recoveryCodes).toEqual({ remaining: 9 })
 })
 
-test('a recovery code stands in for the app once, however it is typed', async () => {
+test('a recovery code replaces the app once, in any spelling', async () => {
   const person = await newPerson(service)
   const { recoveryCodes } = await enrolApp(person)
   const [first = '', second = ''] = recoveryCodes
@@ -163,38 +163,38 @@ test('a recovery code stands in for the app once, however it is typed', async ()
   expect((await completeByRecoveryCode(service, two, typed)).body.status).toBe('complete')
   expect((await person.call('GET', '/v5/me/second-factors')).body.recoveryCodes).toEqual({ remaining: 8 })
   expect(await eventsOf(service, person, 'recovery-code.used')).toHaveLength(2)
-  // A code of someone else is none.
+  // Another person's code is invalid.
   const other = await newPerson(service)
-  const theirs = (await enrolApp(other)).recoveryCodes
-  expectRefusal(await completeByRecoveryCode(service, three, theirs[0] ?? ''), 401, 'invalid_credentials')
+  const otherEnrolment = (await enrolApp(other)).recoveryCodes
+  expectRefusal(await completeByRecoveryCode(service, three, otherEnrolment[0] ?? ''), 401, 'invalid_credentials')
 })
 
-test('new recovery codes take the place of the old ones, and need a factor that they stand in for', async () => {
+test('new recovery codes replace the old ones and require a second factor', async () => {
   const person = await newPerson(service)
   expectRefusal(await person.call('POST', '/v5/me/recovery-codes'), 423, 'resource_locked')
   const { recoveryCodes } = await enrolApp(person)
-  const made = await person.call('POST', '/v5/me/recovery-codes')
-  expect(made.body.recoveryCodes).toHaveLength(10)
+  const created = await person.call('POST', '/v5/me/recovery-codes')
+  expect(created.body.recoveryCodes).toHaveLength(10)
   const [one = '', two = ''] = await beginLogins(service, person, 2)
   expectRefusal(await completeByRecoveryCode(service, one, recoveryCodes[0] ?? ''), 401, 'invalid_credentials')
-  expect((await completeByRecoveryCode(service, two, made.body.recoveryCodes[9])).status).toBe(200)
+  expect((await completeByRecoveryCode(service, two, created.body.recoveryCodes[9])).status).toBe(200)
   expect(await mailsOf(service, person)).toEqual(['second-factor-added', 'recovery-codes-made'])
   expect(await eventsOf(service, person, 'recovery-codes.created')).toHaveLength(1)
 })
 
-test('used up, recovery codes leave the other factor in its place', async () => {
+test('using up the recovery codes does not remove the app', async () => {
   const person = await newPerson(service)
   const { app, recoveryCodes } = await enrolApp(person)
   const pending = await beginLogins(service, person, 10)
   for (const [index, token] of pending.entries()) {
     expect((await completeByRecoveryCode(service, token, recoveryCodes[index] ?? '')).status).toBe(200)
   }
-  const [row] = await database(sql`select second_factors as kinds from users where id = ${person.userId}::uuid`)
+  const [row] = await execute(sql`select second_factors as kinds from users where id = ${person.userId}::uuid`)
   expect(row.kinds).toEqual(['totp'])
   expect((await completeByTotp(service, await person.beginLogin(), app.code())).status).toBe(200)
 })
 
-test('recovery codes are of 140 random bits, all different, and hashed alike however they are typed', () => {
+test('recovery codes have 140 random bits, are unique, and have the same hash in any spelling', () => {
   const codes = Array.from({ length: 100 }, generateRecoveryCodes).flat()
   expect(new Set(codes).size).toBe(1000)
   for (const code of codes) expect(code).toMatch(/^(?:[0-9a-hjkmnp-tv-z]{4}-){6}[0-9a-hjkmnp-tv-z]{4}$/)
@@ -214,7 +214,7 @@ test('recovery codes are of 140 random bits, all different, and hashed alike how
   expect(new Set(codes.map((code) => hashRecoveryCode(code).toString('hex'))).size).toBe(1000)
 })
 
-test('a pending login is of no use for anything else, and a stranger’s token for nothing', async () => {
+test('a pending login’s token works for nothing else, and neither an unknown nor an expired one completes a login', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
   const pending = await person.beginLogin()
@@ -224,15 +224,15 @@ test('a pending login is of no use for anything else, and a stranger’s token f
   for (const token of ['x', `pnd_${'A'.repeat(43)}`, `${pending}A`, person.organization.accessToken.slice(0, 400)]) {
     expectRefusal(await completeByTotp(service, token, app.code()), 401, 'invalid_credentials')
   }
-  // One person's pending login takes no code of another.
+  // A pending login rejects another person's code.
   const other = await newPerson(service)
-  const theirs = await enrolApp(other)
-  expectRefusal(await completeByTotp(service, pending, theirs.app.code()), 401, 'invalid_credentials')
-  await database(sql`update pending_logins set expires_at = now() where user_id = ${person.userId}::uuid`)
+  const otherEnrolment = await enrolApp(other)
+  expectRefusal(await completeByTotp(service, pending, otherEnrolment.app.code()), 401, 'invalid_credentials')
+  await execute(sql`update pending_logins set expires_at = now() where user_id = ${person.userId}::uuid`)
   expectRefusal(await completeByTotp(service, pending, app.code()), 401, 'invalid_credentials')
 })
 
-test('a refused code and an unknown pending login are answered alike', async () => {
+test('a wrong code and an unknown pending login get the same response', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
   const wrong = await completeByTotp(service, await person.beginLogin(), app.wrongCode())
@@ -240,10 +240,10 @@ test('a refused code and an unknown pending login are answered alike', async () 
   expect(wrong.body).toEqual(unknown.body)
 })
 
-test('changes to factors need a proof of the last five minutes', async () => {
+test('changes to second factors require a re-authentication in the last five minutes', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
-  await ageProof(service, person, 360)
+  await backdateReauthentication(service, person, 360)
   const changes: [string, string, Json?][] = [
     ['POST', '/v5/me/totp'],
     ['POST', '/v5/me/totp/confirm', { code: app.code() }],
@@ -256,22 +256,22 @@ test('changes to factors need a proof of the last five minutes', async () => {
   for (const [method, path, body] of changes) {
     expectRefusal(await person.call(method, path, { body }), 403, 'reauthentication_required')
   }
-  // With a factor, the password alone is no proof.
+  // With a second factor, the password alone is not enough.
   expectRefusal(await person.call('POST', '/v5/me/reauthenticate', { body: { password: person.password } }), 422)
   expectRefusal(await person.call('POST', '/v5/me/reauthenticate/totp', { body: { code: app.wrongCode() } }), 422)
   expectRefusal(await person.call('DELETE', '/v5/me/totp'), 403, 'reauthentication_required')
   const proof = await person.call('POST', '/v5/me/reauthenticate/totp', { body: { code: app.code() } })
-  const call = afterProof(service, proof)
+  const call = callAfterReauthentication(service, proof)
   expectRefusal(await call('POST', '/v5/me/reauthenticate/totp', { body: { code: app.code() } }), 422)
   expect((await call('DELETE', '/v5/me/totp')).status).toBe(204)
   expect(await eventsOf(service, person, 'reauthentication.failed')).toHaveLength(2)
   expect(await eventsOf(service, person, 'reauthentication.succeeded')).toMatchObject([{ details: { factor: 'totp' } }])
 })
 
-test('the last factor takes the recovery codes along, and what was proved with it', async () => {
+test('removing the last factor deletes the recovery codes and resets the sessions that used it', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
-  const elsewhere = await completeByTotp(service, await person.beginLogin(), app.code())
+  const otherSession = await completeByTotp(service, await person.beginLogin(), app.code())
   expect((await person.call('DELETE', '/v5/me/totp')).status).toBe(204)
   expectRefusal(await person.call('DELETE', '/v5/me/totp'), 404, 'not_found')
   expect((await person.call('GET', '/v5/me/second-factors')).body).toEqual({
@@ -280,10 +280,10 @@ test('the last factor takes the recovery codes along, and what was proved with i
     recoveryCodes: { remaining: 0 },
   })
   expect((await person.logIn()).body.status).toBe('complete')
-  const [row] = await database(sql`select count(*)::int as count from sessions
+  const [row] = await execute(sql`select count(*)::int as count from sessions
     where user_id = ${person.userId}::uuid and second_factor_at is not null`)
   expect(row).toEqual({ count: 0 })
-  expect((await callAs(service, elsewhere.body.accessToken)('GET', '/v5/me')).status).toBe(200)
+  expect((await callAs(service, otherSession.body.accessToken)('GET', '/v5/me')).status).toBe(200)
   expect(await mailsOf(service, person)).toEqual(['second-factor-added', 'second-factor-removed'])
 })
 
@@ -299,13 +299,13 @@ test('an API key has no second factors', async () => {
   }
 })
 
-test('after a restore without the secret a recovery code stands in for the app, and the password alone does not', async () => {
-  const made = await createDatabase()
-  const restored = await startTestService({}, made)
+test('after a restore without the secret, a recovery code replaces the app, but the password alone is not enough', async () => {
+  const created = await createDatabase()
+  const restored = await startTestService({}, created)
   try {
     const person = await newPerson(restored)
     const { app, recoveryCodes } = await enrolApp(person)
-    const client = new pg.Client(made.connection)
+    const client = new pg.Client(created.connection)
     await client.connect()
     await removeEncryptedData(client)
     await client.end()
@@ -322,20 +322,20 @@ test('after a restore without the secret a recovery code stands in for the app, 
   }
 })
 
-test('a dump of the database holds no secret of an app and no recovery code, and the log neither', async () => {
+test('neither a database dump nor the log contains an app’s secret or a recovery code', async () => {
   const person = await newPerson(service)
   const begun = await person.call('POST', '/v5/me/totp')
   const app = new AuthenticatorApp(begun.body.uri)
   const { recoveryCodes } = (await confirmApp(person, app)).body
   const pendingToken = await person.beginLogin()
   const secret: string = begun.body.secret
-  const tables = await database(sql`select relname as name from pg_class
+  const tables = await execute(sql`select relname as name from pg_class
     where relkind in ('r', 'p') and relnamespace = current_schema()::regnamespace`)
   expect(tables.map(({ name }) => name)).toEqual(expect.arrayContaining(['totp_secrets', 'recovery_codes']))
   let dump = ''
   for (const { name } of tables) {
     const { rows } = {
-      rows: await database(sql`select query_to_xml(${`select * from ${name}`}, true, false, '')::text as text`),
+      rows: await execute(sql`select query_to_xml(${`select * from ${name}`}, true, false, '')::text as text`),
     }
     dump += rows[0].text
   }

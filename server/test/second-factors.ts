@@ -3,14 +3,14 @@ import { beginPendingLogin } from '../src/identity/access/login-store.ts'
 import { sql } from '../src/platform/model/sql.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { logIn, newOwner, type TestOwner } from './people.ts'
-import type { Json, TestAnswer, TestService } from './service.ts'
+import type { Json, TestResponse, TestService } from './service.ts'
 
 /** The owner of a new organization, logged in. */
 export interface Person extends Omit<TestOwner, 'userId'> {
   /** As a UUID, not as a public id. */
   userId: string
   /** Logs in with the password; returns the response, whether or not a second step is required. */
-  logIn(): Promise<TestAnswer<Json>>
+  logIn(): Promise<TestResponse<Json>>
   /** Completes the first step of a login with two steps; returns the token for the second step. */
   beginLogin(): Promise<string>
 }
@@ -31,7 +31,7 @@ export async function newPerson(service: TestService): Promise<Person> {
 }
 
 /** Completes the second step of a login with a code of the app. */
-export const completeByTotp = (service: TestService, pendingToken: string, code: string): Promise<TestAnswer<Json>> =>
+export const completeByTotp = (service: TestService, pendingToken: string, code: string): Promise<TestResponse<Json>> =>
   service.anonymous('POST', '/auth/login/totp', { body: { pendingToken, code } })
 
 /** Completes the second step of a login with a recovery code. */
@@ -39,7 +39,8 @@ export const completeByRecoveryCode = (
   service: TestService,
   pendingToken: string,
   code: string,
-): Promise<TestAnswer<Json>> => service.anonymous('POST', '/auth/login/recovery-code', { body: { pendingToken, code } })
+): Promise<TestResponse<Json>> =>
+  service.anonymous('POST', '/auth/login/recovery-code', { body: { pendingToken, code } })
 
 /** An authenticator app that was set up with this `otpauth:` URI. */
 export class AuthenticatorApp {
@@ -66,7 +67,7 @@ export class AuthenticatorApp {
  * Confirms the app with the code of the previous step, so that the current code stays unused. If a step ends meanwhile,
  * that code is too old, and the next one is tried.
  */
-export async function confirmApp({ call }: Pick<Person, 'call'>, app: AuthenticatorApp): Promise<TestAnswer<Json>> {
+export async function confirmApp({ call }: Pick<Person, 'call'>, app: AuthenticatorApp): Promise<TestResponse<Json>> {
   const confirm = () => call('POST', '/v5/me/totp/confirm', { body: { code: app.code(-1) } })
   const first = await confirm()
   return first.status === 422 ? confirm() : first

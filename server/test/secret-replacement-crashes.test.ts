@@ -12,35 +12,36 @@ import { query } from './data-directory.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 
-// What is left when the replacing of the secret is killed, refused or interrupted.
-let home: string
+// The state after a replacement of the secret is killed, rejected or interrupted.
+let parentFolder: string
 let folder: string
 let database: TestDatabase
 let environment: Record<string, string>
 let count = 0
 
 beforeAll(async () => {
-  home = await mkdtemp(join(tmpdir(), 'rapport-replacing-'))
+  parentFolder = await mkdtemp(join(tmpdir(), 'rapport-replacing-'))
 })
-afterAll(() => rm(home, { recursive: true }))
+afterAll(() => rm(parentFolder, { recursive: true }))
 
-/** Each test has a database with an owner, who has a session and signing keys, and a data folder with its secret. */
+/** Each test has a database with an owner, a session and signing keys, and a data folder with its secret. */
 beforeEach(async () => {
   database = await createDatabase()
-  folder = join(home, String(count++))
+  folder = join(parentFolder, String(count++))
   await mkdir(folder)
   environment = { DATABASE_URL: databaseUrlOf(database), DATA_DIR: folder }
-  const words = ['bootstrap', '--email', 'ada@example.com', '--organization', 'Acme', '--password-stdin']
-  const made = await run(words, { environment, input: 'a password that is long enough' })
-  expect(made.code, made.errors).toBe(0)
+  const bootstrapArguments = ['bootstrap', '--email', 'ada@example.com', '--organization', 'Acme', '--password-stdin']
+  const bootstrapped = await run(bootstrapArguments, { environment, input: 'a password that is long enough' })
+  expect(bootstrapped.code, bootstrapped.errors).toBe(0)
   return () => database.drop()
 })
 
 const secretIn = async (name = 'secret'): Promise<string> => (await readFile(join(folder, name), 'utf8')).trim()
-const replace = (...words: string[]) => run(['secret', 'replace', '--json', ...words], { environment })
+const replaceSecret = (...bootstrapArguments: string[]) =>
+  run(['secret', 'replace', '--json', ...bootstrapArguments], { environment })
 const secretFiles = async () => (await readdir(folder)).filter((name) => name.startsWith('secret')).sort()
 
-/** Starts on the database with the data folder's secret, and reads everything that this secret encrypts. */
+/** Checks that the data folder's secret matches the database and decrypts its values; returns the secret. */
 async function assertUsable(): Promise<string> {
   const started = await run(['migrate'], { environment })
   expect(started.code, started.errors).toBe(0)
@@ -53,23 +54,23 @@ async function assertUsable(): Promise<string> {
   expect(keys.length).toBeGreaterThan(0)
   for (const { id, sealed } of keys)
     expect(unseal(deriveKey(secret, 'signing key', String(id)), sealed as Buffer).toString()).toContain('PRIVATE KEY')
-  const remembered = `select value from instance where name = 'secret_fingerprint'`
-  expect(await query(database.connection, remembered)).toEqual([{ value: fingerprint(secret) }])
+  const fingerprintSql = `select value from instance where name = 'secret_fingerprint'`
+  expect(await query(database.connection, fingerprintSql)).toEqual([{ value: fingerprint(secret) }])
   return text
 }
 
-/** Kills the command as soon as it waits for `holder`, and lets that go then. */
-async function killWaiting(holder: pg.Client): Promise<void> {
+/** Kills the command when it waits for a lock of `lockHolder`, then releases the lock. */
+async function killWhileWaiting(lockHolder: pg.Client): Promise<void> {
   const child = launch(['secret', 'replace'], { environment })
-  const ended = waitForExit(child)
-  const waits = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  await until('it waits', async () => (await query(database.connection, waits)).length === 1)
+  const endedSql = waitForExit(child)
+  const waitingSql = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  await until('it waits', async () => (await query(database.connection, waitingSql)).length === 1)
   child.kill('SIGKILL')
-  await ended
-  await holder.query('rollback')
-  await holder.query('select pg_advisory_unlock_all()')
-  const works = `select from pg_stat_activity where datname = current_database() and application_name = 'rapport secret'`
-  await until('the server has noticed', async () => (await query(database.connection, works)).length === 0)
+  await endedSql
+  await lockHolder.query('rollback')
+  await lockHolder.query('select pg_advisory_unlock_all()')
+  const activeSql = `select from pg_stat_activity where datname = current_database() and application_name = 'rapport secret'`
+  await until('the server has noticed', async () => (await query(database.connection, activeSql)).length === 0)
 }
 
 test.each([
@@ -77,48 +78,48 @@ test.each([
   ['while it encrypts', 'begin; select from signing_keys for update', ['secret', 'secret.next']],
   ['while it ends sessions', 'begin; select from sessions for update', ['secret', 'secret.next']],
 ])(
-  'killed %s, the installation has its old secret, and the next run replaces it',
-  async (_, hold, files) => {
+  'after a kill %s, the installation keeps its old secret and the next run replaces it',
+  async (_, lockSql, files) => {
     const old = await secretIn()
-    const holder = await connect(database.connection)
-    await holder.query(hold)
-    await killWaiting(holder)
-    await holder.end()
+    const lockHolder = await connect(database.connection)
+    await lockHolder.query(lockSql)
+    await killWhileWaiting(lockHolder)
+    await lockHolder.end()
     expect(await secretFiles()).toEqual(files)
     expect(await assertUsable()).toBe(old)
-    const ended = `select from sessions where ended_at is not null`
-    expect(await query(database.connection, ended)).toEqual([])
-    expect(await replace()).toMatchObject({ code: 0 })
+    const endedSql = `select from sessions where ended_at is not null`
+    expect(await query(database.connection, endedSql)).toEqual([])
+    expect(await replaceSecret()).toMatchObject({ code: 0 })
     expect(await assertUsable()).not.toBe(old)
-    expect(await query(database.connection, ended)).toHaveLength(1)
+    expect(await query(database.connection, endedSql)).toHaveLength(1)
   },
   60_000,
 )
 
-test('killed while it commits, the installation has one of the two secrets, and goes on', async () => {
-  const holder = await connect(database.connection)
-  await holder.query(`select pg_advisory_lock(42);
+test('after a kill during the commit, the installation has one of the two secrets and works', async () => {
+  const lockHolder = await connect(database.connection)
+  await lockHolder.query(`select pg_advisory_lock(42);
     create function wait() returns trigger language plpgsql as 'begin perform pg_advisory_xact_lock(42); return null; end';
     create constraint trigger waits after update on instance deferrable initially deferred
       for each row execute function wait()`)
   const old = await secretIn()
-  await killWaiting(holder)
-  await holder.end()
+  await killWhileWaiting(lockHolder)
+  await lockHolder.end()
   const next = await secretIn('secret.next')
   expect([old, next]).toContain(await assertUsable())
-  expect(await replace()).toMatchObject({ code: 0 })
+  expect(await replaceSecret()).toMatchObject({ code: 0 })
   await assertUsable()
 }, 60_000)
 
-test('killed after the commit, the next start takes the new secret, wherever it was killed', async () => {
+test('after a kill following the commit, the next start uses the new secret', async () => {
   const old = await secretIn()
-  const { output } = await replace()
+  const { output } = await replaceSecret()
   const { keptIn } = JSON.parse(output)
   const next = await secretIn()
-  for (const isKept of [false, true]) {
+  for (const hasOldSecret of [false, true]) {
     await rename(join(folder, 'secret'), join(folder, 'secret.next'))
     await cp(keptIn, join(folder, 'secret'))
-    if (!isKept) await rm(keptIn)
+    if (!hasOldSecret) await rm(keptIn)
     const doctor = JSON.parse((await run(['doctor', '--json'], { environment })).output)
     const message = 'a replacement of the secret was interrupted'
     expect(doctor.findings).toContainEqual(expect.objectContaining({ name: 'secret', state: 'note', message }))
@@ -126,59 +127,65 @@ test('killed after the commit, the next start takes the new secret, wherever it 
     expect((await readFile(keptIn, 'utf8')).trim()).toBe(old)
     expect(await secretFiles()).toHaveLength(2)
   }
-  // So does the command, which then has nothing left to do.
+  // The command does this too, and then has nothing left to do.
   await rename(join(folder, 'secret'), join(folder, 'secret.next'))
   await cp(keptIn, join(folder, 'secret'))
   const file = join(folder, 'another')
   await writeFile(file, randomBytes(32).toString('hex'))
-  expect((await replace('--new-file', file)).errors).toContain('without --new-file to finish it')
-  expect(JSON.parse((await replace()).output)).toMatchObject({ resealed: 0, keptIn })
+  expect((await replaceSecret('--new-file', file)).errors).toContain('without --new-file to finish it')
+  expect(JSON.parse((await replaceSecret()).output)).toMatchObject({ resealed: 0, keptIn })
   expect(await assertUsable()).toBe(next)
 }, 60_000)
 
-test('a service that finds an unfinished replacement and no database says so', async () => {
+test('a service with an unfinished replacement and no database reports it', async () => {
   await writeFile(join(folder, 'secret.next'), randomBytes(32).toString('hex'))
-  const nowhere = { ...environment, DATABASE_URL: `postgres://rapport@/rapport?host=${folder}`, PORT: '0' }
-  const started = await runProcess(['start'], { environment: nowhere })
+  const unreachableDatabase = { ...environment, DATABASE_URL: `postgres://rapport@/rapport?host=${folder}`, PORT: '0' }
+  const started = await runProcess(['start'], { environment: unreachableDatabase })
   expect(started.code).toBe(3)
   expect(started.errors).toContain('Start again when it is available.')
 })
 
-test('nothing is replaced while a service uses the database, with the wrong secret, or without a new one', async () => {
+test('the secret is not replaced while a service uses the database, with a wrong secret or without a new one', async () => {
   const old = await secretIn()
   const service = await connect({ ...database.connection, application_name: 'rapport' })
-  const met = await replace()
-  expect(met).toMatchObject({ code: 1, errors: expect.stringContaining('1 connections of services are open') })
+  const refused = await replaceSecret()
+  expect(refused).toMatchObject({ code: 1, errors: expect.stringContaining('1 connections of services are open') })
   await service.end()
-  const withSecret = (SECRET: string, ...words: string[]) =>
-    run(['secret', 'replace', ...words], { environment: { ...environment, SECRET } })
+  const withSecret = (SECRET: string, ...bootstrapArguments: string[]) =>
+    run(['secret', 'replace', ...bootstrapArguments], { environment: { ...environment, SECRET } })
   expect(await withSecret(old)).toMatchObject({ code: 2, errors: expect.stringContaining('--new-file') })
   const file = join(folder, 'new')
   await writeFile(file, old)
-  expect(await replace('--new-file', file)).toMatchObject({
+  expect(await replaceSecret('--new-file', file)).toMatchObject({
     code: 2,
     errors: expect.stringContaining('current secret'),
   })
   await writeFile(file, 'short')
-  expect(await replace('--new-file', file)).toMatchObject({ code: 3, errors: expect.stringContaining('too weak') })
-  expect(await replace('--new-file', join(folder, 'none'))).toMatchObject({ code: 2 })
+  expect(await replaceSecret('--new-file', file)).toMatchObject({
+    code: 3,
+    errors: expect.stringContaining('too weak'),
+  })
+  expect(await replaceSecret('--new-file', join(folder, 'none'))).toMatchObject({ code: 2 })
   await writeFile(file, randomBytes(32).toString('hex'))
   const wrong = await withSecret(randomBytes(32).toString('hex'), '--new-file', file)
   expect(wrong).toMatchObject({ code: 1, errors: expect.stringContaining('belongs to a different secret') })
   expect(await secretFiles()).toEqual(['secret'])
   expect(await assertUsable()).toBe(old)
   await rename(join(folder, 'secret'), join(folder, 'away'))
-  expect(await replace()).toMatchObject({ code: 1, errors: expect.stringContaining('Provide the current secret') })
+  expect(await replaceSecret()).toMatchObject({
+    code: 1,
+    errors: expect.stringContaining('Provide the current secret'),
+  })
 }, 60_000)
 
-test('a value that the present secret does not decrypt is named, and nothing is replaced', async () => {
+test('a value that the current secret cannot decrypt is reported, and the secret is not replaced', async () => {
   const old = await secretIn()
   await query(
     database.connection,
     `insert into mails (id, kind, recipient, recipient_key, body_sealed, status, run_at, ended_at)
       values ('00000000-0000-7000-8000-000000000001', 'new-device', 'a@b.c', 'a@b.c', '\\x00', 'kept', null, now())`,
   )
-  const { code, errors } = await replace()
+  const { code, errors } = await replaceSecret()
   expect([code, errors]).toEqual([
     1,
     expect.stringContaining('mails.body_sealed of 00000000-0000-7000-8000-000000000001'),
@@ -186,7 +193,7 @@ test('a value that the present secret does not decrypt is named, and nothing is 
   expect(await assertUsable()).toBe(old)
 })
 
-test('more values than one batch are encrypted again, each once', async () => {
+test('more values than fit in one batch are each encrypted again once', async () => {
   const secret = createSecretKey(Buffer.from(await secretIn(), 'hex'))
   const ids = Array.from({ length: 1201 }, (_, index) => `00000000-0000-7000-8000-${String(index).padStart(12, '0')}`)
   const client = await connect(database.connection)
@@ -196,7 +203,7 @@ test('more values than one batch are encrypted again, each once', async () => {
     [ids, ids.map((id) => seal(deriveKey(secret, 'mail', id), Buffer.from(id)))],
   )
   await client.end()
-  expect(JSON.parse((await replace()).output)).toMatchObject({ resealed: 1203 })
+  expect(JSON.parse((await replaceSecret()).output)).toMatchObject({ resealed: 1203 })
   const next = createSecretKey(Buffer.from(await assertUsable(), 'hex'))
   const rows = await query(database.connection, 'select id, body_sealed as sealed from mails')
   expect(rows).toHaveLength(1201)
@@ -204,30 +211,30 @@ test('more values than one batch are encrypted again, each once', async () => {
     expect(unseal(deriveKey(next, 'mail', String(id)), sealed as Buffer).toString()).toBe(id)
 })
 
-test('the secret of the embedded database is replaced where no service runs', async () => {
-  const data = { DATA_DIR: join(folder, 'data') }
-  expect(await run(['migrate'], { environment: data })).toMatchObject({ code: 0 })
+test('the secret of an installation with the embedded database is replaced when no service runs', async () => {
+  const embeddedEnvironment = { DATA_DIR: join(folder, 'data') }
+  expect(await run(['migrate'], { environment: embeddedEnvironment })).toMatchObject({ code: 0 })
   const before = await readFile(join(folder, 'data/secret'), 'utf8')
-  const replaced = await runProcess(['secret', 'replace'], { environment: data })
+  const replaced = await runProcess(['secret', 'replace'], { environment: embeddedEnvironment })
   expect(replaced.code, replaced.errors).toBe(0)
   expect(replaced.output).toContain('The secret was replaced')
   expect(await readFile(join(folder, 'data/secret'), 'utf8')).not.toBe(before)
-  expect(await run(['doctor'], { environment: data })).toMatchObject({ code: 0 })
-  // As a running service would: it holds the folder.
-  const service = launch(['start'], { environment: { ...data, PORT: '0' } })
-  const ended = waitForExit(service)
-  const note = join(folder, 'data/service.json')
+  expect(await run(['doctor'], { environment: embeddedEnvironment })).toMatchObject({ code: 0 })
+  // A running service locks the data folder.
+  const service = launch(['start'], { environment: { ...embeddedEnvironment, PORT: '0' } })
+  const endedSql = waitForExit(service)
+  const serviceFile = join(folder, 'data/service.json')
   await until(
     'the service runs',
     () =>
-      readFile(note).then(
+      readFile(serviceFile).then(
         () => true,
         () => false,
       ),
     40_000,
   )
-  const met = await run(['secret', 'replace'], { environment: data })
-  expect(met).toMatchObject({ code: 1, errors: expect.stringContaining('Stop it first.') })
+  const refused = await run(['secret', 'replace'], { environment: embeddedEnvironment })
+  expect(refused).toMatchObject({ code: 1, errors: expect.stringContaining('Stop it first.') })
   service.kill('SIGTERM')
-  await ended
+  await endedSql
 }, 90_000)

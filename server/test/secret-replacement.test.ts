@@ -16,19 +16,26 @@ import { entry, run, databaseUrlOf } from './command-line.ts'
 import { query } from './data-directory.ts'
 import { completeByRecoveryCode, completeByTotp, enrolApp, newPerson as newOwnerWithLogin } from './second-factors.ts'
 import { type IdentityProvider, startIdentityProvider } from './identity-provider.ts'
-import { mailOf, newPerson } from './mail-worlds.ts'
+import { mailOf, newPerson } from './mail-queue.ts'
 import { callAs, loggedIn, logIn } from './people.ts'
 import { createDatabase, createEmptyDatabase, type TestDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 import { startTestService, type TestService } from './service.ts'
-import { goThrough, link, logInMember, newMember, newSsoWorld, whoIs } from './single-sign-on-world.ts'
+import {
+  logInAtProvider,
+  linkIdentity,
+  logInMember,
+  newMember,
+  createSsoFixture,
+  readProfile,
+} from './single-sign-on-fixture.ts'
 
-// The drill of docs/guides/self-hosting.md, "Replacing the secret", with everything that SECRET protects.
+// Runs "Replacing the secret" in docs/guides/self-hosting.md with every kind of value that SECRET protects.
 const origin = 'https://crm.example.com'
 let folder: string
 let database: TestDatabase
 let provider: IdentityProvider
-/** How many values the drill encrypted again. */
+/** The number of values that were encrypted again. */
 let resealed = 0
 let backups: Awaited<ReturnType<typeof createBackupFixture>>
 
@@ -44,36 +51,42 @@ afterAll(async () => {
 
 const secretIn = async (name = 'secret'): Promise<string> => (await readFile(join(folder, name), 'utf8')).trim()
 
-/** A service for single sign-on, whose addresses are those it listens on, and one of a public address for passkeys. */
+/** Starts a service on its own address for single sign-on, and one with a public address for passkeys. */
 async function startBoth() {
   const secret = createSecretKey(Buffer.from(await secretIn(), 'hex'))
-  const given = { connection: database.connection, secret, drop: async () => undefined }
-  const here = await startTestService({ EGRESS_ALLOW: new URL(provider.issuer).host }, given)
-  const open = await startTestService({ PUBLIC_URL: origin }, given)
-  await assertSecretMatches(here.database, secret)
-  return { here, open, close: () => Promise.all([here.close(), open.close()]) }
+  const existing = { connection: database.connection, secret, drop: async () => undefined }
+  const ssoService = await startTestService({ EGRESS_ALLOW: new URL(provider.issuer).host }, existing)
+  const publicService = await startTestService({ PUBLIC_URL: origin }, existing)
+  await assertSecretMatches(ssoService.database, secret)
+  return {
+    here: ssoService,
+    open: publicService,
+    close: () => Promise.all([ssoService.close(), publicService.close()]),
+  }
 }
 
 /** The commands of the guide's third step, for the file of the data folder and for SECRET. */
 const guide = readFileSync(fileURLToPath(new URL('../../docs/guides/self-hosting.md', import.meta.url)), 'utf8')
 const [, section = ''] = /^## Replacing the secret\n(.*?)^## /ms.exec(guide) ?? []
-const [byFile = '', bySecret = ''] = [...section.matchAll(/^ *```sh\n(.*?)^ *```$/gms)].map(([, block]) => block)
+const [fileCommands = '', environmentCommands = ''] = [...section.matchAll(/^ *```sh\n(.*?)^ *```$/gms)].map(
+  ([, block]) => block,
+)
 
 /** Runs commands of the guide in the folder of this test. */
 async function runDocumented(commands: string, environment: Record<string, string>): Promise<string> {
   expect(commands).toContain('node bin/rapport.js secret replace')
-  const here = commands.trim().replaceAll('node bin/rapport.js', `"${process.execPath}" "${entry}"`)
+  const ssoService = commands.trim().replaceAll('node bin/rapport.js', `"${process.execPath}" "${entry}"`)
   const env = { PATH: process.env.PATH, DATABASE_DURABILITY: 'assumed', ...environment }
-  return (await promisify(execFile)('bash', ['-ec', `${here} --json`], { cwd: folder, env })).stdout
+  return (await promisify(execFile)('bash', ['-ec', `${ssoService} --json`], { cwd: folder, env })).stdout
 }
 
-const sealedColumns = `select table_name as of, column_name as is from information_schema.columns
+const encryptedColumnsSql = `select table_name as of, column_name as is from information_schema.columns
   where table_schema = 'public' and column_name ~ '_(sealed|encrypted)$'`
 
-/** Every encrypted value of the database. */
-async function sealedValues(): Promise<{ column: string; value: string }[]> {
+/** Reads every encrypted value in the database. */
+async function readEncryptedValues(): Promise<{ column: string; value: string }[]> {
   const found: { column: string; value: string }[] = []
-  for (const { of, is } of await query(database.connection, sealedColumns)) {
+  for (const { of, is } of await query(database.connection, encryptedColumnsSql)) {
     const rows = await query(
       database.connection,
       `select encode("${is}", 'hex') as value from "${of}" where "${is}" is not null`,
@@ -90,8 +103,8 @@ const addPasskey = async (person: Awaited<ReturnType<typeof newOwnerWithLogin>>,
   expect(added.status, added.text).toBe(201)
 }
 
-/** A member who has forgotten the password, and the mail about it, which is kept. */
-async function forgetful(service: TestService, organizationId: string): Promise<string> {
+/** Requests a password reset for a new member; returns the id of the stored mail. */
+async function requestPasswordReset(service: TestService, organizationId: string): Promise<string> {
   const { email } = await newPerson(service, [readId('org', organizationId) ?? ''])
   await service.anonymous('POST', '/auth/forgot-password', { body: { email } })
   await until('the mail is kept', async () => (await mailOf(service, email)).status === 'kept')
@@ -100,92 +113,99 @@ async function forgetful(service: TestService, organizationId: string): Promise<
 
 const contact = { body: { name: 'Ada Lovelace' }, headers: { 'idempotency-key': 'the-same-one' } }
 
-test('the drill: under another secret every factor, connection, mail, key and password still works, and sessions have ended', async () => {
+test('after replacing the secret, every factor, connection, mail, key and password still works, and sessions have ended', async () => {
   await writeFile(join(folder, 'secret'), `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 })
   const before = await startBoth()
-  const careful = await newOwnerWithLogin(before.open)
-  const { app, recoveryCodes } = await enrolApp(careful)
+  const totpOwner = await newOwnerWithLogin(before.open)
+  const { app, recoveryCodes } = await enrolApp(totpOwner)
   const holder = await newOwnerWithLogin(before.open)
   const authenticator = new Authenticator(origin, { hasCounter: true })
   await addPasskey(holder, authenticator)
   const owner = await newOwnerWithLogin(before.open)
-  const mailId = await forgetful(before.open, owner.organizationId)
-  const world = await newSsoWorld(before.here, provider)
-  const linked = await newMember(before.here, [world.organization.organizationId])
+  const mailId = await requestPasswordReset(before.open, owner.organizationId)
+  const fixture = await createSsoFixture(before.here, provider)
+  const linked = await newMember(before.here, [fixture.organization.organizationId])
   provider.person = { sub: randomUUID() }
-  await link(world, await logInMember(before.here, linked))
+  await linkIdentity(fixture, await logInMember(before.here, linked))
   const { organization } = owner
   expect((await organization.call('POST', '/v5/contacts', contact)).status).toBe(201)
   const keySet = (await before.open.anonymous('GET', '/.well-known/jwks.json')).body
   await before.close()
-  const [old, sealed] = [await secretIn(), await sealedValues()]
-  const columns = (await query(database.connection, sealedColumns)).map(({ of, is }) => `${of}.${is}`)
-  expect(columns.filter((name) => !sealed.some(({ column }) => column === name))).toEqual([])
+  const [old, encryptedBefore] = [await secretIn(), await readEncryptedValues()]
+  const columns = (await query(database.connection, encryptedColumnsSql)).map(({ of, is }) => `${of}.${is}`)
+  expect(columns.filter((name) => !encryptedBefore.some(({ column }) => column === name))).toEqual([])
   const environment = { DATABASE_URL: databaseUrlOf(database), DATA_DIR: folder }
   expect(await run(['backup', backups.file('before')], { environment })).toMatchObject({ code: 0 })
 
-  const { keptIn, ...counts } = JSON.parse(await runDocumented(byFile, environment))
-  const kept = sealed.filter(({ column }) => !column.startsWith('idempotency_answers.'))
-  resealed = kept.length
-  expect(counts).toEqual({ resealed: kept.length, endedSessions: expect.any(Number), deletedAnswers: 1 })
+  const { keptIn, ...counts } = JSON.parse(await runDocumented(fileCommands, environment))
+  const reencrypted = encryptedBefore.filter(({ column }) => !column.startsWith('idempotency_answers.'))
+  resealed = reencrypted.length
+  expect(counts).toEqual({ resealed: reencrypted.length, endedSessions: expect.any(Number), deletedAnswers: 1 })
   expect(await secretIn()).not.toBe(old)
   expect((await readFile(keptIn, 'utf8')).trim()).toBe(old)
   for (const name of ['secret', keptIn.split('/').at(-1)])
     expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600)
   expect((await readdir(folder)).filter((name) => name.startsWith('secret')).length).toBe(2)
-  const values = new Set(sealed.map(({ value }) => value))
-  const anew = await sealedValues()
-  expect(anew).toHaveLength(kept.length)
-  expect(anew.filter(({ value }) => values.has(value))).toEqual([])
+  const values = new Set(encryptedBefore.map(({ value }) => value))
+  const encryptedAfter = await readEncryptedValues()
+  expect(encryptedAfter).toHaveLength(reencrypted.length)
+  expect(encryptedAfter.filter(({ value }) => values.has(value))).toEqual([])
   const refused = await run(['migrate'], { environment: { ...environment, SECRET: old } })
   expect(refused).toMatchObject({ code: 3, errors: expect.stringContaining('a different SECRET') })
   expect(await run(['migrate'], { environment })).toMatchObject({ code: 0 })
 
-  const { here, open, close } = await startBoth()
-  // Sessions have ended, at once; devices that were known still are.
+  const { here: ssoService, open: publicService, close } = await startBoth()
+  // All sessions have ended.
   const sessions = await query(database.connection, `select ended_at is not null as ended from sessions`)
   expect(sessions).toHaveLength(counts.endedSessions)
   expect(sessions.every(({ ended }) => ended)).toBe(true)
-  expect((await callAs(open, owner.accessToken)('GET', '/v5/me')).status).toBe(401)
-  expect((await open.anonymous('POST', '/auth', { body: { token: owner.refreshToken } })).status).toBe(401)
-  // Password, one-time code, recovery code, passkey, a login at the provider.
-  const { call } = await loggedIn(open, owner.email, owner.password)
-  const pending = async () => (await logIn(open, careful.email, careful.password)).body.pendingToken
-  expect((await completeByTotp(open, await pending(), app.code())).status).toBe(200)
-  expect((await completeByRecoveryCode(open, await pending(), recoveryCodes[0] ?? '')).status).toBe(200)
-  const options = (await open.anonymous('POST', '/auth/passkeys/options')).body
-  const byPasskey = await open.anonymous('POST', '/auth/passkeys', { body: { credential: authenticator.get(options) } })
+  expect((await callAs(publicService, owner.accessToken)('GET', '/v5/me')).status).toBe(401)
+  expect((await publicService.anonymous('POST', '/auth', { body: { token: owner.refreshToken } })).status).toBe(401)
+  // Password, one-time code, recovery code, passkey and a login at the provider work.
+  const { call } = await loggedIn(publicService, owner.email, owner.password)
+  const beginLogin = async () => (await logIn(publicService, totpOwner.email, totpOwner.password)).body.pendingToken
+  expect((await completeByTotp(publicService, await beginLogin(), app.code())).status).toBe(200)
+  expect((await completeByRecoveryCode(publicService, await beginLogin(), recoveryCodes[0] ?? '')).status).toBe(200)
+  const options = (await publicService.anonymous('POST', '/auth/passkeys/options')).body
+  const byPasskey = await publicService.anonymous('POST', '/auth/passkeys', {
+    body: { credential: authenticator.get(options) },
+  })
   expect(byPasskey.body).toMatchObject({ status: 'complete', userId: holder.organization.userId })
-  provider.register(`${here.url}/auth/sso/callback/${world.connectionId}`)
+  provider.register(`${ssoService.url}/auth/sso/callback/${fixture.connectionId}`)
   const browser = new Browser()
-  const start = `${here.url}/auth/sso/${world.connectionId}`
-  expect((await goThrough({ ...world, service: here, start }, browser)).hash).toBe('#logged-in')
-  expect((await whoIs(here, browser)).me).toMatchObject({ email: linked.email })
-  // The API key, what the mail says, the key set; a repeated request is done again.
-  const byKey = callAs(open, organization.apiKey, { 'service-organization-id': owner.organizationId })
+  const start = `${ssoService.url}/auth/sso/${fixture.connectionId}`
+  expect((await logInAtProvider({ ...fixture, service: ssoService, start }, browser)).hash).toBe('#logged-in')
+  expect((await readProfile(ssoService, browser)).me).toMatchObject({ email: linked.email })
+  // The API key, the content of the mail and the key set work; a repeated request runs again.
+  const byKey = callAs(publicService, organization.apiKey, { 'service-organization-id': owner.organizationId })
   expect((await byKey('GET', '/v5/contacts')).body).toHaveLength(1)
   const content = await call('GET', `/v5/mails/${mailId}/content`)
   expect(content.body.links, content.text).toHaveLength(1)
-  expect((await open.anonymous('GET', '/.well-known/jwks.json')).body).toEqual(keySet)
-  const again = await byKey('POST', '/v5/contacts', contact)
-  expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, null])
+  expect((await publicService.anonymous('GET', '/.well-known/jwks.json')).body).toEqual(keySet)
+  const repeatedCreate = await byKey('POST', '/v5/contacts', contact)
+  expect([repeatedCreate.status, repeatedCreate.headers.get('idempotent-replayed')]).toEqual([201, null])
   await close()
 }, 180_000)
 
-test('a backup from before is restored with the secret that was kept, which is then replaced where SECRET is set', async () => {
-  const [kept = ''] = (await readdir(folder)).filter((name) => name.startsWith('secret.replaced-'))
-  const old = await secretIn(kept)
+test('an older backup is restored with the old secret, which is then replaced in an installation with SECRET', async () => {
+  const [reencrypted = ''] = (await readdir(folder)).filter((name) => name.startsWith('secret.replaced-'))
+  const old = await secretIn(reencrypted)
   const restored = await createEmptyDatabase()
-  const other = { DATABASE_URL: databaseUrlOf(restored), DATA_DIR: join(folder, 'other'), SECRET: old }
-  expect(await run(['restore', backups.file('before')], { environment: other })).toMatchObject({ code: 0 })
+  const restoredEnvironment = { DATABASE_URL: databaseUrlOf(restored), DATA_DIR: join(folder, 'other'), SECRET: old }
+  expect(await run(['restore', backups.file('before')], { environment: restoredEnvironment })).toMatchObject({
+    code: 0,
+  })
   const file = join(folder, 'new-secret')
-  expect(JSON.parse(await runDocumented(bySecret, other))).toMatchObject({ resealed, keptIn: null })
+  expect(JSON.parse(await runDocumented(environmentCommands, restoredEnvironment))).toMatchObject({
+    resealed,
+    keptIn: null,
+  })
   expect((await stat(file)).mode & 0o777).toBe(0o600)
-  expect(await run(['migrate'], { environment: other })).toMatchObject({ code: 3 })
+  expect(await run(['migrate'], { environment: restoredEnvironment })).toMatchObject({ code: 3 })
   const SECRET = await readFile(file, 'utf8')
-  expect(await run(['migrate'], { environment: { ...other, SECRET } })).toMatchObject({ code: 0 })
-  // Repeated, because the first run may have been killed at its end: nothing is left to do.
-  const third = await run(['secret', 'replace', '--new-file', file, '--json'], { environment: other })
-  expect(JSON.parse(third.output)).toEqual({ resealed: 0, endedSessions: 0, deletedAnswers: 0, keptIn: null })
+  expect(await run(['migrate'], { environment: { ...restoredEnvironment, SECRET } })).toMatchObject({ code: 0 })
+  // Repeating the command, for example after a kill at its end, changes nothing.
+  const repeated = await run(['secret', 'replace', '--new-file', file, '--json'], { environment: restoredEnvironment })
+  expect(JSON.parse(repeated.output)).toEqual({ resealed: 0, endedSessions: 0, deletedAnswers: 0, keptIn: null })
   await restored.drop()
 }, 180_000)

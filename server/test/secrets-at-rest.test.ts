@@ -3,31 +3,31 @@ import { Browser } from './browser.ts'
 import { AuthenticatorApp } from './second-factors.ts'
 import { startIdentityProvider } from './identity-provider.ts'
 import { type MailReceiver, startMailReceiver } from './mail-receiver.ts'
-import { callAs, goodPassword, linkIn, loggedIn, newEmail, newOwner, setUpToken } from './people.ts'
+import { callAs, goodPassword, receiveLinkToken, loggedIn, newEmail, newOwner, setUpToken } from './people.ts'
 import { until } from './processes.ts'
 import { startTestService, type TestService } from './service.ts'
-import { goLink, goToCallback, logInMember, newMember, newSsoWorld } from './single-sign-on-world.ts'
+import { followLink, followToCallback, logInMember, newMember, createSsoFixture } from './single-sign-on-fixture.ts'
 import { dump } from './tenancy.ts'
 
 let receiver: MailReceiver
-let mailing: TestService
-let keeping: TestService
+let serviceWithMail: TestService
+let serviceWithoutMail: TestService
 beforeAll(async () => {
   receiver = await startMailReceiver()
-  ;[mailing, keeping] = await Promise.all([
+  ;[serviceWithMail, serviceWithoutMail] = await Promise.all([
     startTestService({ SMTP_URL: receiver.url, MAIL_FROM: 'Rapport <crm@example.com>', SIGN_UP: 'open' }),
     startTestService({ SIGN_UP: 'open' }),
   ])
 })
 afterAll(async () => {
-  await Promise.all([mailing.close(), keeping.close()])
+  await Promise.all([serviceWithMail.close(), serviceWithoutMail.close()])
   await receiver.close()
 })
 
-/** Everything that the service gave to somebody, by what it is. */
+/** Secrets that the service has issued, by kind. */
 type Issued = Record<string, string>
 
-/** As many kinds of secret as one owner comes by, and some that people choose. */
+/** Issues every kind of secret that one owner can get, and sets some that people choose. */
 async function issueAll(service: TestService): Promise<Issued> {
   const organization = await service.newOrganization()
   const owner = await newOwner(service)
@@ -36,14 +36,14 @@ async function issueAll(service: TestService): Promise<Issued> {
     body: { email: owner.email, password: owner.password, cookie: true },
     headers: { origin: service.url },
   })
-  const jar = cookie.headers.getSetCookie().map((line) => line.split(';')[0]?.split('=')[1] ?? '')
+  const cookies = cookie.headers.getSetCookie().map((line) => line.split(';')[0]?.split('=')[1] ?? '')
   const rotated = await service.anonymous('POST', '/auth', { body: { token: refreshToken } })
   const key = await call('POST', '/v5/api-keys', {
     body: { name: 'Test', scopes: ['urn:service:contact:*:read'] },
     headers: { 'idempotency-key': 'the-key-of-the-key' },
   })
   expect(key.status, key.text).toBe(201)
-  const made = await call('POST', '/v5/imports', { body: { name: 'Test' } })
+  const created = await call('POST', '/v5/imports', { body: { name: 'Test' } })
   const totp = await call('POST', '/v5/me/totp')
   const app = new AuthenticatorApp(totp.body.uri)
   const factors = await call('POST', '/v5/me/totp/confirm', { body: { code: app.code() } })
@@ -58,7 +58,7 @@ async function issueAll(service: TestService): Promise<Issued> {
   expect(connection.status, connection.text).toBe(201)
   const rotatedKey = await call('POST', `/v5/api-keys/${key.body.id}/rotate`, { body: {} })
   expect(rotatedKey.status, rotatedKey.text).toBe(200)
-  const rotatedImport = await call('POST', `/v5/imports/${made.body.id}/rotate`, { body: {} })
+  const rotatedImport = await call('POST', `/v5/imports/${created.body.id}/rotate`, { body: {} })
   expect(rotatedImport.status, rotatedImport.text).toBe(200)
   await service.anonymous('POST', '/auth/forgot-password', { body: { email: owner.email } })
   await service.anonymous('POST', '/auth/sign-up', { body: { email: newEmail() } })
@@ -70,13 +70,13 @@ async function issueAll(service: TestService): Promise<Issued> {
     'refresh token': refreshToken,
     'rotated access token': rotated.body.accessToken,
     'rotated refresh token': rotated.body.refreshToken,
-    'refresh cookie': jar[0] ?? '',
-    'device cookie': jar[1] ?? '',
+    'refresh cookie': cookies[0] ?? '',
+    'device cookie': cookies[1] ?? '',
     'API key': key.body.apiKey,
     'rotated API key': rotatedKey.body.apiKey,
     'rotated trigger URL': rotatedImport.body.triggerUrl.split('/').at(-1),
     'Idempotency-Key': 'the-key-of-the-key',
-    'trigger URL': made.body.triggerUrl.split('/').at(-1),
+    'trigger URL': created.body.triggerUrl.split('/').at(-1),
     password: owner.password,
     'secret of the authenticator app': totp.body.secret,
     'recovery code': factors.body.recoveryCodes[0],
@@ -85,8 +85,8 @@ async function issueAll(service: TestService): Promise<Issued> {
   }
 }
 
-/** Which of them lie in the database as they are: text, or bytes that PostgreSQL shows in hexadecimal. */
-async function found(service: TestService, issued: Issued): Promise<string[]> {
+/** The secrets that the database contains unencrypted, as text or as bytes that PostgreSQL prints in hexadecimal. */
+async function findStored(service: TestService, issued: Issued): Promise<string[]> {
   const all = Object.values(await dump(service.database))
     .flat()
     .join('\n')
@@ -95,94 +95,94 @@ async function found(service: TestService, issued: Issued): Promise<string[]> {
   return Object.entries(issued)
     .filter(([name, value]) => {
       expect(value.length, name).toBeGreaterThan(8)
-      // Of a token with a part that names it, the secret part alone is what must not lie there.
+      // Some tokens start with an identifier, so the secret part is searched for alone.
       return [value, value.slice(-32)].flatMap(forms).some((form) => all.includes(form))
     })
     .map(([name]) => name)
 }
 
-test('a dump of the database holds nothing that was given to anyone: no token, key, link, cookie or password', async () => {
-  const issued = await issueAll(mailing)
+test('a database dump contains no issued token, key, link, cookie or password', async () => {
+  const issued = await issueAll(serviceWithMail)
   const email = newEmail()
-  await mailing.anonymous('POST', '/auth/sign-up', { body: { email } })
-  const signUp = await linkIn(receiver, email, 'sign-up')
-  expect(await found(mailing, { ...issued, 'sign-up link': signUp })).toEqual([])
+  await serviceWithMail.anonymous('POST', '/auth/sign-up', { body: { email } })
+  const signUp = await receiveLinkToken(receiver, email, 'sign-up')
+  expect(await findStored(serviceWithMail, { ...issued, 'sign-up link': signUp })).toEqual([])
   const person = { token: signUp, name: 'Grace', organization: 'Grace & Co', password: goodPassword }
-  const made = await mailing.anonymous('POST', '/auth/sign-up/confirm', { body: person })
-  expect(made.status).toBe(200)
-  await mailing.anonymous('POST', '/auth/forgot-password', { body: { email } })
-  const reset = await linkIn(receiver, email, 'reset-password')
+  const created = await serviceWithMail.anonymous('POST', '/auth/sign-up/confirm', { body: person })
+  expect(created.status).toBe(200)
+  await serviceWithMail.anonymous('POST', '/auth/forgot-password', { body: { email } })
+  const reset = await receiveLinkToken(receiver, email, 'reset-password')
   const invited = newEmail()
   expect(
     (
-      await callAs(mailing, made.body.accessToken)('POST', '/v5/invitations', {
+      await callAs(serviceWithMail, created.body.accessToken)('POST', '/v5/invitations', {
         body: { email: invited, role: 'member' },
       })
     ).status,
   ).toBe(201)
-  const invitation = await linkIn(receiver, invited, 'invitation')
-  const later = {
+  const invitation = await receiveLinkToken(receiver, invited, 'invitation')
+  const laterSecrets = {
     'invitation link': invitation,
     'reset link': reset,
-    'refresh token': made.body.refreshToken,
+    'refresh token': created.body.refreshToken,
     password: goodPassword,
   }
-  expect(await found(mailing, later)).toEqual([])
+  expect(await findStored(serviceWithMail, laterSecrets)).toEqual([])
 })
 
-test('without a mail server the links of mails wait in the outbox, and lie in no dump either', async () => {
-  const owner = await newOwner(keeping)
+test('a database dump contains no link of a mail in the outbox', async () => {
+  const owner = await newOwner(serviceWithoutMail)
   await owner.call('POST', '/v5/me/address', { body: { email: owner.email } })
-  const kept = () => owner.call('GET', '/v5/mails?filter.status.equals=kept')
-  await until('the mail is in the outbox', async () => (await kept()).body.length > 0)
-  const [mail] = (await kept()).body
+  const listStored = () => owner.call('GET', '/v5/mails?filter.status.equals=kept')
+  await until('the mail is in the outbox', async () => (await listStored()).body.length > 0)
+  const [mail] = (await listStored()).body
   const { body: content } = await owner.call('GET', `/v5/mails/${mail.id}/content`)
   const token = /verify-address=(\S+)/.exec(content.text)?.[1] ?? ''
   expect(token).toMatch(/^ott_/)
-  expect(await found(keeping, { 'verification link': token })).toEqual([])
-  // The link is real: it is refused only because no mail server was given it.
-  const opened = await keeping.anonymous('POST', '/auth/verify-address', { body: { token } })
-  expect(opened.text).toContain('was not sent by mail')
+  expect(await findStored(serviceWithoutMail, { 'verification link': token })).toEqual([])
+  // The token is valid; it is rejected only because the mail was not sent.
+  const verified = await serviceWithoutMail.anonymous('POST', '/auth/verify-address', { body: { token } })
+  expect(verified.text).toContain('was not sent by mail')
 })
 
-test('the link of the first start lies in no dump', async () => {
+test('a database dump contains no set-up link', async () => {
   const empty = await startTestService()
   try {
     const link = await setUpToken(empty)
-    expect(await found(empty, { 'set-up link': link ?? '' })).toEqual([])
+    expect(await findStored(empty, { 'set-up link': link ?? '' })).toEqual([])
   } finally {
     await empty.close()
   }
 })
 
-test('what single sign-on gives a browser on its way, and at the end of it, lies in no dump', async () => {
+test('a database dump contains no secret that single sign-on gives to a browser', async () => {
   const provider = await startIdentityProvider()
   const service = await startTestService({ EGRESS_ALLOW: new URL(provider.issuer).host })
   try {
-    const world = await newSsoWorld(service, provider)
-    const member = await newMember(service, [world.organization.organizationId])
+    const fixture = await createSsoFixture(service, provider)
+    const member = await newMember(service, [fixture.organization.organizationId])
     const browser = new Browser()
-    const callback = await goToCallback(world, browser)
-    const given = {
+    const callback = await followToCallback(fixture, browser)
+    const browserSecrets = {
       state: callback.searchParams.get('state') ?? '',
       cookie: browser.cookie(new URL(service.url).host, 'rapport-sso') ?? '',
-      'link of an identity': await goLink(world, await logInMember(service, member)),
+      'link of an identity': await followLink(fixture, await logInMember(service, member)),
     }
-    expect(await found(service, given)).toEqual([])
+    expect(await findStored(service, browserSecrets)).toEqual([])
   } finally {
     await service.close()
     await provider.close()
   }
 })
 
-test('the look-up finds what does lie there', async () => {
-  const owner = await newOwner(keeping)
-  expect(await found(keeping, { address: owner.email })).toEqual(['address'])
+test('the search through a dump finds a stored value', async () => {
+  const owner = await newOwner(serviceWithoutMail)
+  expect(await findStored(serviceWithoutMail, { address: owner.email })).toEqual(['address'])
 })
 
-test('no line of the log holds any of it', async () => {
-  const issued = await issueAll(mailing)
-  const lines = mailing.logged.join('\n')
+test('no log line contains an issued secret', async () => {
+  const issued = await issueAll(serviceWithMail)
+  const lines = serviceWithMail.logged.join('\n')
   expect(lines.length).toBeGreaterThan(1000)
   expect(Object.entries(issued).filter(([, value]) => lines.includes(value.slice(-32)))).toEqual([])
 })

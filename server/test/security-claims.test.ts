@@ -13,7 +13,7 @@ import { startMailReceiver } from './mail-receiver.ts'
 import { callAs, loggedIn, newEmail, newOwner } from './people.ts'
 import { startTestService, type TestService } from './service.ts'
 
-// Claims of docs/security.md that the tests beside the code do not show by themselves.
+// Claims of docs/security.md that no other test checks.
 
 let service: TestService
 let behindProxy: TestService
@@ -26,10 +26,10 @@ const security = readFileSync(fileURLToPath(new URL('../../docs/security.md', im
 const section = (heading: string): string =>
   new RegExp(`^## ${heading}\n(.*?)^## `, 'ms').exec(security)?.[1]?.replaceAll(/\s+/g, ' ') ?? ''
 
-/** CR and LF, alone and together, before what would be a command or a header. */
+/** CR and LF, alone and together, before an SMTP command or a header. */
 const injected = ['\r\nRCPT TO:<evil@example.com>\r\nDATA', '\nBcc: evil@example.com', '\rBcc: evil@example.com\r\r<b>']
 
-test('whatever stands in an address, a name or a subject, the mail server gets one mail for one recipient', async () => {
+test('no address or subject can inject another recipient, header or mail', async () => {
   const receiver = await startMailReceiver()
   try {
     const transport = createTransport(smtpServer(receiver.url), sender('Rapport <crm@example.com>'))
@@ -53,7 +53,7 @@ test('whatever stands in an address, a name or a subject, the mail server gets o
         'ada@example.com',
       ])
       expect(subject).toMatch(/^Hello/)
-      expect(receiver.mails().flatMap((one) => one.to)).not.toContain('evil@example.com')
+      expect(receiver.mails().flatMap((schemaPart) => schemaPart.to)).not.toContain('evil@example.com')
     }
     expect(receiver.mails()).toHaveLength(injected.length)
   } finally {
@@ -61,7 +61,7 @@ test('whatever stands in an address, a name or a subject, the mail server gets o
   }
 })
 
-test('an address with line breaks in it is refused where it comes in', async () => {
+test('an address with line breaks is rejected by every route that accepts one', async () => {
   const { call } = await newOwner(service)
   for (const text of injected) {
     const email = `ada@example.com${text}`
@@ -72,9 +72,10 @@ test('an address with line breaks in it is refused where it comes in', async () 
   }
 })
 
-test('the lives of sessions that the document tells are those that sessions have, and it says why they are longer', async () => {
-  const told = section('Sessions')
-  const [, idle, most] = /ends (\d+) days after its last refresh and (\d+) days after its login/.exec(told) ?? []
+test('sessions live as long as the document says, and it explains why they exceed the NIST limits', async () => {
+  const documented = section('Sessions')
+  const [, idleDays, maxDays] =
+    /ends (\d+) days after its last refresh and (\d+) days after its login/.exec(documented) ?? []
   const owner = await newOwner(service)
   const { sessionId, refreshToken } = await loggedIn(service, owner.email, owner.password)
   const id = readId('session', sessionId)
@@ -85,120 +86,129 @@ test('the lives of sessions that the document tells are those that sessions have
     )
     return row?.days
   }
-  expect(await days()).toBe(Number(idle))
+  expect(await days()).toBe(Number(idleDays))
   await service.database.crossTenantQuery(
     'check the database',
-    sql`update sessions set created_at = now() - make_interval(days => ${Number(most) - 10}) where id = ${id}::uuid`,
+    sql`update sessions set created_at = now() - make_interval(days => ${Number(maxDays) - 10}) where id = ${id}::uuid`,
   )
   expect((await service.anonymous('POST', '/auth', { body: { token: refreshToken } })).status).toBe(200)
   expect(await days()).toBe(10)
-  expect(told).toMatch(/NIST SP 800-63B asks for .*We go beyond that because /)
+  expect(documented).toMatch(/NIST SP 800-63B asks for .*We go beyond that because /)
 })
 
-test('a token stays that of its person when somebody else gets the address that was theirs', async () => {
+test('a token still belongs to its person after somebody else takes over their address', async () => {
   const [first, second] = [await newOwner(service), await newOwner(service)]
-  const move = (userId: string, email: string) =>
+  const setEmail = (userId: string, email: string) =>
     service.database.crossTenantQuery(
       'check the database',
       sql`update users set email = ${email}, email_key = ${email} where id = ${readId('usr', userId)}::uuid`,
     )
-  await move(first.userId, newEmail())
-  await move(second.userId, first.email)
+  await setEmail(first.userId, newEmail())
+  await setEmail(second.userId, first.email)
   const meOf = async (accessToken: string) => (await callAs(service, accessToken)('GET', '/v5/me')).body
   expect((await meOf(first.accessToken)).id).toBe(first.userId)
   expect(await meOf(second.accessToken)).toMatchObject({ id: second.userId, email: first.email })
-  // Not even an id that was deleted comes again: it is drawn, and holds the time.
+  // Ids contain the time and random bits, so that no id is reused.
   const { id } = await meOf((await newOwner(service)).accessToken)
   expect([first.userId, second.userId]).not.toContain(id)
 })
 
-const served: readonly Route[] = routes
+const publicRoutes: readonly Route[] = routes
 
-test('no address lists what is below it: each is a route, or there is nothing', async () => {
-  const folders = served
+test('no address returns a directory listing: it is a route or it is not found', async () => {
+  const parents = publicRoutes
     .filter(({ method }) => method === 'GET')
     .flatMap(({ path }) => path.split('/').map((_, index, parts) => parts.slice(0, index).join('/')))
   const others = ['/server', '/server/src', '/node_modules', '/.git', '/docs', '/v5/swagger/..', '/account/.', '/data']
-  const routed = new Set(served.map(({ path }) => path))
-  const looked: string[] = []
-  for (const folder of new Set([...folders, ...others])) {
+  const routed = new Set(publicRoutes.map(({ path }) => path))
+  const unexpected: string[] = []
+  for (const folder of new Set([...parents, ...others])) {
     const path = folder.replaceAll(/\{\w+\}/g, 'none')
     for (const address of [`${path}/`, path || '/']) {
       const answer = await service.anonymous('GET', address)
       expect(answer.text, address).not.toMatch(/index of|directory listing|parent directory/i)
-      // As it is sent: fetch resolves the dots, and a slash at the end makes no difference.
-      const asked = new URL(address, service.url).pathname.replace(/(.)\/$/, '$1')
-      if (answer.status === 200 && !routed.has(asked)) looked.push(address)
+      // The path as it is sent: fetch resolves dots, and a trailing slash is ignored.
+      const requestedPath = new URL(address, service.url).pathname.replace(/(.)\/$/, '$1')
+      if (answer.status === 200 && !routed.has(requestedPath)) unexpected.push(address)
     }
   }
-  expect(looked).toEqual([])
+  expect(unexpected).toEqual([])
 })
 
-/** Schemas of answers with fields of their own that do not say that they have no others. */
-function openSchemas(schema: Schema, place: string): string[] {
+/** The schemas with properties that allow additional ones. */
+function findOpenSchemas(schema: Schema, path: string): string[] {
   const { properties, additionalProperties, items, oneOf, anyOf, allOf } = schema as Record<string, never>
   const inner = [
-    ...Object.entries((properties ?? {}) as Record<string, Schema>).map(([name, one]) => [one, `${place}.${name}`]),
-    ...(items === undefined ? [] : [[items, `${place}[]`]]),
-    ...[oneOf, anyOf, allOf].flatMap((list) => ((list ?? []) as Schema[]).map((one) => [one, place])),
+    ...Object.entries((properties ?? {}) as Record<string, Schema>).map(([name, schemaPart]) => [
+      schemaPart,
+      `${path}.${name}`,
+    ]),
+    ...(items === undefined ? [] : [[items, `${path}[]`]]),
+    ...[oneOf, anyOf, allOf].flatMap((list) => ((list ?? []) as Schema[]).map((schemaPart) => [schemaPart, path])),
   ] as [Schema, string][]
   const isOpen = properties !== undefined && additionalProperties !== false
-  return [...(isOpen ? [place] : []), ...inner.flatMap(([one, at]) => openSchemas(one, at))]
+  return [
+    ...(isOpen ? [path] : []),
+    ...inner.flatMap(([schemaPart, innerPath]) => findOpenSchemas(schemaPart, innerPath)),
+  ]
 }
 
-test('what an answer may hold is listed to the last field: every schema of an answer is closed, but for those of others', () => {
-  const open = served.flatMap((route) =>
+test('every response schema allows only its listed properties, except schemas that other standards define', () => {
+  const open = publicRoutes.flatMap((route) =>
     Object.values(route.responses).flatMap((answer) =>
-      answer.kind === 'schema' ? openSchemas(answer.schema, answer.component) : [],
+      answer.kind === 'schema' ? findOpenSchemas(answer.schema, answer.component) : [],
     ),
   )
-  // The OpenAPI document, public keys (RFC 7517), and what a browser is asked for (WebAuthn), which others define.
+  // Other standards define the OpenAPI document, public keys (RFC 7517) and WebAuthn options.
   const others = /^(?:Description|KeySet|Passkey\w+Options)(?:[.[]|$)/
-  expect([...new Set(open)].filter((place) => !others.test(place))).toEqual([])
+  expect([...new Set(open)].filter((path) => !others.test(path))).toEqual([])
 })
 
-test('every way to get a session stands in the table of ways in, and no other does', () => {
+test('the table of ways to log in lists exactly the routes that create a session', () => {
   const givesSession = (route: Route) =>
     Object.values(route.responses).some(
       (answer) => answer.kind === 'schema' && JSON.stringify(answer.schema).includes('"accessToken"'),
     )
-  const [direct, navigated] = [served.filter(givesSession), served.filter(({ path }) => path.startsWith('/auth/sso/'))]
-  const told = section('Ways in')
-  const named = [...told.matchAll(/`(?:POST |GET )?(\/(?:auth|v5\/me\/reauthenticate)[\w/{}-]*)`/g)].map(
-    ([, path = '']) => path,
-  )
-  // The second step of a login is told with the first, and the way back from a provider with the way there.
-  const kept = (path: string) =>
+  const [sessionRoutes, ssoRoutes] = [
+    publicRoutes.filter(givesSession),
+    publicRoutes.filter(({ path }) => path.startsWith('/auth/sso/')),
+  ]
+  const documented = section('Ways in')
+  const documentedPaths = [
+    ...documented.matchAll(/`(?:POST |GET )?(\/(?:auth|v5\/me\/reauthenticate)[\w/{}-]*)`/g),
+  ].map(([, path = '']) => path)
+  // The document lists the second step of a login with the first, and the callback of a provider with its start.
+  const documentedPath = (path: string) =>
     path.replace(/^\/auth\/login\/.*/, '/auth/login').replace(/^\/auth\/sso\/.*/, '/auth/sso/{id}')
-  const ways = [...direct, ...navigated].map(({ path }) => kept(path))
-  expect(new Set(ways)).toEqual(new Set(named))
+  const actual = [...sessionRoutes, ...ssoRoutes].map(({ path }) => documentedPath(path))
+  expect(new Set(actual)).toEqual(new Set(documentedPaths))
 })
 
-test('behind a proxy one address counts everywhere, and it is the one that the proxy saw, whatever a caller made up', async () => {
+test('behind a proxy, sessions, events, logs and key restrictions all use the address that the proxy saw', async () => {
   const organization = await behindProxy.newOrganization()
   const { email } = (await callAs(behindProxy, organization.accessToken)('GET', '/v5/me')).body
-  const forged = { 'x-forwarded-for': '203.0.113.9, 10.0.0.1, 192.0.2.77' }
+  const forwardedHeaders = { 'x-forwarded-for': '203.0.113.9, 10.0.0.1, 192.0.2.77' }
   const body = { email, password: 'a password that is long enough' }
-  const login = await behindProxy.anonymous('POST', '/auth/login', { body, headers: forged })
-  const call = callAs(behindProxy, login.body.accessToken, forged)
+  const login = await behindProxy.anonymous('POST', '/auth/login', { body, headers: forwardedHeaders })
+  const call = callAs(behindProxy, login.body.accessToken, forwardedHeaders)
   const sessions = (await call('GET', '/v5/me/sessions')).body as { id: string; address: string }[]
   expect(sessions.find(({ id }) => id === login.body.sessionId)?.address).toBe('192.0.2.77')
   const [event] = (await call('GET', '/v5/audit-log?filter.action.equals=login.succeeded&limit=1')).body
   expect(event.address).toBe('192.0.2.77')
-  const line = behindProxy.logged
+  const logEntry = behindProxy.logged
     .map((text) => JSON.parse(text))
     .find(({ requestId }) => requestId === login.headers.get('x-request-id'))
-  expect(line.address).toBe('192.0.2.77')
+  expect(logEntry.address).toBe('192.0.2.77')
   const key = await call('POST', '/v5/api-keys', {
     body: { name: 'Near', scopes: ['urn:service:contact:list:read'], allowedAddresses: ['203.0.113.9', '10.0.0.1'] },
   })
   expect(key.status, key.text).toBe(201)
   const asKey = callAs(behindProxy, key.body.apiKey, {
     'service-organization-id': organization.organizationId,
-    ...forged,
+    ...forwardedHeaders,
   })
   expect((await asKey('GET', '/v5/contacts')).status).toBe(403)
-  // Denials are written a moment after their answer.
+  // Denials are recorded after their response.
   const attempts = async () => (await call('GET', '/v5/audit-log?filter.action.equals=access.denied')).body
   await expect.poll(attempts).toMatchObject([{ address: '192.0.2.77' }])
 })

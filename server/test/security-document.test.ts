@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const path = 'docs/security.md'
 const text = readFileSync(join(root, path), 'utf8')
 
-/** OWASP ASVS 5.0.0: of each section, the levels of its requirements in their order. */
+/** OWASP ASVS 5.0.0: the sections with the level of each requirement, in order. */
 const levels = `
   1.1:22 1.2:1111122223 1.3:112222222223 1.4:222 1.5:123 2.1:122 2.2:112 2.3:12223 2.4:23 3.1:3 3.2:113
   3.3:12223 3.4:11222233 3.5:11122333 3.6:3 3.7:22333 4.1:12233 4.2:23333 4.3:22 4.4:1222 5.1:2 5.2:112333
@@ -19,21 +19,21 @@ const levels = `
   14.2:12223333 14.3:122 15.1:12233 15.2:12233 15.3:1222222 15.4:3333 16.1:2 16.2:22222 16.3:2222 16.4:222
   16.5:2223 17.1:23 17.2:22223333 17.3:22
 `
-const required = levels
+const expectedRequirements = levels
   .trim()
   .split(/\s+/)
-  .flatMap((line) => {
-    const [section = '', each = ''] = line.split(':')
+  .flatMap((requirement) => {
+    const [section = '', each = ''] = requirement.split(':')
     return Array.from(each, (level, index) => ({ number: `${section}.${index + 1}`, level: Number(level) }))
   })
 
 const states = ['holds', 'holds, untested', 'does not hold', 'not applicable', 'deployment']
 
-interface Line {
+interface Requirement {
   number: string
   level: number
   state: string
-  /** What stands behind the state: the reason. */
+  /** The text after the state. */
   reason: string
   /** `file › name` of each test. */
   tests: string[]
@@ -41,22 +41,22 @@ interface Line {
 
 const testReference = /`([^`\s]+\.test\.(?:ts|mjs)) › ([^`]+)`/g
 
-/** The lines of the document about requirements; one begins with its number. */
-function linesOf(document: string): Line[] {
+/** The lines of the document about requirements; each begins with its number. */
+function linesOf(document: string): Requirement[] {
   return document
     .split(/^- (?=\*\*\d)/m)
     .slice(1)
-    .map((given) => {
-      const line = given.split(/\n(?=#)/)[0] ?? ''
+    .map((entry) => {
+      const requirement = entry.split(/\n(?=#)/)[0] ?? ''
       const form = /^\*\*([\d.]+)\*\* L(\d)\. .+?\. \*\*([a-z, ]+)\*\*/s
-      const [head = '', number = '', level = '', state = ''] = form.exec(line) ?? []
-      const tests = [...line.matchAll(testReference)].map(([, file, name]) => `${file} › ${name}`)
-      const reason = line.slice(head.length).replaceAll(testReference, '').replaceAll(/\s+/g, ' ').trim()
+      const [head = '', number = '', level = '', state = ''] = form.exec(requirement) ?? []
+      const tests = [...requirement.matchAll(testReference)].map(([, file, name]) => `${file} › ${name}`)
+      const reason = requirement.slice(head.length).replaceAll(testReference, '').replaceAll(/\s+/g, ' ').trim()
       return { number, level: Number(level), state, reason, tests }
     })
 }
 
-/** The names of the tests in a file, as they are written: the cases of a table have one. */
+/** The names of the tests in a file as written; all cases of `test.each` have one name. */
 function testsIn(file: string, source: string): string[] {
   const names: string[] = []
   const rootOf = (node: ts.Expression): string => {
@@ -76,15 +76,17 @@ const lines = linesOf(text)
 const read = (file: string): string => (existsSync(join(root, file)) ? readFileSync(join(root, file), 'utf8') : '')
 
 test('the standard has 70 requirements of level 1, 183 of level 2 and 92 of level 3', () => {
-  expect([1, 2, 3].map((level) => required.filter((one) => one.level === level).length)).toEqual([70, 183, 92])
+  expect([1, 2, 3].map((level) => expectedRequirements.filter((one) => one.level === level).length)).toEqual([
+    70, 183, 92,
+  ])
 })
 
-test('each requirement of the levels 1 and 2 has one line, in the order of the standard, and nothing else has', () => {
-  const told = lines.map(({ number, level }) => ({ number, level }))
-  expect(told).toEqual(required.filter(({ level }) => level < 3))
+test('each requirement of levels 1 and 2 has exactly one line, in the order of the standard', () => {
+  const actual = lines.map(({ number, level }) => ({ number, level }))
+  expect(actual).toEqual(expectedRequirements.filter(({ level }) => level < 3))
 })
 
-test('what holds names a test, and everything else a reason or a place', () => {
+test('each line that holds names a test, and every other line a reason or a file', () => {
   expect(lines.filter(({ state }) => !states.includes(state))).toEqual([])
   const unproved = lines.filter(({ state, tests }) => state === 'holds' && tests.length === 0)
   expect(unproved.map(({ number }) => number)).toEqual([])
@@ -95,15 +97,17 @@ test('what holds names a test, and everything else a reason or a place', () => {
   expect(untested.filter(({ reason }) => !/`[\w/.-]+`|\]\(/.test(reason)).map(({ number }) => number)).toEqual([])
 })
 
-test('the figures at its head are those of the lines', () => {
+test('the totals at the head of the document match its lines', () => {
   for (const state of states) {
-    const counts = [1, 2].map((level) => lines.filter((line) => line.state === state && line.level === level).length)
+    const counts = [1, 2].map(
+      (level) => lines.filter((requirement) => requirement.state === state && requirement.level === level).length,
+    )
     const row = new RegExp(`^\\| ${state} +\\| (\\d+) +\\| (\\d+) +\\|$`, 'm').exec(text)
     expect([state, ...(row?.slice(1).map(Number) ?? [])]).toEqual([state, ...counts])
   }
 })
 
-test('every test that the document names is there under exactly that name', () => {
+test('every test that the document names exists with exactly that name', () => {
   const named = [...text.matchAll(testReference)].map(([, file = '', name]) => ({ file, test: `${file} › ${name}` }))
   expect(named.length).toBeGreaterThan(150)
   expect(text.match(/ › /g)).toHaveLength(named.length)
@@ -111,23 +115,23 @@ test('every test that the document names is there under exactly that name', () =
   expect(named.filter(({ test: name }) => !known.has(name)).map(({ test: name }) => name)).toEqual([])
 })
 
-test('a test that was renamed, taken away or put elsewhere is missed', () => {
+test('a renamed, removed or moved test is detected', () => {
   const source =
     "test('a door is shut', () => {})\ntest.each([1])('%s is a number', () => {})\ndescribe('a door', () => {})"
   expect(testsIn('a.test.ts', source)).toEqual(['a.test.ts › a door is shut', 'a.test.ts › %s is a number'])
   expect(testsIn('a.test.ts', '')).toEqual([])
 })
 
-test('every path and every link of the document leads to something', () => {
+test('every path and every link in the document exists', () => {
   const paths = [...text.matchAll(/`((?:server|docs|scripts)\/[\w./-]+)/g)].map(([, name = '']) => name)
   expect(paths.length).toBeGreaterThan(20)
   expect(paths.filter((name) => !existsSync(join(root, name)))).toEqual([])
   const links = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link)
   expect(links.length).toBeGreaterThan(20)
-  expect(links.filter((link) => !isThere(link))).toEqual([])
+  expect(links.filter((link) => !exists(link))).toEqual([])
 })
 
-function isThere(link: string): boolean {
+function exists(link: string): boolean {
   const [file = '', anchor] = link.split('#')
   const target = file === '' ? path : normalize(join(dirname(path), file))
   if (!existsSync(join(root, target))) return false

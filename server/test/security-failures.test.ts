@@ -7,7 +7,7 @@ import { waitForExit, launch, run } from './command-line.ts'
 import { enrolApp, newPerson } from './second-factors.ts'
 import { callAs, logIn, newEmail, newOwner } from './people.ts'
 import { until } from './processes.ts'
-import { type Json, startTestService, type TestAnswer, type TestService } from './service.ts'
+import { type Json, startTestService, type TestResponse, type TestService } from './service.ts'
 
 let service: TestService
 beforeAll(async () => {
@@ -15,8 +15,8 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-/** Runs `work` while every look at the table fails. */
-async function without(table: string, work: () => Promise<void>): Promise<void> {
+/** Runs `work` while every query of the table fails. */
+async function withTableRenamed(table: string, work: () => Promise<void>): Promise<void> {
   const rename = (from: string, to: string) =>
     service.database.crossTenantQuery(
       'check the database',
@@ -38,53 +38,55 @@ const countOf = async (table: string): Promise<number> => {
   return row?.count ?? -1
 }
 
-test('a check that cannot be made is not passed: no credential, role or limit that cannot be looked up lets anyone in', async () => {
+test('a failed lookup of a credential, role or limit denies access', async () => {
   const owner = await newOwner(service)
   const { organization } = owner
   const create = () => ({ body: { email: newEmail() } })
   const asKey = () => organization.call('POST', '/v5/contacts', create())
   const asPerson = () => owner.call('POST', '/v5/contacts', create())
-  const account = () => owner.call('PATCH', '/v5/me', { body: { name: 'Other' } })
-  const enter = () => logIn(service, owner.email, owner.password)
+  const changeAccount = () => owner.call('PATCH', '/v5/me', { body: { name: 'Other' } })
+  const logInAgain = () => logIn(service, owner.email, owner.password)
   const push = () => service.anonymous('POST', new URL(organization.triggerUrl).pathname, { body: { contact: {} } })
-  const checks: [string, (() => Promise<TestAnswer<Json>>)[]][] = [
+  const checks: [string, (() => Promise<TestResponse<Json>>)[]][] = [
     ['api_keys', [asKey]],
-    ['sessions', [asPerson, account, enter]],
-    ['members', [asPerson, enter]],
+    ['sessions', [asPerson, changeAccount, logInAgain]],
+    ['members', [asPerson, logInAgain]],
     ['organizations', [asPerson]],
-    ['users', [enter]],
-    ['login_failures', [enter]],
+    ['users', [logInAgain]],
+    ['login_failures', [logInAgain]],
     ['imports', [push]],
-    ['audit_events', [enter]],
+    ['audit_events', [logInAgain]],
   ]
   const [contacts, sessions] = [await countOf('contacts'), await countOf('sessions')]
-  for (const [table, asked] of checks) {
-    // Known from before, and not: what is in memory is checked all the same.
-    await without(table, async () => {
-      for (const ask of asked) {
-        const { status, text } = await ask()
-        expect([table, ask.name, status >= 400], text).toEqual([table, ask.name, true])
+  for (const [table, requests] of checks) {
+    // Cached credentials are checked against the database too.
+    await withTableRenamed(table, async () => {
+      for (const send of requests) {
+        const { status, text } = await send()
+        expect([table, send.name, status >= 400], text).toEqual([table, send.name, true])
       }
     })
   }
   expect([await countOf('contacts'), await countOf('sessions')]).toEqual([contacts, sessions])
-  for (const ask of [asKey, asPerson, enter]) expect((await ask()).status).toBeLessThan(300)
+  for (const send of [asKey, asPerson, logInAgain]) expect((await send()).status).toBeLessThan(300)
 })
 
-test('a second factor that cannot be checked is not passed', async () => {
+test('a failed check of a second factor denies access', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
   const pendingToken = await person.beginLogin()
-  const enter = () => service.anonymous('POST', '/auth/login/totp', { body: { pendingToken, code: app.code() } })
+  const logInAgain = () => service.anonymous('POST', '/auth/login/totp', { body: { pendingToken, code: app.code() } })
   for (const table of ['totp_secrets', 'pending_logins', 'sessions', 'audit_events']) {
-    await without(table, async () => expect([table, (await enter()).status >= 500]).toEqual([table, true]))
+    await withTableRenamed(table, async () =>
+      expect([table, (await logInAgain()).status >= 500]).toEqual([table, true]),
+    )
   }
-  const answer = await enter()
-  expect(answer.status).toBe(200)
-  expect((await callAs(service, answer.body.accessToken)('GET', '/v5/contacts')).status).toBe(200)
+  const response = await logInAgain()
+  expect(response.status).toBe(200)
+  expect((await callAs(service, response.body.accessToken)('GET', '/v5/contacts')).status).toBe(200)
 })
 
-/** Regular files that a process has open for writing, and where. */
+/** The files that a process has open for writing. */
 async function writtenBy(pid: number): Promise<string[]> {
   const written: string[] = []
   for (const name of await readdir(`/proc/${pid}/fd`)) {
@@ -97,7 +99,7 @@ async function writtenBy(pid: number): Promise<string[]> {
 }
 
 test.skipIf(process.platform !== 'linux')(
-  'a service at work writes its log to standard error and PostgreSQL’s to postgres.log, and to no other file',
+  'a running service logs only to standard error, and PostgreSQL only to postgres.log',
   async () => {
     const folder = await mkdtemp(join(tmpdir(), 'rapport-logs-'))
     await chmod(folder, 0o711)
@@ -116,13 +118,21 @@ test.skipIf(process.platform !== 'linux')(
         },
         60_000,
       )
-      const words = ['bootstrap', '--email', 'ada@example.com', '--organization', 'Engines', '--json', '--password']
-      const made = await run([...words, 'violet engine tandem'], { environment })
-      expect(made.code, made.errors).toBe(0)
+      const bootstrapArguments = [
+        'bootstrap',
+        '--email',
+        'ada@example.com',
+        '--organization',
+        'Engines',
+        '--json',
+        '--password',
+      ]
+      const bootstrapped = await run([...bootstrapArguments, 'violet engine tandem'], { environment })
+      expect(bootstrapped.code, bootstrapped.errors).toBe(0)
       for (const path of ['/v5/me', '/v5/nowhere', '/auth', '/v5/docs']) await fetch(`${url}${path}`)
       expect(await writtenBy(child.pid ?? 0)).toEqual([])
-      const inventory = ['postgres', 'postgres.log', 'secret', 'service.json', 'sockets']
-      expect((await readdir(data)).filter((name) => !inventory.includes(name))).toEqual([])
+      const expectedFiles = ['postgres', 'postgres.log', 'secret', 'service.json', 'sockets']
+      expect((await readdir(data)).filter((name) => !expectedFiles.includes(name))).toEqual([])
       const logs = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.log'))
       expect(logs).toEqual([join('data', 'postgres.log')])
     } finally {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { sendRaw, requestText } from './raw.ts'
+import { sendRaw, requestText } from './raw-http.ts'
 import { startTestService, type TestService } from './service.ts'
 
 let local: TestService
@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all([local.close(), secure.close()]))
 
-/** Requests whose answers are of every kind: pages, files, records, refusals of the service and of the parser. */
+/** Requests for each kind of response: pages, files, records, errors of the service and of the HTTP parser. */
 const requests = [
   requestText('GET', '/account'),
   requestText('GET', '/account/start.js'),
@@ -34,30 +34,33 @@ const requests = [
   'POST /auth HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
 ]
 
-/** What a policy says of one thing; of what it does not name, what it says of all. */
-function saysOf(policy: string, name: string): string | undefined {
+/** The value of a directive in a Content-Security-Policy, with its fallback `default-src`. */
+function directiveOf(policy: string, name: string): string | undefined {
   const directives = new Map(
     policy.split('; ').map((text) => [text.split(' ', 1)[0], text.split(' ').slice(1).join(' ')]),
   )
   return directives.get(name) ?? (name.endsWith('-src') ? directives.get('default-src') : undefined)
 }
 
-test('every answer, of the parser too, says that nothing strange is run, framed, sniffed or told to others', async () => {
+test('every response, including parser errors, forbids foreign scripts, framing, sniffing and referrers', async () => {
   for (const text of requests) {
     const { headers, status } = await sendRaw(local.url, text)
-    const what = `${text.slice(0, 60)} ${status}`
+    const requestLine = `${text.slice(0, 60)} ${status}`
     const policy = headers['content-security-policy'] ?? ''
     for (const name of ['object-src', 'base-uri', 'frame-ancestors', 'form-action', 'default-src']) {
-      expect([what, name, saysOf(policy, name)]).toEqual([what, name, "'none'"])
+      expect([requestLine, name, directiveOf(policy, name)]).toEqual([requestLine, name, "'none'"])
     }
-    expect([what, saysOf(policy, 'script-src')]).toEqual([what, expect.stringMatching(/^'(?:none|self)'$/)])
-    expect([what, headers['x-content-type-options']]).toEqual([what, 'nosniff'])
-    expect([what, headers['referrer-policy']]).toEqual([what, 'no-referrer'])
-    expect([what, headers['strict-transport-security']]).toEqual([what, undefined])
+    expect([requestLine, directiveOf(policy, 'script-src')]).toEqual([
+      requestLine,
+      expect.stringMatching(/^'(?:none|self)'$/),
+    ])
+    expect([requestLine, headers['x-content-type-options']]).toEqual([requestLine, 'nosniff'])
+    expect([requestLine, headers['referrer-policy']]).toEqual([requestLine, 'no-referrer'])
+    expect([requestLine, headers['strict-transport-security']]).toEqual([requestLine, undefined])
   }
 })
 
-test('behind https every answer tells browsers to stay with https for more than a year', async () => {
+test('behind https every response tells browsers to use https for more than a year', async () => {
   for (const text of requests) {
     const { headers } = await sendRaw(secure.url, text)
     const [, seconds] = /^max-age=(\d+)/.exec(headers['strict-transport-security'] ?? '') ?? []
@@ -65,7 +68,7 @@ test('behind https every answer tells browsers to stay with https for more than 
   }
 })
 
-test('every answer that has a body says of what type it is, in UTF-8', async () => {
+test('every response with a body has a content type with UTF-8', async () => {
   for (const text of requests) {
     const { headers, status, body } = await sendRaw(local.url, text)
     if (status === 204) continue

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { completeByTotp, enrolApp, newPerson } from './second-factors.ts'
 import { type MailedService, startMailedService } from './mailed-service.ts'
 import type { MailReceiver } from './mail-receiver.ts'
-import { goodPassword, linkIn } from './people.ts'
+import { goodPassword, receiveLinkToken } from './people.ts'
 import type { TestService } from './service.ts'
 
 let mailed: MailedService
@@ -18,12 +18,12 @@ const post = (path: string, body: Record<string, unknown>) => service.anonymous(
 
 async function resetByMail(email: string): Promise<void> {
   expect((await post('/auth/forgot-password', { email })).status).toBe(202)
-  const token = await linkIn(receiver, email, 'reset-password')
-  const answer = await post('/auth/reset-password', { token, password: goodPassword })
-  expect([answer.status, answer.text]).toEqual([204, ''])
+  const token = await receiveLinkToken(receiver, email, 'reset-password')
+  const response = await post('/auth/reset-password', { token, password: goodPassword })
+  expect([response.status, response.text]).toEqual([204, ''])
 }
 
-test('whoever has the mailbox alone sets a new password, and still needs the second factor to get in', async () => {
+test('access to the mailbox alone allows a new password, but a login still requires the second factor', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
   await resetByMail(person.email)
@@ -35,7 +35,7 @@ test('whoever has the mailbox alone sets a new password, and still needs the sec
   expect((await completeByTotp(service, pendingToken, app.code(1))).status).toBe(200)
 })
 
-test('a login that waits for its second factor is over once the password was reset', async () => {
+test('a password reset ends logins that wait for their second factor', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
   const pendingToken = await person.beginLogin()
@@ -43,10 +43,10 @@ test('a login that waits for its second factor is over once the password was res
   expect((await completeByTotp(service, pendingToken, app.code(1))).status).toBe(401)
 })
 
-test('a link is good for its own purpose alone', async () => {
+test('a link is valid only for its own purpose', async () => {
   const { email } = await newPerson(service)
   expect((await post('/auth/forgot-password', { email })).status).toBe(202)
-  const token = await linkIn(receiver, email, 'reset-password')
+  const token = await receiveLinkToken(receiver, email, 'reset-password')
   expect((await post('/auth/verify-address', { token })).status).toBe(422)
   expect((await post('/auth/invitations/preview', { token })).status).toBe(422)
   const person = { name: 'Ada', organization: 'Engines', password: goodPassword }

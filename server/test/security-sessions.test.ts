@@ -14,8 +14,8 @@ afterAll(() => service.close())
 
 const refresh = (token: string) => service.anonymous('POST', '/auth', { body: { token } })
 
-/** As if the session had begun so many days ago. */
-const begin = (sessionId: string, days: number) =>
+/** Moves the start of the session this many days into the past. */
+const backdateSession = (sessionId: string, days: number) =>
   service.database.crossTenantQuery(
     'manage an account',
     sql`update sessions set created_at = now() - make_interval(days => ${days}), expires_at = now() + interval '1 hour'
@@ -33,33 +33,33 @@ async function secondsLeft(sessionId: string): Promise<number> {
 
 const day = 24 * 60 * 60
 
-test('a session that is used all the time ends 90 days after its login', async () => {
+test('a session in constant use ends 90 days after its login', async () => {
   const { email, password } = await newOwner(service)
   const { call, sessionId, refreshToken } = await loggedIn(service, email, password)
-  await begin(sessionId, 10)
+  await backdateSession(sessionId, 10)
   const early = await refresh(refreshToken)
   expect(early.status).toBe(200)
-  // Within the first sixty days a refresh is good for thirty more.
+  // Within the first sixty days a refresh extends the session by thirty days.
   expect(await secondsLeft(sessionId)).toBeGreaterThan(29.9 * day)
-  await begin(sessionId, 89)
+  await backdateSession(sessionId, 89)
   const late = await refresh(early.body.refreshToken)
   expect(late.status).toBe(200)
   expect(await secondsLeft(sessionId)).toBeLessThanOrEqual(day)
-  await begin(sessionId, 91)
-  // The last hour that `begin` gives lets one refresh happen, which finds the 90 days over.
-  const over = await refresh(late.body.refreshToken)
+  await backdateSession(sessionId, 91)
+  // `backdateSession` leaves an hour for one more refresh, which finds that the 90 days are over.
+  const afterLimit = await refresh(late.body.refreshToken)
   expect(await secondsLeft(sessionId)).toBeLessThan(0)
-  expect((await refresh(over.body.refreshToken ?? late.body.refreshToken)).status).toBe(401)
+  expect((await refresh(afterLimit.body.refreshToken ?? late.body.refreshToken)).status).toBe(401)
   expect((await call('GET', '/v5/me')).status).toBe(401)
 })
 
-test('a person may have as many sessions as they like, and ending all of them ends each', async () => {
+test('a person can have many sessions, and ending all of them ends each one', async () => {
   const { email, password } = await newOwner(service)
   const people = []
   for (let count = 0; count < 12; count++) people.push(await loggedIn(service, email, password))
   const [first] = people
   const listed = await first?.call('GET', '/v5/me/sessions')
-  // The one that the owner was made with counts too.
+  // The session of `bootstrap` counts too.
   expect(listed?.body).toHaveLength(13)
   expect((await first?.call('DELETE', '/v5/me/sessions'))?.status).toBe(204)
   for (const { call, refreshToken } of people) {
@@ -68,7 +68,7 @@ test('a person may have as many sessions as they like, and ending all of them en
   }
 })
 
-test('the text of an access token tells whose it is and what they may do, by ids and scopes alone', async () => {
+test('an access token contains ids and scopes, but no personal data', async () => {
   const { email, password } = await newOwner(service)
   const { accessToken, userId } = await loggedIn(service, email, password)
   const [header = '', payload = ''] = accessToken.split('.').map((part) => Buffer.from(part, 'base64url').toString())
@@ -79,7 +79,7 @@ test('the text of an access token tells whose it is and what they may do, by ids
   expect(payload).not.toContain(email)
 })
 
-test('a password of years ago still logs in: none ends by its age', async () => {
+test('passwords do not expire with age', async () => {
   const { email, password } = await newOwner(service)
   await service.database.crossTenantQuery(
     'manage an account',
@@ -89,15 +89,20 @@ test('a password of years ago still logs in: none ends by its age', async () => 
   await loggedIn(service, email, password)
 })
 
-test('what a caller sends becomes no line of the log and no member of one', async () => {
-  const words = 'a","level":60,"msg":"forged","b":"\\n{"level":60}\\u000a\u00e9'
-  const headers = { 'x-request-id': words, 'user-agent': words, origin: words, authorization: `Bearer ${words}` }
+test('a caller cannot inject a log line or a property into one', async () => {
+  const injected = 'a","level":60,"msg":"forged","b":"\\n{"level":60}\\u000a\u00e9'
+  const headers = {
+    'x-request-id': injected,
+    'user-agent': injected,
+    origin: injected,
+    authorization: `Bearer ${injected}`,
+  }
   const before = service.logged.length
   await service.anonymous('GET', '/v5/me', { headers })
-  await until('the request is told', () => service.logged.length > before)
+  await until('the request is logged', () => service.logged.length > before)
   const lines = service.logged.slice(before)
   expect(lines).toHaveLength(1)
   expect(lines[0]?.trimEnd()).not.toContain('\n')
-  const told = JSON.parse(lines[0] ?? '') as Record<string, unknown>
-  expect([told.level, told.msg, told.callerRequestId]).toEqual([30, 'request', words])
+  const entry = JSON.parse(lines[0] ?? '') as Record<string, unknown>
+  expect([entry.level, entry.msg, entry.callerRequestId]).toEqual([30, 'request', injected])
 })

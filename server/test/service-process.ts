@@ -7,20 +7,20 @@ import type { TestDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 import type { Json } from './service.ts'
 
-/** A service as a process of its own on a test's database. */
+/** A service in a separate process, on a test's database. */
 export interface ServiceProcess {
-  /** The name of its connections. */
+  /** The application name of its connections. */
   name: string
   url: string
   pid: number
   signal(signal: NodeJS.Signals): void
-  /** How it ended. */
+  /** The exit of the process. */
   ended: Promise<ProcessResult>
-  /** Pushes at the path of a trigger; undefined when no answer came. */
-  push(path: string, body: unknown, headers?: Record<string, string>): Promise<PushAnswer | undefined>
+  /** Pushes to the path of a trigger URL; undefined if there was no response. */
+  push(path: string, body: unknown, headers?: Record<string, string>): Promise<PushResponse | undefined>
 }
 
-export interface PushAnswer {
+export interface PushResponse {
   status: number
   headers: Headers
   body: Json
@@ -28,18 +28,18 @@ export interface PushAnswer {
 
 export interface ServiceProcesses {
   start(name: string, environment?: Record<string, string>): Promise<ServiceProcess>
-  /** Ends those that still run. */
+  /** Ends the running processes. */
   close(): Promise<void>
 }
 
-/** Starts services that share the database, as `rapport start` does. */
+/** Starts services that share the database, with `rapport start`. */
 export async function serviceProcesses(database: TestDatabase): Promise<ServiceProcesses> {
-  const home = await mkdtemp(join(tmpdir(), 'rapport-services-'))
+  const parentFolder = await mkdtemp(join(tmpdir(), 'rapport-services-'))
   const running = new Set<ChildProcess>()
   let count = 0
   return {
     async start(name, environment = {}) {
-      const folder = join(home, String(count++))
+      const folder = join(parentFolder, String(count++))
       await mkdir(folder)
       const child = launch(['start'], {
         environment: {
@@ -55,28 +55,28 @@ export async function serviceProcesses(database: TestDatabase): Promise<ServiceP
       })
       running.add(child)
       const ended = waitForExit(child).finally(() => running.delete(child))
-      const url = await addressOf(folder, ended)
+      const url = await waitForUrl(folder, ended)
       return { name, url, pid: child.pid ?? 0, ended, signal: (signal) => void child.kill(signal), push: pusherTo(url) }
     },
     async close() {
       for (const child of running) child.kill('SIGKILL')
-      await until('they are gone', () => running.size === 0)
-      await rm(home, { recursive: true, force: true, maxRetries: 5 })
+      await until('all processes have ended', () => running.size === 0)
+      await rm(parentFolder, { recursive: true, force: true, maxRetries: 5 })
     },
   }
 }
 
-async function addressOf(folder: string, ended: Promise<ProcessResult>): Promise<string> {
-  let end: ProcessResult | undefined
+async function waitForUrl(folder: string, ended: Promise<ProcessResult>): Promise<string> {
+  let exit: ProcessResult | undefined
   ended.then(
-    (how) => (end = how),
+    (result) => (exit = result),
     () => undefined,
   )
   let url = ''
   await until(
     'the service is ready',
     async () => {
-      if (end) throw new Error(`It ended: ${JSON.stringify(end)}`)
+      if (exit) throw new Error(`The service ended: ${JSON.stringify(exit)}`)
       url = await readFile(join(folder, 'service.json'), 'utf8').then(
         (text) => (JSON.parse(text) as { url: string }).url,
         () => '',
@@ -92,12 +92,12 @@ const pusherTo =
   (url: string): ServiceProcess['push'] =>
   async (path, body, headers = {}) => {
     try {
-      const answer = await fetch(`${url}${path}`, {
+      const response = await fetch(`${url}${path}`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', ...headers },
         body: JSON.stringify(body),
       })
-      return { status: answer.status, headers: answer.headers, body: await answer.json() }
+      return { status: response.status, headers: response.headers, body: await response.json() }
     } catch {
       return undefined
     }

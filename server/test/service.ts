@@ -18,30 +18,30 @@ import type pg from 'pg'
 import { sendRequest } from './http-client.ts'
 import { createDatabase } from './postgres.ts'
 
-/** An answer, read whole; `body` is the parsed JSON, or undefined when there is no text. */
-export interface TestAnswer<Body> {
+/** A response with its text; `body` is the parsed JSON, undefined if there is no text. */
+export interface TestResponse<Body> {
   status: number
   headers: Headers
   text: string
   body: Body
 }
 
-/** A JSON value whose shape the test asserts; `unknown` would need a cast on every line. */
-// oxlint-disable-next-line no-explicit-any -- what a test reads of an answer is checked by the test itself
+/** A JSON value whose structure the test asserts; `unknown` would need a cast on every line. */
+// oxlint-disable-next-line no-explicit-any -- the test asserts what it reads
 export type Json = any
 
 export interface CallOptions {
-  /** Sent as JSON, or as it is when it is a string or bytes. */
+  /** Sent as JSON; a string or bytes unchanged. */
   body?: unknown
   headers?: Record<string, string>
 }
 
-export type Call = (method: string, path: string, options?: CallOptions) => Promise<TestAnswer<Json>>
+export type Call = (method: string, path: string, options?: CallOptions) => Promise<TestResponse<Json>>
 
-/** An organization of its own with an API key of all scopes: tests never share records, so they may run side by side. */
+/** An organization with an API key of all scopes. Tests do not share records, so that they can run concurrently. */
 export interface TestOrganization extends BootstrapResult {
   call: Call
-  /** The same organization with a key of other scopes. */
+  /** Calls with a key of the same organization and these scopes. */
   withScopes(scopes: readonly string[]): Promise<Call>
 }
 
@@ -49,7 +49,7 @@ export interface TestService {
   url: string
   config: Config
   database: Database
-  /** Every line that the service logged. */
+  /** All log lines of the service. */
   logged: string[]
   anonymous: Call
   newOrganization(): Promise<TestOrganization>
@@ -58,25 +58,25 @@ export interface TestService {
 
 const secrets = new Map<string, Secret>()
 
-/** A database has one secret, whichever process asks. */
+/** All services on one database share its secret. */
 function secretOf({ database = '' }: pg.ClientConfig): Secret {
   const secret = secrets.get(database) ?? createSecretKey(randomBytes(32))
   secrets.set(database, secret)
   return secret
 }
 
-/** The real service on a database of its own, listening on a free port; `environment` as a user would set it. */
+/** Starts the real service on a new database and a free port, with these environment variables. */
 export async function startTestService(
   environment: Record<string, string> = {},
-  given?: { connection: pg.ClientConfig; secret?: Secret; drop(): Promise<void> },
-  served?: readonly Route[],
+  existing?: { connection: pg.ClientConfig; secret?: Secret; drop(): Promise<void> },
+  servedRoutes?: readonly Route[],
 ): Promise<TestService> {
-  const { connection, drop } = given ?? (await createDatabase())
+  const { connection, drop } = existing ?? (await createDatabase())
   const config = readConfig({ PORT: '0', RATE_LIMIT_PER_MINUTE: '100000000', IMPORT_WORKERS: '0', ...environment })
   const database = new Database({ connection, size: 10, limitConcurrency: true })
   const intakeDatabase = new Database({ connection, ...intakePool })
   const workDatabase = new Database({ connection, ...workPool(config) })
-  const secret = given?.secret ?? secretOf(connection)
+  const secret = existing?.secret ?? secretOf(connection)
   const tokens = createTokens({ database, secret, roleScopes })
   const logged: string[] = []
   const log = pino(
@@ -92,7 +92,7 @@ export async function startTestService(
     log,
     isReady: () => true,
     prepared: Promise.resolve(),
-    ...(served && { servedRoutes: served }),
+    ...(servedRoutes && { servedRoutes }),
   })
   const call = callerOf(service.url)
   return {
@@ -102,7 +102,7 @@ export async function startTestService(
     logged,
     anonymous: call({}),
     async newOrganization() {
-      const made = await inTurn(() =>
+      const created = await runSequentially(() =>
         bootstrap({
           database,
           secret,
@@ -113,12 +113,12 @@ export async function startTestService(
           organization: `Organization ${randomUUID()}`,
         }),
       )
-      const { organizationId, apiKey } = made
-      await giveEverything(database, organizationId)
+      const { organizationId, apiKey } = created
+      await grantAllScopes(database, organizationId)
       const authorized = (key: string) =>
         call({ authorization: `Bearer ${key}`, 'service-organization-id': organizationId })
       return {
-        ...made,
+        ...created,
         call: authorized(apiKey),
         withScopes: async (scopes) =>
           authorized((await createApiKey({ database, organization: organizationId, name: 'test', scopes })).apiKey),
@@ -132,16 +132,16 @@ export async function startTestService(
   }
 }
 
-/** Of many passwords that are hashed at once the last would wait longer than the service lets anyone wait. */
-function inTurn<Made>(make: () => Promise<Made>): Promise<Made> {
-  const made = lastMade.then(make)
-  lastMade = made.catch(() => undefined)
-  return made
+/** If many passwords were hashed at once, the last ones would wait longer than the service allows. */
+function runSequentially<Result>(work: () => Promise<Result>): Promise<Result> {
+  const created = previous.then(work)
+  previous = created.catch(() => undefined)
+  return created
 }
-let lastMade: Promise<unknown> = Promise.resolve()
+let previous: Promise<unknown> = Promise.resolve()
 
-/** What no wildcard covers has to be named: the first key of an organization may what an owner may. */
-const giveEverything = (database: Database, organizationId: string): Promise<object[]> =>
+/** Gives the first key all scopes of an owner by name, because wildcards do not include some of them. */
+const grantAllScopes = (database: Database, organizationId: string): Promise<object[]> =>
   database.crossTenantQuery(
     'check the database',
     sql`update api_keys set scopes = ${roleScopes('owner')}::text[], version = version + 1
@@ -152,17 +152,17 @@ const giveEverything = (database: Database, organizationId: string): Promise<obj
 function callerOf(url: string): (headers: Record<string, string>) => Call {
   return (common) =>
     async (method, path, { body, headers = {} } = {}) => {
-      const raw = typeof body === 'string' || body instanceof Uint8Array
-      const answer = await sendRequest(`${url}${path}`, {
+      const isRaw = typeof body === 'string' || body instanceof Uint8Array
+      const response = await sendRequest(`${url}${path}`, {
         method,
         headers: { ...common, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
-        body: body === undefined ? undefined : raw ? (body as string | Uint8Array) : JSON.stringify(body),
+        body: body === undefined ? undefined : isRaw ? (body as string | Uint8Array) : JSON.stringify(body),
       })
-      return { ...answer, body: answer.text === '' ? undefined : parsed(answer.text) }
+      return { ...response, body: response.text === '' ? undefined : parseJson(response.text) }
     }
 }
 
-function parsed(text: string): Json {
+function parseJson(text: string): Json {
   try {
     return JSON.parse(text)
   } catch {

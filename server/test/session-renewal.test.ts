@@ -3,21 +3,21 @@ import { sql } from '../src/platform/model/sql.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { Authenticator } from './authenticator.ts'
 import { enrolApp } from './second-factors.ts'
-import { afterProof, callAs, loggedIn, newOwner, type TestPerson } from './people.ts'
-import { requestText, sendRaw } from './raw.ts'
-import { type Json, startTestService, type TestAnswer, type TestService } from './service.ts'
+import { callAfterReauthentication, callAs, loggedIn, newOwner, type TestPerson } from './people.ts'
+import { requestText, sendRaw } from './raw-http.ts'
+import { type Json, startTestService, type TestResponse, type TestService } from './service.ts'
 
 let service: TestService
-let split: TestService
+let serviceWithAuthOrigin: TestService
 const origin = 'https://crm.example.com'
 const authOrigin = 'https://auth.example.com'
 beforeAll(async () => {
-  ;[service, split] = await Promise.all([
+  ;[service, serviceWithAuthOrigin] = await Promise.all([
     startTestService({ PUBLIC_URL: origin }),
     startTestService({ AUTH_ORIGIN: authOrigin }),
   ])
 })
-afterAll(() => Promise.all([service.close(), split.close()]))
+afterAll(() => Promise.all([service.close(), serviceWithAuthOrigin.close()]))
 
 const refresh = (token: string) => service.anonymous('POST', '/auth', { body: { token } })
 
@@ -30,8 +30,8 @@ const sessionOf = async ({ sessionId }: Pick<TestPerson, 'sessionId'>): Promise<
   return row
 }
 
-/** Each way to prove it again, as what it takes to do so. */
-const ways: [string, (person: TestPerson) => Promise<() => Promise<TestAnswer<Json>>>][] = [
+/** The methods of re-authentication, each with its preparation. */
+const methods: [string, (person: TestPerson) => Promise<() => Promise<TestResponse<Json>>>][] = [
   [
     'the password',
     async ({ call, password }) =>
@@ -52,41 +52,48 @@ const ways: [string, (person: TestPerson) => Promise<() => Promise<TestAnswer<Js
       const { body } = await call('POST', '/v5/me/passkeys/options')
       const credential = authenticator.create(body)
       await call('POST', '/v5/me/passkeys', { body: { name: 'Key', credential } })
-      const asked = (await call('POST', '/v5/me/reauthenticate/passkey/options')).body
-      return () => call('POST', '/v5/me/reauthenticate/passkey', { body: { credential: authenticator.get(asked) } })
+      const requestOptions = (await call('POST', '/v5/me/reauthenticate/passkey/options')).body
+      return () =>
+        call('POST', '/v5/me/reauthenticate/passkey', { body: { credential: authenticator.get(requestOptions) } })
     },
   ],
 ]
 
-test.each(ways)(
-  'proving it again by %s gives a new session and new tokens, and ends the ones from before',
+test.each(methods)(
+  're-authentication with %s creates a new session and new tokens and ends the old ones',
   async (_, prepare) => {
     const owner = await newOwner(service)
     const person = await loggedIn(service, owner.email, owner.password)
-    const prove = await prepare(person)
+    const reauthenticate = await prepare(person)
     const before = await sessionOf(person)
-    const answer = await prove()
-    expect(answer.status, answer.text).toBe(200)
-    const { sessionId, accessToken, refreshToken } = answer.body
+    const response = await reauthenticate()
+    expect(response.status, response.text).toBe(200)
+    const { sessionId, accessToken, refreshToken } = response.body
     expect(sessionId).not.toBe(person.sessionId)
-    // Neither token from before does anything, nor does the refresh token end the session that goes on.
+    // Both old tokens are rejected, and using the old refresh token does not end the new session.
     expect((await person.call('GET', '/v5/me')).status).toBe(401)
     expect((await refresh(person.refreshToken)).status).toBe(401)
-    const call = afterProof(service, answer)
+    const call = callAfterReauthentication(service, response)
     expect((await call('GET', '/v5/contacts')).status).toBe(200)
     expect((await call('POST', '/v5/me/address', { body: { email: 'new@example.com' } })).status).toBe(202)
-    // The session keeps its age, so no proof makes it outlive the 90 days; and it is the same device.
+    // The session keeps its start, so that it still ends after 90 days, and its device.
     expect(await sessionOf(person)).toMatchObject({ ended: true })
     const { ended, created_at, user_agent, organization_id, begun_by } = await sessionOf({ sessionId })
-    const { created_at: at, user_agent: agent, organization_id: home, begun_by: by } = before
-    expect([ended, created_at, user_agent, organization_id, begun_by]).toEqual([false, at, agent, home, by])
-    const next = await refresh(refreshToken)
-    expect([next.status, next.body.sessionId]).toEqual([200, sessionId])
+    const { created_at: at, user_agent: agent, organization_id: organizationId, begun_by: begunBy } = before
+    expect([ended, created_at, user_agent, organization_id, begun_by]).toEqual([
+      false,
+      at,
+      agent,
+      organizationId,
+      begunBy,
+    ])
+    const refreshed = await refresh(refreshToken)
+    expect([refreshed.status, refreshed.body.sessionId]).toEqual([200, sessionId])
     expect((await callAs(service, accessToken)('GET', '/v5/me')).status).toBe(200)
   },
 )
 
-test('a proof that fails changes no token', async () => {
+test('a failed re-authentication changes no token', async () => {
   const owner = await newOwner(service)
   const person = await loggedIn(service, owner.email, owner.password)
   expect((await person.call('POST', '/v5/me/reauthenticate', { body: { password: 'not my password' } })).status).toBe(
@@ -98,19 +105,19 @@ test('a proof that fails changes no token', async () => {
   expect(body).toMatchObject([{ details: { factor: 'password' }, address: '127.0.0.1' }])
 })
 
-test('of two proofs at once one is given, and the session is not doubled', async () => {
+test('of two concurrent re-authentications one succeeds, and the session is not duplicated', async () => {
   const owner = await newOwner(service)
   const { call } = await loggedIn(service, owner.email, owner.password)
   const body = { password: owner.password }
-  const answers = await Promise.all([1, 2].map(() => call('POST', '/v5/me/reauthenticate', { body })))
-  expect(answers.map(({ status }) => status).sort()).toEqual([200, 401])
-  const [good] = answers.filter(({ status }) => status === 200)
-  const sessions = await afterProof(service, good as TestAnswer<Json>)('GET', '/v5/me/sessions')
-  // That of `bootstrap`, and this one.
+  const responses = await Promise.all([1, 2].map(() => call('POST', '/v5/me/reauthenticate', { body })))
+  expect(responses.map(({ status }) => status).sort()).toEqual([200, 401])
+  const [successful] = responses.filter(({ status }) => status === 200)
+  const sessions = await callAfterReauthentication(service, successful as TestResponse<Json>)('GET', '/v5/me/sessions')
+  // The session of `bootstrap` and this one.
   expect(sessions.body).toHaveLength(2)
 })
 
-test('a proof puts the refresh token into the cookie where that is asked for, from our own pages alone', async () => {
+test('re-authentication sets the refresh token as a cookie on request, only for the service’s own pages', async () => {
   const { email, password } = await newOwner(service)
   const headers = { origin }
   const login = await service.anonymous('POST', '/auth/login', { body: { email, password, cookie: true }, headers })
@@ -123,23 +130,23 @@ test('a proof puts the refresh token into the cookie where that is asked for, fr
   expect(
     (await call('POST', '/v5/me/reauthenticate', { body, headers: { origin: 'https://evil.example' } })).status,
   ).toBe(403)
-  const proof = await call('POST', '/v5/me/reauthenticate', { body, headers: { ...headers, cookie } })
-  expect([proof.status, proof.body.refreshToken]).toEqual([200, undefined])
-  const renewed = proof.headers
+  const reauthentication = await call('POST', '/v5/me/reauthenticate', { body, headers: { ...headers, cookie } })
+  expect([reauthentication.status, reauthentication.body.refreshToken]).toEqual([200, undefined])
+  const renewed = reauthentication.headers
     .getSetCookie()
     .map((line) => line.split(';', 1)[0])
     .join('; ')
-  const traded = (given: string) =>
-    service.anonymous('POST', '/auth/refresh', { body: {}, headers: { ...headers, cookie: given } })
-  expect((await traded(cookie)).status).toBe(401)
-  expect((await traded(renewed)).body.sessionId).toBe(proof.body.sessionId)
+  const refreshWithCookie = (cookieHeader: string) =>
+    service.anonymous('POST', '/auth/refresh', { body: {}, headers: { ...headers, cookie: cookieHeader } })
+  expect((await refreshWithCookie(cookie)).status).toBe(401)
+  expect((await refreshWithCookie(renewed)).body.sessionId).toBe(reauthentication.body.sessionId)
 })
 
-test('with AUTH_ORIGIN a page proves it on that host, whose cookie it is', async () => {
-  const { accessToken, password } = await newOwner(split)
-  const ask = (path: string) =>
+test('with AUTH_ORIGIN, pages re-authenticate on that host, which owns the cookie', async () => {
+  const { accessToken, password } = await newOwner(serviceWithAuthOrigin)
+  const postFromAuthOrigin = (path: string) =>
     sendRaw(
-      split.url,
+      serviceWithAuthOrigin.url,
       requestText('POST', path, {
         headers: {
           host: new URL(authOrigin).host,
@@ -150,10 +157,10 @@ test('with AUTH_ORIGIN a page proves it on that host, whose cookie it is', async
         body: JSON.stringify({ password, cookie: true }),
       }),
     )
-  const proof = await ask('/v5/me/reauthenticate')
-  expect(proof.status, proof.body).toBe(200)
-  expect(proof.headers['set-cookie']).toMatch(/^__Host-rapport=rft_/)
-  expect(JSON.parse(proof.body)).not.toHaveProperty('refreshToken')
-  // Nothing else of the API stands there.
-  expect((await ask('/v5/me/password')).status).toBe(404)
+  const reauthentication = await postFromAuthOrigin('/v5/me/reauthenticate')
+  expect(reauthentication.status, reauthentication.body).toBe(200)
+  expect(reauthentication.headers['set-cookie']).toMatch(/^__Host-rapport=rft_/)
+  expect(JSON.parse(reauthentication.body)).not.toHaveProperty('refreshToken')
+  // That host serves nothing else of the API.
+  expect((await postFromAuthOrigin('/v5/me/password')).status).toBe(404)
 })

@@ -13,23 +13,23 @@ import { until } from './processes.ts'
 import { type ServiceProcess, type ServiceProcesses, serviceProcesses } from './service-process.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
 import { freePort } from '../../lab/shared/free-port.ts'
-import { startIn, type StartPlace, statusOf } from './started.ts'
+import { startIn, type StartContext, statusOf } from './started-service.ts'
 
-/** Processes of one command (`PROCESSES=2`), over HTTP: what one of them knows, the other one does too. */
+// Two processes of one command (`PROCESSES=2`) share their state.
 
 const limit = 120
 
-let made: TestDatabase
-/** Makes organizations; takes none of the requests below. */
-let maker: TestService
+let testDatabase: TestDatabase
+/** Creates organizations and receives no other requests. */
+let creatingService: TestService
 let processes: ServiceProcesses
 let service: ServiceProcess
 let metricsUrl: string
 
 beforeAll(async () => {
-  made = await createDatabase()
-  maker = await startTestService({}, { ...made, drop: async () => undefined })
-  processes = await serviceProcesses(made)
+  testDatabase = await createDatabase()
+  creatingService = await startTestService({}, { ...testDatabase, drop: async () => undefined })
+  processes = await serviceProcesses(testDatabase)
   const metricsPort = String(await freePort())
   metricsUrl = `http://127.0.0.1:${metricsPort}/metrics`
   service = await processes.start('several', {
@@ -41,19 +41,19 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await processes.close()
-  await maker.close()
-  await made.drop()
+  await creatingService.close()
+  await testDatabase.drop()
 })
 
-type Answer = { status: number; headers: Headers; body: Json }
+type ProcessResponse = { status: number; headers: Headers; body: Json }
 
-/** A request on a connection of its own, so that the processes answer in turn. */
-async function ask(
+/** Sends a request on a new connection, so that the processes take turns. */
+async function send(
   { apiKey, organizationId }: Pick<TestOrganization, 'apiKey' | 'organizationId'>,
   path: string,
   { method = 'GET', body }: { method?: string; body?: unknown } = {},
-): Promise<Answer> {
-  const answer = await fetch(`${service.url}${path}`, {
+): Promise<ProcessResponse> {
+  const response = await fetch(`${service.url}${path}`, {
     method,
     headers: {
       authorization: `Bearer ${apiKey}`,
@@ -63,17 +63,18 @@ async function ask(
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   })
-  const text = await answer.text()
-  return { status: answer.status, headers: answer.headers, body: text === '' ? undefined : JSON.parse(text) }
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
 }
 
-const statusBy = (agent: Agent, path: string) =>
+const statusWith = (agent: Agent, path: string) =>
   new Promise<number>((resolve, reject) => {
-    const answered = (answer: IncomingMessage) => answer.resume().once('end', () => resolve(answer.statusCode ?? 0))
-    get(`${service.url}${path}`, { agent }, answered).once('error', reject)
+    const onResponse = (response: IncomingMessage) =>
+      response.resume().once('end', () => resolve(response.statusCode ?? 0))
+    get(`${service.url}${path}`, { agent }, onResponse).once('error', reject)
   })
 
-/** The sum of a metric's values in the lines with all of these texts. */
+/** The sum of a metric over the lines that contain all of these texts. */
 async function metric(name: string, ...texts: readonly string[]): Promise<number> {
   const lines = (await (await fetch(metricsUrl)).text()).split('\n')
   const found = lines.filter((line) => line.startsWith(name) && texts.every((text) => line.includes(text)))
@@ -93,126 +94,128 @@ const isAlive = (pid: number): boolean => {
 
 const perSecond = limit / 60
 
-test('a limit counts for both processes together, and each answer tells what is left in all', async () => {
-  const organization = await maker.newOrganization()
+test('a rate limit applies to both processes together, and each response reports the total left', async () => {
+  const organization = await creatingService.newOrganization()
   const began = performance.now()
-  const answers: Answer[] = []
-  const send = async () => {
-    for (let request = 0; request < 20; request++) answers.push(await ask(organization, '/v5/contacts'))
+  const responses: ProcessResponse[] = []
+  const sendTwenty = async () => {
+    for (let request = 0; request < 20; request++) responses.push(await send(organization, '/v5/contacts'))
   }
-  await Promise.all(Array.from({ length: 8 }, send))
+  await Promise.all(Array.from({ length: 8 }, sendTwenty))
   const refilled = Math.ceil(((performance.now() - began) / 1000) * perSecond)
-  const allowed = answers.filter(({ status }) => status === 200)
-  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]))
+  const allowed = responses.filter(({ status }) => status === 200)
+  expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200, 429]))
   expect(allowed.length).toBeGreaterThanOrEqual(limit)
   expect(allowed.length).toBeLessThanOrEqual(limit + refilled)
-  const left = allowed.map(({ headers }) => Number(/;r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]))
-  expect(Math.min(...left)).toBe(0)
-  // Each took another token; only what came back meanwhile could be taken twice.
-  expect(left.length - new Set(left).size).toBeLessThanOrEqual(refilled)
+  const remaining = allowed.map(({ headers }) => Number(/;r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]))
+  expect(Math.min(...remaining)).toBe(0)
+  // Each response reports a different number, except for tokens that were refilled meanwhile.
+  expect(remaining.length - new Set(remaining).size).toBeLessThanOrEqual(refilled)
 })
 
-test('a key that one process revokes is refused by both from then on', async () => {
-  const owner = await maker.newOrganization()
+test('a key that one process revokes is rejected by both from then on', async () => {
+  const owner = await creatingService.newOrganization()
   const scopes = ['urn:service:contact:*:read']
   const { apiKey, id } = await createApiKey({
-    database: maker.database,
+    database: creatingService.database,
     organization: owner.organizationId,
     name: 'Reports',
     scopes,
   })
   const statuses = async () => {
     const found = []
-    for (let request = 0; request < 4; request++) found.push((await ask({ ...owner, apiKey }, '/v5/contacts')).status)
+    for (let request = 0; request < 4; request++) found.push((await send({ ...owner, apiKey }, '/v5/contacts')).status)
     return found
   }
   expect(await statuses()).toEqual([200, 200, 200, 200])
-  expect((await ask(owner, `/v5/api-keys/${id}/revoke`, { method: 'POST' })).status).toBe(200)
+  expect((await send(owner, `/v5/api-keys/${id}/revoke`, { method: 'POST' })).status).toBe(200)
   expect(await statuses()).toEqual([401, 401, 401, 401])
 })
 
-test('what is pushed at both is worked on once', async () => {
-  const organization = await maker.newOrganization()
+test('rows pushed to both processes are each processed once', async () => {
+  const organization = await creatingService.newOrganization()
   const path = new URL(organization.triggerUrl).pathname
-  const answers = await Promise.all(
-    Array.from({ length: 80 }, () => ask(organization, path, { method: 'POST', body: newFullLead() })),
+  const responses = await Promise.all(
+    Array.from({ length: 80 }, () => send(organization, path, { method: 'POST', body: newFullLead() })),
   )
-  await untilFinished(maker, organization, answers.length)
-  const accepted = answers.map(({ body }) => body.id as string)
-  expect(await audit(maker, organization, { accepted })).toEqual({ PROCESSED: answers.length })
+  await untilFinished(creatingService, organization, responses.length)
+  const accepted = responses.map(({ body }) => body.id as string)
+  expect(await audit(creatingService, organization, { accepted })).toEqual({ PROCESSED: responses.length })
 })
 
-test('metrics are the sums of all processes; one that is killed is replaced, and its counts stay', async () => {
-  const organization = await maker.newOrganization()
-  const asked = () => metric('rapport_http_request_duration_seconds_count', '"/v5/campaigns"', '"200"')
-  const askTen = async () => {
+test('metrics are the sums of all processes; a killed process is replaced and its counts remain', async () => {
+  const organization = await creatingService.newOrganization()
+  const requestCount = () => metric('rapport_http_request_duration_seconds_count', '"/v5/campaigns"', '"200"')
+  const sendTen = async () => {
     for (let request = 0; request < 10; request++) {
-      expect((await ask(organization, '/v5/campaigns')).status).toBe(200)
+      expect((await send(organization, '/v5/campaigns')).status).toBe(200)
     }
   }
-  await askTen()
-  expect(await asked()).toBe(10)
+  await sendTen()
+  expect(await requestCount()).toBe(10)
   expect(await metric('rapport_process_resident_memory_bytes')).toBeGreaterThan(150e6)
   const workers = childrenOf(service.pid)
   expect(workers.length).toBe(2)
   process.kill(workers[0] ?? 0, 'SIGKILL')
-  await until('it is replaced', () => childrenOf(service.pid).length === 2 && !isAlive(workers[0] ?? 0))
-  // Those who come meanwhile are the other one's.
-  await askTen()
-  expect(await asked()).toBe(20)
+  await until('the process is replaced', () => childrenOf(service.pid).length === 2 && !isAlive(workers[0] ?? 0))
+  // The other process serves requests meanwhile.
+  await sendTen()
+  expect(await requestCount()).toBe(20)
 })
 
-test('told to stop under load it answers every request, and leaves no process', async () => {
-  const all = [service.pid, ...childrenOf(service.pid)]
-  expect(all.length).toBe(3)
+test('a stop under load answers every request and leaves no process behind', async () => {
+  const processIds = [service.pid, ...childrenOf(service.pid)]
+  expect(processIds.length).toBe(3)
   const statuses: number[] = []
-  // As a load balancer does: each until it is told that the service is not ready, on a connection that is kept or a new one.
+  // Like a load balancer, each client stops when the service is not ready; half of them keep their connection.
   const load = async (keepAlive: boolean) => {
     const agent = new Agent({ keepAlive, maxSockets: 1 })
     for (let status = 200; status === 200;) {
-      status = await statusBy(agent, '/readyz')
+      status = await statusWith(agent, '/readyz')
       statuses.push(status)
     }
     agent.destroy()
   }
-  const loads = Promise.all(Array.from({ length: 8 }, (_, index) => load(index % 2 === 0)))
-  await until('it is busy', () => statuses.length > 100)
-  // A terminal tells every process; the workers leave it to the first.
-  for (const pid of all.toReversed()) process.kill(pid, 'SIGINT')
-  await loads
+  const allLoads = Promise.all(Array.from({ length: 8 }, (_, index) => load(index % 2 === 0)))
+  await until('the service is busy', () => statuses.length > 100)
+  // A terminal signals every process; the workers leave the stop to the primary.
+  for (const pid of processIds.toReversed()) process.kill(pid, 'SIGINT')
+  await allLoads
   const { code, errors } = await service.ended
   expect(code).toBe(0)
   expect(new Set(statuses)).toEqual(new Set([200, 503]))
   expect(statuses.filter((status) => status === 503).length).toBe(8)
-  expect(all.filter(isAlive)).toEqual([])
+  expect(processIds.filter(isAlive)).toEqual([])
   const lines = errors
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as { process: unknown; msg: string })
   expect(new Set(lines.map((line) => line.process))).toEqual(new Set(['primary', 1, 2]))
   expect(errors).toContain('a process of the service ended; it is replaced')
-  const ofMail = lines.filter(({ msg }) => msg.startsWith('mail:'))
-  expect(new Set(ofMail.map((line) => line.process))).toEqual(new Set([1]))
+  const mailLines = lines.filter(({ msg }) => msg.startsWith('mail:'))
+  expect(new Set(mailLines.map((line) => line.process))).toEqual(new Set([1]))
 })
 
-test('when the first process is killed the others end, and the next start takes the embedded database over', async () => {
+test('when the primary process is killed, the workers exit and the next start takes over the embedded database', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'rapport-several-'))
   await chmod(folder, 0o755)
-  const clean: StartPlace['clean'] = [() => rm(folder, { recursive: true, force: true })]
+  const cleanUps: StartContext['cleanUps'] = [() => rm(folder, { recursive: true, force: true })]
   onTestFinished(async () => {
-    for (const step of clean.reverse()) await step()
+    for (const step of cleanUps.reverse()) await step()
   })
-  const first = await startIn({ folder, clean }, { PROCESSES: '2' })
-  await until('it is ready', async () => (await statusOf(`${first.url}/readyz`)) === 200)
+  const first = await startIn({ folder, cleanUps }, { PROCESSES: '2' })
+  await until('the service is ready', async () => (await statusOf(`${first.url}/readyz`)) === 200)
   const workers = childrenOf(first.pid).filter(isWorker)
   expect(workers.length).toBe(2)
   first.signal('SIGKILL')
-  await until('the others end', () => !workers.some(isAlive))
-  // More connections than the server that was left running takes.
-  const more = { DATABASE_CONNECTIONS: '80' }
-  const next = await startIn({ folder, clean }, more)
-  await until('the next one is ready', async () => (await statusOf(`${next.url}/readyz`)) === 200)
-  const { output } = await run(['doctor', '--json'], { environment: { ...more, DATA_DIR: join(folder, 'data') } })
+  await until('the workers exit', () => !workers.some(isAlive))
+  // More connections than the server that is still running allows.
+  const moreConnections = { DATABASE_CONNECTIONS: '80' }
+  const next = await startIn({ folder, cleanUps }, moreConnections)
+  await until('the next service is ready', async () => (await statusOf(`${next.url}/readyz`)) === 200)
+  const { output } = await run(['doctor', '--json'], {
+    environment: { ...moreConnections, DATA_DIR: join(folder, 'data') },
+  })
   expect(JSON.parse(output).findings).toContainEqual(expect.objectContaining({ name: 'connections', state: 'ok' }))
   next.signal('SIGTERM')
   expect((await next.ended).code).toBe(0)

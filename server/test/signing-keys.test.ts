@@ -16,8 +16,8 @@ import { serviceProcesses, type ServiceProcesses } from './service-process.ts'
 const minute = 60_000
 const hour = 60 * minute
 const day = 24 * hour
-const whose = { userId: newId(), sessionId: newId(), organizationId: newId() }
-const subject = { ...whose, role: 'viewer' } as const
+const identity = { userId: newId(), sessionId: newId(), organizationId: newId() }
+const subject = { ...identity, role: 'viewer' } as const
 const kidOf = (token: string) => decodeProtectedHeader(token).kid ?? ''
 
 let access: Access
@@ -26,15 +26,15 @@ beforeEach(async () => {
   return () => access.close()
 })
 
-const place = () => ({ database: access.database, secret: access.secret, clock: () => access.clock.now })
+const keyContext = () => ({ database: access.database, secret: access.secret, clock: () => access.clock.now })
 const statuses = async () => (await findSigningKeys(access.database)).map(({ status }) => status)
 const publishedIds = async (tokens: Tokens) => (await tokens.jwks()).keys.map(({ kid }) => kid)
 
-test('each process signs with the key that the database says, a minute later at most', async () => {
+test('each process signs with the active key of the database within a minute', async () => {
   const other = access.anotherProcess().tokens
   const before = kidOf(await access.tokens.issue(subject))
   expect(kidOf(await other.issue(subject))).toBe(before)
-  const rotation = await rotateSigningKeys(place())
+  const rotation = await rotateSigningKeys(keyContext())
   expect(rotation).toMatchObject({ rotated: true, retired: before })
   access.clock.now += minute
   for (const tokens of [access.tokens, other]) {
@@ -43,142 +43,147 @@ test('each process signs with the key that the database says, a minute later at 
   }
 })
 
-test('a key is in every process’s key set before it signs', async () => {
+test('every process publishes a key before any process signs with it', async () => {
   const other = access.anotherProcess().tokens
   for (let round = 0; round < 4; round++) {
-    const seen = [await publishedIds(access.tokens), await publishedIds(other)]
+    const publishedBefore = [await publishedIds(access.tokens), await publishedIds(other)]
     access.clock.now += 20 * minute
-    await rotateSigningKeys(place())
+    await rotateSigningKeys(keyContext())
     access.clock.now += minute
     const signing = kidOf(await other.issue(subject))
-    for (const ids of seen) expect(ids).toContain(signing)
+    for (const ids of publishedBefore) expect(ids).toContain(signing)
   }
 })
 
-test('two rotations within a day log nobody out: a retired key counts until the last token that it signed has expired', async () => {
+test('two rotations within a day end no session: a retired key is valid until the last token it signed has expired', async () => {
   const first = await access.tokens.issue(subject)
-  expect(await rotateSigningKeys(place())).toMatchObject({ rotated: true })
-  // This process has not noticed yet: it signs with the retired key for up to a minute.
+  expect(await rotateSigningKeys(keyContext())).toMatchObject({ rotated: true })
+  // This process has not read the new key yet and signs with the retired one for up to a minute.
   access.clock.now += minute - 1
-  const late = await access.tokens.issue(subject)
-  expect(kidOf(late)).toBe(kidOf(first))
+  const lateToken = await access.tokens.issue(subject)
+  expect(kidOf(lateToken)).toBe(kidOf(first))
   access.clock.now += hour
-  expect(await rotateSigningKeys(place())).toMatchObject({ rotated: true })
+  expect(await rotateSigningKeys(keyContext())).toMatchObject({ rotated: true })
   const second = await access.tokens.issue(subject)
-  expect(new Set([first, late, second].map(kidOf)).size).toBe(2)
+  expect(new Set([first, lateToken, second].map(kidOf)).size).toBe(2)
   expect(await statuses()).toEqual(['active', 'next', 'retired', 'retired'])
 
   access.clock.now += day - hour - 1000
-  await rotateSigningKeys(place(), { onlyIfDue: true })
+  await rotateSigningKeys(keyContext(), { onlyIfDue: true })
   const restarted = access.anotherProcess().tokens
-  for (const token of [late, second]) {
-    expect(await access.tokens.verify(token)).toEqual(whose)
-    expect(await restarted.verify(token)).toEqual(whose)
+  for (const token of [lateToken, second]) {
+    expect(await access.tokens.verify(token)).toEqual(identity)
+    expect(await restarted.verify(token)).toEqual(identity)
   }
-  expect(await publishedIds(restarted)).toContain(kidOf(late))
+  expect(await publishedIds(restarted)).toContain(kidOf(lateToken))
 
   access.clock.now += 3 * hour
-  await rotateSigningKeys(place(), { onlyIfDue: true })
+  await rotateSigningKeys(keyContext(), { onlyIfDue: true })
   expect(await statuses()).toEqual(['active', 'next'])
   expect(await publishedIds(access.anotherProcess().tokens)).not.toContain(kidOf(first))
 })
 
-test('the private half of a retired key is erased, and what is kept is readable with SECRET alone', async () => {
+test('the private key of a retired key is deleted, and stored ones are encrypted with SECRET', async () => {
   const token = await access.tokens.issue(subject)
-  await rotateSigningKeys(place())
-  const kept = await findSigningKeys(access.database)
-  expect(kept.map(({ status, privateKeyEncrypted }) => [status, privateKeyEncrypted === null])).toEqual([
+  await rotateSigningKeys(keyContext())
+  const storedKeys = await findSigningKeys(access.database)
+  expect(storedKeys.map(({ status, privateKeyEncrypted }) => [status, privateKeyEncrypted === null])).toEqual([
     ['active', false],
     ['next', false],
     ['retired', true],
   ])
-  expect(kept[2]?.id).toBe(kidOf(token))
+  expect(storedKeys[2]?.id).toBe(kidOf(token))
   const [dump] = await access.database.crossTenantQuery<{ text: string }>(
     'check the database',
     sql`select string_agg(signing_keys::text || coalesce(encode(private_key_encrypted, 'escape'), ''), ' ') as text
       from signing_keys`,
   )
-  // How a private key looks in PKCS #8 and as a JWK.
+  // The forms of a private key in PKCS #8 and JWK.
   expect(dump?.text).not.toMatch(/PRIVATE KEY|"d"+:|MIGHAgEA/)
   expect(dump?.text).toContain('"kty"')
 })
 
-test('a key that others may not have heard of does not sign yet', async () => {
+test('a key that other processes may not have read yet does not sign', async () => {
   await access.tokens.issue(subject)
-  const began = access.clock.now
-  expect(await rotateSigningKeys(place())).toMatchObject({ rotated: true })
-  const possibleAt = new Date(began + 15 * minute)
+  const start = access.clock.now
+  expect(await rotateSigningKeys(keyContext())).toMatchObject({ rotated: true })
+  const possibleAt = new Date(start + 15 * minute)
   access.clock.now = possibleAt.getTime() - 1
-  expect(await rotateSigningKeys(place())).toEqual({ rotated: false, possibleAt })
+  expect(await rotateSigningKeys(keyContext())).toEqual({ rotated: false, possibleAt })
   expect(await statuses()).toEqual(['active', 'next', 'retired'])
   access.clock.now += 1
-  expect(await rotateSigningKeys(place())).toMatchObject({ rotated: true })
+  expect(await rotateSigningKeys(keyContext())).toMatchObject({ rotated: true })
 })
 
-test('a database from before has its key go on, and its next key wait until it is known', async () => {
+test('a database of an older version keeps its key, and the next key waits until all processes have read it', async () => {
   const token = await access.tokens.issue(subject)
   const database = access.database
-  // As an installation of the version before has it after the migration.
+  // The state of an installation of the previous version after the migration.
   await database.crossTenantQuery('check the database', sql`delete from signing_keys where status = 'next'`)
   access.clock.now += 200 * day
   const { tokens } = access.anotherProcess()
   expect(kidOf(await tokens.issue(subject))).toBe(kidOf(token))
   expect(await statuses()).toEqual(['active', 'next'])
-  expect(await rotateSigningKeys(place(), { onlyIfDue: true })).toMatchObject({ rotated: false })
+  expect(await rotateSigningKeys(keyContext(), { onlyIfDue: true })).toMatchObject({ rotated: false })
   access.clock.now += 15 * minute
-  expect(await rotateSigningKeys(place(), { onlyIfDue: true })).toMatchObject({ rotated: true })
+  expect(await rotateSigningKeys(keyContext(), { onlyIfDue: true })).toMatchObject({ rotated: true })
 })
 
-test('the service rotates by itself after 90 days, once, however many processes look', async () => {
+test('the service rotates keys automatically after 90 days, once for all processes', async () => {
   await access.tokens.issue(subject)
-  const began = access.clock.now
-  const lookAll = () => Promise.all(Array.from({ length: 8 }, () => rotateSigningKeys(place(), { onlyIfDue: true })))
-  access.clock.now = began + 90 * day - 1
-  expect((await lookAll()).filter(({ rotated }) => rotated)).toHaveLength(0)
+  const start = access.clock.now
+  const rotateEverywhere = () =>
+    Promise.all(Array.from({ length: 8 }, () => rotateSigningKeys(keyContext(), { onlyIfDue: true })))
+  access.clock.now = start + 90 * day - 1
+  expect((await rotateEverywhere()).filter(({ rotated }) => rotated)).toHaveLength(0)
   access.clock.now += 1
-  expect((await lookAll()).filter(({ rotated }) => rotated)).toHaveLength(1)
+  expect((await rotateEverywhere()).filter(({ rotated }) => rotated)).toHaveLength(1)
   expect(await statuses()).toEqual(['active', 'next', 'retired'])
 })
 
-test('the upkeep of the service rotates, and a database that is away does not end it', async () => {
+test('the key maintenance of the service rotates keys and survives an unavailable database', async () => {
   await access.tokens.issue(subject)
   access.clock.now += 91 * day
-  const upkeep = createKeyMaintenance({ ...place(), log: pino({ level: 'silent' }), ready: Promise.resolve() })
-  await until('it has rotated', async () => (await statuses()).includes('retired'))
-  await upkeep.close()
+  const maintenance = createKeyMaintenance({
+    ...keyContext(),
+    log: pino({ level: 'silent' }),
+    ready: Promise.resolve(),
+  })
+  await until('the keys are rotated', async () => (await statuses()).includes('retired'))
+  await maintenance.close()
 
   const lines: string[] = []
   const log = pino({ level: 'info' }, { write: (line) => void lines.push(line) })
   const database = Object.assign(Object.create(access.database), {
     crossTenantTransaction: () => Promise.reject(new Error('away')),
   })
-  const failing = createKeyMaintenance({ ...place(), database, log, ready: Promise.resolve() })
-  await until('it was told', () => lines.length > 0)
+  const failing = createKeyMaintenance({ ...keyContext(), database, log, ready: Promise.resolve() })
+  await until('the failure is logged', () => lines.length > 0)
   expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 50, error: 'away' })
   await failing.close()
 })
 
-test('key ids that nobody knows make a process read the keys once in five seconds, not each time', async () => {
+test('unknown key ids make a process read the keys at most once in five seconds', async () => {
   const spy = vi.spyOn(access.database, 'crossTenantQuery')
-  const keys = createSigningKeys(place())
+  const keys = createSigningKeys(keyContext())
   await keys.active()
   expect(spy).toHaveBeenCalledTimes(2)
   spy.mockClear()
-  const strangers = (count: number) =>
+  const findUnknown = (count: number) =>
     Promise.all(Array.from({ length: count }, (_, index) => keys.find(`stranger ${index}`)))
-  expect(new Set(await strangers(100))).toEqual(new Set([undefined]))
+  expect(new Set(await findUnknown(100))).toEqual(new Set([undefined]))
   expect(spy).toHaveBeenCalledTimes(0)
   access.clock.now += 5000
-  await strangers(100)
-  await strangers(100)
+  await findUnknown(100)
+  await findUnknown(100)
   expect(spy).toHaveBeenCalledTimes(1)
   spy.mockRestore()
 })
 
-test('a key id that this process does not know, and the database does, is found', async () => {
-  const keys = createSigningKeys(place())
+test('a key that another process has stored is found by its id', async () => {
+  const keys = createSigningKeys(keyContext())
   await keys.published()
-  await rotateSigningKeys(place())
+  await rotateSigningKeys(keyContext())
   const next = (await findSigningKeys(access.database)).find(({ status }) => status === 'next')?.id ?? ''
   access.clock.now += 5000
   expect(await keys.find(next)).toBeDefined()
@@ -197,63 +202,63 @@ afterAll(async () => {
   await database.drop()
 })
 
-test('programs that verify with the published keys notice no rotation, of whatever process', async () => {
+test('tokens of every process verify with every published key set across a rotation', async () => {
   const environment = { DATABASE_URL: databaseUrlOf(database), SECRET: secret }
-  const rapport = async (words: string, input?: string) => {
-    const { code, output, errors } = await runProcess([...words.split(' '), '--json'], {
+  const runCommand = async (commandLine: string, input?: string) => {
+    const { code, output, errors } = await runProcess([...commandLine.split(' '), '--json'], {
       environment,
       ...(input !== undefined && { input }),
     })
     return { code, errors, body: code === 0 ? JSON.parse(output) : undefined }
   }
-  const made = await rapport(
+  const bootstrapped = await runCommand(
     'bootstrap --email owner@example.com --organization Acme --password-stdin',
     'a password that is long enough',
   )
   const services = [await processes.start('one'), await processes.start('two')]
   const keySets = services.map(({ url }) => createRemoteJWKSet(new URL(`${url}/.well-known/jwks.json`)))
-  let refreshToken: string = made.body.refreshToken
+  let refreshToken: string = bootstrapped.body.refreshToken
   const refresh = async (url: string): Promise<string> => {
-    const answer = await fetch(`${url}/auth`, {
+    const response = await fetch(`${url}/auth`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ token: refreshToken }),
     })
-    expect(answer.status).toBe(200)
-    const body = (await answer.json()) as { accessToken: string; refreshToken: string }
+    expect(response.status).toBe(200)
+    const body = (await response.json()) as { accessToken: string; refreshToken: string }
     refreshToken = body.refreshToken
     return body.accessToken
   }
-  const takenEverywhere = async (token: string): Promise<void> => {
+  const expectAcceptedEverywhere = async (token: string): Promise<void> => {
     for (const keySet of keySets) await jwtVerify(token, keySet, { typ: 'at+jwt', algorithms: ['ES256'] })
     for (const { url } of services) {
-      const answer = await fetch(`${url}/v5/me`, { headers: { authorization: `Bearer ${token}` } })
-      expect(answer.status).toBe(200)
+      const response = await fetch(`${url}/v5/me`, { headers: { authorization: `Bearer ${token}` } })
+      expect(response.status).toBe(200)
     }
   }
 
-  const first: string = made.body.accessToken
-  await takenEverywhere(first)
-  const rotated = await rapport('keys rotate')
+  const first: string = bootstrapped.body.accessToken
+  await expectAcceptedEverywhere(first)
+  const rotated = await runCommand('keys rotate')
   expect(rotated.body).toEqual({ active: expect.any(String), retired: kidOf(first) })
-  // A process that just started signs with the new key; those that were there take it at once.
+  // A new process signs with the new key; the running ones accept it at once.
   services.push(await processes.start('three'))
   const second = await refresh(services[2]?.url ?? '')
   expect(kidOf(second)).toBe(rotated.body.active)
-  for (const token of [first, second, await refresh(services[0]?.url ?? '')]) await takenEverywhere(token)
+  for (const token of [first, second, await refresh(services[0]?.url ?? '')]) await expectAcceptedEverywhere(token)
 
-  const early = await rapport('keys rotate')
+  const early = await runCommand('keys rotate')
   expect(early).toMatchObject({ code: 1, errors: expect.stringMatching(/^Not rotated: .* after 20\S+Z\./) })
-  const listed = await rapport('keys list')
+  const listed = await runCommand('keys list')
   expect(listed.body.keys.map(({ status }: { status: string }) => status)).toEqual(['active', 'next', 'retired'])
   expect(JSON.stringify(listed.body)).not.toMatch(/private/i)
 
-  // Nobody else's signature counts, whatever key it names.
+  // A foreign signature is rejected, even if it names a valid key.
   const { privateKey } = await generateKeyPair('ES256')
   const forged = new SignJWT({}).setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: kidOf(second) })
-  const theirs = await forged.setIssuedAt().setExpirationTime('1h').sign(privateKey)
-  for (const keySet of keySets) await expect(jwtVerify(theirs, keySet)).rejects.toThrow(/signature/)
+  const forgedToken = await forged.setIssuedAt().setExpirationTime('1h').sign(privateKey)
+  for (const keySet of keySets) await expect(jwtVerify(forgedToken, keySet)).rejects.toThrow(/signature/)
 
-  const answer = await fetch(`${services[0]?.url}/.well-known/jwks.json`)
-  expect(answer.headers.get('cache-control')).toBe('public, max-age=300')
+  const response = await fetch(`${services[0]?.url}/.well-known/jwks.json`)
+  expect(response.headers.get('cache-control')).toBe('public, max-age=300')
 }, 60_000)

@@ -7,156 +7,156 @@ import { Browser } from './browser.ts'
 import { type IdentityProvider, startIdentityProvider } from './identity-provider.ts'
 import { startTestService, type TestService } from './service.ts'
 import {
-  goThrough,
-  goToCallback,
-  newSsoWorld,
-  proveDomain,
-  type SsoWorld,
+  logInAtProvider,
+  followToCallback,
+  createSsoFixture,
+  verifyDomain,
+  type SsoFixture,
   startWithProviders,
-} from './single-sign-on-world.ts'
+} from './single-sign-on-fixture.ts'
 
 let service: TestService
 let provider: IdentityProvider
-let evil: IdentityProvider
+let attacker: IdentityProvider
 let close: () => Promise<unknown>
-const texts = new Map<string, string[]>()
+const txtRecords = new Map<string, string[]>()
 beforeAll(async () => {
-  ;({ started: service, provider, other: evil, close } = await startWithProviders(startTestService, texts))
+  ;({ started: service, provider, other: attacker, close } = await startWithProviders(startTestService, txtRecords))
 })
 afterAll(() => close())
 afterEach(() => {
-  for (const { overrides: answers } of [provider, evil]) answers.clear()
+  for (const { overrides: answers } of [provider, attacker]) answers.clear()
 })
 
-/** A world whose next person would join. */
-async function open(at = provider): Promise<SsoWorld & { domain: string }> {
-  const world = await newSsoWorld(service, at, { defaultRole: 'member' })
-  const { domain } = await proveDomain(world, texts)
-  at.person = { sub: randomUUID(), email: `${randomUUID()}@${domain}`, email_verified: true, name: 'Ada' }
-  return { ...world, domain }
+/** Creates a connection whose next person joins. */
+async function createOpenFixture(identityProvider = provider): Promise<SsoFixture & { domain: string }> {
+  const fixture = await createSsoFixture(service, identityProvider, { defaultRole: 'member' })
+  const { domain } = await verifyDomain(fixture, txtRecords)
+  identityProvider.person = { sub: randomUUID(), email: `${randomUUID()}@${domain}`, email_verified: true, name: 'Ada' }
+  return { ...fixture, domain }
 }
 
-/** Where a browser that opens this address is sent, as path and fragment, and whether it holds a session then. */
-async function ends(browser: Browser, url: URL | string): Promise<string> {
-  const answer = await browser.open(String(url))
-  const location = new URL(answer.headers.get('location') ?? 'about:blank')
-  const isIn = browser.cookie(new URL(service.url).host, 'rapport') !== undefined
-  return `${location.hash || location.href}${isIn ? ', logged in' : ''}`
+/** Opens the address; returns the fragment or address of the redirect, and whether the browser then has a session. */
+async function outcomeOf(browser: Browser, url: URL | string): Promise<string> {
+  const response = await browser.open(String(url))
+  const location = new URL(response.headers.get('location') ?? 'about:blank')
+  const isLoggedIn = browser.cookie(new URL(service.url).host, 'rapport') !== undefined
+  return `${location.hash || location.href}${isLoggedIn ? ', logged in' : ''}`
 }
 
-const failed = (code: string) => `#sso-error=${code}`
+const failure = (code: string) => `#sso-error=${code}`
 
-test('a code and a state are good once', async () => {
-  const world = await open()
+test('a code and a state are valid once', async () => {
+  const fixture = await createOpenFixture()
   const browser = new Browser()
-  const back = await goToCallback(world, browser)
-  expect(await ends(browser, back)).toBe('#logged-in, logged in')
-  const again = new Browser()
-  expect(await ends(again, back)).toBe(failed('expired'))
-  // The same browser with a new flow, and the code of the old one.
-  const next = await goToCallback(world, again)
-  const mixed = new URL(next)
-  mixed.searchParams.set('code', back.searchParams.get('code') ?? '')
-  expect(await ends(again, mixed)).toBe(failed('provider'))
-  expect(await ends(again, next)).toBe(failed('expired'))
+  const callbackUrl = await followToCallback(fixture, browser)
+  expect(await outcomeOf(browser, callbackUrl)).toBe('#logged-in, logged in')
+  const otherBrowser = new Browser()
+  expect(await outcomeOf(otherBrowser, callbackUrl)).toBe(failure('expired'))
+  // The same browser with a new flow and the old code.
+  const next = await followToCallback(fixture, otherBrowser)
+  const mixedUrl = new URL(next)
+  mixedUrl.searchParams.set('code', callbackUrl.searchParams.get('code') ?? '')
+  expect(await outcomeOf(otherBrowser, mixedUrl)).toBe(failure('provider'))
+  expect(await outcomeOf(otherBrowser, next)).toBe(failure('expired'))
 })
 
-test('two answers of one flow at once log in once', async () => {
-  const world = await open()
+test('of concurrent callbacks of one flow, one logs in', async () => {
+  const fixture = await createOpenFixture()
   const browser = new Browser()
-  const back = await goToCallback(world, browser)
+  const callbackUrl = await followToCallback(fixture, browser)
   const host = new URL(service.url).host
   const cookie = browser.cookie(host, 'rapport-sso') ?? ''
-  const tries = Array.from({ length: 10 }, () => {
+  const attempts = Array.from({ length: 10 }, () => {
     const other = new Browser()
     other.setCookie(host, 'rapport-sso', cookie)
-    return ends(other, back)
+    return outcomeOf(other, callbackUrl)
   })
-  const outcomes = await Promise.all(tries)
+  const outcomes = await Promise.all(attempts)
   expect(outcomes.filter((outcome) => outcome === '#logged-in, logged in')).toHaveLength(1)
-  expect(outcomes.filter((outcome) => outcome === failed('expired'))).toHaveLength(9)
+  expect(outcomes.filter((outcome) => outcome === failure('expired'))).toHaveLength(9)
 })
 
 test.each([
   ['without a state', (url: URL) => url.searchParams.delete('state')],
   ['with a made-up state', (url: URL) => url.searchParams.set('state', 'a'.repeat(43))],
   ['with an empty state', (url: URL) => url.searchParams.set('state', '')],
-])('an answer %s is nobody’s', async (_, change) => {
-  const world = await open()
+])('a callback %s is rejected', async (_, change) => {
+  const fixture = await createOpenFixture()
   const browser = new Browser()
-  const back = await goToCallback(world, browser)
-  change(back)
-  expect(await ends(browser, back)).toBe(failed('expired'))
+  const callbackUrl = await followToCallback(fixture, browser)
+  change(callbackUrl)
+  expect(await outcomeOf(browser, callbackUrl)).toBe(failure('expired'))
 })
 
-test('parameters given twice are refused, and those that are not ours are taken', async () => {
-  const world = await open()
+test('a repeated parameter is rejected, and unknown ones of the provider are ignored', async () => {
+  const fixture = await createOpenFixture()
   const browser = new Browser()
-  const back = await goToCallback(world, browser)
-  expect((await browser.open(`${back.href}&state=x`)).status).toBe(400)
-  expect((await browser.open(`${back.href}&code=x`)).status).toBe(400)
-  expect(await ends(browser, `${back.href}&session_state=a&hd=b.example`)).toBe('#logged-in, logged in')
+  const callbackUrl = await followToCallback(fixture, browser)
+  expect((await browser.open(`${callbackUrl.href}&state=x`)).status).toBe(400)
+  expect((await browser.open(`${callbackUrl.href}&code=x`)).status).toBe(400)
+  expect(await outcomeOf(browser, `${callbackUrl.href}&session_state=a&hd=b.example`)).toBe('#logged-in, logged in')
 })
 
-test('an answer in another browser than the one that began logs nobody in', async () => {
-  const world = await open()
-  const back = await goToCallback(world, new Browser())
-  // A victim whom somebody sends a link to, who has begun nothing; then one who has begun a flow of their own.
-  expect(await ends(new Browser(), back)).toBe(failed('expired'))
-  const second = await goToCallback(world, new Browser())
+test('a callback in another browser than the one that started the flow is rejected', async () => {
+  const fixture = await createOpenFixture()
+  const callbackUrl = await followToCallback(fixture, new Browser())
+  // First a victim who opens an attacker's link without a flow, then one with their own flow.
+  expect(await outcomeOf(new Browser(), callbackUrl)).toBe(failure('expired'))
+  const second = await followToCallback(fixture, new Browser())
   const victim = new Browser()
-  await victim.open(world.start)
-  expect(await ends(victim, second)).toBe(failed('expired'))
+  await victim.open(fixture.start)
+  expect(await outcomeOf(victim, second)).toBe(failure('expired'))
 })
 
-test('a flow ends after ten minutes', async () => {
-  const world = await open()
+test('a flow expires after ten minutes', async () => {
+  const fixture = await createOpenFixture()
   const browser = new Browser()
-  const back = await goToCallback(world, browser)
+  const callbackUrl = await followToCallback(fixture, browser)
   const hash = createHash('sha256')
-    .update(back.searchParams.get('state') ?? '')
+    .update(callbackUrl.searchParams.get('state') ?? '')
     .digest()
-  const age = sql`update sso_steps set expires_at = now() where hash = ${hash} returning 1`
-  expect(await service.database.crossTenantQuery('check the database', age)).toHaveLength(1)
-  expect(await ends(browser, back)).toBe(failed('expired'))
+  const expire = sql`update sso_steps set expires_at = now() where hash = ${hash} returning 1`
+  expect(await service.database.crossTenantQuery('check the database', expire)).toHaveLength(1)
+  expect(await outcomeOf(browser, callbackUrl)).toBe(failure('expired'))
 })
 
-test('a connection that is disabled or deleted meanwhile logs nobody in, nor begins', async () => {
-  const world = await open()
+test('a disabled or deleted connection neither starts nor completes a login', async () => {
+  const fixture = await createOpenFixture()
   const browser = new Browser()
-  const back = await goToCallback(world, browser)
-  const path = `/v5/sso-connections/${world.connectionId}`
-  expect((await world.organization.call('PATCH', path, { body: { enabled: false } })).status).toBe(200)
-  expect(await ends(browser, back)).toBe(failed('unavailable'))
-  expect(await ends(new Browser(), world.start)).toBe(failed('unavailable'))
-  expect((await world.organization.call('DELETE', path)).status).toBe(204)
-  expect(await ends(new Browser(), world.start)).toBe(failed('unavailable'))
-  expect(await ends(new Browser(), `${service.url}/auth/sso/sso_${'0'.repeat(32)}`)).toBe(failed('unavailable'))
-  expect(await ends(new Browser(), `${service.url}/auth/sso/nothing`)).toBe(failed('unavailable'))
+  const callbackUrl = await followToCallback(fixture, browser)
+  const path = `/v5/sso-connections/${fixture.connectionId}`
+  expect((await fixture.organization.call('PATCH', path, { body: { enabled: false } })).status).toBe(200)
+  expect(await outcomeOf(browser, callbackUrl)).toBe(failure('unavailable'))
+  expect(await outcomeOf(new Browser(), fixture.start)).toBe(failure('unavailable'))
+  expect((await fixture.organization.call('DELETE', path)).status).toBe(204)
+  expect(await outcomeOf(new Browser(), fixture.start)).toBe(failure('unavailable'))
+  expect(await outcomeOf(new Browser(), `${service.url}/auth/sso/sso_${'0'.repeat(32)}`)).toBe(failure('unavailable'))
+  expect(await outcomeOf(new Browser(), `${service.url}/auth/sso/nothing`)).toBe(failure('unavailable'))
 })
 
-test('the answer of one provider is not taken at the address of another', async () => {
-  const [honest, attacker] = [await open(provider), await open(evil)]
+test('the response of one provider is rejected at the callback address of another', async () => {
+  const [honestFixture, attackerFixture] = [await createOpenFixture(provider), await createOpenFixture(attacker)]
   const browser = new Browser()
-  const back = await goToCallback(honest, browser)
-  const before = evil.requests.length
-  // The honest provider's code, brought to the attacker's address: the attacker's provider never sees it.
-  const mixed = new URL(back.href.replace(honest.connectionId, attacker.connectionId))
-  expect(await ends(browser, mixed)).toBe(failed('expired'))
-  // And with the issuer swapped, at the right address.
-  const swapped = await goToCallback(honest, browser)
-  swapped.searchParams.set('iss', evil.issuer)
-  expect(await ends(browser, swapped)).toBe(failed('provider'))
-  const without = await goToCallback(honest, browser)
+  const callbackUrl = await followToCallback(honestFixture, browser)
+  const before = attacker.requests.length
+  // The honest provider's code at the attacker's callback address: the attacker's provider never receives it.
+  const mixedUrl = new URL(callbackUrl.href.replace(honestFixture.connectionId, attackerFixture.connectionId))
+  expect(await outcomeOf(browser, mixedUrl)).toBe(failure('expired'))
+  // The correct address with the other issuer.
+  const swapped = await followToCallback(honestFixture, browser)
+  swapped.searchParams.set('iss', attacker.issuer)
+  expect(await outcomeOf(browser, swapped)).toBe(failure('provider'))
+  const without = await followToCallback(honestFixture, browser)
   without.searchParams.delete('iss')
-  expect(await ends(browser, without)).toBe(failed('provider'))
-  expect(evil.requests.slice(before).filter((line) => line.startsWith('POST'))).toEqual([])
+  expect(await outcomeOf(browser, without)).toBe(failure('provider'))
+  expect(attacker.requests.slice(before).filter((line) => line.startsWith('POST'))).toEqual([])
 })
 
-test('whoever says no at the provider is told so', async () => {
-  const world = await open()
+test('a person who declines at the provider gets the error “denied”', async () => {
+  const fixture = await createOpenFixture()
   provider.person = null
-  expect((await goThrough(world)).hash).toBe(failed('denied'))
+  expect((await logInAtProvider(fixture)).hash).toBe(failure('denied'))
 })
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
@@ -168,8 +168,8 @@ interface Forged {
   hasSharedKey?: boolean
 }
 
-/** An ID token in place of the provider's own, with a key that it does not know unless the claims are changed alone. */
-async function forge(nonce: string, { claims = {}, header, isUnsigned, hasSharedKey }: Forged) {
+/** Creates an ID token in place of the provider's, signed with another key. */
+async function forgeToken(nonce: string, { claims = {}, header, isUnsigned, hasSharedKey }: Forged) {
   const body = {
     iss: provider.issuer,
     aud: provider.clientId,
@@ -182,77 +182,77 @@ async function forge(nonce: string, { claims = {}, header, isUnsigned, hasShared
     ...claims,
   }
   if (isUnsigned) {
-    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
-    return `${part({ alg: 'none' })}.${part(body)}.`
+    const encodePart = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+    return `${encodePart({ alg: 'none' })}.${encodePart(body)}.`
   }
   const token = new SignJWT(body)
   if (hasSharedKey) return token.setProtectedHeader({ alg: 'HS256' }).sign(Buffer.from(provider.clientSecret))
   return token.setProtectedHeader({ alg: 'RS256', ...header }).sign(privateKey)
 }
 
-/** Serves our own key as the provider's, so that what is wrong with a token is its claims alone. */
+/** Publishes our key as the provider's, so that forged tokens have a valid signature. */
 const serveOurKey = () => {
   const { n, e } = privateKey.export({ format: 'jwk' })
   answerJson('/jwks', { keys: [{ kty: 'RSA', n, e, kid: 'ours', use: 'sig', alg: 'RS256' }] })
 }
 
-function answerJson(path: string, body: object, at = provider): void {
-  at.overrides.set(path, (_, response) => {
+function answerJson(path: string, body: object, identityProvider = provider): void {
+  identityProvider.overrides.set(path, (_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   })
 }
 
-/** Goes as far as the code, and has the token endpoint answer with a token of ours. */
-async function withToken(forged: Forged): Promise<string> {
-  const world = await open()
+/** Follows a login to the callback while the token endpoint returns a forged token; returns its outcome. */
+async function logInWithToken(forged: Forged): Promise<string> {
+  const fixture = await createOpenFixture()
   const browser = new Browser()
-  const back = await goToCallback(world, browser)
+  const callbackUrl = await followToCallback(fixture, browser)
   const began = browser.visited.find((url) => url.includes('nonce=')) ?? ''
   const nonce = new URL(began).searchParams.get('nonce') ?? ''
   answerJson('/token', {
     access_token: 'x',
     token_type: 'Bearer',
-    id_token: await forge(nonce, forged),
+    id_token: await forgeToken(nonce, forged),
   })
-  return ends(browser, back)
+  return outcomeOf(browser, callbackUrl)
 }
 
-test('a token of ours that is right in everything is taken, so that the next test tells something', async () => {
+test('a correctly forged token is accepted, so that the next test is meaningful', async () => {
   serveOurKey()
-  expect(await withToken({ header: { kid: 'ours' } })).toBe('#logged-in, logged in')
+  expect(await logInWithToken({ header: { kid: 'ours' } })).toBe('#logged-in, logged in')
 })
 
-const inAMoment = () => Math.floor(Date.now() / 1000)
+const nowSeconds = () => Math.floor(Date.now() / 1000)
 test.each<[string, () => Forged]>([
   ['the nonce of another flow', () => ({ claims: { nonce: 'a'.repeat(43) } })],
   ['no nonce', () => ({ claims: { nonce: undefined } })],
-  ['another issuer', () => ({ claims: { iss: evil.issuer } })],
+  ['another issuer', () => ({ claims: { iss: attacker.issuer } })],
   ['another audience', () => ({ claims: { aud: 'somebody else' } })],
-  ['several audiences and another party', () => ({ claims: { aud: [provider.clientId, 'x'], azp: 'x' } })],
-  ['an end that is past', () => ({ claims: { exp: inAMoment() - 600 } })],
-  ['no end', () => ({ claims: { exp: undefined } })],
-  ['a time to come', () => ({ claims: { nbf: inAMoment() + 600 } })],
+  ['several audiences and another authorized party', () => ({ claims: { aud: [provider.clientId, 'x'], azp: 'x' } })],
+  ['an expiry in the past', () => ({ claims: { exp: nowSeconds() - 600 } })],
+  ['no expiry', () => ({ claims: { exp: undefined } })],
+  ['a start in the future', () => ({ claims: { nbf: nowSeconds() + 600 } })],
   ['no subject', () => ({ claims: { sub: undefined } })],
   ['an empty subject', () => ({ claims: { sub: '' } })],
   ['a subject with NUL', () => ({ claims: { sub: 'ada\0' } })],
   ['a subject of 256 characters', () => ({ claims: { sub: 'a'.repeat(256) } })],
   ['a subject of 8,000 characters', () => ({ claims: { sub: 'a'.repeat(8000) } })],
   ['a subject with half a character', () => ({ claims: { sub: 'ada\ud800' } })],
-  ['a subject beyond ASCII', () => ({ claims: { sub: 'adä' } })],
+  ['a subject with a character outside ASCII', () => ({ claims: { sub: 'adä' } })],
   ['a subject that is a number', () => ({ claims: { sub: 7 } })],
   ['a subject that is a list', () => ({ claims: { sub: ['ada'] } })],
   ['alg none', () => ({ isUnsigned: true })],
   ['HS256 with the client secret', () => ({ hasSharedKey: true })],
-  ['a kid that the provider has not', () => ({ header: { kid: 'other' } })],
-])('an ID token with %s is refused', async (_, forged) => {
+  ['an unknown kid', () => ({ header: { kid: 'other' } })],
+])('an ID token with %s is rejected', async (_, forged) => {
   serveOurKey()
   const { header = { kid: 'ours' }, ...rest } = forged()
-  expect(await withToken({ header, ...rest })).toBe(failed('provider'))
+  expect(await logInWithToken({ header, ...rest })).toBe(failure('provider'))
 })
 
-test('a subject of 255 characters is taken', async () => {
+test('a subject of 255 characters is accepted', async () => {
   serveOurKey()
-  expect(await withToken({ header: { kid: 'ours' }, claims: { sub: `~ ${randomUUID()}`.padEnd(255, 'a') } })).toBe(
+  expect(await logInWithToken({ header: { kid: 'ours' }, claims: { sub: `~ ${randomUUID()}`.padEnd(255, 'a') } })).toBe(
     '#logged-in, logged in',
   )
 })
@@ -261,11 +261,11 @@ test.each<[string, Record<string, unknown>]>([
   ['an address with NUL', { email: 'ada\0@example.com' }],
   ['an address with half a character', { email: '\ud800@example.com' }],
   ['an address of 8,000 characters', { email: `${'a'.repeat(8000)}@example.com` }],
-  ['an address that is none', { email: 'ada' }],
+  ['an invalid address', { email: 'ada' }],
   ['an address that is a list', { email: ['ada@example.com'] }],
-])('%s lets nobody in, and is not stored', async (_, claims) => {
+])('%s does not allow joining and is not stored', async (_, claims) => {
   serveOurKey()
-  expect(await withToken({ header: { kid: 'ours' }, claims })).toBe(failed('not-linked'))
+  expect(await logInWithToken({ header: { kid: 'ours' }, claims })).toBe(failure('not-linked'))
 })
 
 test.each<[string, unknown, RegExp]>([
@@ -274,9 +274,9 @@ test.each<[string, unknown, RegExp]>([
   ['of 8,000 characters', 'a'.repeat(8000), /^[\da-f-]{36}$/],
   ['that is an object', { first: 'Ada' }, /^[\da-f-]{36}$/],
   ['of 101 characters beyond the first plane', '😀'.repeat(101), /^😀{100}$/u],
-])('a name %s hinders nobody: one that can be used is taken', async (_, name, expected) => {
+])('a name %s does not prevent the login: a usable name is stored instead', async (_, name, expected) => {
   serveOurKey()
-  expect(await withToken({ header: { kid: 'ours' }, claims: { name } })).toBe('#logged-in, logged in')
+  expect(await logInWithToken({ header: { kid: 'ours' }, claims: { name } })).toBe('#logged-in, logged in')
   const [person] = await service.database.crossTenantQuery<{ name: string }>(
     'check the database',
     sql`select name from users order by created_at desc, id desc limit 1`,
@@ -284,99 +284,99 @@ test.each<[string, unknown, RegExp]>([
   expect(person?.name).toMatch(expected)
 })
 
-test('an ID token that somebody else has signed is refused, wherever it says that its key is', async () => {
-  expect(await withToken({})).toBe(failed('provider'))
-  expect(await withToken({ header: { jku: `${evil.issuer}/jwks` } })).toBe(failed('provider'))
+test('an ID token with a foreign signature is rejected, wherever its header says that the key is', async () => {
+  expect(await logInWithToken({})).toBe(failure('provider'))
+  expect(await logInWithToken({ header: { jku: `${attacker.issuer}/jwks` } })).toBe(failure('provider'))
 })
 
-test('userinfo about somebody else is refused', async () => {
-  const world = await open()
+test('userinfo of another subject is rejected', async () => {
+  const fixture = await createOpenFixture()
   answerJson('/me', { sub: 'somebody else', email: provider.person?.email, email_verified: true })
-  expect((await goThrough(world)).hash).toBe(failed('provider'))
+  expect((await logInAtProvider(fixture)).hash).toBe(failure('provider'))
 })
 
 const discovery = '/.well-known/openid-configuration'
-const faults: [string, (response: ServerResponse) => void][] = [
+const providerFaults: [string, (response: ServerResponse) => void][] = [
   ['hangs up', (response) => response.destroy()],
   ['answers 500', (response) => response.writeHead(500).end('secret of the inside')],
   ['redirects', (response) => response.writeHead(302, { location: 'http://169.254.169.254/' }).end()],
   ['answers with something else', (response) => response.writeHead(200).end('<html>')],
-  ['is another issuer', (response) => json(response, { issuer: 'https://accounts.example.com' })],
+  ['has another issuer', (response) => sendJson(response, { issuer: 'https://accounts.example.com' })],
   [
     'sends too much',
     (response) => response.writeHead(200, { 'content-type': 'application/json' }).end(' '.repeat(3_000_000)),
   ],
 ]
-const json = (response: ServerResponse, body: object) =>
+const sendJson = (response: ServerResponse, body: object) =>
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 
-test.each(faults)('a provider that %s is told as one that does not work', async (_, answer) => {
-  const world = await open()
-  provider.overrides.set(discovery, (__, response) => answer(response))
-  const response = await new Browser().open(world.start)
-  expect(response.headers.get('location')).toBe(`${service.url}/account${failed('provider')}`)
+test.each(providerFaults)('a provider that %s is reported as failing, without its response', async (_, fail) => {
+  const fixture = await createOpenFixture()
+  provider.overrides.set(discovery, (__, response) => fail(response))
+  const response = await new Browser().open(fixture.start)
+  expect(response.headers.get('location')).toBe(`${service.url}/account${failure('provider')}`)
   expect(await response.text()).not.toContain('inside')
-  // It is asked anew as soon as it works again.
+  // The next login works as soon as the provider does.
   provider.overrides.clear()
-  expect((await goThrough(world)).hash).toBe('#logged-in')
+  expect((await logInAtProvider(fixture)).hash).toBe('#logged-in')
 })
 
-test('a provider that does not answer is given up after five seconds, and one that is down at once', async () => {
-  const world = await open()
+test('a request to a provider times out after five seconds, and an unreachable provider fails at once', async () => {
+  const fixture = await createOpenFixture()
   provider.overrides.set('/token', () => undefined)
   const began = performance.now()
-  expect((await goThrough(world)).hash).toBe(failed('provider'))
+  expect((await logInAtProvider(fixture)).hash).toBe(failure('provider'))
   expect(performance.now() - began).toBeGreaterThan(4500)
   expect(performance.now() - began).toBeLessThan(9000)
-  const gone = await startIdentityProvider()
-  const other = await startTestService({ EGRESS_ALLOW: new URL(gone.issuer).host })
-  const there = await newSsoWorld(other, gone)
-  await gone.close()
-  expect((await goThrough(there)).hash).toBe(failed('provider'))
+  const closedProvider = await startIdentityProvider()
+  const other = await startTestService({ EGRESS_ALLOW: new URL(closedProvider.issuer).host })
+  const otherFixture = await createSsoFixture(other, closedProvider)
+  await closedProvider.close()
+  expect((await logInAtProvider(otherFixture)).hash).toBe(failure('provider'))
   await other.close()
 })
 
-test('metadata that lead inside lead nowhere, whatever the issuer is', async () => {
-  const world = await open(evil)
-  const at = evil.issuer
+test('internal addresses in a provider’s metadata are never requested', async () => {
+  const fixture = await createOpenFixture(attacker)
+  const identityProvider = attacker.issuer
   for (const address of [
     `${service.url}/v5/contacts`,
     'http://169.254.169.254/latest',
     'http://[::1]:1/',
     'http://10.0.0.1/',
   ]) {
-    const endpoints = { authorization_endpoint: `${at}/auth`, token_endpoint: address, jwks_uri: address }
-    // Each version of the connection is looked up anew.
+    const endpoints = { authorization_endpoint: `${identityProvider}/auth`, token_endpoint: address, jwks_uri: address }
+    // A change of the connection clears its cached metadata.
     const body = { name: address }
-    await world.organization.call('PATCH', `/v5/sso-connections/${world.connectionId}`, { body })
-    answerJson(discovery, { issuer: at, ...endpoints, response_types_supported: ['code'] }, evil)
+    await fixture.organization.call('PATCH', `/v5/sso-connections/${fixture.connectionId}`, { body })
+    answerJson(discovery, { issuer: identityProvider, ...endpoints, response_types_supported: ['code'] }, attacker)
     const browser = new Browser()
-    const back = await goToCallback(world, browser)
-    expect([address, await ends(browser, back)]).toEqual([address, failed('provider')])
+    const callbackUrl = await followToCallback(fixture, browser)
+    expect([address, await outcomeOf(browser, callbackUrl)]).toEqual([address, failure('provider')])
   }
   expect(service.logged.join('')).toContain('"cause":"egress: host"')
 })
 
-test('neither codes, states, tokens nor cookies stand in the log', async () => {
-  const world = await open()
+test('the log contains no code, state, token, cookie or client secret', async () => {
+  const fixture = await createOpenFixture()
   const browser = new Browser()
-  const back = await goToCallback(world, browser)
+  const callbackUrl = await followToCallback(fixture, browser)
   const cookie = browser.cookie(new URL(service.url).host, 'rapport-sso') ?? ''
-  await browser.open(back.href)
+  await browser.open(callbackUrl.href)
   const refresh = browser.cookie(new URL(service.url).host, 'rapport') ?? ''
   const log = service.logged.join('')
-  const { code = '', state = '' } = Object.fromEntries(back.searchParams)
+  const { code = '', state = '' } = Object.fromEntries(callbackUrl.searchParams)
   for (const secret of [code, state, cookie, refresh, provider.clientSecret]) {
     expect(secret.length).toBeGreaterThan(20)
     expect(log).not.toContain(secret)
   }
 })
 
-test('what another site begins waits for the person', async () => {
-  const { start, connectionId } = await open()
-  const answer = await new Browser().open(start, { 'sec-fetch-site': 'cross-site' })
-  expect(answer.headers.get('location')).toBe(`${service.url}/account#sso-begin=${connectionId}`)
-  expect(answer.headers.getSetCookie()).toEqual([])
+test('a login that another site starts requires the person’s confirmation', async () => {
+  const { start, connectionId } = await createOpenFixture()
+  const response = await new Browser().open(start, { 'sec-fetch-site': 'cross-site' })
+  expect(response.headers.get('location')).toBe(`${service.url}/account#sso-begin=${connectionId}`)
+  expect(response.headers.getSetCookie()).toEqual([])
   for (const site of ['same-origin', 'same-site', 'none']) {
     const begun = await new Browser().open(start, { 'sec-fetch-site': site })
     expect(new URL(begun.headers.get('location') ?? '').origin).toBe(provider.issuer)

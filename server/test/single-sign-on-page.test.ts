@@ -6,7 +6,7 @@ import { chromium } from './chromium.ts'
 import { type IdentityProvider, startIdentityProvider } from './identity-provider.ts'
 import { type NameServer, startNameServer } from './name-server.ts'
 import { startTestService, type TestService } from './service.ts'
-import { knowTexts, newSsoWorld, proveDomain } from './single-sign-on-world.ts'
+import { lookUpTxt, createSsoFixture, verifyDomain } from './single-sign-on-fixture.ts'
 
 // What only a browser shows: which cookies it sends along when another site leads back to us.
 
@@ -16,7 +16,7 @@ let nameServer: NameServer
 let browser: Browser | undefined
 const texts = new Map<string, string[]>()
 beforeAll(async () => {
-  ;[provider, nameServer] = await Promise.all([startIdentityProvider(), startNameServer(knowTexts(texts))])
+  ;[provider, nameServer] = await Promise.all([startIdentityProvider(), startNameServer(lookUpTxt(texts))])
   service = await startTestService({ EGRESS_ALLOW: new URL(provider.issuer).host })
   if (chromium) browser = await browsers.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-gpu'] })
 })
@@ -42,8 +42,8 @@ const asPerson = (page: Page, method: string, path: string, body?: object) =>
   )
 
 test.skipIf(!chromium)('a browser logs in, links another identity, and is asked for its second factor', async () => {
-  const world = await newSsoWorld(service, provider, { defaultRole: 'member' })
-  const { domain } = await proveDomain(world, texts)
+  const world = await createSsoFixture(service, provider, { defaultRole: 'member' })
+  const { domain } = await verifyDomain(world, texts)
   provider.person = { sub: randomUUID(), email: `ada@${domain}`, email_verified: true }
   // localhost and 127.0.0.1 are two sites: the provider is another one, as it would be.
   const home = service.url.replace('127.0.0.1', 'localhost')
@@ -76,8 +76,8 @@ test.skipIf(!chromium)('a browser logs in, links another identity, and is asked 
 })
 
 test.skipIf(!chromium)('another site’s page logs nobody in unasked', async () => {
-  const world = await newSsoWorld(service, provider, { defaultRole: 'member' })
-  const { domain } = await proveDomain(world, texts)
+  const world = await createSsoFixture(service, provider, { defaultRole: 'member' })
+  const { domain } = await verifyDomain(world, texts)
   provider.person = { sub: randomUUID(), email: `eve@${domain}`, email_verified: true }
   const home = service.url.replace('127.0.0.1', 'localhost')
   provider.register(`${home}/auth/sso/callback/${world.connectionId}`)

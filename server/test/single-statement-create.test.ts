@@ -67,7 +67,7 @@ test('a credential that is revoked between two requests writes nothing', async (
   expect(await countWritten('after@example.com')).toEqual([0, 0, 0])
 })
 
-test('a created company is the same as read', async () => {
+test('creating a company returns the same body and ETag as reading it', async () => {
   const created = await organization.call('POST', '/v5/companies', { body: { name: 'Engines', annualRevenue: '1.50' } })
   expect(created.status).toBe(201)
   const read = await organization.call('GET', `/v5/companies/${created.body.id}`)

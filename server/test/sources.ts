@@ -6,28 +6,28 @@ import ts from 'typescript'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 export interface Import {
-  /** The imported file's path below the root, or a package's name. */
+  /** The imported file's path below the root, or the name of a package. */
   target: string
-  /** The names taken at run time; those of types alone are not in it. */
+  /** The names that are imported at run time, without types. */
   values: readonly string[]
   isTypeOnly: boolean
 }
 
 export interface Source {
-  /** Below the root, with `/`. */
+  /** The path below the root, with `/`. */
   path: string
   isTest: boolean
   lines: number
   imports: readonly Import[]
-  /** Its functions, with the lines that each takes beside those of the functions within it. */
+  /** The functions, each with its number of lines without those of inner functions. */
   functions: readonly { name: string; lines: number }[]
-  /** Its strings and templates, with `?` for what is put into them. */
+  /** The strings and templates, with `?` for each substitution. */
   texts: readonly string[]
-  /** What a rule forbids wherever it stands, as `what at line`. */
+  /** The forbidden constructs, such as `any at line 7`. */
   forbidden: readonly string[]
 }
 
-/** Every TypeScript file of the given folders, read with the compiler's own parser. */
+/** Parses every TypeScript file in the given folders. */
 export function readSources(folders: readonly string[]): Source[] {
   return folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true })
@@ -37,7 +37,7 @@ export function readSources(folders: readonly string[]): Source[] {
   )
 }
 
-/** The tables that the migrations of a folder make. */
+/** The tables that the migrations in a folder create. */
 export const tablesOf = (folder: string): string[] =>
   readdirSync(join(root, folder)).flatMap((name) =>
     [...readFileSync(join(root, folder, name), 'utf8').matchAll(/^create table (?:if not exists )?(\w+)/gm)].map(
@@ -45,10 +45,10 @@ export const tablesOf = (folder: string): string[] =>
     ),
   )
 
-/** A test may read an untyped answer or expect an error of the compiler, and says why. */
-const excuse = /oxlint-disable-next-line no-explicit-any -- \S/
+/** Tests may use `any` and expect compiler errors if they give a reason. */
+const anyExcuse = /oxlint-disable-next-line no-explicit-any -- \S/
 
-/** What one file, given as text, imports, how big it is, and what of it is forbidden. */
+/** Parses the text of one file. */
 export function parseSource(path: string, text: string): Source {
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true)
   const lineOf = (position: number) => file.getLineAndCharacterOfPosition(position).line + 1
@@ -69,10 +69,10 @@ export function parseSource(path: string, text: string): Source {
     if (ts.isStringLiteralLike(node)) texts.push(node.text)
     if (ts.isTemplateExpression(node))
       texts.push([node.head, ...node.templateSpans.map(({ literal }) => literal)].map(({ text }) => text).join('?'))
-    const fault = faultOf(node)
+    const construct = forbiddenConstruct(node)
     const line = lineOf(node.getStart())
-    const isExcused = isTest && fault === 'any' && excuse.test(textLines[line - 2] ?? '')
-    if (fault && !isExcused) forbidden.push(`${fault} at line ${line}`)
+    const isExcused = isTest && construct === 'any' && anyExcuse.test(textLines[line - 2] ?? '')
+    if (construct && !isExcused) forbidden.push(`${construct} at line ${line}`)
     ts.forEachChild(node, visit)
   }
   visit(file)
@@ -86,7 +86,7 @@ export function parseSource(path: string, text: string): Source {
 const isFunction = (node: ts.Node): node is ts.FunctionLikeDeclaration =>
   ts.isFunctionLike(node) && 'body' in node && node.body !== undefined
 
-/** The outermost functions within it count one line each. */
+/** The lines of a function; each outermost inner function counts as one line. */
 function ownLines(node: ts.Node, linesOf: (node: ts.Node) => number): number {
   let lines = linesOf(node)
   const subtract = (child: ts.Node): void => {
@@ -97,7 +97,7 @@ function ownLines(node: ts.Node, linesOf: (node: ts.Node) => number): number {
   return lines
 }
 
-function faultOf(node: ts.Node): string | undefined {
+function forbiddenConstruct(node: ts.Node): string | undefined {
   if (node.kind === ts.SyntaxKind.AnyKeyword) return 'any'
   if (ts.isExportAssignment(node) || node.kind === ts.SyntaxKind.DefaultKeyword) {
     return ts.isDefaultClause(node.parent) || ts.isCaseBlock(node.parent) ? undefined : 'a default export'

@@ -18,12 +18,12 @@ import { createDatabase, type TestDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 import { startTestService } from './service.ts'
 
-/** What the planner knows of a table can be missing or old; the test cluster's autovacuum does not mend it meanwhile. */
+/** Statistics of a table can be missing or outdated; the test cluster's autovacuum runs only once an hour. */
 const size = 1500
 const ours = '00000000-0000-7000-8000-000000000001'
 const theirs = '00000000-0000-7000-8000-000000000002'
 
-let made: TestDatabase
+let testDatabase: TestDatabase
 let client: pg.Client
 let logged: string[]
 const log = pino(new Writable({ write: (chunk, _encoding, done) => done(void logged.push(String(chunk))) }))
@@ -31,18 +31,18 @@ const takeStatistics = (database: Database) => takeAll({ database, log }, new Ab
 
 beforeEach(async () => {
   logged = []
-  made = await createDatabase()
-  client = new pg.Client({ ...made.connection, options: '-c timezone=UTC -c jit=off' })
+  testDatabase = await createDatabase()
+  client = new pg.Client({ ...testDatabase.connection, options: '-c timezone=UTC -c jit=off' })
   await client.connect()
   await client.query(fillFunction)
 })
 
 afterEach(async () => {
   await client.end()
-  await made.drop()
+  await testDatabase.drop()
 })
 
-/** Contacts from one number to another, each with a company, a person and a note of its own. */
+/** Creates contacts with these numbers, each with a company, a root contact and a note. */
 const fillFunction = `create function pg_temp.fill(organization uuid, low int, high int) returns void language plpgsql as $$
 begin
   insert into organizations (id, name, slug) values (organization, organization, organization) on conflict do nothing;
@@ -78,76 +78,76 @@ const page = (resource: Resource, query = '') => {
 const count = (resource: Resource, query = '') =>
   planCount(resource, readFilters(resource, readQuery(`/?${query}`)), scope).statement
 
-/** The statement that reads or locks records by their ids. */
-async function statementOf(act: (transaction: Transaction) => Promise<unknown>): Promise<Sql | FixedStatement> {
-  let asked: Sql | FixedStatement | undefined
+/** The statement that `run` sends first. */
+async function statementOf(run: (transaction: Transaction) => Promise<unknown>): Promise<Sql | FixedStatement> {
+  let statementSent: Sql | FixedStatement | undefined
   const transaction = {
     organizationId: ours,
     organization: scope.organization,
     query: async (statement: Sql | FixedStatement) => {
-      asked = statement
+      statementSent = statement
       return []
     },
   } as unknown as Transaction
-  await act(transaction).catch(() => undefined)
-  if (!asked) throw new Error('nothing was asked')
-  return asked
+  await run(transaction).catch(() => undefined)
+  if (!statementSent) throw new Error('no statement was sent')
+  return statementSent
 }
 
-const idsOf = async (most: number): Promise<string[]> => {
+const idsOf = async (limit: number): Promise<string[]> => {
   const { rows } = await client.query<{ id: string }>(
     'select id from contacts where organization_id = $1 order by id limit $2',
-    [ours, most],
+    [ours, limit],
   )
   return rows.map(({ id }) => id)
 }
 
-const one = async () => {
+const readStatement = async () => {
   const [id = ''] = await idsOf(1)
   return statementOf((transaction) => readRecord(transaction, contacts, id))
 }
 
-const lock = async () => {
+const lockStatement = async () => {
   const changes = (await idsOf(500)).map((id) => ({ kind: 'update' as const, id, values: {} }))
   return statementOf((transaction) => lockRecords(transaction, contacts, changes, undefined))
 }
 
-const cost = async (statement: Sql | FixedStatement) => recordsRead(await explain(client, toSql(statement)))
+const countRecordsRead = async (statement: Sql | FixedStatement) => recordsRead(await explain(client, toSql(statement)))
 
-test('of an organization that is new since the statistics, what is looked up is not read as a whole each time', async () => {
+test('no query scans a whole table for an organization that is newer than the statistics', async () => {
   await fill(theirs, 1, 1000)
   await client.query('vacuum analyze')
   await fill(ours, 1, size)
-  expect(await cost(await one())).toBeLessThan(10)
-  expect(await cost(page(contacts))).toBeLessThan(100)
-  expect(await cost(page(contacts, 'orderBy=name'))).toBeLessThan(100)
-  expect(await cost(page(allNotes))).toBeLessThan(100)
-  expect(await cost(page(allNotes, 'query=absent'))).toBeLessThan(5 * size)
-  expect(await cost(await lock())).toBeLessThan(5 * size)
-  expect(await cost(count(allNotes))).toBeLessThan(5 * size)
-  expect(await cost(count(allNotes, 'query=order'))).toBeLessThan(5 * size)
-  expect(await cost(page(contacts, 'orderBy=company'))).toBeLessThan(5 * size)
+  expect(await countRecordsRead(await readStatement())).toBeLessThan(10)
+  expect(await countRecordsRead(page(contacts))).toBeLessThan(100)
+  expect(await countRecordsRead(page(contacts, 'orderBy=name'))).toBeLessThan(100)
+  expect(await countRecordsRead(page(allNotes))).toBeLessThan(100)
+  expect(await countRecordsRead(page(allNotes, 'query=absent'))).toBeLessThan(5 * size)
+  expect(await countRecordsRead(await lockStatement())).toBeLessThan(5 * size)
+  expect(await countRecordsRead(count(allNotes))).toBeLessThan(5 * size)
+  expect(await countRecordsRead(count(allNotes, 'query=order'))).toBeLessThan(5 * size)
+  expect(await countRecordsRead(page(contacts, 'orderBy=company'))).toBeLessThan(5 * size)
 })
 
-test('without any statistics a page reads nothing as a whole for each of its records', async () => {
+test('without statistics a page does not scan a table for each of its records', async () => {
   await fill(ours, 1, size)
-  expect(await cost(await one())).toBeLessThan(2 * size)
-  expect(await cost(page(contacts))).toBeLessThan(2 * size)
-  expect(await cost(page(contacts, 'query=ada'))).toBeLessThan(5 * size)
-  expect(await cost(page(allNotes))).toBeLessThan(2 * size)
-  expect(await cost(page(allNotes, 'query=absent'))).toBeLessThan(7 * size)
-  expect(await cost(await lock())).toBeLessThan(5 * size)
+  expect(await countRecordsRead(await readStatement())).toBeLessThan(2 * size)
+  expect(await countRecordsRead(page(contacts))).toBeLessThan(2 * size)
+  expect(await countRecordsRead(page(contacts, 'query=ada'))).toBeLessThan(5 * size)
+  expect(await countRecordsRead(page(allNotes))).toBeLessThan(2 * size)
+  expect(await countRecordsRead(page(allNotes, 'query=absent'))).toBeLessThan(7 * size)
+  expect(await countRecordsRead(await lockStatement())).toBeLessThan(5 * size)
 })
 
-test('statistics are taken of what has doubled, and of nothing else', async () => {
-  const database = new Database({ connection: made.connection, size: 1 })
+test('statistics are updated only for tables that have doubled', async () => {
+  const database = new Database({ connection: testDatabase.connection, size: 1 })
   await fill(ours, 1, size)
-  expect(await cost(count(allNotes))).toBeGreaterThan(100 * size)
+  expect(await countRecordsRead(count(allNotes))).toBeGreaterThan(100 * size)
   const grown = ['companies', 'contacts', 'notes', 'root_contacts']
   const all = { taken: grown, failed: false }
   const none = { taken: [], failed: false }
   expect(await takeStatistics(database)).toEqual(all)
-  expect(await cost(count(allNotes))).toBeLessThan(5 * size)
+  expect(await countRecordsRead(count(allNotes))).toBeLessThan(5 * size)
   expect(await takeStatistics(database)).toEqual(none)
   await fill(ours, size + 1, 2700)
   expect(await takeStatistics(database)).toEqual(none)
@@ -156,20 +156,20 @@ test('statistics are taken of what has doubled, and of nothing else', async () =
   await database.close()
 })
 
-/** Contacts and companies; taking statistics of the latter does this. */
-async function fillWith(act: string): Promise<void> {
-  const met = (act: string) => `
+/** Creates records; updating the statistics of companies runs these statements. */
+async function fillAndBlock(statements: string): Promise<void> {
+  const indexFunction = (body: string) => `
     create or replace function met(name text) returns text language plpgsql immutable set lock_timeout = 0 as $$ begin
-      ${act} return name;
+      ${body} return name;
     end $$`
-  // Statistics are taken of what an index computes, too. One that is made later would count the pages.
-  await client.query(`${met('')}; create index on companies (met(name))`)
+  // `analyze` computes index expressions. Creating the index after the rows would update the page count.
+  await client.query(`${indexFunction('')}; create index on companies (met(name))`)
   await fill(ours, 1, size)
-  await client.query(met(act))
+  await client.query(indexFunction(statements))
 }
 
-/** Milliseconds that statistics have been waiting for the test's lock; undefined while they are not. */
-async function waiting(): Promise<number | undefined> {
+/** Milliseconds for which `analyze` has waited for the test's lock; undefined if it does not wait. */
+async function waitingMilliseconds(): Promise<number | undefined> {
   const { rows } = await client.query<{ since: number }>(
     `select extract(epoch from clock_timestamp() - query_start) * 1000 as since from pg_stat_activity
       where query like 'analyze%' and wait_event = 'advisory' and datname = current_database()`,
@@ -177,38 +177,39 @@ async function waiting(): Promise<number | undefined> {
   return rows[0] && Number(rows[0].since)
 }
 
-test('a table whose statistics cannot be taken keeps no other from its own, and is told without what is in it', async () => {
-  const database = new Database({ connection: made.connection, size: 1 })
-  await fillWith(`raise 'not %', name;`)
+test('a failed update of one table’s statistics does not affect the others and logs no row data', async () => {
+  const database = new Database({ connection: testDatabase.connection, size: 1 })
+  await fillAndBlock(`raise 'not %', name;`)
   expect(await takeStatistics(database)).toEqual({ taken: ['contacts', 'notes', 'root_contacts'], failed: true })
   expect(logged).toHaveLength(1)
   expect(JSON.parse(logged[0] ?? '')).toMatchObject({ of: 'companies' })
-  expect(await cost(count(allNotes))).toBeLessThan(5 * size)
+  expect(await countRecordsRead(count(allNotes))).toBeLessThan(5 * size)
   await database.close()
 })
 
-test('statistics have more time than a request has, and that connection alone', async () => {
-  const database = new Database({ connection: made.connection, size: 1, deadline: 300 })
-  const known = async () => (await database.crossTenantQuery('check the database', sql`show statement_timeout`))[0]
-  const before = await known()
-  await fillWith(`
+test('statistics may take longer than a request, only on their own connection', async () => {
+  const database = new Database({ connection: testDatabase.connection, size: 1, deadline: 300 })
+  const readTimeout = async () =>
+    (await database.crossTenantQuery('check the database', sql`show statement_timeout`))[0]
+  const before = await readTimeout()
+  await fillAndBlock(`
     if current_setting('statement_timeout')::interval < interval '30 s' then raise 'hurried'; end if;
     perform pg_advisory_xact_lock_shared(42);`)
   await client.query('select pg_advisory_lock(42)')
-  const taking = takeStatistics(database)
-  await until('it takes longer than a request may', async () => ((await waiting()) ?? 0) > 600)
+  const update = takeStatistics(database)
+  await until('analyze takes longer than a request may', async () => ((await waitingMilliseconds()) ?? 0) > 600)
   await client.query('select pg_advisory_unlock(42)')
-  expect(await taking).toMatchObject({ failed: false })
+  expect(await update).toMatchObject({ failed: false })
   expect(logged).toEqual([])
-  expect(await known()).toEqual(before)
+  expect(await readTimeout()).toEqual(before)
   await database.close()
 })
 
-test('a service that is stopped does not wait for statistics, and leaves nobody at them', async () => {
-  const database = new Database({ connection: made.connection, size: 2 })
-  await fillWith('perform pg_advisory_xact_lock_shared(42);')
+test('a stop cancels a running update of statistics instead of waiting for it', async () => {
+  const database = new Database({ connection: testDatabase.connection, size: 2 })
+  await fillAndBlock('perform pg_advisory_xact_lock_shared(42);')
   await client.query(`select pg_advisory_lock(42)`)
-  const upkeep = createMaintenance({
+  const maintenance = createMaintenance({
     database,
     log,
     retentionPolicies: [],
@@ -216,23 +217,23 @@ test('a service that is stopped does not wait for statistics, and leaves nobody 
     purged: () => undefined,
     ready: Promise.resolve(),
   })
-  await until('it takes statistics', async () => (await waiting()) !== undefined)
-  await upkeep.close()
-  expect(await waiting()).toBeUndefined()
+  await until('analyze waits', async () => (await waitingMilliseconds()) !== undefined)
+  await maintenance.close()
+  expect(await waitingMilliseconds()).toBeUndefined()
   expect(logged).toEqual([])
   await database.close()
 })
 
-test('a service that starts takes the statistics that a crash of the database left out', async () => {
+test('a start updates the statistics that are missing after a database crash', async () => {
   await fill(ours, 1, size)
-  const known = async () => {
+  const readTimeout = async () => {
     const { rows } = await client.query<{ reltuples: number }>(
       `select reltuples from pg_class where oid = 'notes'::regclass`,
     )
     return rows[0]?.reltuples
   }
-  expect(await known()).toBe(-1)
-  const service = await startTestService({}, { ...made, drop: async () => undefined })
-  await until('statistics are taken', async () => (await known()) === size)
+  expect(await readTimeout()).toBe(-1)
+  const service = await startTestService({}, { ...testDatabase, drop: async () => undefined })
+  await until('the statistics are updated', async () => (await readTimeout()) === size)
   await service.close()
 })

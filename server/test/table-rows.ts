@@ -3,37 +3,39 @@ import { raw, type Sql, sql } from '../src/platform/model/sql.ts'
 import { columnOf, type Resource } from '../src/platform/model/define.ts'
 import { type Column, tableOf } from '../src/platform/schema/tables.ts'
 
-/** The least row of a resource's table: what the declaration requires. `known` are ids of rows to refer to, by table. */
-export function leastRow(resource: Resource, known: Readonly<Record<string, string>>): Record<string, unknown> {
+/** The required columns of a resource's table. `rowIds` are the ids of rows to refer to, by table. */
+export function minimalRow(resource: Resource, rowIds: Readonly<Record<string, string>>): Record<string, unknown> {
   const { columns, foreignKeys } = tableOf(resource, [])
-  const needed = columns.filter(
+  const requiredColumns = columns.filter(
     ({ name, required, initial }) => required && initial === undefined && name !== 'organization_id',
   )
   return Object.fromEntries(
-    needed.map((column) => {
-      const key = foreignKeys.find((one) => one.column === column.name)
-      const value = key ? known[key.table] : column.name === 'id' ? randomUUID() : leastValue(column)
-      if (value === undefined) throw new Error(`${resource.table}: say which row of ${key?.table} it refers to`)
+    requiredColumns.map((column) => {
+      const key = foreignKeys.find((foreignKey) => foreignKey.column === column.name)
+      const value = key ? rowIds[key.table] : column.name === 'id' ? randomUUID() : minimalValue(column)
+      if (value === undefined) throw new Error(`${resource.table}: add the id of a row of ${key?.table} to rowIds`)
       return [column.name, value]
     }),
   )
 }
 
-function leastValue({ type }: Column): unknown {
+function minimalValue({ type }: Column): unknown {
   if (type === 'uuid') return randomUUID()
   if (type === 'text') return 'Any'
   return type.startsWith('timestamp') ? new Date().toISOString() : 0
 }
 
 /**
- * Fills a table with `count` rows whose values differ, for the planner to have a choice: each column of the declaration has
- * a value that follows from the number of the row, each reference points at a row of its table.
+ * Fills a table with `count` different rows, so that the planner has a choice: each declared column gets a value that
+ * depends on the number of the row, each reference points to a row of its table.
  */
 export function fillSql(resource: Resource, organization: Sql, count: number): Sql {
   const { name: table, columns, foreignKeys } = tableOf(resource, [])
-  const filled = columns.filter(({ name }) => !['organization_id', 'id', 'revision', 'deleted_at'].includes(name))
-  const values = filled.map((column) => {
-    const key = foreignKeys.find((one) => one.column === column.name)
+  const filledColumns = columns.filter(
+    ({ name }) => !['organization_id', 'id', 'revision', 'deleted_at'].includes(name),
+  )
+  const values = filledColumns.map((column) => {
+    const key = foreignKeys.find((foreignKey) => foreignKey.column === column.name)
     if (key) return `${key.column}_rows.id`
     const field = Object.entries(resource.fields).find(([name]) => columnOf(name) === column.name)?.[1]
     const choices = field?.schema.enum
@@ -45,7 +47,7 @@ export function fillSql(resource: Resource, organization: Sql, count: number): S
     ({ column, table: other, key }) =>
       `join (select ${key} as id, row_number() over () as number from ${other}) ${column}_rows using (number)`,
   )
-  return sql`insert into ${raw(table)} (organization_id, id, ${raw(filled.map(({ name }) => `"${name}"`).join(', '))})
+  return sql`insert into ${raw(table)} (organization_id, id, ${raw(filledColumns.map(({ name }) => `"${name}"`).join(', '))})
     select ${organization}, gen_random_uuid(), ${raw(values.join(', '))}
     from generate_series(1, ${raw(String(count))}) number ${raw(joins.join(' '))}`
 }

@@ -4,13 +4,13 @@ import { routes } from '../src/app.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { collections, collectionsWith } from './collections.ts'
 import { startTestService, type TestService } from './service.ts'
-import { casesOf, deviationOf, dump, idsIn, newTenant, type Tenant } from './tenancy.ts'
+import { casesOf, findDeviation, dump, idsIn, newTenant, type Tenant } from './tenancy.ts'
 
 let service: TestService
 let ours: Tenant
 let theirs: Tenant
 let secrets: string[]
-/** All that the database held when it was last looked at. */
+/** All rows of the database after the previous test. */
 let rows: Record<string, string[]>
 beforeAll(async () => {
   service = await startTestService()
@@ -20,34 +20,34 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-/** Routes that no organization has a part in. A public route that is not among them needs cases of its own. */
-const ofNoOrganization =
+/** Routes without an organization. Any other public route needs test cases. */
+const withoutOrganization =
   /^((GET|POST) \/auth(\/[\w./{}-]+)?|GET \/\.well-known\/jwks\.json|GET \/v5\/docs|GET \/v5\/scopes|GET \/v5\/swagger(\/[\w.-]+)?|GET \/(v5|healthz|readyz|account(\/[\w.]+)?)?)$/
 
 const nameOf = ({ method, path }: (typeof routes)[number]): string => `${method} ${path}`
-// Nor has one in a person's own affairs: what another person's id does there, their own tests say.
-const ofOrganizations = routes.filter((route) => route.kind !== 'account' && !ofNoOrganization.test(nameOf(route)))
+// Routes of a person's account have no organization either; their own tests use other people's ids.
+const tenantRoutes = routes.filter((route) => route.kind !== 'account' && !withoutOrganization.test(nameOf(route)))
 
-test('the other organization has records of every kind, and both have the same kinds', () => {
+test('the other organization has records in every collection, and both have the same collections', () => {
   expect(secrets.length).toBeGreaterThan(2 * collections.length)
   expect(Object.keys(theirs.references)).toEqual(Object.keys(ours.references))
-  expect(ofOrganizations.length).toBeGreaterThan(30)
+  expect(tenantRoutes.length).toBeGreaterThan(30)
 })
 
-test.each(ofOrganizations.map((route) => [nameOf(route), route] as const))(
-  '%s: what belongs to another organization or parent is as unknown as what does not exist, and nothing changes',
+test.each(tenantRoutes.map((route) => [nameOf(route), route] as const))(
+  '%s: a record of another organization or parent is treated like a missing one, and nothing changes',
   async (_, route) => {
     const cases = casesOf(route, ours, theirs)
     expect(cases.length).toBeGreaterThan(0)
-    // Every id in the path and in the body has a case of its own.
-    const told = cases.map((one) => one.told)
-    expect(told).toEqual(expect.arrayContaining(Object.keys(route.params).map((name) => `${name} in the path`)))
+    // Every id in the path has a case.
+    const descriptions = cases.map((testCase) => testCase.description)
+    expect(descriptions).toEqual(expect.arrayContaining(Object.keys(route.params).map((name) => `${name} in the path`)))
     if (route.query.kind === 'list')
-      expect(told).toEqual(expect.arrayContaining(['filter.id.equals', 'an opaque cursor as endingBefore']))
+      expect(descriptions).toEqual(expect.arrayContaining(['filter.id.equals', 'an opaque cursor as endingBefore']))
     const before = rows
     const deviations: string[] = []
-    for (const one of cases) {
-      const deviation = await deviationOf(one, ours, secrets)
+    for (const testCase of cases) {
+      const deviation = await findDeviation(testCase, ours, secrets)
       if (deviation !== undefined) deviations.push(deviation)
     }
     expect(deviations).toEqual([])
@@ -57,29 +57,29 @@ test.each(ofOrganizations.map((route) => [nameOf(route), route] as const))(
 )
 
 test.each(collectionsWith('list'))(
-  '%s: the list and the count hold the own records alone',
+  '%s: the list and the count contain only records of the caller’s organization',
   async (_, { list, count, ...collection }) => {
     const params = ours.params({ list, ...collection })
     const answer = await ours.request(list, { params, query: [['limit', '100']] })
     expect(answer.body.length).toBeGreaterThan(1)
     expect(secrets.filter((id) => answer.text.includes(id))).toEqual([])
-    const own = ours.records.get(collection.path) ?? ''
+    const ownId = ours.records.get(collection.path) ?? ''
     for (const parameter of ['startingAfter', 'endingBefore'] as const) {
-      const page = await ours.request(list, { params, query: [[parameter, own]] })
+      const page = await ours.request(list, { params, query: [[parameter, ownId]] })
       expect([page.status, secrets.filter((id) => page.text.includes(id))]).toEqual([200, []])
     }
     if (count) expect((await ours.request(count, { params })).body).toEqual({ count: answer.body.length })
   },
 )
 
-test('a cursor of the own organization is good in its own list, so that the refusals above mean something', async () => {
+test('a cursor is valid in its own organization’s list, so that the tests above are meaningful', async () => {
   for (const collection of collections) {
     const query = [['startingAfter', ours.cursors.get(collection.path) ?? '']] as const
     expect((await ours.request(collection.list, { params: ours.params(collection), query })).status).toBe(200)
   }
 })
 
-test('a value that is taken names the own record that holds it, whoever else holds it too', async () => {
+test('a conflict names the record of the caller’s organization, even if another organization has the same value', async () => {
   const values = {
     contacts: { email: 'taken@example.com' },
     companies: { name: 'Taken', domain: 'taken.com' },
@@ -101,7 +101,7 @@ test('a value that is taken names the own record that holds it, whoever else hol
   expect(second.body.details).toEqual([{ field: 'externalIds', message, id: first.body.id }])
 })
 
-/** Every row of every table that is of the other organization. */
+/** Every row of every table that belongs to the other organization. */
 async function theirRows(): Promise<string[]> {
   const uuid = readId('org', theirs.organization.organizationId) ?? ''
   return Object.values(await dump(service.database))
@@ -109,21 +109,21 @@ async function theirRows(): Promise<string[]> {
     .filter((row) => row.includes(uuid))
 }
 
-test('what one organization makes, changes and deletes leaves every row of the other as it was', async () => {
+test('creating, changing and deleting records changes no row of another organization', async () => {
   const before = await theirRows()
   const { call } = ours.organization
   const body = { email: 'life@example.com', customProperties: { plan: 'pro' }, externalIds: { billing: 'life' } }
-  const { body: made } = await call('POST', '/v5/contacts', { body })
-  expect(made.teamId).toBe(ours.organization.teamId)
-  await call('PATCH', `/v5/contacts/${made.id}`, {
+  const { body: created } = await call('POST', '/v5/contacts', { body })
+  expect(created.teamId).toBe(ours.organization.teamId)
+  await call('PATCH', `/v5/contacts/${created.id}`, {
     body: { email: 'other@example.com', externalIds: { billing: 'b' } },
   })
-  expect((await call('DELETE', `/v5/contacts/${made.id}`)).status).toBe(204)
-  expect((await call('POST', `/v5/contacts/${made.id}/restore`)).status).toBe(200)
+  expect((await call('DELETE', `/v5/contacts/${created.id}`)).status).toBe(204)
+  expect((await call('POST', `/v5/contacts/${created.id}/restore`)).status).toBe(200)
   expect(await theirRows()).toEqual(before)
 })
 
-test('a lead meets no person, company, job or note of the other organization, whatever both are called', async () => {
+test('a lead never matches a contact, company, job or note of another organization', async () => {
   const lead = {
     contact: {
       email: 'lead@example.com',
@@ -149,14 +149,14 @@ test('a lead meets no person, company, job or note of the other organization, wh
   expect(await theirRows()).toEqual(before)
 })
 
-test('a push goes where its URL says, whoever’s key is sent beside it', async () => {
+test('a push goes to the import of its URL, even if it is sent with another organization’s key', async () => {
   const { importId, triggerUrl } = theirs.organization
-  const rows = async ({ organization }: Tenant, of: string) =>
-    (await organization.call('GET', `/v5/imports/${of}/rows/count`)).body.count
-  const [own, foreign] = [await rows(ours, ours.organization.importId), await rows(theirs, importId)]
+  const rows = async ({ organization }: Tenant, targetId: string) =>
+    (await organization.call('GET', `/v5/imports/${targetId}/rows/count`)).body.count
+  const [ownId, foreign] = [await rows(ours, ours.organization.importId), await rows(theirs, importId)]
   const lead = { contact: { email: 'elsewhere@example.com' } }
   const pushed = await ours.organization.call('POST', new URL(triggerUrl).pathname, { body: lead })
   expect(pushed.status).toBe(200)
-  expect(await rows(ours, ours.organization.importId)).toBe(own)
+  expect(await rows(ours, ours.organization.importId)).toBe(ownId)
   expect(await rows(theirs, importId)).toBe(foreign + 1)
 })

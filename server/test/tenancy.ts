@@ -15,67 +15,68 @@ import type { TestService } from './service.ts'
 
 /** An organization with one record in every collection. */
 export interface Tenant extends Fixture {
-  /** The id of a record that each collection shows, by the collection's path. */
+  /** The id of a record in each collection, by the collection's path. */
   records: ReadonlyMap<string, string>
-  /** The id of a deleted record, for those that can be restored. */
+  /** The id of a deleted record, for collections with a restore. */
   deleted: ReadonlyMap<string, string>
-  /** A signed cursor behind the first record of each collection. */
+  /** A signed cursor after the first record of each collection. */
   cursors: ReadonlyMap<string, string>
 }
 
-/** Another organization's id, or another parent's, and one that nothing has: the same request with either. */
+/** The same request with an id of another organization or parent, and with an id that does not exist. */
 export interface Case {
-  told: string
+  description: string
   route: Route
   foreign: { id: string; options: RouteOptions }
   unknown: { id: string; options: RouteOptions }
-  /** What both are answered with. */
+  /** The expected status of both. */
   status: number
 }
 
 export async function newTenant(service: TestService): Promise<Tenant> {
-  const world = await createFixture(service)
+  const fixture = await createFixture(service)
   const records = new Map<string, string>()
   const deleted = new Map<string, string>()
   const cursors = new Map<string, string>()
-  const known: Record<string, readonly string[]> = world.references
+  const references: Record<string, readonly string[]> = fixture.references
   for (const [index, collection] of collections.entries()) {
-    for (const part of [0, 1]) {
-      const row = await world.createRecord(
+    for (const offset of [0, 1]) {
+      const row = await fixture.createRecord(
         collection,
-        minimalBody(collection.resource, 10 * index + part, world.references),
+        minimalBody(collection.resource, 10 * index + offset, fixture.references),
       )
       records.set(collection.path, String(row.id))
       const { idPrefix } = collection.resource
-      known[idPrefix] ??= [String(row.id)]
+      references[idPrefix] ??= [String(row.id)]
     }
     if (collection.delete && collection.restore) {
-      const { id } = await world.createRecord(
+      const { id } = await fixture.createRecord(
         collection,
-        minimalBody(collection.resource, 10 * index + 2, world.references),
+        minimalBody(collection.resource, 10 * index + 2, fixture.references),
       )
-      await world.request(collection.delete, { params: world.params(collection, String(id)) })
+      await fixture.request(collection.delete, { params: fixture.params(collection, String(id)) })
       deleted.set(collection.path, String(id))
     }
-    const { headers } = await world.request(collection.list, {
-      params: world.params(collection),
+    const { headers } = await fixture.request(collection.list, {
+      params: fixture.params(collection),
       query: [['limit', '1']],
     })
     const cursor = /[?&]startingAfter=(cur_[\w-]+)/.exec(headers.get('link') ?? '')?.[1]
-    if (cursor === undefined) throw new Error(`${collection.path} gave no cursor`)
+    if (cursor === undefined) throw new Error(`${collection.path} returned no cursor`)
     cursors.set(collection.path, cursor)
   }
-  return { ...world, records, deleted, cursors }
+  return { ...fixture, records, deleted, cursors }
 }
 
 /**
- * Everything about a route that can name a record of someone else: path, body, cursor, filter, header. They follow from
- * the route's declaration, so that a new route has its cases by itself; one whose ids the tests cannot make is an error.
+ * All ways in which a request can name a record of another organization: path, body, cursor, filter and header. They are
+ * derived from the route's declaration, so that a new route is covered automatically; missing sample ids are an error.
  */
 export function casesOf(route: Route, ours: Tenant, theirs: Tenant): Case[] {
   const base = requestOf(route, ours)
-  // The path is the credential, whole: there is nothing else to it that could name someone.
-  if (route.kind === 'push') return pathCases(route, base, ours, theirs).filter(({ told }) => told !== wholePath)
+  // The whole path is the credential, and nothing else in the request names a record.
+  if (route.kind === 'push')
+    return pathCases(route, base, ours, theirs).filter(({ description }) => description !== wholePath)
   if (!isScoped(route)) return []
   return [
     ...headerCases(route, base, ours, theirs),
@@ -91,7 +92,7 @@ const collectionOf = (route: Route): Collection | undefined =>
     .filter(({ path: at }) => route.path === at || route.path.startsWith(`${at}/`))
     .sort((left, right) => right.path.length - left.path.length)[0]
 
-/** The ids of a record of the tenant for a route's path. */
+/** The path parameters of a record of the tenant. */
 function paramsOf(route: Route, tenant: Tenant): Record<string, string> {
   const collection = collectionOf(route)
   if (!collection) {
@@ -104,7 +105,7 @@ function paramsOf(route: Route, tenant: Tenant): Record<string, string> {
   return Object.fromEntries(Object.keys(route.params).map((name) => [name, all[name] ?? '']))
 }
 
-/** A request that the route would answer with success. */
+/** A request that succeeds. */
 export function requestOf(route: Route, tenant: Tenant): RouteOptions {
   const params = paramsOf(route, tenant)
   if (route.kind === 'push') return { params, body: route.payload.example }
@@ -129,27 +130,27 @@ function updateBody(fields: Fields, { references }: Tenant): JsonObject {
 
 const unknownId = (prefix: string): string => showId(prefix, newId())
 
-/** What the parameter of a path could hold, and names nothing: an id, or a secret. */
+/** An id or a secret that does not exist. */
 const unknownFor = ({ prefix }: Route['params'][string]): string =>
   prefix === '' ? generateTriggerSecret() : unknownId(prefix)
 
 const wholePath = 'the whole path'
 
-/** Tables whose records the first parent has too: everyone is in the default team. */
-const inEveryParent = [teamMembers.table]
+/** Tables whose records belong to several parents: everyone is in the default team. */
+const sharedAcrossParents = [teamMembers.table]
 
 function headerCases(route: Route, base: RouteOptions, ours: Tenant, theirs: Tenant): Case[] {
   const { apiKey, accessToken } = ours.organization
   return [apiKey, accessToken].map((credential) => {
-    const one = (id: string) => ({
+    const requestWith = (id: string) => ({
       id,
       options: { ...base, headers: { authorization: `Bearer ${credential}`, 'service-organization-id': id } },
     })
     return {
-      told: `header, by ${credential === apiKey ? 'key' : 'token'}`,
+      description: `header, by ${credential === apiKey ? 'key' : 'token'}`,
       route,
-      foreign: one(theirs.organization.organizationId),
-      unknown: one(unknownId('org')),
+      foreign: requestWith(theirs.organization.organizationId),
+      unknown: requestWith(unknownId('org')),
       status: 403,
     }
   })
@@ -158,38 +159,38 @@ function headerCases(route: Route, base: RouteOptions, ours: Tenant, theirs: Ten
 function pathCases(route: Route, base: RouteOptions, ours: Tenant, theirs: Tenant): Case[] {
   const own = base.params ?? {}
   const foreign = paramsOf(route, theirs)
-  const one = (params: Record<string, string>, name: string) => ({
+  const requestWith = (params: Record<string, string>, name: string) => ({
     id: params[name] ?? '',
     options: { ...base, params: { ...own, ...params } },
   })
   const cases = Object.entries(route.params).map(([name, parameter]) => ({
-    told: `${name} in the path`,
+    description: `${name} in the path`,
     route,
-    foreign: one({ [name]: foreign[name] ?? '' }, name),
-    unknown: one({ [name]: unknownFor(parameter) }, name),
+    foreign: requestWith({ [name]: foreign[name] ?? '' }, name),
+    unknown: requestWith({ [name]: unknownFor(parameter) }, name),
     status: 404,
   }))
   const [[first, parent] = [], ...others] = Object.entries(route.params)
   const [last, child] = others.at(-1) ?? []
   if (!first || !parent || !last || !child) return cases
-  const elsewhere = { [first]: idsOf(ours.references, parent.prefix)[0] ?? '' }
-  const nothing = unknownFor(child)
-  const whole = {
-    told: wholePath,
+  const otherParent = { [first]: idsOf(ours.references, parent.prefix)[0] ?? '' }
+  const unknownChild = unknownFor(child)
+  const wholePathCase = {
+    description: wholePath,
     route,
-    foreign: one(foreign, last),
-    unknown: one({ ...foreign, [first]: unknownFor(parent), [last]: nothing }, last),
+    foreign: requestWith(foreign, last),
+    unknown: requestWith({ ...foreign, [first]: unknownFor(parent), [last]: unknownChild }, last),
     status: 404,
   }
-  if (inEveryParent.includes(collectionOf(route)?.resource.table ?? '')) return [...cases, whole]
+  if (sharedAcrossParents.includes(collectionOf(route)?.resource.table ?? '')) return [...cases, wholePathCase]
   return [
     ...cases,
-    whole,
+    wholePathCase,
     {
-      told: `${last} of another ${first} of the organization`,
+      description: `${last} of another ${first} of the organization`,
       route,
-      foreign: one({ ...own, ...elsewhere }, last),
-      unknown: one({ ...elsewhere, [last]: nothing }, last),
+      foreign: requestWith({ ...own, ...otherParent }, last),
+      unknown: requestWith({ ...otherParent, [last]: unknownChild }, last),
       status: 404,
     },
   ]
@@ -199,12 +200,15 @@ function bodyCases(route: Route, base: RouteOptions, theirs: Tenant): Case[] {
   if (!('body' in route) || !route.body) return []
   return Object.entries(route.body.shape.fields).flatMap(([name, { idPrefix }]) => {
     if (idPrefix === undefined) return []
-    const one = (id: string) => ({ id, options: { ...base, body: { ...(base.body as JsonObject), [name]: id } } })
+    const requestWith = (id: string) => ({
+      id,
+      options: { ...base, body: { ...(base.body as JsonObject), [name]: id } },
+    })
     return idsOf(theirs.references, idPrefix).map((id) => ({
-      told: `${name} in the body`,
+      description: `${name} in the body`,
       route,
-      foreign: one(id),
-      unknown: one(unknownId(idPrefix)),
+      foreign: requestWith(id),
+      unknown: requestWith(unknownId(idPrefix)),
       status: 422,
     }))
   })
@@ -216,14 +220,14 @@ function cursorCases(route: Route, base: RouteOptions, ours: Tenant, theirs: Ten
   const { resource, path: at } = collection
   const record = theirs.records.get(at) ?? ''
   const opaque = theirs.cursors.get(at) ?? ''
-  // The same cursor of nobody: its signature is another one.
+  // The same cursor with an invalid signature.
   const forged = `cur_${[...opaque.slice(4, 16)].reverse().join('')}${opaque.slice(16)}`
   const pairs: [string, string, string][] = [
     ['a cursor', record, unknownId(resource.idPrefix)],
     ['an opaque cursor', opaque, forged],
   ]
-  if (resource.parent && !inEveryParent.includes(resource.table)) {
-    const elsewhere = {
+  if (resource.parent && !sharedAcrossParents.includes(resource.table)) {
+    const otherParent = {
       ...base.params,
       [resource.parent.parameter]: idsOf(ours.references, resource.parent.resource.idPrefix)[0] ?? '',
     }
@@ -231,7 +235,7 @@ function cursorCases(route: Route, base: RouteOptions, ours: Tenant, theirs: Ten
     const ownOpaque = ours.cursors.get(at) ?? ''
     return [
       ...cursorsOf(route, base, pairs),
-      ...cursorsOf(route, { ...base, params: elsewhere }, [
+      ...cursorsOf(route, { ...base, params: otherParent }, [
         ['a cursor of another parent', own, unknownId(resource.idPrefix)],
         ['an opaque cursor of another parent', ownOpaque, forged],
       ]),
@@ -241,64 +245,71 @@ function cursorCases(route: Route, base: RouteOptions, ours: Tenant, theirs: Ten
 }
 
 const cursorsOf = (route: Route, base: RouteOptions, pairs: readonly [string, string, string][]): Case[] =>
-  pairs.flatMap(([told, foreign, unknown]) =>
+  pairs.flatMap(([description, foreign, unknown]) =>
     ['startingAfter', 'endingBefore'].map((parameter) => {
-      const one = (id: string) => ({ id, options: { ...base, query: [[parameter, id]] as const } })
-      return { told: `${told} as ${parameter}`, route, foreign: one(foreign), unknown: one(unknown), status: 404 }
+      const requestWith = (id: string) => ({ id, options: { ...base, query: [[parameter, id]] as const } })
+      return {
+        description: `${description} as ${parameter}`,
+        route,
+        foreign: requestWith(foreign),
+        unknown: requestWith(unknown),
+        status: 404,
+      }
     }),
   )
 
 function filterCases(route: Route, base: RouteOptions, theirs: Tenant): Case[] {
   if (route.query.kind === 'none' || route.query.kind === 'parameters' || route.query.kind === 'one') return []
   const { kind, resource } = route.query
-  // Without a change the second request meets what the first one met.
-  const dry = kind === 'change' ? [['dryRun', 'true'] as const] : []
+  // A dry run, so that both requests find the same data.
+  const dryRun = kind === 'change' ? [['dryRun', 'true'] as const] : []
   return pathsOf(resource, [])
     .filter(({ type }) => type === 'id')
     .flatMap(({ name, prefix }) =>
       operatorsOf.id.map((operator) => {
-        const query = (id: string) => [...dry, [`filter.${name}.${operator}`, id] as const]
-        const one = (id: string) => ({ id, options: { ...base, query: query(id) } })
+        const query = (id: string) => [...dryRun, [`filter.${name}.${operator}`, id] as const]
+        const requestWith = (id: string) => ({ id, options: { ...base, query: query(id) } })
         const [id = ''] = idsOf(theirs.references, prefix)
         return {
-          told: `filter.${name}.${operator}`,
+          description: `filter.${name}.${operator}`,
           route,
-          foreign: one(id),
-          unknown: one(unknownId(prefix)),
+          foreign: requestWith(id),
+          unknown: requestWith(unknownId(prefix)),
           status: 200,
         }
       }),
     )
 }
 
-/** Sends both requests of a case; what is different between the answers, or wrong with them, in words. */
-export async function deviationOf(
-  { told, route, foreign, unknown, status }: Case,
+/** Sends both requests of a case; describes how the responses differ from each other or from the expected status. */
+export async function findDeviation(
+  { description, route, foreign, unknown, status }: Case,
   ours: Tenant,
   secrets: readonly string[],
 ): Promise<string | undefined> {
   const send = async ({ id, options }: Case['foreign']) => {
     const answer = await ours.organization.call(route.method, urlOf(route, options), options)
-    return { answer, text: visible(answer, id) }
+    return { answer, text: comparableText(answer, id) }
   }
-  const [one, two] = [await send(foreign), await send(unknown)]
-  const name = `${route.method} ${route.path}, ${told}`
-  if (one.text !== two.text) return `${name}: ${one.text.slice(0, 300)} but ${two.text.slice(0, 300)}`
-  if (one.answer.status !== status) return `${name}: ${one.text.slice(0, 300)} is not ${status}`
-  const leaked = secrets.find((id) => !foreign.id.includes(id) && one.answer.text.includes(id))
-  return leaked === undefined ? undefined : `${name}: tells ${leaked}`
+  const [requestWith, second] = [await send(foreign), await send(unknown)]
+  const name = `${route.method} ${route.path}, ${description}`
+  if (requestWith.text !== second.text)
+    return `${name}: ${requestWith.text.slice(0, 300)} but ${second.text.slice(0, 300)}`
+  if (requestWith.answer.status !== status) return `${name}: ${requestWith.text.slice(0, 300)} is not ${status}`
+  const leaked = secrets.find((id) => !foreign.id.includes(id) && requestWith.answer.text.includes(id))
+  return leaked === undefined ? undefined : `${name}: reveals ${leaked}`
 }
 
-/** Status, tag, links and body of an answer, without the id that was asked for. */
-const visible = (answer: { status: number; headers: Headers; text: string }, id: string): string =>
+/** Status, entity tag, links and body of a response, without the requested id. */
+const comparableText = (answer: { status: number; headers: Headers; text: string }, id: string): string =>
   [answer.status, answer.headers.get('etag'), answer.headers.get('link'), answer.text]
     .join(' ')
     .replaceAll(id, '<id>')
     .replaceAll(encodeURIComponent(id), '<id>')
 
-/** Every row of every table as text; time and place of a credential's last use apart, which change by asking. */
+/** Every row of every table as text, without the time and address of a credential's last use. */
 export async function dump(database: Database): Promise<Record<string, string[]>> {
-  // What is written behind the answers would be taken for a change.
+  // Mails that are composed after a response would look like a change.
   await until('no mail waits to be composed', async () => {
     const waiting = sql`select id from mails where status = 'queued' and composed_at is null limit 1`
     return (await database.crossTenantQuery('check the database', waiting)).length === 0
@@ -319,7 +330,7 @@ export async function dump(database: Database): Promise<Record<string, string[]>
   return Object.fromEntries(tables.map(({ name }, index) => [name, (rows[index] ?? []).map(({ text }) => text)]))
 }
 
-/** The ids of everything that an organization has, as callers would see them. */
+/** The ids of all rows of an organization, as in public ids. */
 export function idsIn(tables: Record<string, string[]>, organizationUuid: string): string[] {
   const own = Object.values(tables).flatMap((rows) => rows.filter((row) => row.includes(organizationUuid)))
   return own.flatMap((row) => {

@@ -10,21 +10,21 @@ import { contactStore } from '../src/resources/contacts/store.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 import { startTestService, type TestService } from './service.ts'
 
-let made: TestDatabase
+let testDatabase: TestDatabase
 let service: TestService
 let database: Database
-/** The same with two connections. */
-let pair: Database
-/** What is sent, each write of a connection by itself. */
+/** A pool of two connections. */
+let twoConnections: Database
+/** The data of each write to a connection. */
 const writes: string[] = []
-/** The next transaction loses its connection as it begins. */
-let isCut = false
+/** Whether the next transaction loses its connection at `begin`. */
+let isNextCut = false
 let organizationId: string
 let userId: string
 
 beforeAll(async () => {
-  made = await createDatabase()
-  service = await startTestService({}, made)
+  testDatabase = await createDatabase()
+  service = await startTestService({}, testDatabase)
   const organization = await service.newOrganization()
   organizationId = readId('org', organization.organizationId) ?? ''
   userId = readId('usr', organization.userId) ?? ''
@@ -35,8 +35,8 @@ beforeAll(async () => {
       const [sendOne, sendSeveral] = [stream._write.bind(stream), stream._writev?.bind(stream)]
       const watch = (written: string, send: () => void) => {
         writes.push(written)
-        if (isCut && written.includes('begin')) {
-          isCut = false
+        if (isNextCut && written.includes('begin')) {
+          isNextCut = false
           stream.destroy()
         } else send()
       }
@@ -45,18 +45,18 @@ beforeAll(async () => {
         watch(chunks.map(({ chunk }) => String(chunk)).join(''), () => sendSeveral?.(chunks, callback))
     }
   }
-  const connection = { ...made.connection, Client: WatchedClient } as pg.ClientConfig
+  const connection = { ...testDatabase.connection, Client: WatchedClient } as pg.ClientConfig
   database = new Database({ connection, size: 1 })
-  pair = new Database({ connection, size: 2 })
+  twoConnections = new Database({ connection, size: 2 })
 })
 afterAll(async () => {
-  await Promise.all([database.close(), pair.close()])
+  await Promise.all([database.close(), twoConnections.close()])
   await service.close()
 })
 
 const actor = (live = 'true') => ({ ...serviceActor('command', organizationId, userId), live: raw(live) })
 
-const makeContact = (transaction: Transaction, values: Record<string, string>) =>
+const createContact = (transaction: Transaction, values: Record<string, string>) =>
   contactStore.write(transaction, [{ kind: 'create', values }])
 
 async function countContacts(): Promise<number> {
@@ -68,43 +68,43 @@ async function countContacts(): Promise<number> {
   return row?.count ?? Number.NaN
 }
 
-test('what a transaction of a credential that no longer holds does is undone, and it learns nothing', async () => {
+test('a transaction with a revoked credential is rolled back and returns no data', async () => {
   const before = await countContacts()
-  const learned: unknown[] = []
+  const results: unknown[] = []
   const work = async (transaction: Transaction) => {
-    learned.push(await makeContact(transaction, { email: 'revoked@example.com' }))
+    results.push(await createContact(transaction, { email: 'revoked@example.com' }))
   }
   await expect(database.transaction(actor('false'), work)).rejects.toThrow(CredentialChanged)
-  expect(learned).toEqual([])
+  expect(results).toEqual([])
   expect(await countContacts()).toBe(before)
 })
 
-test('a credential that no longer holds is told before anything that is wrong with the request', async () => {
-  const wrong = () => Promise.reject(new Error('the body is wrong'))
-  await expect(database.transaction(actor('false'), wrong)).rejects.toThrow(CredentialChanged)
-  await expect(database.transaction(actor(), wrong)).rejects.toThrow('the body is wrong')
-  const nothing = () => Promise.resolve('done')
-  await expect(database.transaction(actor('false'), nothing)).rejects.toThrow(CredentialChanged)
-  expect(await database.transaction(actor(), nothing)).toBe('done')
+test('a revoked credential is reported before any other error of the request', async () => {
+  const rejectingWork = () => Promise.reject(new Error('the body is wrong'))
+  await expect(database.transaction(actor('false'), rejectingWork)).rejects.toThrow(CredentialChanged)
+  await expect(database.transaction(actor(), rejectingWork)).rejects.toThrow('the body is wrong')
+  const emptyWork = () => Promise.resolve('done')
+  await expect(database.transaction(actor('false'), emptyWork)).rejects.toThrow(CredentialChanged)
+  expect(await database.transaction(actor(), emptyWork)).toBe('done')
 })
 
-test('a check that fails is what the transaction fails with, and the connection is good for the next one', async () => {
+test('an error in the credential check fails the transaction, and the connection can be used again', async () => {
   const before = await countContacts()
   const failing = database.transaction(actor('1 / (select 0) = 1'), (transaction) =>
-    makeContact(transaction, { email: 'never@example.com' }),
+    createContact(transaction, { email: 'never@example.com' }),
   )
   await expect(failing).rejects.toThrow(/division by zero/)
   expect(await countContacts()).toBe(before)
-  await database.transaction(actor(), (transaction) => makeContact(transaction, { email: 'next@example.com' }))
+  await database.transaction(actor(), (transaction) => createContact(transaction, { email: 'next@example.com' }))
   expect(await countContacts()).toBe(before + 1)
 })
 
-test('a create is three writes: the beginning with its check and its first statements, the contact, the end', async () => {
-  const work = (transaction: Transaction) => makeContact(transaction, { email: 'one@example.com' })
+test('a create takes three writes: begin with the check and the first statements, the contact, and commit', async () => {
+  const work = (transaction: Transaction) => createContact(transaction, { email: 'one@example.com' })
   await database.transaction(actor(), work)
   writes.length = 0
-  await database.transaction(actor(), (transaction) => makeContact(transaction, { email: 'two@example.com' }))
-  // The check, the person and the team go with the beginning; the contact refers to both.
+  await database.transaction(actor(), (transaction) => createContact(transaction, { email: 'two@example.com' }))
+  // `begin` is sent with the check, the root contact and the team, which the contact refers to.
   expect(writes).toEqual([
     expect.stringContaining('begin'),
     expect.stringContaining('two@example.com'),
@@ -112,58 +112,59 @@ test('a create is three writes: the beginning with its check and its first state
   ])
 })
 
-test('a contact is written by one statement that is prepared once, whichever fields it has', async () => {
-  const given = [
+test('contacts with any set of fields are written by the same prepared statement', async () => {
+  const contactValues = [
     { email: 'a@example.com', firstName: 'Ada' },
     { name: 'Grace Hopper', city: 'Arlington', timeZone: 'America/New_York' },
     { email: 'c@example.com', phone: '+4930123456', website: 'https://c.example.com' },
   ]
-  for (const values of given) await database.transaction(actor(), (transaction) => makeContact(transaction, values))
-  const known = await database.transaction(actor(), (transaction) =>
+  for (const values of contactValues)
+    await database.transaction(actor(), (transaction) => createContact(transaction, values))
+  const preparedStatements = await database.transaction(actor(), (transaction) =>
     transaction.query<{ statement: string }>(
       sql`select statement from pg_prepared_statements
         where statement like '%insert into "contacts"%' and ${transaction.organization} is not null`,
     ),
   )
-  // With an address, and without one.
-  expect(known.length).toBeGreaterThan(0)
-  expect(known.length).toBeLessThanOrEqual(2)
+  // One statement for contacts with an address, one for contacts without.
+  expect(preparedStatements.length).toBeGreaterThan(0)
+  expect(preparedStatements.length).toBeLessThanOrEqual(2)
 })
 
-test('what is prepared serves other values', async () => {
-  const ask = (value: number) =>
+test('a prepared statement works with other values', async () => {
+  const select = (value: number) =>
     database.transaction(actor(), (transaction) =>
       transaction.query<{ twice: number }>(
         prepared(sql`select ${value}::integer * 2 as twice, ${transaction.organization} as organization`),
       ),
     )
   const answers = []
-  for (let value = 1; value <= 8; value++) answers.push((await ask(value))[0]?.twice)
+  for (let value = 1; value <= 8; value++) answers.push((await select(value))[0]?.twice)
   expect(answers).toEqual([2, 4, 6, 8, 10, 12, 14, 16])
 })
 
-test('of statements that were sent together the one that failed says why, not those behind it', async () => {
+test('of statements that are sent together, the first failure is reported, not the ones it causes', async () => {
   const work = (transaction: Transaction) => {
-    const ask = (value: number) =>
+    const select = (value: number) =>
       transaction.query(sql`select 1 / ${value}::integer as quotient, ${transaction.organization} as organization`)
-    // Whoever waits for the one behind the failure is told sooner.
-    return Promise.all([ask(0).finally(() => delay(20)), ask(1)])
+    // The second statement is rejected before the first one.
+    return Promise.all([select(0).finally(() => delay(20)), select(1)])
   }
   await expect(database.transaction(actor(), work)).rejects.toThrow(/division by zero/)
 })
 
-test('a transaction within one that lost its connection is undone, and both are made once when it is repeated', async () => {
+test('when the outer transaction loses its connection, the inner one is rolled back and both are repeated once', async () => {
   const before = await countContacts()
-  isCut = true
-  await pair.transaction(actor(), (outer) =>
-    pair.transaction(actor(), async (inner) => {
-      await makeContact(inner, { name: 'Once Only' })
+  isNextCut = true
+  await twoConnections.transaction(actor(), (outer) =>
+    twoConnections.transaction(actor(), async (inner) => {
+      await createContact(inner, { name: 'Once Only' })
       await outer.query(sql`select ${outer.organization} as organization`)
     }),
   )
-  expect(isCut).toBe(false)
-  // Each connection has had another user since.
-  await Promise.all([1, 2].map(() => pair.transaction(actor(), () => Promise.resolve())))
+  expect(isNextCut).toBe(false)
+  // Afterwards another transaction has used each connection.
+  await Promise.all([1, 2].map(() => twoConnections.transaction(actor(), () => Promise.resolve())))
   expect(await countContacts()).toBe(before + 1)
 })
 
@@ -172,21 +173,23 @@ const divide = (transaction: Transaction, value: number) =>
     sql`select 1 / ${value}::integer as quotient, ${transaction.organization} as organization`,
   )
 
-test('of statements that were sent together the first failure is the cause, whichever is waited for first', async () => {
+test('of statements that are sent together, every rejection has the error of the first failure', async () => {
   const work = async (transaction: Transaction) => {
-    const again = () =>
+    const selectAgain = () =>
       transaction.query(prepared(sql`select ${7}::integer as first_time, ${transaction.organization} as organization`))
-    const told = (asked: Promise<unknown>) => asked.catch((error: Error) => error.message)
-    throw new Error(JSON.stringify(await Promise.all([divide(transaction, 0), again(), again()].map(told))))
+    const messageOf = (pending: Promise<unknown>) => pending.catch((error: Error) => error.message)
+    throw new Error(
+      JSON.stringify(await Promise.all([divide(transaction, 0), selectAgain(), selectAgain()].map(messageOf))),
+    )
   }
   const cause = 'division by zero'
   await expect(database.transaction(actor(), work)).rejects.toThrow(JSON.stringify([cause, cause, cause]))
 })
 
-test('work that goes on after a statement failed is not told as done: its transaction fails with what failed', async () => {
+test('a transaction fails with the error of its failed statement, even if the work ignores that error', async () => {
   const before = await countContacts()
   const work = async (transaction: Transaction) => {
-    await makeContact(transaction, { email: 'swallowed@example.com' })
+    await createContact(transaction, { email: 'swallowed@example.com' })
     await divide(transaction, 0).catch(() => undefined)
     return 'done'
   }
@@ -197,91 +200,91 @@ test('work that goes on after a statement failed is not told as done: its transa
   expect(await database.transaction(actor(), () => Promise.resolve('done'))).toBe('done')
 })
 
-test('work that throws at once is told after a credential that no longer holds, too', async () => {
-  const wrong = () => {
+test('a revoked credential is also reported before an error that the work throws synchronously', async () => {
+  const rejectingWork = () => {
     throw new Error('the body is wrong')
   }
-  await expect(database.transaction(actor('false'), wrong)).rejects.toThrow(CredentialChanged)
-  await expect(database.transaction(actor(), wrong)).rejects.toThrow('the body is wrong')
+  await expect(database.transaction(actor('false'), rejectingWork)).rejects.toThrow(CredentialChanged)
+  await expect(database.transaction(actor(), rejectingWork)).rejects.toThrow('the body is wrong')
 })
 
-test('a credential that no longer holds is refused at once, though the work waits for a lock, and nothing is kept', async () => {
+test('a revoked credential is rejected at once while the work waits for a lock, and nothing is stored', async () => {
   const [contact] = await database.transaction(actor(), (transaction) =>
-    makeContact(transaction, { name: 'Ada', city: 'Before' }),
+    createContact(transaction, { name: 'Ada', city: 'Before' }),
   )
   const id = contact?.id ?? ''
-  const holder = new pg.Client(made.connection)
-  await holder.connect()
-  await holder.query('begin')
-  await holder.query('select from contacts where id = $1 for update', [id])
+  const lockHolder = new pg.Client(testDatabase.connection)
+  await lockHolder.connect()
+  await lockHolder.query('begin')
+  await lockHolder.query('select from contacts where id = $1 for update', [id])
   const start = performance.now()
   const refused = database.transaction(actor('false'), (transaction) =>
     contactStore.write(transaction, [{ kind: 'update', id, values: { city: 'After' } }]),
   )
   await expect(refused).rejects.toThrow(CredentialChanged)
-  // The only connection is replaced.
+  // The pool replaces its only connection.
   await database.ping()
   expect(performance.now() - start).toBeLessThan(1000)
   const blocked = `select from pg_stat_activity where datname = current_database() and query like '%for update of record%'
     and state <> 'idle' and pid <> pg_backend_pid()`
-  await holder.query('rollback')
-  await vi.waitFor(async () => expect((await holder.query(blocked)).rowCount).toBe(0), 5000)
-  expect((await holder.query('select city from contacts where id = $1', [id])).rows).toEqual([{ city: 'Before' }])
-  await holder.end()
+  await lockHolder.query('rollback')
+  await vi.waitFor(async () => expect((await lockHolder.query(blocked)).rowCount).toBe(0), 5000)
+  expect((await lockHolder.query('select city from contacts where id = $1', [id])).rows).toEqual([{ city: 'Before' }])
+  await lockHolder.end()
 })
 
-test('what the database has forgotten of a connection is prepared again on another, and the work is done once', async () => {
-  const ask = (transaction: Transaction) =>
+test('a prepared statement that the server has deallocated is prepared again, and the work is done once', async () => {
+  const select = (transaction: Transaction) =>
     transaction.query<{ value: number }>(
       prepared(sql`select ${1}::integer as value, ${transaction.organization} as organization`),
     )
-  const forget = () => database.crossTenantQuery('check the database', sql`deallocate all`)
+  const deallocateAll = () => database.crossTenantQuery('check the database', sql`deallocate all`)
   const read = () => database.crossTenantQuery<{ value: number }>('check the database', sql`select 2 as value`, 'two')
-  await Promise.all([database.transaction(actor(), ask), read()])
-  await forget()
-  expect(await database.transaction(actor(), ask)).toMatchObject([{ value: 1 }])
+  await Promise.all([database.transaction(actor(), select), read()])
+  await deallocateAll()
+  expect(await database.transaction(actor(), select)).toMatchObject([{ value: 1 }])
   await read()
-  await forget()
+  await deallocateAll()
   expect(await read()).toEqual([{ value: 2 }])
 
   await database.crossTenantQuery('check the database', sql`create table kept as select 1 as value`)
-  let runs = 0
+  let attempts = 0
   await database.crossTenantTransaction('check the database', async ({ query }) => {
     const double = prepared(sql`insert into kept select value * ${2}::integer from kept`)
-    if (++runs > 1) return query(double)
+    if (++attempts > 1) return query(double)
     await query(double)
     await query(sql`deallocate all`)
-    return query(double).catch(() => Promise.reject(new Error('in words of its own')))
+    return query(double).catch(() => Promise.reject(new Error('another message')))
   })
-  expect(runs).toBe(2)
+  expect(attempts).toBe(2)
   expect(await database.crossTenantQuery('check the database', sql`select value from kept`)).toEqual([
     { value: 1 },
     { value: 2 },
   ])
 })
 
-test('a name that the database has for another statement is left to that, with its connection', async () => {
+test('a statement name that the server uses for another statement moves the query to a new connection', async () => {
   await database.crossTenantQuery('check the database', sql`prepare three as select 4 as value`)
   const read = database.crossTenantQuery<{ value: number }>('check the database', sql`select 3 as value`, 'three')
   expect(await read).toEqual([{ value: 3 }])
 })
 
-test('a migration that changes what a prepared statement answers with fails no request, however many know it', async () => {
+test('a migration that changes the result of a prepared statement fails no request on any connection', async () => {
   const size = 6
-  const several = new Database({ connection: made.connection, size })
-  const change = (statement: string) => several.crossTenantQuery('check the database', raw(statement))
-  const ask = (transaction: Transaction) =>
+  const manyConnections = new Database({ connection: testDatabase.connection, size })
+  const change = (statement: string) => manyConnections.crossTenantQuery('check the database', raw(statement))
+  const select = (transaction: Transaction) =>
     transaction.query(prepared(sql`select migrated.*, ${transaction.organization} as organization from migrated`))
   await change('create table migrated as select 1 as one')
   const together = Array.from({ length: size }, () =>
-    several.transaction(actor(), async (transaction) => {
-      await ask(transaction)
+    manyConnections.transaction(actor(), async (transaction) => {
+      await select(transaction)
       await delay(200)
     }),
   )
   await Promise.all(together)
-  expect(several.counts.idle).toBe(size)
+  expect(manyConnections.counts.idle).toBe(size)
   await change('alter table migrated add column two integer default 2')
-  expect(await several.transaction(actor(), ask)).toMatchObject([{ one: 1, two: 2 }])
-  await several.close()
+  expect(await manyConnections.transaction(actor(), select)).toMatchObject([{ one: 1, two: 2 }])
+  await manyConnections.close()
 })

@@ -9,7 +9,7 @@ import ts from 'typescript'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestService, type TestService } from './service.ts'
 
-// What a user of the API would write, after generating api.ts from /v5/docs.
+// The code of an API user, with api.ts generated from /v5/docs.
 const client = `
 import createClient, { createQuerySerializer } from 'openapi-fetch'
 import type { components, paths } from './api.js'
@@ -111,90 +111,90 @@ console.log(rotated.data?.triggerUrl === made.data?.triggerUrl, rotated.data?.pr
 console.log((await api.GET('/v5/imports/{importId}', { params: { path: { importId } } })).data?.stats?.counts.PROCESSED)
 `
 
-const head = `
+const prelude = `
 import createClient from 'openapi-fetch'
 import type { components, paths } from './api.js'
 const api = createClient<paths>({ baseUrl: '' });
 `
 
-/** Mistakes that the types have to find, each in a file of its own, and what the compiler says. */
-const mistakes: Record<string, { line: string; says: string }> = {
-  // openapi-fetch itself lets unknown members of a body pass; the generated type does not.
+/** Mistakes that the types must detect, each in a separate file, with the compiler's error. */
+const mistakes: Record<string, { line: string; expectedError: string }> = {
+  // openapi-fetch accepts unknown properties of a body; the generated type does not.
   'unknown-field': {
     line: `const body: components['schemas']['ContactCreate'] = { emial: 'ada@example.com' }`,
-    says: `'emial' does not exist`,
+    expectedError: `'emial' does not exist`,
   },
   'read-only-field': {
     line: `const body: components['schemas']['ContactUpdate'] = { createdAt: '2026-11-21' }`,
-    says: `'createdAt' does not exist`,
+    expectedError: `'createdAt' does not exist`,
   },
   'wrong-type': {
     line: `await api.POST('/v5/contacts', { body: { email: 1 } })`,
-    says: `'number' is not assignable to type 'string'`,
+    expectedError: `'number' is not assignable to type 'string'`,
   },
   'missing-field': {
     line: `await api.POST('/v5/companies', { body: { nickname: 'AE' } })`,
-    says: `Property 'name' is missing`,
+    expectedError: `Property 'name' is missing`,
   },
   'unknown-word': {
     line: `await api.PATCH('/v5/contacts/{contactId}', { params: { path: { contactId: '' } }, body: { employmentSeniority: 'boss' } })`,
-    says: `'"boss"' is not assignable`,
+    expectedError: `'"boss"' is not assignable`,
   },
   'unknown-filter': {
     line: `await api.GET('/v5/contacts', { params: { query: { filters: { 'filter.emial.equals': 'x' } } } })`,
-    says: `''filter.emial.equals'' does not exist`,
+    expectedError: `''filter.emial.equals'' does not exist`,
   },
   'unknown-operator': {
     line: `await api.GET('/v5/contacts', { params: { query: { filters: { 'filter.createdAt.contains': '2020' } } } })`,
-    says: `''filter.createdAt.contains'' does not exist`,
+    expectedError: `''filter.createdAt.contains'' does not exist`,
   },
   'filter-of-another-type': {
     line: `await api.GET('/v5/contacts', { params: { query: { filters: { 'filter.latitude.gt': 'north' } } } })`,
-    says: `'string' is not assignable to type 'number'`,
+    expectedError: `'string' is not assignable to type 'number'`,
   },
   'unknown-path': {
     line: `await api.GET('/v5/contact', {})`,
-    says: `'"/v5/contact"' is not assignable`,
+    expectedError: `'"/v5/contact"' is not assignable`,
   },
   'missing-id': {
     line: `await api.GET('/v5/contacts/{contactId}')`,
-    says: 'Expected 2 arguments',
+    expectedError: 'Expected 2 arguments',
   },
   'member-that-is-not-there': {
     line: `(await api.GET('/v5/me')).data?.organisations`,
-    says: `'organisations' does not exist`,
+    expectedError: `'organisations' does not exist`,
   },
   'secret-that-is-not-shown-again': {
     line: `(await api.GET('/v5/imports/{importId}', { params: { path: { importId: '' } } })).data?.triggerUrl`,
-    says: `'triggerUrl' does not exist`,
+    expectedError: `'triggerUrl' does not exist`,
   },
   'unknown-state': {
     line: `if ((await api.GET('/v5/imports/{importId}/rows', { params: { path: { importId: '' } } })).data?.[0]?.status === 'DONE') {}`,
-    says: 'appears to be unintentional',
+    expectedError: 'appears to be unintentional',
   },
   'wrong-type-in-a-push': {
     line: `const lead: components['schemas']['Push'] = { contact: { email: 1 } }`,
-    says: `'number' is not assignable to type 'string'`,
+    expectedError: `'number' is not assignable to type 'string'`,
   },
   'null-is-possible': {
     line: `const name: string = (await api.POST('/v5/contacts', { body: {} })).data!.firstName`,
-    says: `'null' is not assignable to type 'string'`,
+    expectedError: `'null' is not assignable to type 'string'`,
   },
   'unselected-property-of-a-list': {
     line: `(await api.GET('/v5/contacts', { params: { query: { 'select[]': ['id'] } } })).data![0]!.tags.length`,
-    says: `is possibly 'undefined'`,
+    expectedError: `is possibly 'undefined'`,
   },
   'unselected-property-of-a-record': {
     line: `(await api.GET('/v5/contacts/{contactId}', { params: { path: { contactId: '' } } })).data!.tags.length`,
-    says: `is possibly 'undefined'`,
+    expectedError: `is possibly 'undefined'`,
   },
   'unselected-property-of-an-embedded-record': {
     line: `(await api.GET('/v5/contacts')).data![0]!.company!.name.length`,
-    says: `is possibly 'undefined'`,
+    expectedError: `is possibly 'undefined'`,
   },
   'word-that-no-record-can-have': {
     line: `await api.GET('/v5/contacts', { params: { query: { filters: { 'filter.employmentSeniority.equals': 'boss' } } } })`,
-    says: `'"boss"' is not assignable`,
+    expectedError: `'"boss"' is not assignable`,
   },
 }
 
@@ -213,7 +213,7 @@ beforeAll(async () => {
   await writeFile(join(folder, 'client.ts'), client)
   await mkdir(join(folder, 'out'))
   for (const [name, { line }] of Object.entries(mistakes))
-    await writeFile(join(folder, `${name}.ts`), `${head}${line}\n`)
+    await writeFile(join(folder, `${name}.ts`), `${prelude}${line}\n`)
 })
 
 afterAll(async () => {
@@ -221,11 +221,13 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-test('a typed client generated from /v5/docs compiles, finds mistakes, and works', { timeout: 180_000 }, async () => {
+test('a typed client generated from /v5/docs compiles, detects mistakes and works', { timeout: 180_000 }, async () => {
   expect(compile(['client', 'guide', ...Object.keys(mistakes)])).toEqual({
     client: [],
     guide: [],
-    ...Object.fromEntries(Object.entries(mistakes).map(([name, { says }]) => [name, [expect.stringContaining(says)]])),
+    ...Object.fromEntries(
+      Object.entries(mistakes).map(([name, { expectedError }]) => [name, [expect.stringContaining(expectedError)]]),
+    ),
   })
   const { organizationId, apiKey } = await service.newOrganization()
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [join(folder, 'out/client.js')], {
@@ -254,14 +256,14 @@ test('a typed client generated from /v5/docs compiles, finds mistakes, and works
   ])
 })
 
-/** The example of docs/guides/api.md, with what it takes for granted. */
+/** The example of docs/guides/api.md, with the variables that it uses. */
 async function guideExample(): Promise<string> {
   const guide = await readFile(new URL('../../docs/guides/api.md', import.meta.url), 'utf8')
   const [, example = ''] = /^## A typed client\n.*?^```ts\n(.*?)^```/ms.exec(guide) ?? []
   return `${example}\ndeclare const apiKey: string, organizationId: string\nexport default contacts[0]?.tags.length\n`
 }
 
-/** Compiles the files as `tsc --strict` does; every file's errors. */
+/** Compiles the files like `tsc --strict`; returns the errors of each file. */
 function compile(names: readonly string[]): Record<string, string[]> {
   const files = names.map((name) => join(folder, `${name}.ts`))
   const program = ts.createProgram(files, {
@@ -281,9 +283,9 @@ function compile(names: readonly string[]): Record<string, string[]> {
     diagnostics
       .filter(({ file }) => file?.fileName === join(folder, `${name}.ts`))
       .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))
-  const elsewhere = diagnostics.filter(
+  const otherDiagnostics = diagnostics.filter(
     ({ file }) => !names.some((name) => file?.fileName === join(folder, `${name}.ts`)),
   )
-  expect(elsewhere.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))).toEqual([])
+  expect(otherDiagnostics.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))).toEqual([])
   return Object.fromEntries(names.map((name) => [name, errorsOf(name)]))
 }

@@ -7,37 +7,37 @@ import { companies } from '../src/resources/companies/resource.ts'
 import { companyStore } from '../src/resources/companies/store.ts'
 import type { contacts } from '../src/resources/contacts/resource.ts'
 
-/** Checked by the compiler, not at run time: the derived types say what the declaration says. */
+/** Checked by the compiler, not at run time. */
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
-const holds = <T extends true>(value: T): T => value
+const assertType = <T extends true>(value: T): T => value
 
 test('row, create and update types follow from the declaration', () => {
-  holds<Equal<Row<typeof contacts>['email'], string | null>>(true)
-  holds<Equal<Row<typeof contacts>['emailOptOut'], boolean>>(true)
-  holds<Equal<Row<typeof contacts>['tags'], string[]>>(true)
-  holds<Equal<Row<typeof companies>['name'], string>>(true)
-  holds<Equal<Create<typeof companies>['name'], string>>(true)
+  assertType<Equal<Row<typeof contacts>['email'], string | null>>(true)
+  assertType<Equal<Row<typeof contacts>['emailOptOut'], boolean>>(true)
+  assertType<Equal<Row<typeof contacts>['tags'], string[]>>(true)
+  assertType<Equal<Row<typeof companies>['name'], string>>(true)
+  assertType<Equal<Create<typeof companies>['name'], string>>(true)
   const update: Update<typeof contacts> = { employmentSeniority: 'c_suite', latitude: null }
   // @ts-expect-error a company needs a name
   const nameless: Create<typeof companies> = { domain: 'example.com' }
-  // @ts-expect-error an id is made by the service
+  // @ts-expect-error the service creates ids
   const chosen: Update<typeof contacts> = { id: 'con_1' }
-  // @ts-expect-error not one of the declared words
+  // @ts-expect-error not one of the declared choices
   const unknown: Update<typeof contacts> = { employmentSeniority: 'boss' }
   expect([update, nameless, chosen, unknown]).toHaveLength(4)
   expect(companies.fields.name.required).toBe(true)
 })
 
-test('a handler gets the body in the types of its declaration', () => {
-  const place = new RouteGroup(companyStore, '/v5/companies')
+test('a handler receives the body with the types of its declaration', () => {
+  const group = new RouteGroup(companyStore, '/v5/companies')
   const route = writeRoute({
-    ...place.changeRoute('create'),
+    ...group.changeRoute('create'),
     summary: 'Create a company',
     body: { component: 'CompanyCreate', shape: bodyShape(companies, 'create'), required: true },
     handle: async ({ body }) => {
-      holds<Equal<typeof body.name, string>>(true)
-      holds<Equal<typeof body.tags, string[] | undefined>>(true)
-      // @ts-expect-error no field of a company
+      assertType<Equal<typeof body.name, string>>(true)
+      assertType<Equal<typeof body.tags, string[] | undefined>>(true)
+      // @ts-expect-error companies have no such field
       return { status: 201, text: String(body.employees) }
     },
   })

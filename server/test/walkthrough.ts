@@ -13,9 +13,9 @@ export interface Step {
   expected: string
 }
 
-/** A machine may lack the tools of a walkthrough; the one that checks for all of us may not. */
+/** A developer's machine may lack these tools; in CI they are required. */
 const hasTools = ['bash', 'curl'].every((tool) => spawnSync(tool, ['--version']).status === 0)
-export const canWalk = hasTools || Boolean(process.env.CI)
+export const canRunWalkthrough = hasTools || Boolean(process.env.CI)
 
 /** Each `sh` block of a text with the block below it. */
 export function readSteps(text: string): Step[] {
@@ -28,7 +28,7 @@ export function readSteps(text: string): Step[] {
 }
 
 /** A service that the documented command started, and a shell beside it. */
-export interface Walk {
+export interface Walkthrough {
   /** What the service has printed so far. */
   printed(): string
   /** Runs the steps in one shell, so that variables of one step exist in the next. Returns the output of each. */
@@ -37,7 +37,7 @@ export interface Walk {
 }
 
 /** Starts the service in the project's folder, with an empty data folder and any free port. */
-export async function startWalk(command: string): Promise<Walk> {
+export async function startWalkthrough(command: string): Promise<Walkthrough> {
   const folder = await mkdtemp(join(tmpdir(), 'rapport-walkthrough-'))
   // If we run as root, the database runs as another user, which must be able to enter the folder.
   await chmod(folder, 0o711)

@@ -1,91 +1,98 @@
 import type { Route } from '../src/platform/http/route.ts'
 import type { Schema } from '../src/platform/model/fields.ts'
 
-/** Writes a text of at most so many bytes, all of them ASCII. */
-type Shape = (bytes: number) => string
+/** Writes an ASCII text of at most this many bytes. */
+type BodyWriter = (bytes: number) => string
 
-const filled = (bytes: number, open: string, close: string, piece: string | ((index: number) => string)): string => {
-  // Half a million pieces, one by one, take longer than the service takes for all of them.
+const repeatPiece = (
+  bytes: number,
+  open: string,
+  close: string,
+  piece: string | ((index: number) => string),
+): string => {
+  // Adding half a million pieces one by one would take longer than the service takes to read them.
   if (typeof piece === 'string') {
     const count = Math.max(0, Math.floor((bytes - open.length - close.length) / (piece.length + 1)))
     return `${open}${`${piece},`.repeat(count).slice(0, -1)}${close}`
   }
   const pieces: string[] = []
-  for (let left = bytes - open.length - close.length; ;) {
+  for (let remaining = bytes - open.length - close.length; ;) {
     const next = piece(pieces.length)
-    left -= next.length + 1
-    if (left < 0) return `${open}${pieces.join(',')}${close}`
+    remaining -= next.length + 1
+    if (remaining < 0) return `${open}${pieces.join(',')}${close}`
     pieces.push(next)
   }
 }
 
-/** Values that are as long as they are asked to be. */
-const values: Readonly<Record<string, Shape>> = {
+/** Values of any length. */
+const valueWriters: Readonly<Record<string, BodyWriter>> = {
   'a long string': (bytes) => `"${'x'.repeat(Math.max(0, bytes - 2))}"`,
   'a long string of blanks': (bytes) => `"${' '.repeat(Math.max(0, bytes - 2))}"`,
   'a string of line feeds': (bytes) => `"${'\\n'.repeat(Math.max(0, bytes / 2 - 1))}"`,
   'a string of escapes': (bytes) => `"${'\\u0041'.repeat(Math.max(0, bytes / 6 - 1))}"`,
-  'small numbers': (bytes) => filled(bytes, '[', ']', '1'),
-  'long numbers': (bytes) => filled(bytes, '[', ']', (index) => `0.${1_000_000_000_000_001 + index}`),
-  'numbers with exponents': (bytes) => filled(bytes, '[', ']', '1.5e-7'),
-  'numbers that are refused': (bytes) => filled(bytes, '[', ']', '1e400'),
-  'short strings': (bytes) => filled(bytes, '[', ']', '"a"'),
-  'empty strings': (bytes) => filled(bytes, '[', ']', '""'),
-  'strings that are too long': (bytes) => filled(bytes, '[', ']', (index) => `"${'y'.repeat(120)}${index}"`),
-  'pairs of surrogates': (bytes) => filled(bytes, '[', ']', '"\\ud83d\\ude00"'),
-  'empty objects': (bytes) => filled(bytes, '[', ']', '{}'),
-  'deep arrays': (bytes) => filled(bytes, '[', ']', '['.repeat(25) + ']'.repeat(25)),
-  'many names': (bytes) => filled(bytes, '{', '}', (index) => `"n${index}":0`),
-  'long names': (bytes) => filled(bytes, '{', '}', (index) => `"${'n'.repeat(300)}${index}":0`),
+  'small numbers': (bytes) => repeatPiece(bytes, '[', ']', '1'),
+  'long numbers': (bytes) => repeatPiece(bytes, '[', ']', (index) => `0.${1_000_000_000_000_001 + index}`),
+  'numbers with exponents': (bytes) => repeatPiece(bytes, '[', ']', '1.5e-7'),
+  'numbers that are refused': (bytes) => repeatPiece(bytes, '[', ']', '1e400'),
+  'short strings': (bytes) => repeatPiece(bytes, '[', ']', '"a"'),
+  'empty strings': (bytes) => repeatPiece(bytes, '[', ']', '""'),
+  'strings that are too long': (bytes) => repeatPiece(bytes, '[', ']', (index) => `"${'y'.repeat(120)}${index}"`),
+  'pairs of surrogates': (bytes) => repeatPiece(bytes, '[', ']', '"\\ud83d\\ude00"'),
+  'empty objects': (bytes) => repeatPiece(bytes, '[', ']', '{}'),
+  'deep arrays': (bytes) => repeatPiece(bytes, '[', ']', '['.repeat(25) + ']'.repeat(25)),
+  'many names': (bytes) => repeatPiece(bytes, '{', '}', (index) => `"n${index}":0`),
+  'long names': (bytes) => repeatPiece(bytes, '{', '}', (index) => `"${'n'.repeat(300)}${index}":0`),
 }
 
-/** Bodies that have nothing to do with the fields of the route. */
-const whole: Readonly<Record<string, Shape>> = {
-  'unknown names': (bytes) => filled(bytes, '{', '}', (index) => `"emaiil${index}":1`),
-  'escaped names': (bytes) => filled(bytes, '{', '}', (index) => `"\\u0041${index}":1`),
+/** Bodies that are independent of the route's fields. */
+const generalBodies: Readonly<Record<string, BodyWriter>> = {
+  'unknown names': (bytes) => repeatPiece(bytes, '{', '}', (index) => `"emaiil${index}":1`),
+  'escaped names': (bytes) => repeatPiece(bytes, '{', '}', (index) => `"\\u0041${index}":1`),
   'a name given twice at the end': (bytes) =>
-    filled(bytes, '{', ',"n0":1}', (index) => `"n${index % 9000}${'x'.repeat(Math.min(index / 9000, 50))}":1`),
+    repeatPiece(bytes, '{', ',"n0":1}', (index) => `"n${index % 9000}${'x'.repeat(Math.min(index / 9000, 50))}":1`),
   'one long name': (bytes) => `{"${'x'.repeat(bytes - 6)}":1}`,
   'open brackets': (bytes) => '['.repeat(bytes),
   blanks: (bytes) => `${' '.repeat(bytes - 7)}{"a":1}`,
   'line feeds and no end': (bytes) => '\n'.repeat(bytes),
-  'a fault at the end': (bytes) => `${filled(bytes - 1, '[', ']', '12')}x`,
-  'no object': (bytes) => filled(bytes, '[', ']', 'null'),
+  'a fault at the end': (bytes) => `${repeatPiece(bytes - 1, '[', ']', '12')}x`,
+  'no object': (bytes) => repeatPiece(bytes, '[', ']', 'null'),
 }
 
-/** Objects around the fields of a body, outermost first. */
-interface Place {
+/** Fields of a body and the objects around them. */
+interface FieldGroup {
   open: string
   close: string
   fields: readonly string[]
 }
 
-/** A body that is expensive in one way, and what it is. */
+/** A body that is expensive to process in one way. */
 export interface WorstBody {
   name: string
   bytes: Buffer
 }
 
-const made = (name: string, text: string): WorstBody => ({ name, bytes: Buffer.from(text) })
+const expensiveBody = (name: string, text: string): WorstBody => ({ name, bytes: Buffer.from(text) })
 
-/** The same for every route, by length: making them takes longer than sending them. */
-const wholeBodies = new Map<number, WorstBody[]>()
+/** Cached by length, because creating them takes longer than sending them. */
+const generalBodiesBySize = new Map<number, WorstBody[]>()
 
-/** Bodies of at most so many bytes, each as expensive in one way as can be. */
+/** Bodies of at most this many bytes, each as expensive as possible in one way. */
 export function worstBodies(route: Route, bytes: number): WorstBody[] {
-  const known = wholeBodies.get(bytes) ?? Object.entries(whole).map(([name, shape]) => made(name, shape(bytes)))
-  wholeBodies.set(bytes, known)
-  const ofFields = placesOf(route).flatMap(({ open, close, fields }) =>
-    Object.entries(values).map(([name, value]) => {
+  const general =
+    generalBodiesBySize.get(bytes) ??
+    Object.entries(generalBodies).map(([name, write]) => expensiveBody(name, write(bytes)))
+  generalBodiesBySize.set(bytes, general)
+  const perField = fieldGroupsOf(route).flatMap(({ open, close, fields }) =>
+    Object.entries(valueWriters).map(([name, value]) => {
       const each = Math.floor((bytes - open.length - close.length) / fields.length) - 64
       const members = fields.map((field) => `"${field}":${value(each)}`)
-      return made(`${name} in ${open}${fields.length} fields`, `${open}${members.join(',')}${close}`)
+      return expensiveBody(`${name} in ${open}${fields.length} fields`, `${open}${members.join(',')}${close}`)
     }),
   )
-  return [...known, ...ofFields]
+  return [...general, ...perField]
 }
 
-function placesOf(route: Route): Place[] {
+function fieldGroupsOf(route: Route): FieldGroup[] {
   if (route.kind === 'push') {
     const { properties } = route.payload.schema as { properties: Record<string, Schema> }
     const lead = '"contact":{"email":"ada@example.com"}'

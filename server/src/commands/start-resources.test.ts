@@ -7,7 +7,7 @@ import { waitForExit, launch, run, runProcess, databaseUrlOf } from '../../test/
 import { createDatabase } from '../../test/postgres.ts'
 import { until } from '../../test/processes.ts'
 import { freePort } from '../../../lab/shared/free-port.ts'
-import { type Started, startIn, statusOf } from '../../test/started.ts'
+import { type StartedService, startIn, statusOf } from '../../test/started-service.ts'
 import { openEmbedded } from '../platform/embedded-postgres/embedded.ts'
 
 // Ports, files and addresses of a start, and what commands know about them.
@@ -24,7 +24,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-const start = (environment: Record<string, string>): Promise<Started> => startIn({ folder, clean }, environment)
+const start = (environment: Record<string, string>): Promise<StartedService> =>
+  startIn({ folder, cleanUps: clean }, environment)
 
 test('a second service with DATABASE_URL keeps the service.json of the first until that crashes', async () => {
   const first = await start({})

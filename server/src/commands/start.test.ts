@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { run, runProcess, databaseUrlOf } from '../../test/command-line.ts'
 import { createDatabase } from '../../test/postgres.ts'
 import { until } from '../../test/processes.ts'
-import { type Started, startIn, statusOf } from '../../test/started.ts'
+import { type StartedService, startIn, statusOf } from '../../test/started-service.ts'
 import { findBinaries } from '../platform/embedded-postgres/binaries.ts'
 import { initializeCluster, type PostgresServer, startPostgres } from '../platform/embedded-postgres/cluster.ts'
 
@@ -23,7 +23,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-const start = (environment: Record<string, string>): Promise<Started> => startIn({ folder, clean }, environment)
+const start = (environment: Record<string, string>): Promise<StartedService> =>
+  startIn({ folder, cleanUps: clean }, environment)
 
 const setUpToken = (printed: string): string | undefined => /\/account#set-up=(\S+)/.exec(printed)?.[1]
 

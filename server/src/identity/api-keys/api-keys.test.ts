@@ -1,6 +1,6 @@
 import { createSecretKey, randomBytes, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ageProof, callAs } from '../../../test/people.ts'
+import { backdateReauthentication, callAs } from '../../../test/people.ts'
 import { createDatabase } from '../../../test/postgres.ts'
 import { until } from '../../../test/processes.ts'
 import {
@@ -306,7 +306,7 @@ test('a person needs recent re-authentication to create, change, rotate or revok
   const own = await service.newOrganization()
   const by = session(own)
   const { id } = await newKey({}, by)
-  await ageProof(service, own, 360)
+  await backdateReauthentication(service, own, 360)
   for (const [method, path, body] of [
     ['POST', '', { name: 'Late', scopes: ['contact:*:read'] }],
     ['PATCH', `/${id}`, { name: 'Late' }],

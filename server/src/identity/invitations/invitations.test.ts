@@ -1,6 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type MailedService, startMailedService } from '../../../test/mailed-service.ts'
-import { callAs, goodPassword, linkIn, logIn, newEmail, newOwner, type TestPerson } from '../../../test/people.ts'
+import {
+  callAs,
+  goodPassword,
+  receiveLinkToken,
+  logIn,
+  newEmail,
+  newOwner,
+  type TestPerson,
+} from '../../../test/people.ts'
 import type { Json } from '../../../test/service.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { readId } from '../../platform/model/ids.ts'
@@ -139,7 +147,7 @@ test('an invitation expires after its days, and resending it replaces the link',
   const again = await resend()
   expect(again, again.text).toMatchObject({ status: 200, body: { id, email } })
   expect(Date.parse(again.body.expiresAt)).toBeGreaterThan(Date.now() + 23 * 60 * 60 * 1000)
-  const second = await linkIn(mailed.receiver, email, 'invitation')
+  const second = await receiveLinkToken(mailed.receiver, email, 'invitation')
   expect(second).not.toBe(token)
   expect(await accept(token)).toMatchObject(deadLink)
   expect((await accept(second)).status).toBe(200)
@@ -167,7 +175,7 @@ test('an invitation is invalid once its sender may not send it, until another pe
   expect((await owner.call('DELETE', `/v5/members/${admin.userId}`)).status).toBe(204)
   for (const { token } of [asOwner, asMember]) expect(await accept(token)).toMatchObject(deadLink)
   expect((await second.call('POST', `${path}/${asMember.id}/resend`)).body.invitedBy).toBe(second.userId)
-  const token = await linkIn(mailed.receiver, asMember.email, 'invitation')
+  const token = await receiveLinkToken(mailed.receiver, asMember.email, 'invitation')
   expect((await accept(token)).status).toBe(200)
   expect(await second.call('POST', `${path}/${asOwner.id}/resend`)).toMatchObject(forbidden)
 })
@@ -238,7 +246,7 @@ test('an invitation can be mailed five times an hour, and only its last link is 
   const links = [token]
   while (links.length < 5) {
     expect((await resend()).status).toBe(200)
-    links.push(await linkIn(mailed.receiver, email, 'invitation'))
+    links.push(await receiveLinkToken(mailed.receiver, email, 'invitation'))
   }
   const { body: before } = await owner.call('GET', `${path}/${id}`)
   const refused = await resend()

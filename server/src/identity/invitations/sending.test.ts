@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type MailedService, startMailedService } from '../../../test/mailed-service.ts'
-import { linkIn, newOwner, type TestPerson } from '../../../test/people.ts'
+import { receiveLinkToken, newOwner, type TestPerson } from '../../../test/people.ts'
 import { until } from '../../../test/processes.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { readId } from '../../platform/model/ids.ts'
@@ -44,7 +44,7 @@ test('the mail is sent as soon as the invitation is committed, even after a slow
   for (let time = 0; time < 3; time++) {
     if (time > 0) expect((await mailed.invite(owner.call)).id).not.toBe(id)
     expect((await owner.call('POST', `${path}/${id}/resend`)).status).toBe(200)
-    await linkIn(mailed.receiver, email, 'invitation')
+    await receiveLinkToken(mailed.receiver, email, 'invitation')
   }
   await inDatabase(sql`drop function dawdle() cascade`)
   // If the worker checked too early, it would check again only a second later.

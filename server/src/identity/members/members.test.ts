@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type MailedService, startMailedService } from '../../../test/mailed-service.ts'
-import { afterProof, ageProof, newOwner, type TestPerson } from '../../../test/people.ts'
+import { callAfterReauthentication, backdateReauthentication, newOwner, type TestPerson } from '../../../test/people.ts'
 import type { Json } from '../../../test/service.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { readId } from '../../platform/model/ids.ts'
@@ -90,7 +90,7 @@ test('a key can change members if its scopes name them, and owners only if its c
 test('changes of owners need re-authentication within the last five minutes', async () => {
   const [first, second] = await twoOwners()
   const member = await mailed.join(first.call, 'member')
-  await ageProof(mailed.service, first, 360)
+  await backdateReauthentication(mailed.service, first, 360)
   for (const refused of [
     await first.call('PATCH', path(member), { body: { role: 'owner' } }),
     await first.call('PATCH', path(second), { body: { role: 'member' } }),
@@ -102,7 +102,7 @@ test('changes of owners need re-authentication within the last five minutes', as
   }
   expect((await first.call('PATCH', path(member), { body: { role: 'viewer' } })).status).toBe(200)
   const proof = await first.call('POST', '/v5/me/reauthenticate', { body: { password: first.password } })
-  const call = afterProof(mailed.service, proof)
+  const call = callAfterReauthentication(mailed.service, proof)
   expect((await call('PATCH', path(second), { body: { role: 'member' } })).status).toBe(200)
   expect(await ownersOf({ ...first, call })).toEqual([first.userId])
 })

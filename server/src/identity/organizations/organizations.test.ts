@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type MailedService, startMailedService } from '../../../test/mailed-service.ts'
-import { ageProof, newOwner } from '../../../test/people.ts'
+import { backdateReauthentication, newOwner } from '../../../test/people.ts'
 import { startTestService } from '../../../test/service.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { readId } from '../../platform/model/ids.ts'
@@ -58,12 +58,12 @@ test('only a recently authenticated owner with a second factor can require it, a
   expect(await admin.call('PATCH', path, requireFactor)).toMatchObject(forbidden)
   const { call: byKey } = await mailed.service.newOrganization()
   expect(await byKey('PATCH', path, requireFactor)).toMatchObject(forbidden)
-  await ageProof(mailed.service, owner, 360)
+  await backdateReauthentication(mailed.service, owner, 360)
   expect(await owner.call('PATCH', path, requireFactor)).toMatchObject({
     status: 403,
     body: { code: 'reauthentication_required' },
   })
-  await ageProof(mailed.service, owner, 0)
+  await backdateReauthentication(mailed.service, owner, 0)
   expect(await owner.call('PATCH', path, requireFactor)).toMatchObject({
     status: 403,
     body: { code: 'second_factor_required' },
@@ -79,10 +79,10 @@ test('only a recently authenticated owner with a second factor can require it, a
     body: { requiresSecondFactor: true },
   })
   expect(await admin.call('GET', path)).toMatchObject({ status: 403, body: { code: 'second_factor_required' } })
-  await ageProof(mailed.service, owner, 360)
+  await backdateReauthentication(mailed.service, owner, 360)
   const back = { body: { requiresSecondFactor: false } }
   expect(await owner.call('PATCH', path, back)).toMatchObject({ body: { code: 'reauthentication_required' } })
-  await ageProof(mailed.service, owner, 0)
+  await backdateReauthentication(mailed.service, owner, 0)
   expect((await owner.call('PATCH', path, back)).status).toBe(200)
   expect((await admin.call('GET', path)).status).toBe(200)
 })

@@ -149,7 +149,7 @@ test('every text form of a private address is rejected without a DNS query', asy
     }),
     { numRuns: 500 },
   )
-  expect(server.asked).toEqual([])
+  expect(server.questions).toEqual([])
 })
 
 test.each([
@@ -195,7 +195,7 @@ test('a name is resolved once and that address is used, so DNS rebinding has no 
   const server = await names(() => ({ a: [answers++ < 2 ? '127.0.0.2' : '127.0.0.3'] }))
   const client = egress('127.0.0.2')
   expect((await client.request(`http://rebound.example:${port}/`)).status).toBe(200)
-  expect(server.asked.sort()).toEqual(['A rebound.example', 'AAAA rebound.example'])
+  expect(server.questions.sort()).toEqual(['A rebound.example', 'AAAA rebound.example'])
   expect(connections).toEqual(['127.0.0.2'])
   expect(await refusalReason(client, `http://rebound.example:${port}/`)).toBe('host')
   expect(connections).toEqual(['127.0.0.2'])

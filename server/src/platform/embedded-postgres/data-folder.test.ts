@@ -95,7 +95,7 @@ test.runIf(isRoot)('the service also works as an unprivileged user', async (cont
   expect((await stat(options.dataFolder)).uid).toBe(user.uid)
   service.child.kill('SIGTERM')
   await service.exited
-  expect(service.told.at(-1)?.event).toBe('closed')
+  expect(service.events.at(-1)?.event).toBe('closed')
 })
 
 test.runIf(isRoot)('a full disk is reported clearly and does no harm', async (context) => {

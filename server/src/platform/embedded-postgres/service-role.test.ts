@@ -165,7 +165,7 @@ test('several processes that find an earlier data folder convert it once, even n
   await session.end()
   for (let open = opening; open.length > 0;) {
     const first = await Promise.race(open.map(async (one) => ({ one, outcome: await one.outcome })))
-    expect(first.outcome.event, JSON.stringify(first.one.told)).toBe('open')
+    expect(first.outcome.event, JSON.stringify(first.one.events)).toBe('open')
     first.one.child.kill('SIGTERM')
     await first.one.exited
     open = open.filter((one) => one !== first.one)

@@ -164,7 +164,7 @@ test('a command that needs no upgrade uses the older PostgreSQL and moves nothin
 async function killAt(old: OldPlace, step: string): Promise<void> {
   const killed = processes.start(task(old))
   killed.outcome.catch(() => undefined)
-  await until(`it is at "${step}"`, () => killed.told.some(({ message }) => message?.includes(step)), 40_000)
+  await until(`it is at "${step}"`, () => killed.events.some(({ message }) => message?.includes(step)), 40_000)
   killed.child.kill('SIGKILL')
   await killed.exited
 }
@@ -188,7 +188,7 @@ test('a move killed or interrupted at any step keeps the old database, and one o
   // Whichever process gets the database first passes it on to the next.
   while (waiting.length > 0) {
     const first = await Promise.race(waiting.map(async (one) => ({ one, outcome: await one.outcome })))
-    expect(first.outcome.event, JSON.stringify(first.one.told)).toBe('open')
+    expect(first.outcome.event, JSON.stringify(first.one.events)).toBe('open')
     expect(await majorOf(first.outcome.connection ?? {})).toEqual([{ major: 18 }])
     expect(await contents(first.outcome.connection ?? {})).toMatchObject([{ rows: 2000 }])
     expect(await serversIn(old.home)).toHaveLength(1)

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newImport, newLead, pusher } from '../../../../test/pushes.ts'
-import { sendRaw } from '../../../../test/raw.ts'
+import { sendRaw } from '../../../../test/raw-http.ts'
 import { expectRefusal } from '../../../../test/refusals.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
 import { sql } from '../../../platform/model/sql.ts'

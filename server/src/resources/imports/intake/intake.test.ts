@@ -2,7 +2,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
 import { newImport, newLead, pusher, rowsOf, type TestImport } from '../../../../test/pushes.ts'
-import { openRaw, requestText } from '../../../../test/raw.ts'
+import { openRaw, requestText } from '../../../../test/raw-http.ts'
 import { expectRefusal } from '../../../../test/refusals.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
 import { sql } from '../../../platform/model/sql.ts'
@@ -161,7 +161,7 @@ test('a body of more than 1 MiB gets 413; one of exactly 1 MiB is stored', async
   const connection = await openRaw(service.url)
   connection.write(requestText('POST', target.path, { headers: { 'transfer-encoding': 'chunked' } }))
   connection.write(`${(whole + 1).toString(16)}\r\n${text(whole + 1)}\r\n0\r\n\r\n`)
-  const [response] = await connection.answers(1)
+  const [response] = await connection.responses(1)
   connection.socket.destroy()
   expect(response?.status).toBe(413)
 })

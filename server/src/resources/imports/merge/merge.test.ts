@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../platform/model/fields.ts'
 import { describe, expect, test } from 'vitest'
-import { newWorld, rowOf, run } from '../../../../test/lead-world.ts'
+import { noRecords, leadRow, reconcileAndApply } from '../../../../test/lead-model.ts'
 import { showId } from '../../../platform/model/ids.ts'
 import type { Outcome } from './reconcile.ts'
 
@@ -9,13 +9,14 @@ const policies = ['fill', 'overwrite'] as const
 
 /** Pushes payloads to a new organization, with `fill` by default. */
 function imported() {
-  const fixture = newWorld()
+  const fixture = noRecords()
   const push = (payload: JsonObject, mergePolicy: (typeof policies)[number] = 'fill') => {
-    const [outcome] = run(fixture, rowOf(payload, { mergePolicy }))
+    const [outcome] = reconcileAndApply(fixture, leadRow(payload, { mergePolicy }))
     if (!outcome) throw new Error('a row has an outcome')
     return outcome
   }
-  const batch = (...payloads: JsonObject[]) => run(fixture, ...payloads.map((payload) => rowOf(payload)))
+  const batch = (...payloads: JsonObject[]) =>
+    reconcileAndApply(fixture, ...payloads.map((payload) => leadRow(payload)))
   return { world: fixture, push, batch }
 }
 

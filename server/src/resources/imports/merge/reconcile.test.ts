@@ -1,7 +1,14 @@
 import type { JsonObject } from '../../../platform/model/fields.ts'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { canonical, knownOf, newWorld, notStoredOf, rowOf, run } from '../../../../test/lead-world.ts'
+import {
+  withoutIds,
+  preloadedRecords,
+  noRecords,
+  notStoredOf,
+  leadRow,
+  reconcileAndApply,
+} from '../../../../test/lead-model.ts'
 import { seed } from '../../../../test/seed.ts'
 import { digestOf, Edits } from '../../../platform/resource/edits.ts'
 import { newId, showId } from '../../../platform/model/ids.ts'
@@ -61,20 +68,20 @@ const rows = fc
     mergePolicy: fc.constantFrom('fill' as const, 'overwrite' as const),
     tag: few('t1', 't2'),
   })
-  .map(({ payload, mergePolicy, tag }) => rowOf(payload, { mergePolicy, tags: [tag] }))
+  .map(({ payload, mergePolicy, tag }) => leadRow(payload, { mergePolicy, tags: [tag] }))
 
 test('a batch has the same result as its rows one by one', () => {
   fc.assert(
     fc.property(fc.array(rows, { maxLength: 4 }), fc.array(rows, { maxLength: 12 }), (first, batch) => {
-      const [whole, single] = [newWorld(), newWorld()]
+      const [whole, single] = [noRecords(), noRecords()]
       for (const row of first) {
-        run(whole, row)
-        run(single, row)
+        reconcileAndApply(whole, row)
+        reconcileAndApply(single, row)
       }
-      const together = run(whole, ...batch).map(({ status }) => status)
-      const apart = batch.flatMap((row) => run(single, row)).map(({ status }) => status)
+      const together = reconcileAndApply(whole, ...batch).map(({ status }) => status)
+      const apart = batch.flatMap((row) => reconcileAndApply(single, row)).map(({ status }) => status)
       expect(together).toEqual(apart)
-      expect(canonical(whole)).toEqual(canonical(single))
+      expect(withoutIds(whole)).toEqual(withoutIds(single))
     }),
     { numRuns: 150, seed },
   )
@@ -83,12 +90,12 @@ test('a batch has the same result as its rows one by one', () => {
 test('processing a row again changes nothing', () => {
   fc.assert(
     fc.property(fc.array(rows, { maxLength: 4 }), rows, (first, row) => {
-      const fixture = newWorld()
-      run(fixture, ...first)
-      const [outcome] = run(fixture, row)
-      const before = canonical(fixture)
-      const [again] = run(fixture, { ...row, id: newId() })
-      expect(canonical(fixture)).toEqual(before)
+      const fixture = noRecords()
+      reconcileAndApply(fixture, ...first)
+      const [outcome] = reconcileAndApply(fixture, row)
+      const before = withoutIds(fixture)
+      const [again] = reconcileAndApply(fixture, { ...row, id: newId() })
+      expect(withoutIds(fixture)).toEqual(before)
       expect(again?.changes).toEqual([])
       if (!again || again.status === 'CONFLICT') {
         expect(again?.status).toBe(outcome?.status)
@@ -105,8 +112,8 @@ test('processing a row again changes nothing', () => {
 test('email addresses, external ids and domains stay unique', () => {
   fc.assert(
     fc.property(fc.array(rows, { maxLength: 16 }), (batch) => {
-      const fixture = newWorld()
-      run(fixture, ...batch)
+      const fixture = noRecords()
+      reconcileAndApply(fixture, ...batch)
       const keys = (records: Map<string, JsonObject>, names: string[]) =>
         [...records.values()].flatMap((record) => [
           ...names.flatMap((name) => (record[name] ? [`${name} ${String(record[name]).toLowerCase()}`] : [])),
@@ -123,15 +130,18 @@ test('email addresses, external ids and domains stay unique', () => {
 const ada = { contact: { email: 'ada@a.example', name: 'Ada Lovelace' } }
 
 test('an existing value is kept or, with overwrite, replaced, but never by null', () => {
-  const fixture = newWorld()
-  run(fixture, rowOf({ ...ada, employment: { title: 'Countess' } }))
-  run(
+  const fixture = noRecords()
+  reconcileAndApply(fixture, leadRow({ ...ada, employment: { title: 'Countess' } }))
+  reconcileAndApply(
     fixture,
-    rowOf({ contact: { email: 'ada@a.example', name: null, bio: 'Wrote notes' }, employment: { title: 'Analyst' } }),
+    leadRow({ contact: { email: 'ada@a.example', name: null, bio: 'Wrote notes' }, employment: { title: 'Analyst' } }),
   )
   const [person] = [...fixture.contacts.values()]
   expect(person).toMatchObject({ name: 'Ada Lovelace', bio: 'Wrote notes', employmentTitle: 'Countess' })
-  const [outcome] = run(fixture, rowOf({ ...ada, employment: { title: 'Analyst' } }, { mergePolicy: 'overwrite' }))
+  const [outcome] = reconcileAndApply(
+    fixture,
+    leadRow({ ...ada, employment: { title: 'Analyst' } }, { mergePolicy: 'overwrite' }),
+  )
   expect([...fixture.contacts.values()][0]).toMatchObject({ employmentTitle: 'Analyst', bio: 'Wrote notes' })
   expect(outcome?.changes).toMatchObject([
     {
@@ -144,13 +154,16 @@ test('an existing value is kept or, with overwrite, replaced, but never by null'
 })
 
 test('a field that a person changed or cleared is neither overwritten nor filled', () => {
-  const fixture = newWorld()
-  run(fixture, rowOf({ ...ada, employment: { title: 'Countess' } }))
+  const fixture = noRecords()
+  reconcileAndApply(fixture, leadRow({ ...ada, employment: { title: 'Countess' } }))
   const [[id, record] = ['', {}]] = [...fixture.contacts]
   fixture.contacts.set(id, { ...record, lastName: 'King', name: 'Ada King', employmentTitle: null })
   fixture.edits.set(id, new Edits(['lastName', 'employmentTitle']))
   for (const mergePolicy of ['fill', 'overwrite'] as const) {
-    const [outcome] = run(fixture, rowOf({ ...ada, employment: { title: 'Countess' } }, { mergePolicy }))
+    const [outcome] = reconcileAndApply(
+      fixture,
+      leadRow({ ...ada, employment: { title: 'Countess' } }, { mergePolicy }),
+    )
     expect(outcome).toMatchObject({
       status: 'PROCESSED',
       changes: [],
@@ -164,11 +177,11 @@ test('a field that a person changed or cleared is neither overwritten nor filled
 })
 
 test('keys of different contacts are a conflict that names them and changes nothing', () => {
-  const fixture = newWorld()
-  run(fixture, rowOf(ada), rowOf({ contact: { email: 'bob@b.example', externalIdCrm: '1' } }))
-  const before = canonical(fixture)
+  const fixture = noRecords()
+  reconcileAndApply(fixture, leadRow(ada), leadRow({ contact: { email: 'bob@b.example', externalIdCrm: '1' } }))
+  const before = withoutIds(fixture)
   const payload = { contact: { email: 'ada@a.example', externalIdCrm: '1' }, company: { name: 'Acme' } }
-  const [outcome] = run(fixture, rowOf(payload))
+  const [outcome] = reconcileAndApply(fixture, leadRow(payload))
   expect(outcome).toMatchObject({
     status: 'CONFLICT',
     contactId: null,
@@ -176,12 +189,13 @@ test('keys of different contacts are a conflict that names them and changes noth
     errors: [{ code: 'ambiguous_contact' }],
   })
   for (const id of fixture.contacts.keys()) expect(outcome?.errors[0]?.message).toContain(showId('con', id))
-  expect(canonical(fixture)).toEqual(before)
+  expect(withoutIds(fixture)).toEqual(before)
 })
 
 test('a company is matched by external id or domain before its name, and never by an ambiguous name', () => {
-  const fixture = newWorld()
-  const push = (email: string, company: JsonObject) => run(fixture, rowOf({ contact: { email }, company }))[0]
+  const fixture = noRecords()
+  const push = (email: string, company: JsonObject) =>
+    reconcileAndApply(fixture, leadRow({ contact: { email }, company }))[0]
   const first = push('a@a.example', { name: 'Acme', domain: 'acme.example' })
   expect(push('b@a.example', { name: 'Acme' })?.companyId).toBe(first?.companyId)
   const other = push('c@a.example', { name: 'Acme', domain: 'acme.test' })
@@ -195,48 +209,51 @@ test('a company is matched by external id or domain before its name, and never b
 })
 
 test('a contact without an address or a name gets another value as its name, with a warning', () => {
-  const fixture = newWorld()
-  const [byHandle, byId] = run(
+  const fixture = noRecords()
+  const [byHandle, byId] = reconcileAndApply(
     fixture,
-    rowOf({ contact: { linkedinHandle: 'ada', externalIdCrm: '1' } }),
-    rowOf({ contact: { externalIdCrm: '2' } }),
+    leadRow({ contact: { linkedinHandle: 'ada', externalIdCrm: '1' } }),
+    leadRow({ contact: { externalIdCrm: '2' } }),
   )
   expect([...fixture.contacts.values()].map(({ name }) => name)).toEqual(['ada', '2'])
   for (const outcome of [byHandle, byId]) expect(outcome?.warnings).toMatchObject([{ code: 'made_up_name' }])
 })
 
 test('tags and external ids beyond the limit are left out with a warning', () => {
-  const fixture = newWorld()
+  const fixture = noRecords()
   const tags = (from: number) => Array.from({ length: 60 }, (_, index) => `tag ${from + index}`)
-  run(fixture, rowOf(ada, { tags: tags(0) }))
-  const [outcome] = run(fixture, rowOf({ ...ada, contact: { ...ada.contact, bio: 'Wrote notes' } }, { tags: tags(60) }))
+  reconcileAndApply(fixture, leadRow(ada, { tags: tags(0) }))
+  const [outcome] = reconcileAndApply(
+    fixture,
+    leadRow({ ...ada, contact: { ...ada.contact, bio: 'Wrote notes' } }, { tags: tags(60) }),
+  )
   expect(outcome).toMatchObject({ status: 'PROCESSED', warnings: [{ code: 'unusable_value', path: 'contact.tags' }] })
   expect([...fixture.contacts.values()]).toMatchObject([{ tags: tags(0), bio: 'Wrote notes' }])
 })
 
 test('a substituted name is a single line', () => {
-  const fixture = newWorld()
-  run(
+  const fixture = noRecords()
+  reconcileAndApply(
     fixture,
-    rowOf({ contact: { externalIdCrm: 'first\nsecond' }, company: { domain: `${'a.'.repeat(110)}example` } }),
+    leadRow({ contact: { externalIdCrm: 'first\nsecond' }, company: { domain: `${'a.'.repeat(110)}example` } }),
   )
   expect([...fixture.contacts.values()]).toMatchObject([{ name: 'first second' }])
   expect([...fixture.companies.values()].map(({ name }) => String(name).length)).toEqual([200])
 })
 
 test('a company without a name is left out, and the rest of the lead is stored', () => {
-  const fixture = newWorld()
-  const [outcome] = run(fixture, rowOf({ ...ada, company: { employeesCount: 3 } }))
+  const fixture = noRecords()
+  const [outcome] = reconcileAndApply(fixture, leadRow({ ...ada, company: { employeesCount: 3 } }))
   expect(outcome).toMatchObject({ status: 'PARTIAL', companyId: null, errors: [{ code: 'company_without_name' }] })
   expect(fixture.contacts.size).toBe(1)
   expect(fixture.companies.size).toBe(0)
 })
 
 test('a push can end a current job and does not add a deleted job again', () => {
-  const fixture = newWorld()
-  const push = (job: JsonObject) => rowOf({ ...ada, employment: { history: [{ organization: 'Acme', ...job }] } })
-  run(fixture, push({ start: '2020-01', current: true }))
-  const [ended] = run(fixture, push({ start: '2020-01', end: '2021-01' }))
+  const fixture = noRecords()
+  const push = (job: JsonObject) => leadRow({ ...ada, employment: { history: [{ organization: 'Acme', ...job }] } })
+  reconcileAndApply(fixture, push({ start: '2020-01', current: true }))
+  const [ended] = reconcileAndApply(fixture, push({ start: '2020-01', end: '2021-01' }))
   expect(ended?.changes).toMatchObject([
     { object: 'employment', action: 'updated', after: { end: '2021-01', current: false } },
   ])
@@ -247,16 +264,21 @@ test('a push can end a current job and does not add a deleted job again', () => 
   fixture.employments.clear()
   const key = jobKey({ organization: 'Acme', start: '2020-01' })
   fixture.edits.set(id, new Edits([], new Map([['employments', new Set([digestOf(key)])]])))
-  expect(reconcile([push({ start: '2020-01' })], knownOf(fixture))).toMatchObject({
+  expect(reconcile([push({ start: '2020-01' })], preloadedRecords(fixture))).toMatchObject({
     employments: [],
     outcomes: [{ status: 'PROCESSED', warnings: [{ code: 'edit_kept', path: 'employment.history.0' }] }],
   })
 })
 
 test('a note is stored once, however often the same text is pushed', () => {
-  const fixture = newWorld()
-  const push = (note: string) => rowOf({ contact: { ...ada.contact, note } })
-  const [first, again, other] = run(fixture, push('met at the fair'), push('met at the fair'), push('call back'))
+  const fixture = noRecords()
+  const push = (note: string) => leadRow({ contact: { ...ada.contact, note } })
+  const [first, again, other] = reconcileAndApply(
+    fixture,
+    push('met at the fair'),
+    push('met at the fair'),
+    push('call back'),
+  )
   expect([first, again, other].map((outcome) => outcome?.status)).toEqual(['PROCESSED', 'DUPLICATE', 'PROCESSED'])
   expect(fixture.notes.size).toBe(2)
 })

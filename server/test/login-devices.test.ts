@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sql } from '../src/platform/model/sql.ts'
 import { type MailedService, startMailedService } from './mailed-service.ts'
-import { goodPassword, linkIn, logIn, loggedIn, newEmail, newOwner, setUpToken } from './people.ts'
+import { goodPassword, receiveLinkToken, logIn, loggedIn, newEmail, newOwner, setUpToken } from './people.ts'
 import { startTestService } from './service.ts'
 
 let mailed: MailedService
@@ -15,19 +15,19 @@ const from = (address: string) => ({ 'x-forwarded-for': address })
 const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
   mailed.service.anonymous('POST', path, { body, headers })
 
-/** Strangers fail until no stranger is let through. */
-async function closeToStrangers(email: string): Promise<void> {
+/** Fails logins from unknown devices until all unknown devices are rate-limited. */
+async function blockUnknownDevices(email: string): Promise<void> {
   for (let index = 1; index <= 10; index++)
     await logIn(mailed.service, email, 'guess after guess', from(`203.0.113.${index}`))
   expect((await logIn(mailed.service, email, 'one more guess', from('203.0.113.99'))).status).toBe(429)
 }
 
-test('who is kept out by the failures of strangers sets a new password by mail, and is let in where they did', async () => {
+test('a person who is locked out by failed logins of unknown devices can log in where they reset the password by mail', async () => {
   const { email, password } = await newOwner(mailed.service)
-  await closeToStrangers(email)
+  await blockUnknownDevices(email)
   expect((await logIn(mailed.service, email, password, from('198.51.100.1'))).status).toBe(429)
   await post('/auth/forgot-password', { email })
-  const token = await linkIn(mailed.receiver, email, 'reset-password')
+  const token = await receiveLinkToken(mailed.receiver, email, 'reset-password')
   const reset = await post('/auth/reset-password', { token, password: goodPassword }, from('198.51.100.1'))
   expect(reset.status, reset.text).toBe(204)
   expect((await logIn(mailed.service, email, goodPassword, from('203.0.113.99'))).status).toBe(429)
@@ -35,33 +35,33 @@ test('who is kept out by the failures of strangers sets a new password by mail, 
   expect((await call('GET', '/v5/me/sessions')).body).toHaveLength(1)
 })
 
-test('a device is known for thirty days after it was used last, however long ago it was logged in', async () => {
+test('a device stays known for thirty days after its last use, however old its login is', async () => {
   const { email, password } = await newOwner(mailed.service)
   await loggedIn(mailed.service, email, password, from('198.51.100.2'))
-  const used = (days: number) =>
+  const setLastUse = (days: number) =>
     mailed.service.database.crossTenantQuery(
       'manage an account',
       sql`update sessions set created_at = now() - interval '45 days', last_used_at = now() - make_interval(days => ${days})
         where address = '198.51.100.2'`,
     )
-  await closeToStrangers(email)
-  await used(31)
+  await blockUnknownDevices(email)
+  await setLastUse(31)
   expect((await logIn(mailed.service, email, password, from('198.51.100.2'))).status).toBe(429)
-  await used(29)
+  await setLastUse(29)
   await loggedIn(mailed.service, email, password, from('198.51.100.2'))
 })
 
-test('a known address is not answered later because the failure is written into its audit log', async () => {
+test('a failed login with a known address does not wait for its audit log entry', async () => {
   const { email } = await newOwner(mailed.service)
   await mailed.service.database.crossTenantTransaction('manage an account', async (spanning) => {
     await spanning.query(sql`lock table audit_events in exclusive mode`)
-    const answer = await logIn(mailed.service, email, 'not the password at all', from('198.51.100.3'))
-    expect(answer.status).toBe(401)
+    const response = await logIn(mailed.service, email, 'not the password at all', from('198.51.100.3'))
+    expect(response.status).toBe(401)
   })
 })
 
 test.each(['set-up', 'sign-up', 'reset-password', 'verify-address'] as const)(
-  'a link of %s does nothing once its time is over',
+  'a link to %s does nothing once it has expired',
   async (purpose) => {
     const service = purpose === 'set-up' ? await startTestService() : mailed.service
     try {
@@ -70,37 +70,38 @@ test.each(['set-up', 'sign-up', 'reset-password', 'verify-address'] as const)(
       if (purpose === 'sign-up') await post('/auth/sign-up', { email })
       if (purpose === 'reset-password') await post('/auth/forgot-password', { email })
       if (purpose === 'verify-address') await owner?.call('POST', '/v5/me/address', { body: { email } })
-      const token = purpose === 'set-up' ? await setUpToken(service) : await linkIn(mailed.receiver, email, purpose)
-      const last = (seconds: number) =>
+      const token =
+        purpose === 'set-up' ? await setUpToken(service) : await receiveLinkToken(mailed.receiver, email, purpose)
+      const setExpiry = (seconds: number) =>
         service.database.crossTenantQuery(
           'manage an account',
           sql`update one_time_tokens set expires_at = now() + make_interval(secs => ${seconds}) where purpose = ${purpose}`,
         )
       const body = { email, token, name: 'Grace', organization: 'Grace & Co', password: goodPassword }
-      const [path, members] = ways[purpose]
-      const use = () =>
+      const [path, members] = requests[purpose]
+      const useLink = () =>
         service.anonymous('POST', path, { body: Object.fromEntries(members.map((name) => [name, body[name]])) })
       const [{ tokens } = { tokens: '' }] = await service.database.crossTenantQuery<{ tokens: string }>(
         'manage an account',
         sql`select json_agg(token)::text as tokens from one_time_tokens token where purpose = ${purpose}`,
       )
-      await last(0)
-      expect(await use()).toMatchObject({ status: 422, body: { details: [{ field: 'token' }] } })
-      // A service that has just started may have purged the link meanwhile.
+      await setExpiry(0)
+      expect(await useLink()).toMatchObject({ status: 422, body: { details: [{ field: 'token' }] } })
+      // The maintenance of a service that has just started may have purged the expired link.
       await service.database.crossTenantQuery(
         'manage an account',
         sql`insert into one_time_tokens select * from json_populate_recordset(null::one_time_tokens, ${tokens}::json)
           on conflict do nothing`,
       )
-      await last(60)
-      expect((await use()).status).toBeLessThan(300)
+      await setExpiry(60)
+      expect((await useLink()).status).toBeLessThan(300)
     } finally {
       if (service !== mailed.service) await service.close()
     }
   },
 )
 
-const ways = {
+const requests = {
   'set-up': ['/auth/set-up', ['email', 'token', 'name', 'organization', 'password']],
   'sign-up': ['/auth/sign-up/confirm', ['token', 'name', 'organization', 'password']],
   'reset-password': ['/auth/reset-password', ['token', 'password']],

@@ -8,23 +8,23 @@ import { startNameServer } from './name-server.ts'
 import { callAs, loggedIn, newEmail, newOwner, type TestPerson } from './people.ts'
 import type { Call, Json, TestOrganization, TestService } from './service.ts'
 
-interface SsoStage<Started> {
+interface SsoProviders<Started> {
   started: Started
   provider: IdentityProvider
   other: IdentityProvider
   close(): Promise<unknown>
 }
 
-/** What `start` gives, with two providers that it may reach and name servers that tell these texts. */
+/** Starts a service with `start`, two providers that it can reach, and a name server with these TXT records. */
 export async function startWithProviders<Started extends { close(): Promise<void> }>(
   start: (environment: Record<string, string>) => Promise<Started>,
-  texts: Map<string, string[]>,
-  ofOther: Parameters<typeof startIdentityProvider>[0] = {},
-): Promise<SsoStage<Started>> {
+  txtRecords: Map<string, string[]>,
+  otherOptions: Parameters<typeof startIdentityProvider>[0] = {},
+): Promise<SsoProviders<Started>> {
   const [provider, other, nameServer] = await Promise.all([
     startIdentityProvider(),
-    startIdentityProvider(ofOther),
-    startNameServer(knowTexts(texts)),
+    startIdentityProvider(otherOptions),
+    startNameServer(lookUpTxt(txtRecords)),
   ])
   const hosts = [provider, other].map(({ issuer }) => new URL(issuer).host)
   const started = await start({ EGRESS_ALLOW: hosts.join(',') })
@@ -36,66 +36,66 @@ export async function startWithProviders<Started extends { close(): Promise<void
   }
 }
 
-export interface SsoWorld {
+export interface SsoFixture {
   service: TestService
   organization: TestOrganization
   provider: IdentityProvider
   connectionId: string
-  /** Where people begin. */
+  /** The address where a login starts. */
   start: string
 }
 
-/** An organization of its own with a connection to the provider; people of its proved domain join as `defaultRole`. */
-export async function newSsoWorld(
+/** A new organization with a connection to the provider; people of its verified domain join as `defaultRole`. */
+export async function createSsoFixture(
   service: TestService,
   provider: IdentityProvider,
   { defaultRole = null, isPublic = false }: { defaultRole?: string | null; isPublic?: boolean } = {},
-): Promise<SsoWorld> {
+): Promise<SsoFixture> {
   const organization = await service.newOrganization()
-  return connect({ service, organization }, provider, { defaultRole, isPublic })
+  return addConnection({ service, organization }, provider, { defaultRole, isPublic })
 }
 
-/** Gives the organization a connection more. */
-export async function connect(
-  { service, organization }: Pick<SsoWorld, 'service' | 'organization'>,
+/** Adds a connection to the organization. */
+export async function addConnection(
+  { service, organization }: Pick<SsoFixture, 'service' | 'organization'>,
   provider: IdentityProvider,
   { defaultRole = null, isPublic = false }: { defaultRole?: string | null; isPublic?: boolean } = {},
-): Promise<SsoWorld> {
+): Promise<SsoFixture> {
   const { issuer, clientId, clientSecret } = provider
   const body = { name: 'Ours', issuer, clientId, defaultRole, ...(!isPublic && { clientSecret }) }
-  const made = await organization.call('POST', '/v5/sso-connections', { body })
-  expect(made.status, made.text).toBe(201)
-  const connectionId: string = made.body.id
+  const created = await organization.call('POST', '/v5/sso-connections', { body })
+  expect(created.status, created.text).toBe(201)
+  const connectionId: string = created.body.id
   provider.register(`${service.url}/auth/sso/callback/${connectionId}`)
   return { service, organization, provider, connectionId, start: `${service.url}/auth/sso/${connectionId}` }
 }
 
-/** Claims a domain of its own for the organization and proves it. */
-export async function proveDomain(
-  { organization }: Pick<SsoWorld, 'organization'>,
-  texts: Map<string, string[]>,
+/** Claims a domain for the organization and verifies it. */
+export async function verifyDomain(
+  { organization }: Pick<SsoFixture, 'organization'>,
+  txtRecords: Map<string, string[]>,
   domain = `${randomUUID()}.example`,
 ): Promise<{ id: string; domain: string }> {
   const claimed = await organization.call('POST', '/v5/domains', { body: { domain } })
   expect(claimed.status, claimed.text).toBe(201)
-  texts.set(claimed.body.recordName, [claimed.body.recordValue])
+  txtRecords.set(claimed.body.recordName, [claimed.body.recordValue])
   const verified = await organization.call('POST', `/v5/domains/${claimed.body.id}/verify`)
   expect(verified.status, verified.text).toBe(200)
   return verified.body
 }
 
-const isPage = (next: URL) => next.pathname === '/account' || !next.pathname.startsWith('/auth')
+const isPage = (url: URL) => url.pathname === '/account' || !url.pathname.startsWith('/auth')
 
-/** Goes the whole way; gives the page of ours that it ends at. */
-export const goThrough = ({ service, start }: SsoWorld, browser = new Browser(), search = ''): Promise<URL> =>
-  browser.follow(`${start}${search}`, (next) => next.origin === service.url && isPage(next))
+/** Follows a login to its end; returns the address of the service's page. */
+export const logInAtProvider = ({ service, start }: SsoFixture, browser = new Browser(), search = ''): Promise<URL> =>
+  browser.follow(`${start}${search}`, (url) => url.origin === service.url && isPage(url))
 
-/** Goes as far as the provider's answer: the address of ours that it sends the browser to. */
-export const goToCallback = ({ service, start }: SsoWorld, browser: Browser, search = ''): Promise<URL> =>
-  browser.follow(`${start}${search}`, (next) => next.href.startsWith(`${service.url}/auth/sso/callback/`))
+/** Follows a login up to the callback address to which the provider redirects. */
+export const followToCallback = ({ service, start }: SsoFixture, browser: Browser, search = ''): Promise<URL> =>
+  browser.follow(`${start}${search}`, (url) => url.href.startsWith(`${service.url}/auth/sso/callback/`))
 
-/** The person whose session the browser holds now: their profile, and a call in their name. */
-export async function whoIs(service: TestService, browser: Browser): Promise<{ me: Json; call: Call }> {
+/** The profile of the person whose session is in the browser, and a call with their access token. */
+export async function readProfile(service: TestService, browser: Browser): Promise<{ me: Json; call: Call }> {
   const { host } = new URL(service.url)
   const cookie = `rapport=${browser.cookie(host, 'rapport')}`
   const refreshed = await service.anonymous('POST', '/auth/refresh', {
@@ -114,17 +114,17 @@ export interface Member {
   userId: string
 }
 
-/** A person with a password, in the organizations given, whose address is theirs or only said to be. */
+/** Creates a person with a password who is a member of these organizations, with a verified address or without. */
 export async function newMember(
   service: TestService,
   organizationIds: readonly string[],
   { email = newEmail(), isVerified = true }: { email?: string; isVerified?: boolean } = {},
 ): Promise<Member> {
   const run = (statement: Sql) => service.database.crossTenantQuery('check the database', statement)
-  // The owner of an organization that is gone again: the way to a person with a password, whom nothing else is known of.
+  // An owner whose membership is deleted is a person with a password and nothing else.
   const { userId, organizationId } = await newOwner(service)
-  const [id, own] = [readId('usr', userId), readId('org', organizationId)]
-  await run(sql`delete from members where user_id = ${id}::uuid and organization_id = ${own}::uuid`)
+  const [id, ownOrganizationId] = [readId('usr', userId), readId('org', organizationId)]
+  await run(sql`delete from members where user_id = ${id}::uuid and organization_id = ${ownOrganizationId}::uuid`)
   await run(sql`update users set email = ${email}, email_key = ${email.toLowerCase()},
     verified_at = case when ${isVerified}::boolean then now() end where id = ${id}::uuid`)
   for (const organization of organizationIds) {
@@ -137,36 +137,36 @@ export async function newMember(
 export const logInMember = (service: TestService, { email }: Member): Promise<TestPerson> =>
   loggedIn(service, email, password)
 
-/** Begins to link as the person and goes through the provider; gives the token that the page ends with. */
-export async function goLink(world: SsoWorld, person: TestPerson, browser = new Browser()): Promise<string> {
-  const begun = await person.call('POST', '/v5/me/identities', { body: { connectionId: world.connectionId } })
-  expect(begun.status, begun.text).toBe(200)
-  const { hash } = await goThrough({ ...world, start: begun.body.url }, browser)
+/** Starts linking as the person and logs in at the provider; returns the token of the final page. */
+export async function followLink(fixture: SsoFixture, person: TestPerson, browser = new Browser()): Promise<string> {
+  const started = await person.call('POST', '/v5/me/identities', { body: { connectionId: fixture.connectionId } })
+  expect(started.status, started.text).toBe(200)
+  const { hash } = await logInAtProvider({ ...fixture, start: started.body.url }, browser)
   expect(hash).toMatch(/^#sso-link=[\w-]{43}$/)
   return hash.split('=')[1] ?? ''
 }
 
-export const confirm = (person: TestPerson, token: string) =>
+export const confirmLink = (person: TestPerson, token: string) =>
   person.call('POST', '/v5/me/identities/confirm', { body: { token } })
 
-/** Links who is at the provider now to the person; gives the id of the identity. */
-export async function link(world: SsoWorld, person: TestPerson): Promise<string> {
-  const linked = await confirm(person, await goLink(world, person))
+/** Links the provider's current identity to the person; returns its id. */
+export async function linkIdentity(fixture: SsoFixture, person: TestPerson): Promise<string> {
+  const linked = await confirmLink(person, await followLink(fixture, person))
   expect(linked.status, linked.text).toBe(201)
   return linked.body.id
 }
 
-/** Makes the address of a person count as theirs, as the link in a mail does. */
+/** Marks the address of a person as verified, as a mailed link does. */
 export const verifyAddress = ({ database }: TestService, userId: string): Promise<object[]> =>
   database.crossTenantQuery(
     'check the database',
     sql`update users set verified_at = now() where id = ${readId('usr', userId)}::uuid`,
   )
 
-/** A name server that knows the TXT records of this map, and is silent where there are none of a name that stands in it. */
-export const knowTexts =
-  (texts: ReadonlyMap<string, string[]>) =>
+/** Looks up TXT records in this map; a name with an empty list gets no response. */
+export const lookUpTxt =
+  (txtRecords: ReadonlyMap<string, string[]>) =>
   (name: string): { txt: string[] } | 'silence' | undefined => {
-    const txt = texts.get(name)
+    const txt = txtRecords.get(name)
     return txt?.length === 0 ? 'silence' : txt && { txt }
   }

@@ -1,32 +1,32 @@
 import { randomUUID } from 'node:crypto'
 
 /** A row, by column. */
-export type Stored = Record<string, unknown>
+export type StoredRow = Record<string, unknown>
 
-/** Random bytes, as a recordset takes them. */
+/** Random bytes, as a recordset accepts them. */
 export const hash = (): string => `\\x${randomUUID().replaceAll('-', '')}`
 
-/** What a row that is good for a time only refers to. */
-interface Known {
+/** The rows that short-lived rows refer to. */
+interface ReferencedIds {
   organization_id: string
   user_id: string
   api_key_id: string
   connection_id: string
 }
 
-export interface Brief {
+export interface ShortLivedRow {
   table: string
-  /** The column that says since when it is over, and days that it is kept after that. */
+  /** The column with the time since which the row is expired, and the days that it is stored after that. */
   since: string
   days: number
-  row: (known: Known, at: string) => Stored
+  row: (known: ReferencedIds, at: string) => StoredRow
 }
 
 const hour = 1 / 24
 const id = (): string => randomUUID()
 const mail = { kind: 'sign-up', recipient: 'a@b.c', recipient_key: 'a@b.c', run_at: null }
-/** Rows that are good for a time only. */
-export const briefs = {
+/** Rows with an expiry time. */
+export const shortLivedRows = {
   token: { table: 'one_time_tokens', since: 'expires_at', days: 0, row: () => ({ hash: hash(), purpose: 'sign-up' }) },
   login: {
     table: 'pending_logins',
@@ -66,5 +66,5 @@ export const briefs = {
     days: 1,
     row: (_, at) => ({ id: id(), ...mail, status: 'dropped', ended_at: at }),
   },
-} satisfies Record<string, Brief>
-export const briefNames = Object.keys(briefs) as (keyof typeof briefs)[]
+} satisfies Record<string, ShortLivedRow>
+export const shortLivedRowNames = Object.keys(shortLivedRows) as (keyof typeof shortLivedRows)[]

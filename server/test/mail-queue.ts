@@ -6,7 +6,7 @@ import { emailKey } from '../src/platform/model/normalizers.ts'
 import { until } from './processes.ts'
 import type { TestService } from './service.ts'
 
-/** A row of the queue, as a test looks at it. */
+/** A row of the mail queue. */
 export interface MailRow {
   id: string
   organizationId: string | null
@@ -18,20 +18,20 @@ export interface MailRow {
   lastError: string | null
   isSealed: boolean
   isLeased: boolean
-  /** Seconds until it may be taken on. */
+  /** Seconds until the next attempt. */
   waits: number | null
 }
 
-/** Queues a mail as a route would, and gives the row's uuid. */
-export async function queue({ database }: Pick<TestService, 'database'>, mail: NewMail): Promise<string> {
+/** Queues a mail as a route does; returns the uuid of its row. */
+export async function enqueue({ database }: Pick<TestService, 'database'>, mail: NewMail): Promise<string> {
   const before = await mailsOf({ database }, mail.recipient)
   await database.crossTenantTransaction('check the database', (spanning) => queueMail(spanning, mail))
   const added = (await mailsOf({ database }, mail.recipient)).find(({ id }) => !before.some((row) => row.id === id))
-  if (!added) throw new Error('It was not queued')
+  if (!added) throw new Error('the mail was not queued')
   return added.id
 }
 
-/** Every mail that was queued for the address, the first one first. */
+/** All mails that were queued for the address, oldest first. */
 export const mailsOf = ({ database }: Pick<TestService, 'database'>, recipient: string): Promise<MailRow[]> =>
   database.crossTenantQuery<MailRow>(
     'check the database',
@@ -41,50 +41,50 @@ export const mailsOf = ({ database }: Pick<TestService, 'database'>, recipient: 
       from mails where recipient_key = ${emailKey(recipient)} order by created_at, id`,
   )
 
-/** The one mail of the address. */
+/** The only mail to the address. */
 export async function mailOf(service: Pick<TestService, 'database'>, recipient: string): Promise<MailRow> {
   const [row, ...more] = await mailsOf(service, recipient)
   if (!row || more.length > 0) throw new Error(`${recipient} has ${row ? 'several mails' : 'no mail'}`)
   return row
 }
 
-/** Makes mails that wait for another attempt due now. */
-export const hasten = ({ database }: Pick<TestService, 'database'>): Promise<object[]> =>
+/** Makes mails that wait for their next attempt due now. */
+export const makeDue = ({ database }: Pick<TestService, 'database'>): Promise<object[]> =>
   database.crossTenantQuery(
     'check the database',
     sql`update mails set run_at = now() where status = 'queued' and lease is null`,
   )
 
-/** Counts them: mails that follow each other are of different kinds, and have come to different ends. */
-let ended = 0
+/** Consecutive mails have different kinds and final states. */
+let createdCount = 0
 
-/** What else can become of a mail than that it is kept. */
-const ends = [
+/** Changes from `kept` to each final state. */
+const finalStates = [
   sql`status = status`,
   sql`status = 'sent', sent_at = now(), body_sealed = null`,
   sql`status = 'failed', last_error = 'the mail server rejected the recipient (550)', attempts = 2`,
   sql`status = 'dropped', last_error = 'the account is gone', subject = null, body_sealed = null`,
 ]
 
-/** A mail to the person that has come to one of its ends. Gives its id as callers see it. */
-export async function endedMail(service: Pick<TestService, 'database'>, userId: string): Promise<string> {
+/** Creates a mail to the person in one of the final states; returns its public id. */
+export async function createFinishedMail(service: Pick<TestService, 'database'>, userId: string): Promise<string> {
   const recipient = `${randomUUID()}@example.com`
   const to = { recipient, userId: readId('usr', userId) ?? null }
   const device = { device: 'Firefox', address: '192.0.2.1', at: new Date().toISOString() }
-  await queue(
+  await enqueue(
     service,
-    ++ended % 2 === 0
+    ++createdCount % 2 === 0
       ? { ...to, kind: 'account-changed', facts: { what: 'password-changed' } }
       : { ...to, kind: 'new-device', facts: device },
   )
   await until('the mail is kept', async () => (await mailOf(service, recipient)).status === 'kept')
   const { id } = await mailOf(service, recipient)
-  const end = ends[ended % ends.length] ?? sql`status = status`
-  await service.database.crossTenantQuery('check the database', sql`update mails set ${end} where id = ${id}`)
+  const finalState = finalStates[createdCount % finalStates.length] ?? sql`status = status`
+  await service.database.crossTenantQuery('check the database', sql`update mails set ${finalState} where id = ${id}`)
   return showId('mai', id)
 }
 
-/** A person of these organizations (uuids), and of none when none is given. */
+/** Creates a person who is a member of these organizations (uuids). */
 export async function newPerson(
   { database }: Pick<TestService, 'database'>,
   organizationIds: readonly string[] = [],
@@ -103,8 +103,8 @@ export async function newPerson(
   return { id, email }
 }
 
-/** How many tokens of the person or the address are still good. */
-export async function liveTokens(
+/** The number of unexpired tokens of the person or the address. */
+export async function countValidTokens(
   { database }: Pick<TestService, 'database'>,
   { email, userId = null }: { email: string; userId?: string | null },
 ): Promise<number> {

@@ -1,23 +1,23 @@
 import { connect, type Socket } from 'node:net'
 import { once } from 'node:events'
 
-/** One answer as it came over the wire. */
-export interface RawAnswer {
+/** An unprocessed HTTP response. */
+export interface RawResponse {
   status: number
-  /** Names in lower case; of repeated ones the last. */
+  /** By lower-case name; of repeated headers, the last. */
   headers: Record<string, string>
   body: string
 }
 
-/** A connection on which a test writes what no HTTP client would. */
+/** A connection for requests that no HTTP client would send. */
 export interface RawConnection {
   socket: Socket
   write(data: string | Uint8Array): void
-  /** The next answers, in order; those to HEAD requests have to be named, for they have no body. */
-  answers(count: number, options?: { head?: boolean }): Promise<RawAnswer[]>
-  /** Resolves once the other side has closed. */
+  /** The next responses, in order. Set `head` for responses to HEAD requests, which have no body. */
+  responses(count: number, options?: { head?: boolean }): Promise<RawResponse[]>
+  /** Resolves when the other side has closed the connection. */
   closed: Promise<void>
-  /** What came and is not read by `answers` yet. */
+  /** Received bytes that `responses` has not read yet. */
   bytes(): Buffer
 }
 
@@ -27,7 +27,7 @@ export async function openRaw(url: string): Promise<RawConnection> {
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
   let received = Buffer.alloc(0)
   let ended = false
-  // A reset after the answer is no fault of these tests; what was received is what counts.
+  // A reset after the response is expected: only the received bytes matter.
   socket.on('error', () => undefined)
   socket.on('data', (chunk) => {
     received = Buffer.concat([received, chunk])
@@ -47,15 +47,15 @@ export async function openRaw(url: string): Promise<RawConnection> {
     closed,
     write: (data) => void socket.write(data),
     bytes: () => received,
-    async answers(count, { head = false } = {}) {
-      const found: RawAnswer[] = []
+    async responses(count, { head = false } = {}) {
+      const found: RawResponse[] = []
       while (found.length < count) {
-        const parsed = readAnswer(received, head)
+        const parsed = readResponse(received, head)
         if (parsed) {
-          found.push(parsed.answer)
+          found.push(parsed.response)
           received = received.subarray(parsed.length)
         } else if (ended) {
-          throw new Error(`the connection ended after ${found.length} answers with: ${received.toString()}`)
+          throw new Error(`the connection ended after ${found.length} responses with: ${received.toString()}`)
         } else await once(socket, 'received')
       }
       return found
@@ -63,20 +63,20 @@ export async function openRaw(url: string): Promise<RawConnection> {
   }
 }
 
-/** Writes all of `data` on a connection of its own and reads one answer. */
-export async function sendRaw(url: string, data: string | Uint8Array): Promise<RawAnswer> {
+/** Writes `data` on a new connection and reads one response. */
+export async function sendRaw(url: string, data: string | Uint8Array): Promise<RawResponse> {
   const connection = await openRaw(url)
   connection.write(data)
   try {
-    const [answer] = await connection.answers(1)
-    if (!answer) throw new Error('there is no answer')
-    return answer
+    const [response] = await connection.responses(1)
+    if (!response) throw new Error('there is no response')
+    return response
   } finally {
     connection.socket.destroy()
   }
 }
 
-/** A request as text; the headers that every request needs are added. */
+/** A request as text, with the required headers. */
 export function requestText(
   method: string,
   path: string,
@@ -91,7 +91,7 @@ export function requestText(
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body ?? ''}`
 }
 
-function readAnswer(bytes: Buffer, head: boolean): { answer: RawAnswer; length: number } | undefined {
+function readResponse(bytes: Buffer, head: boolean): { response: RawResponse; length: number } | undefined {
   const headEnd = bytes.indexOf('\r\n\r\n')
   if (headEnd < 0) return undefined
   const [statusLine = '', ...lines] = bytes.subarray(0, headEnd).toString('latin1').split('\r\n')
@@ -101,12 +101,12 @@ function readAnswer(bytes: Buffer, head: boolean): { answer: RawAnswer; length: 
   const status = Number(statusLine.split(' ')[1])
   const start = headEnd + 4
   if (status === 100) {
-    const next = readAnswer(bytes.subarray(start), head)
-    return next && { answer: next.answer, length: start + next.length }
+    const next = readResponse(bytes.subarray(start), head)
+    return next && { response: next.response, length: start + next.length }
   }
   const hasBody = !head && status !== 204 && status !== 304
   const body = hasBody ? readBody(bytes.subarray(start), headers) : { text: '', length: 0 }
-  return body && { answer: { status, headers, body: body.text }, length: start + body.length }
+  return body && { response: { status, headers, body: body.text }, length: start + body.length }
 }
 
 function readBody(bytes: Buffer, headers: Record<string, string>): { text: string; length: number } | undefined {

@@ -7,27 +7,27 @@ import { PurgeRounds } from '../src/platform/maintenance/maintenance.ts'
 import { retentionPolicies } from '../src/retention-policies.ts'
 import { createDatabase } from './postgres.ts'
 
-/** A database with the upkeep at hand, round by round. */
-export interface UpkeepWorld {
+/** A database whose maintenance the test runs round by round. */
+export interface MaintenanceFixture {
   connection: pg.ClientConfig
   database: Database
   client: pg.Client
   logged: string[]
-  /** What went in all, by kind. */
+  /** The number of purged records, by kind. */
   purged: Record<string, number>
   /** Inserts records, given by column, into a table. */
   insert(table: string, records: readonly Record<string, unknown>[]): Promise<void>
-  /** One round of the upkeep, as a process of its own would do it. */
+  /** Runs one round of the maintenance, like a separate process. */
   round(): Promise<void>
-  /** Round after round of one process. */
-  rounds(of?: readonly RetentionPolicy[]): PurgeRounds
+  /** The rounds of one process. */
+  rounds(policies?: readonly RetentionPolicy[]): PurgeRounds
   count(table: string, where?: string): Promise<number>
   close(): Promise<void>
 }
 
 export const importRowsDays = 90
 
-export async function upkeepWorld(): Promise<UpkeepWorld> {
+export async function createMaintenanceFixture(): Promise<MaintenanceFixture> {
   const { connection, drop } = await createDatabase()
   const database = new Database({ connection, size: 4 })
   const client = new pg.Client(connection)
@@ -35,11 +35,11 @@ export async function upkeepWorld(): Promise<UpkeepWorld> {
   const logged: string[] = []
   const purged: Record<string, number> = {}
   const log = pino(new Writable({ write: (chunk, _encoding, done) => done(void logged.push(String(chunk))) }))
-  const rounds = (of: readonly RetentionPolicy[] = retentionPolicies({ importRowsDays })) =>
+  const rounds = (policies: readonly RetentionPolicy[] = retentionPolicies({ importRowsDays })) =>
     new PurgeRounds({
       database,
       log,
-      retentionPolicies: of,
+      retentionPolicies: policies,
       purged: (name, count) => (purged[name] = (purged[name] ?? 0) + count),
     })
   return {
@@ -75,5 +75,5 @@ export async function upkeepWorld(): Promise<UpkeepWorld> {
 
 const day = 24 * 60 * 60 * 1000
 
-/** The time so many days ago. */
+/** The time this many days ago. */
 export const ago = (days: number): string => new Date(Date.now() - days * day).toISOString()
