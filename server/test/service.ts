@@ -15,6 +15,7 @@ import { workPool } from '../src/resources/imports/work/import-workers.ts'
 import type { Route } from '../src/platform/http/route.ts'
 import { startService } from '../src/service.ts'
 import type pg from 'pg'
+import { sendRequest } from './http-client.ts'
 import { createDatabase } from './postgres.ts'
 
 /** A response with its text; `body` is the parsed JSON, undefined if there is no text. */
@@ -152,19 +153,12 @@ function callerOf(url: string): (headers: Record<string, string>) => Call {
   return (common) =>
     async (method, path, { body, headers = {} } = {}) => {
       const isRaw = typeof body === 'string' || body instanceof Uint8Array
-      const response = await fetch(`${url}${path}`, {
+      const response = await sendRequest(`${url}${path}`, {
         method,
         headers: { ...common, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
-        ...(body !== undefined && { body: isRaw ? (body as string) : JSON.stringify(body) }),
-        redirect: 'manual',
+        body: body === undefined ? undefined : isRaw ? (body as string | Uint8Array) : JSON.stringify(body),
       })
-      const text = await response.text()
-      return {
-        status: response.status,
-        headers: response.headers,
-        text,
-        body: text === '' ? undefined : parseJson(text),
-      }
+      return { ...response, body: response.text === '' ? undefined : parseJson(response.text) }
     }
 }
 

@@ -54,7 +54,7 @@ test('a disabled person is logged out immediately and cannot log in until enable
   // The key that was created with the organization keeps working: it belongs to the organization.
   expect([done.code, done.output]).toEqual([
     0,
-    expect.stringMatching(/They have created 1 API keys, which belong to the organization/),
+    expect.stringMatching(/They have created an API key, which belongs to the organization/),
   ])
   expect(done.output).toContain('These organizations have no other owner who can log in: ')
   expect((await call('GET', '/v5/me')).status).toBe(401)

@@ -96,7 +96,9 @@ const disableCommand = () =>
           const keysNote =
             keys === 0
               ? ''
-              : ` They have created ${keys} API keys, which belong to the organization: revoke them there.`
+              : keys === 1
+                ? ' They have created an API key, which belongs to the organization: revoke it there.'
+                : ` They have created ${keys} API keys, which belong to the organization: revoke them there.`
           const organizations = await findOrganizationsWithoutOwner(db, person.id)
           const ownerWarning =
             organizations.length === 0

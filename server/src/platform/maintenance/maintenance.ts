@@ -1,9 +1,9 @@
 import type { Logger } from 'pino'
 import type { Database } from '../database/database.ts'
+import { errorForLog } from '../background/error-for-log.ts'
 import { withJitter, pause, startLoop } from '../background/loop.ts'
 import { isOutage } from '../database/failures.ts'
 import type { Resource } from '../model/define.ts'
-import { ApiError } from '../model/errors.ts'
 import { type RecordKey, refreshRenderings } from '../resource/renderings.ts'
 import { analyze, findGrownTables } from './statistics-store.ts'
 import {
@@ -216,12 +216,6 @@ export class PurgeRounds {
     this.#loggedAt = now
     this.#options.log.error({ of: name, ...errorForLog(error) }, 'maintenance: a purge failed; it will be retried')
   }
-}
-
-/** Leaves out what PostgreSQL adds to its errors (the row, the value), so that no personal data enters the log. */
-function errorForLog(error: unknown): { error: string; cause: string | undefined } {
-  const cause = error instanceof ApiError && error.cause instanceof Error ? error.cause.message : undefined
-  return { error: error instanceof Error ? error.message : String(error), cause }
 }
 
 function byOrganization(expired: readonly ExpiredRow[]): Map<string, Key[]> {

@@ -89,8 +89,8 @@ export interface Resource<F extends Fields = Fields> {
   uniques: Record<string, { field: string; columns: readonly string[]; folded?: boolean }>
   /**
    * The version of the stored rendering: the record's JSON up to the properties that depend on other records (decision
-   * 10). Increment it whenever the declaration or the function `<singular>_document` changes the text. Worth its space
-   * if pages are read often.
+   * 10). Increment it with each change of the declaration that changes the text; the check says so. Worth its space if
+   * pages are read often.
    */
   renderingVersion?: number
   parent?: Parent

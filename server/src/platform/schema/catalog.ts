@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import type { ActualDocument } from './document.ts'
 import type { Column, ForeignKey, Index } from './tables.ts'
 
 /** A table as it is in a database. */
@@ -12,9 +13,10 @@ export interface ActualTable {
   searched: readonly string[]
 }
 
-/** The tables of a database, by name, and the words that must be quoted as names. */
+/** The tables and document functions of a database, by name, and the words that must be quoted as names. */
 export interface Catalog {
   tables: ReadonlyMap<string, ActualTable>
+  documents: ReadonlyMap<string, ActualDocument>
   keywords: ReadonlySet<string>
 }
 
@@ -55,6 +57,13 @@ const searched = `
   join pg_depend on classid = 'pg_attrdef'::regclass and objid = pg_attrdef.oid and refobjid = adrelid
   join pg_attribute read on read.attrelid = adrelid and read.attnum = refobjsubid and read.attname <> 'search'`
 
+/** The functions that render a record by its row; those without a comment render the first version. */
+const documents = `
+  select proname as name, prosrc as body,
+    coalesce(substring(obj_description(pg_proc.oid, 'pg_proc') from 'version (\\d+)')::int, 1) as version
+  from pg_proc join pg_type on pg_type.oid = proargtypes[0]
+  where pronamespace = current_schema()::regnamespace and proname ~ '_document$' and pronargs = 1 and typtype = 'c'`
+
 /** Reads the tables of a database. */
 export async function readCatalog(client: pg.Client): Promise<Catalog> {
   const read = async <Row extends { table: string }>(text: string) => {
@@ -66,6 +75,7 @@ export async function readCatalog(client: pg.Client): Promise<Catalog> {
   const indexesOf = await read<Index & { table: string }>(indexes)
   const checksOf = await read<{ table: string; definition: string }>(checks)
   const searchedOf = await read<{ table: string; name: string }>(searched)
+  const { rows: documentRows } = await client.query<ActualDocument & { name: string }>(documents)
   const { rows: names } = await client.query<{ name: string }>(
     `select relname as name from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')`,
   )
@@ -82,7 +92,11 @@ export async function readCatalog(client: pg.Client): Promise<Catalog> {
       searched: searchedOf(name).map((column) => column.name),
     },
   ])
-  return { tables: new Map(tables), keywords: new Set(words.map(({ word }) => word)) }
+  return {
+    tables: new Map(tables),
+    documents: new Map(documentRows.map(({ name, ...document }) => [name, document])),
+    keywords: new Set(words.map(({ word }) => word)),
+  }
 }
 
 const unquoted = (key: string): string => key.replaceAll('"', '')

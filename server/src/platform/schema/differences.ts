@@ -1,5 +1,6 @@
 import { columnOf, type Resource } from '../model/define.ts'
 import type { ActualTable, Catalog } from './catalog.ts'
+import { type DocumentFunction, documentOf } from './document.ts'
 import { type Column, type ForeignKey, type Index, isServedBy, type Table, tableOf } from './tables.ts'
 
 /** A difference between the migrated database and what the declarations require. */
@@ -12,21 +13,38 @@ export type Difference =
   | { kind: 'check'; table: Table; check: string }
   | { kind: 'index'; table: Table; index: Index }
   | { kind: 'search'; table: Table }
+  | {
+      kind: 'document'
+      table: Table
+      resource: Resource
+      document: DocumentFunction
+      actualVersion: number | undefined
+    }
 
 /** Compares the declarations with a migrated database. `listed` are the resources that have a list. */
 export function differencesOf(
   resources: readonly Resource[],
   listed: readonly Resource[],
-  { tables }: Pick<Catalog, 'tables'>,
+  catalog: Catalog,
 ): Difference[] {
   return resources.flatMap((resource): Difference[] => {
     const table = tableOf(
       resource,
       listed.filter((view) => view.table === resource.table),
     )
-    const actual = tables.get(table.name)
-    return actual ? compare(resource, table, actual) : [{ kind: 'table', table }]
+    const actual = catalog.tables.get(table.name)
+    const differences: Difference[] = actual ? compare(resource, table, actual) : [{ kind: 'table', table }]
+    return [...differences, ...compareDocument(resource, table, catalog)]
   })
+}
+
+/** A stored rendering is valid while its version is the declared one, so another text needs another version. */
+function compareDocument(resource: Resource, table: Table, { documents, keywords }: Catalog): Difference[] {
+  const document = documentOf(resource, keywords)
+  if (!document) return []
+  const actual = documents.get(document.name)
+  if (actual?.body === document.body && actual.version === document.version) return []
+  return [{ kind: 'document', table, resource, document, actualVersion: actual?.version }]
 }
 
 function compare(resource: Resource, table: Table, actual: ActualTable): Difference[] {
@@ -87,5 +105,11 @@ export function describe(difference: Difference): string {
       return `${name} has no index on ${difference.index.keys.join(', ')}`
     case 'search':
       return `the search column of ${name} does not read the fields that are declared to be searched`
+    case 'document': {
+      const { document, actualVersion, resource } = difference
+      const isOutdated = actualVersion !== undefined && actualVersion >= document.version
+      const advice = isOutdated ? `; set renderingVersion of ${resource.name} to ${actualVersion + 1}` : ''
+      return `the function ${document.name} does not render what is declared${advice}`
+    }
   }
 }

@@ -1,5 +1,6 @@
 import { noTransactionMarker } from '../database/migrate.ts'
 import type { Difference } from './differences.ts'
+import { createDocument, replaceDocument } from './document.ts'
 import type { Column, ForeignKey, Index, Table } from './tables.ts'
 
 /** The text of a migration: what one transaction can do, and the indexes of tables in use. */
@@ -65,6 +66,10 @@ class Writer {
         return this.#addCheck(table, difference.check)
       case 'search':
         return this.#replaceSearch(table)
+      case 'document': {
+        const { resource, document, actualVersion } = difference
+        return actualVersion === undefined ? createDocument(resource, document) : replaceDocument(document)
+      }
       case 'type':
         return [
           `-- Review: ${table.name}.${difference.column.name} is ${difference.actual}. Another type may rewrite the table and lock it.`,

@@ -2,8 +2,10 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
 import { resources, routes } from '../../app.ts'
+import { contacts } from '../../resources/contacts/resource.ts'
 import { defineResource, type Resource } from '../model/define.ts'
 import { choice, decimal, flag, id, longText, reference, text, timestamp, stringList } from '../model/fields.ts'
+import { newId } from '../model/ids.ts'
 import { readCatalog } from './catalog.ts'
 import { describe, differencesOf } from './differences.ts'
 import { skeletonOf } from './migration.ts'
@@ -144,4 +146,38 @@ test('an undeclared column and a different type, nullability or search are repor
   )
   expect(skeleton.changes).toContain('-- alter table projects drop column "end";')
   expect(skeleton.changes?.match(/Review/g)?.length).toBeGreaterThanOrEqual(3)
+})
+
+test('a new field of a rendered resource replaces its document function, once its rendering has another version', async () => {
+  const { companyId, ...fields } = contacts.fields
+  const wider = (renderingVersion: number) => ({
+    ...contacts,
+    renderingVersion,
+    propertyNames: [...contacts.propertyNames, 'shoeSize'],
+    fields: { ...fields, shoeSize: text({ label: 'Shoe size' }), companyId },
+  })
+  expect((await compare(wider(1))).descriptions).toEqual([
+    'contacts has no column shoe_size',
+    'the function contact_document does not render what is declared; set renderingVersion of contacts to 2',
+  ])
+  const { descriptions, skeleton } = await compare(wider(2))
+  expect(descriptions.at(-1)).toBe('the function contact_document does not render what is declared')
+  await apply(skeleton)
+  expect((await compare(wider(2))).descriptions).toEqual([])
+})
+
+test('a resource that declares a rendering gets its function, its table and its trigger', async () => {
+  const rendered = projectsWith({ name: 'plans', table: 'plans', singular: 'plan', uniques: {}, renderingVersion: 1 })
+  const { descriptions, skeleton } = await compare(rendered)
+  expect(descriptions).toContain('the function plan_document does not render what is declared')
+  await apply(skeleton)
+  expect((await compare(rendered)).descriptions).toEqual([])
+  const organization = newId()
+  await client.query(`insert into organizations (id, name, slug) values ($1, 'Engines', 'engines')`, [organization])
+  await client.query(`insert into plans (organization_id, id, name, amount) values ($1, $2, 'A "B"', 1.50)`, [
+    organization,
+    newId(),
+  ])
+  const { rows } = await client.query<{ text: string }>(`select plan_document(record) as text from plans record`)
+  expect(JSON.parse(`${rows[0]?.text}}`)).toMatchObject({ name: 'A "B"', amount: '1.50', tags: [], stage: 'open' })
 })
