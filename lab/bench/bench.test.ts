@@ -52,12 +52,12 @@ const searches = [rowNames.property, rowNames.commonProperty, rowNames.rare, row
 /** Pushes have a target only at 64 connections. */
 const expectedTargets = [
   ...[one, page, email, created].map((name) => `${name}: ratio to the floor`),
-  ...processed.map((name) => `${name}: a second`),
-  ...[deep, deepByLink].map((name) => `${name}: p50 for that of the first page`),
+  ...processed.map((name) => `${name}: per second`),
+  ...[deep, deepByLink].map((name) => `${name}: p50 relative to the first page`),
   ...[...searches, rowNames.query].map((name) => `${name}: p50 ms`),
   ...readNames.slice(2, 11).map((name) => `${name}: plan`),
-  ...(isLinux ? ['memory of the service, at most, MB', 'memory in the second half of a row, MB'] : []),
-  ...(isLinux ? ['memory after a start, at most, MB'] : []),
+  ...(isLinux ? ['maximum memory of the service, MB', 'memory in the second half of a row, MB'] : []),
+  ...(isLinux ? ['maximum memory after a start, MB'] : []),
   'warm start, s',
 ]
 

@@ -30,7 +30,7 @@ export async function measureCreates(stage: Stage): Promise<Row[]> {
     name: 'driver',
     connection,
     packed,
-    fresh: variableParts,
+    variableParts,
     lengths: variableParts.map(() => null),
   } as const
   const requests = bodies(() => numberPlaceholder).map((body) => ({

@@ -69,9 +69,9 @@ export function targetsOf({ rows, plans, starts }: Measured): TargetLine[] {
       .flatMap((row) => deepLine(rows, row)),
     ...rows.filter(({ name }) => searches.includes(name)).map(medianLine),
     ...plans.map(planLine),
-    ...(max === null ? [] : [memoryLine('memory of the service, at most', 256, max)]),
+    ...(max === null ? [] : [memoryLine('maximum memory of the service', 256, max)]),
     ...rows.flatMap(growth).toSorted(byExcess).slice(0, 1).map(growthLine),
-    ...(atStart === null ? [] : [memoryLine('memory after a start, at most', 120, atStart)]),
+    ...(atStart === null ? [] : [memoryLine('maximum memory after a start', 120, atStart)]),
     ...(start === null ? [] : [startLine(start)]),
   ]
 }
@@ -95,7 +95,7 @@ const ratioLine = ({ name, connections, ratio }: Row, min: number): TargetLine =
 const matchesRate = ({ row, connections }: Rate, { name, connections: own }: Row) => name === row && own === connections
 
 const rateLine = ({ name, connections, service: { perSecond } }: Row, { min, contacts }: Rate): TargetLine => ({
-  name: `${name}: a second`,
+  name: `${name}: per second`,
   connections,
   wanted: `≥ ${min}`,
   contacts,
@@ -109,7 +109,7 @@ function deepLine(rows: readonly Row[], { name, connections, service }: Row): Ta
   const measured = service.p50 / first
   return [
     {
-      name: `${name}: p50 for that of the first page`,
+      name: `${name}: p50 relative to the first page`,
       connections,
       wanted: `≤ ${maxDeepRatio}`,
       contacts: million,

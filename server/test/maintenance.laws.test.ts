@@ -330,13 +330,13 @@ test('expired rows are deleted and every other row stays unchanged, in every org
 /** Checks that the counts of each import match its rows. */
 async function expectAccurateCounts({ client }: MaintenanceFixture): Promise<void> {
   const { rows } = await client.query(`
-    select import.id, status, count(row.id)::int as there, (import_stats(import.organization_id, import.id)->'counts'->>status)::int as told
+    select import.id, status, count(row.id)::int as actual, (import_stats(import.organization_id, import.id)->'counts'->>status)::int as reported
     from imports import join import_rows row on row.organization_id = import.organization_id and row.import_id = import.id
     group by import.organization_id, import.id, status`)
-  expect(rows.filter(({ there, told }) => there !== told)).toEqual([])
+  expect(rows.filter(({ actual, reported }) => actual !== reported)).toEqual([])
   const { rows: wrongTotals } = await client.query(`
-    select id, sum(told::int) as told, (select count(*) from import_rows row where row.import_id = import.id) as there
-    from imports import cross join lateral json_each_text(import_stats(organization_id, id)->'counts') counts (status, told)
-    group by organization_id, id having sum(told::int) <> (select count(*) from import_rows row where row.import_id = import.id)`)
+    select id, sum(reported::int) as reported, (select count(*) from import_rows row where row.import_id = import.id) as actual
+    from imports import cross join lateral json_each_text(import_stats(organization_id, id)->'counts') counts (status, reported)
+    group by organization_id, id having sum(reported::int) <> (select count(*) from import_rows row where row.import_id = import.id)`)
   expect(wrongTotals).toEqual([])
 }

@@ -69,7 +69,7 @@ const redundantPredicates: readonly { reason: string; location: RegExp }[] = [
   {
     reason: 'the ids are those of the records that the statement has just written',
     location:
-      /all of select \(select row_to_json\(members\)|(delete from "\w+_external_ids"|jsonb_each_text\(external_ids\) external|select "\w+" from "\w+") where $/,
+      /all of select \(select row_to_json\(properties\)|(delete from "\w+_external_ids"|jsonb_each_text\(external_ids\) external|select "\w+" from "\w+") where $/,
   },
   {
     reason: 'the contacts that get a note were found within the organization',
@@ -134,7 +134,7 @@ const foreignProbes = (): Probe[] =>
     .flatMap((route) =>
       casesOf(route, ours, theirs)
         // One filter per list is enough: filters add no organization predicate to a statement.
-        .filter(({ status, description: told }) => status === 404 || status === 422 || told === 'filter.id.equals')
+        .filter(({ status, description }) => status === 404 || status === 422 || description === 'filter.id.equals')
         .map((one) => ({
           description: `${route.method} ${route.path}`,
           observe: async () => (await findDeviation(one, ours, secrets)) ?? '',

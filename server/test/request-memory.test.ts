@@ -52,8 +52,8 @@ async function sendUnfinished(path: string): Promise<RawConnection[]> {
 
 // Only Linux has /proc.
 test.skipIf(process.platform !== 'linux').each([
-  ['a stranger', () => '/auth/login'],
-  ['one who knows a trigger', () => new URL(bootstrapped.triggerUrl).pathname],
+  ['an anonymous client', () => '/auth/login'],
+  ['a client with a trigger URL', () => new URL(bootstrapped.triggerUrl).pathname],
 ])(
   'six hundred unfinished request bodies of %s use limited memory, which is released',
   async (_who, path) => {

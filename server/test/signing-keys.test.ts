@@ -170,7 +170,7 @@ test('unknown key ids make a process read the keys at most once in five seconds'
   expect(spy).toHaveBeenCalledTimes(2)
   spy.mockClear()
   const findUnknown = (count: number) =>
-    Promise.all(Array.from({ length: count }, (_, index) => keys.find(`stranger ${index}`)))
+    Promise.all(Array.from({ length: count }, (_, index) => keys.find(`unknown ${index}`)))
   expect(new Set(await findUnknown(100))).toEqual(new Set([undefined]))
   expect(spy).toHaveBeenCalledTimes(0)
   access.clock.now += 5000

@@ -59,7 +59,7 @@ for (let startingAfter: string | undefined; ; ) {
   })
   if (error) throw new Error(error.description)
   for (const contact of data) console.log(contact.firstName, JSON.stringify(contact.customProperties), contact.tags?.length)
-  // What select[] names is there: the caller knows which.
+  // The selected properties are present; the caller knows which.
   const page = data as Pick<Contact, 'id' | 'firstName' | 'customProperties'>[]
   startingAfter = page.at(-1)?.id
   if (page.length < query.limit) break

@@ -27,7 +27,7 @@ export function readSteps(text: string): Step[] {
   })
 }
 
-/** A service that the documented command started, and a shell beside it. */
+/** A service that was started with the documented command, and a shell for further commands. */
 export interface Walkthrough {
   /** What the service has printed so far. */
   printed(): string
