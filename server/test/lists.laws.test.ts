@@ -57,10 +57,8 @@ afterAll(async () => {
 async function fill(count: number): Promise<FilledOrganization> {
   const organization = await service.newOrganization()
   const companyIds: string[] = []
-  for (const [index, name] of nastyTexts
-    .filter((text) => [...text].length < 100)
-    .slice(0, 12)
-    .entries()) {
+  const names = nastyTexts.filter((text) => [...text].length < 100).slice(0, 12)
+  for (const [index, name] of names.entries()) {
     const { body } = await organization.call('POST', '/v5/companies', {
       body: { name, ...(index % 2 === 0 && { domain: `c${index}.example` }) },
     })
