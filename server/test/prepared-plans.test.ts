@@ -1,11 +1,14 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { serviceActor } from '../src/platform/model/caller.ts'
-import { Database } from '../src/platform/database/database.ts'
-import { raw, sql } from '../src/platform/model/sql.ts'
-import { readId } from '../src/platform/model/ids.ts'
+import { Database, toSql } from '../src/platform/database/database.ts'
+import { raw, Sql, sql } from '../src/platform/model/sql.ts'
+import { readId, showId } from '../src/platform/model/ids.ts'
 import type { Change } from '../src/platform/resource/write.ts'
 import { updateStatistics } from '../src/platform/maintenance/maintenance.ts'
+import { planPage } from '../src/platform/query/page.ts'
+import { readList } from '../src/platform/query/parse.ts'
+import { contacts } from '../src/resources/contacts/resource.ts'
 import { contactStore } from '../src/resources/contacts/store.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 import { startTestService, type TestService } from './service.ts'
@@ -72,3 +75,46 @@ test('a generic plan made for few records uses the primary key after the statist
   )
   expect(await contactScans()).toEqual([byKey, byKey])
 })
+
+// PostgreSQL keeps the plan of a prepared statement only if a plan for the values costs no less.
+test('the most frequent pages cost the planner the same with and without their values, whatever an organization holds', async () => {
+  for (let count = 0; count < 6; count++) {
+    const other = await service.newOrganization()
+    await other.call('POST', '/v5/contacts', { body: { name: 'Grace' } })
+  }
+  const [contact] = await create(1500)
+  await updateStatistics({ database, log: pino({ enabled: false }) }, new AbortController().signal)
+  const { organization } = database.reader(actor)
+  const pages = [{}, { startingAfter: showId('con', contact?.id ?? '') }, { 'filter.email.equals': 'ada@example.com' }]
+  for (const page of pages) {
+    const parameters = Object.entries(page).map(([name, value]) => ({ name, value }))
+    const request = readList(contacts, parameters, (orderBy) => ({
+      key: Buffer.alloc(32),
+      organizationId: actor.organizationId,
+      list: '/v5/contacts',
+      orderBy,
+    }))
+    const { statement } = planPage(contacts, request, { organization })
+    expect(statement).not.toBeInstanceOf(Sql)
+    const costs = [
+      await costOf(toSql(statement), 'force_generic_plan'),
+      await costOf(toSql(statement), 'force_custom_plan'),
+    ]
+    expect(costs[0]).toMatch(/^\S.* \(cost=/)
+    expect(costs[1]).toBe(costs[0])
+  }
+})
+
+/** The first line of the statement's plan, with its cost, after it was prepared. */
+async function costOf(statement: Sql, planCacheMode: string): Promise<string> {
+  const { text, values } = statement.render()
+  const literals = values.map((value) => `'${String(value)}'`).join()
+  await database.crossTenantQuery('check the database', raw(`set plan_cache_mode = ${planCacheMode}`))
+  await database.crossTenantQuery('check the database', raw(`prepare page as ${text}`))
+  const [line] = await database.crossTenantQuery<{ 'QUERY PLAN': string }>(
+    'check the database',
+    raw(`explain execute page${values.length > 0 ? `(${literals})` : ''}`),
+  )
+  await database.crossTenantQuery('check the database', sql`deallocate page`)
+  return line?.['QUERY PLAN'] ?? ''
+}
