@@ -19,7 +19,7 @@ alter table sessions
   add column proved_at timestamptz(3),
   -- When the person last used a second factor in this session; null if never.
   add column second_factor_at timestamptz(3),
-  -- When it expires unless it is refreshed; the device; and the login method.
+  -- When the session expires unless it is refreshed.
   add column expires_at timestamptz(3),
   -- SHA-256 of the random text in the browser's device cookie: a login with the same text is from a known device.
   add column device_hash bytea,
