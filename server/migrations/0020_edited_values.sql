@@ -1,6 +1,6 @@
--- Values that a person, or a program in their name, took out of a record or replaced: no import brings them back. Imports
--- add to tags, external ids, jobs and notes, so that it takes more than the name of a changed field (contact_edits) to know
--- what to leave alone. Of each value only the SHA-256 of its text: some are longer than an index takes.
+-- Values that a person or a program on their behalf has removed or replaced. Imports do not add them again. Imports add
+-- to tags, external ids, employments and notes, so for these the name of a changed field (contact_edits) is not enough.
+-- Only the SHA-256 of each value is stored, because some values are too long for an index.
 create table contact_edited_values (
   organization_id uuid not null,
   contact_id uuid not null,
@@ -18,11 +18,12 @@ create table company_edited_values (
   foreign key (organization_id, company_id) references companies (organization_id, id) on delete cascade
 );
 
--- A contact is found by an external id that a person took from it, a company by the name that it had before.
+-- A contact is also matched by an external id that a person removed from it, and a company by its former name.
 create index contact_edited_external_ids on contact_edited_values (organization_id, digest) where field = 'externalIds';
 create index company_edited_names on company_edited_values (organization_id, digest) where field = 'name';
 
--- Deleted notes and jobs were found in their own tables until they were purged; now they are remembered here for good.
+-- Deleted notes and employments were only known until they were purged. From now on, this table stores their hashes
+-- permanently.
 insert into contact_edited_values (organization_id, contact_id, field, digest)
 select organization_id, contact_id, 'notes', sha256(convert_to(body, 'UTF8'))
 from notes where deleted_at is not null

@@ -1,9 +1,9 @@
--- One provider has one name: the first letter is in lower case, as pushes have always stored it (externalIdHubSpot is
--- hubSpot); spaces around an id do not count. Over REST both could be stored in any form until now, so that a push and a
--- REST client never found each other's records.
+-- Makes the name of a provider unique: the first letter is in lower case, as pushes have always stored it
+-- (externalIdHubSpot becomes hubSpot), and spaces around an id are removed. Until now, the REST API stored any form, so
+-- that a push and a REST client never found each other's records.
 --
--- Where the canonical form is taken, by the same record with another id or by another record with the same id, nothing is
--- lost: the id is stored under the next free name (hubSpot2), where a person finds it.
+-- If the canonical name is taken, by another id of the same record or by the same id of another record, the id is
+-- stored under the next free name (hubSpot2), where a person finds it.
 create function canonical_provider(name text) returns text language sql immutable as $$
   select lower(left(name, 1)) || substr(name, 2)
 $$;
@@ -44,7 +44,7 @@ begin
 end
 $$;
 
--- Record by record: each sees the names that those before it have taken.
+-- One record at a time, so that each takes into account the names used by those before it.
 do $$
 declare
   one record;
@@ -80,7 +80,7 @@ $$;
 drop function canonical_external_ids(uuid, uuid, uuid, jsonb, regclass, text);
 drop function canonical_provider(text);
 
--- Nothing undoes a row, so no row is REVERTED.
+-- No code undoes a row, so the state REVERTED is not needed.
 create or replace function import_stats(of_organization uuid, of_import uuid) returns json language sql stable as $$
   with changes as (
     select status, sum(change) as total,

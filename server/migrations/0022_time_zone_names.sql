@@ -1,6 +1,7 @@
--- Time zones by their canonical names, which is how new values are stored from now on (platform/resource/time-zone.ts,
--- from whose table this list was written): `europe/berlin` becomes `Europe/Berlin`, `Asia/Calcutta` `Asia/Kolkata`.
--- A name alone is canonical; before `>` stands an old name, behind it the one that replaced it.
+-- Changes time zones to their canonical names, which is how new values are now stored (platform/model/time-zone.ts,
+-- from whose table this list was generated). `europe/berlin` becomes `Europe/Berlin`, and `Asia/Calcutta` becomes
+-- `Asia/Kolkata`. An entry without `>` is a canonical name. Otherwise the old name precedes `>` and the canonical name
+-- follows it.
 create temporary table zone_names on commit drop as
 select lower(split_part(entry, '>', 1)) as known, split_part(entry, '>', -1) as canonical
 from regexp_split_to_table(trim(E' \n' from '

@@ -1,11 +1,12 @@
--- Renderings move out of the tables of contacts and companies (docs/decisions/0010): they made up two thirds of the heap that
--- every scan reads, and a new field rewrote the whole table.
+-- Moves the renderings out of the tables of contacts and companies (docs/decisions/0010-rendered-contacts.md): they
+-- made up two thirds of the data that every scan reads, and a new field rewrote the whole table.
 --
--- A rendering is valid while its version is the one of the declaration, and `source_xmin` and `source_ctid` are those of its
--- record: any other write of the record makes it invalid, and then the record is rendered when it is read. So nothing depends
--- on a foreign key, and the trigger only deletes what is never read again.
+-- A rendering is valid while its version equals that of the declaration, and its `source_xmin` and `source_ctid` equal
+-- those of the record. Any other write of the record makes it invalid, and the record is then rendered when it is read.
+-- Correctness therefore does not depend on a foreign key, and the trigger only deletes renderings that are never read
+-- again.
 --
--- Dropping the columns rewrites nothing. The background refresh renders what is there already.
+-- Dropping the columns rewrites nothing. The background refresh renders existing records.
 alter table contacts drop column document;
 drop function contact_document;
 alter table companies drop column document;
@@ -53,7 +54,7 @@ begin
 end
 $$;
 
--- The same by the key. A function, because a page would plan another read of the table for what it hardly ever needs.
+-- The same by key. In a function, because otherwise every page would also plan this rarely needed read of the table.
 create function contact_document(of_organization uuid, of_id uuid) returns text language plpgsql stable parallel safe as $$
 begin
   return (select contact_document(record) from contacts record
@@ -71,7 +72,7 @@ create table contact_renderings (
   primary key (organization_id, contact_id)
 ) with (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.03, autovacuum_vacuum_insert_scale_factor = 0.1,
   autovacuum_analyze_scale_factor = 0.03);
--- Nobody searches these texts, so statistics of them would only cost time.
+-- No query filters by these texts, so they need no statistics.
 alter table contact_renderings alter column document set statistics 0;
 
 create function delete_contact_rendering() returns trigger language plpgsql as $$
@@ -119,7 +120,7 @@ begin
 end
 $$;
 
--- The same by the key. A function, because a page would plan another read of the table for what it hardly ever needs.
+-- The same by key. In a function, because otherwise every page would also plan this rarely needed read of the table.
 create function company_document(of_organization uuid, of_id uuid) returns text language plpgsql stable parallel safe as $$
 begin
   return (select company_document(record) from companies record
@@ -137,7 +138,7 @@ create table company_renderings (
   primary key (organization_id, company_id)
 ) with (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.03, autovacuum_vacuum_insert_scale_factor = 0.1,
   autovacuum_analyze_scale_factor = 0.03);
--- Nobody searches these texts, so statistics of them would only cost time.
+-- No query filters by these texts, so they need no statistics.
 alter table company_renderings alter column document set statistics 0;
 
 create function delete_company_rendering() returns trigger language plpgsql as $$

@@ -110,7 +110,7 @@ test('notes and jobs deleted before edits were stored are not created again', as
   }
   await run('delete from contact_edited_values')
   const text = await textOf('0020_edited_values')
-  await run(text.slice(text.indexOf('-- Deleted notes and jobs')))
+  await run(text.slice(text.indexOf('insert into contact_edited_values')))
   await run('delete from notes where deleted_at is not null')
   await run('delete from employments where deleted_at is not null')
   expect((await push(lead))[0]).toMatchObject({ status: 'PROCESSED', changes: [] })

@@ -43,8 +43,8 @@ export const errorCodes = {
   insufficient_permissions: {
     status: 403,
     message: 'Insufficient permissions',
-    when: 'The credential is valid but not allowed to do this: the caller is not a member of the organization in `Service-Organization-ID`, or that organization does not exist.',
-    remedy: 'Check the organization id, or ask one of its owners for access.',
+    when: 'The credential is valid but does not allow this. For example, the caller is not a member of the organization in `Service-Organization-ID`, that organization does not exist, the API key cannot be used from this address, or only an owner can do this.',
+    remedy: 'Read the reason in `description`. Check the organization id, or ask one of its owners for access.',
   },
   missing_scopes: {
     status: 403,
@@ -56,14 +56,14 @@ export const errorCodes = {
   reauthentication_required: {
     status: 403,
     message: 'Re-authentication required',
-    when: 'This action requires re-authentication within the last five minutes, and the session’s last one is older.',
+    when: 'This action requires re-authentication, and the session’s last one is more than five minutes old.',
     remedy: 'Send a password, a code or a passkey to `/v5/me/reauthenticate`, then repeat the request.',
   },
   second_factor_required: {
     status: 403,
     message: 'Second factor required',
     when: 'The organization requires a second factor, and this session has not used one.',
-    remedy: 'Set one up under `/v5/me`, which takes effect immediately, or log in again with your second factor.',
+    remedy: 'Set one up under `/v5/me` (it takes effect immediately), or log in again with your second factor.',
   },
   not_found: {
     status: 404,
