@@ -1,11 +1,11 @@
--- The basis of all tables: a trusted extension, and functions that make text comparable.
+-- What every table builds on: a trusted extension, and the functions that make text comparable.
 
 create extension if not exists pg_trgm;
 
--- Folds case and accents of stored text and of search terms, with the same result on every engine, operating system and
--- locale. lower() and unaccent() depend on the collation and on a rules file, so a system upgrade would invalidate
--- indexes. Covers the scripts with case that are in use (Latin, Greek, Cyrillic, Armenian); other letters stay
--- unchanged. Written in plpgsql so that it is not inlined: otherwise these tables would be part of every plan.
+-- The one fold for needle and haystack alike: case and accents away, the same on every engine, operating system and
+-- locale. lower() and unaccent() are not: they follow the collation and a rules file, so an upgrade would break indexes.
+-- Covers the scripts that have case and are in use (Latin, Greek, Cyrillic, Armenian); other letters stay as they are.
+-- plpgsql on purpose: a function that is inlined would put these tables into every plan.
 create function fold(value text) returns text language plpgsql immutable strict parallel safe as $$
 begin
   if octet_length(value) = char_length(value) then
@@ -30,25 +30,24 @@ begin
 end
 $$;
 
--- Converts a search term to a LIKE pattern. It is folded before its wildcards are escaped, because folding can create
--- wildcards (U+FF05 becomes a percent sign).
+-- A needle for LIKE: folded first, then its wildcards made literal, because folding can make them (U+FF05 is a percent sign).
 create function like_literal(value text) returns text language sql immutable strict parallel safe
   return replace(replace(replace(fold(value), '\', '\\'), '%', '\%'), '_', '\_');
 
--- The key by which lists sort strings. Truncated, because a btree rejects entries larger than a third of a page.
+-- What lists sort strings by. Cut, because a btree refuses an entry of more than a third of a page.
 create function sort_key(value text) returns text language sql immutable strict parallel safe
   return left(fold(value), 200);
 
--- All tags as one text, in code-point order: the sort key of `tags`.
+-- The tags as one text, in code-point order: what `tags` sorts by.
 create function tags_text(tags text[]) returns text language sql immutable strict parallel safe
   return (select coalesce(string_agg(tag, ',' order by tag collate "C"), '') from unnest(tags) tag);
 
--- One tag per line, for the search column, so that no search term matches across two tags.
+-- The tags as lines, for the search column: no word of a query matches across two of them.
 create function tag_lines(tags text[]) returns text language sql immutable strict parallel safe
   return (select coalesce(string_agg(tag, E'\n'), '') from unnest(tags) tag);
 
--- Converts the text of a custom property to a timestamp, or to null if it is not one. It accepts the same forms as
--- filter values and never fails. Immutable, because the text that is cast always contains a time zone.
+-- A text of a custom property as an instant, or null when it is none: the same forms that a filter's value may have, and
+-- never an error. Immutable, because the text that is cast names its zone.
 create function instant(value text) returns timestamptz language plpgsql immutable strict parallel safe as $$
 declare
   part text[] := regexp_match(value,

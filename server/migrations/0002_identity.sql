@@ -1,7 +1,7 @@
--- People, organizations and their credentials. No column contains a usable secret: API keys are stored as hashes,
--- refresh tokens are derived from SECRET and the nonce, and the signing key is encrypted with SECRET.
+-- Who may ask: people, organizations, their credentials. Nothing here is usable as a secret by itself: API keys are
+-- hashes, refresh tokens are derived from SECRET and the nonce, the signing key is encrypted under SECRET.
 
--- Values of the whole installation, such as the fingerprint of SECRET.
+-- What this database knows about the installation as a whole, such as the fingerprint of SECRET.
 create table instance (
   name text primary key,
   value text not null
@@ -10,7 +10,7 @@ create table instance (
 create table users (
   id uuid primary key,
   email text not null,
-  -- Lower case, with the domain in ASCII form: equal keys mean the same address.
+  -- Lower case, the domain in its ASCII form: what makes two spellings one address.
   email_key text not null,
   name text not null,
   password_hash text,
@@ -50,19 +50,19 @@ create table teams (
   updated_at timestamptz(3) not null default now(),
   deleted_at timestamptz(3),
   primary key (organization_id, id),
-  -- New records without a team are added to the default team, so it cannot be deleted.
+  -- Records that name no team go to the default one, so it cannot go away.
   constraint teams_default_stays check (not is_default or deleted_at is null)
 );
 create unique index teams_one_default on teams (organization_id) where is_default;
 create unique index teams_name_unique on teams (organization_id, fold(name)) where deleted_at is null;
 
--- Looked up before the organization is known, so the key is only the id.
+-- Looked up before the organization is known, so the id alone is the key.
 create table sessions (
   id uuid primary key,
   user_id uuid not null references users (id) on delete cascade,
-  -- The organization of requests without an organization header.
+  -- The organization of a request that names none.
   organization_id uuid not null references organizations (id) on delete cascade,
-  -- Only the refresh token of this generation can be exchanged. The previous one can be repeated for a short time.
+  -- Only the refresh token of this generation rotates; the one before it may ask again for a short while.
   nonce bytea not null,
   generation integer not null default 0,
   rotated_at timestamptz(3) not null default now(),
@@ -83,7 +83,7 @@ create table api_keys (
   name text not null,
   scopes text[] not null,
   created_by uuid not null references users (id),
-  -- Increased by every change to the key's permissions: a process that has cached another version reads the key again.
+  -- Raised by every change to what the key may do: a process that remembers another version reads the key again.
   version integer not null default 1,
   expires_at timestamptz(3),
   revoked_at timestamptz(3),
@@ -104,11 +104,11 @@ create table signing_keys (
   status text not null check (status in ('active', 'retired')),
   created_at timestamptz(3) not null default now()
 );
--- Several processes can start on an empty table at the same time; only one key becomes active.
+-- Several processes may start on an empty table; one key wins.
 create unique index signing_keys_one_active on signing_keys (status) where status = 'active';
 
--- Responses that are sent again when an Idempotency-Key is repeated. They are encrypted with a key derived from the
--- Idempotency-Key, of which only a hash is stored.
+-- Answers that a repeated Idempotency-Key gets again. They are encrypted under a key derived from that key, which is
+-- kept only as a hash.
 create table idempotency_answers (
   organization_id uuid not null references organizations (id) on delete cascade,
   credential_id uuid not null,

@@ -8,7 +8,7 @@ create table companies (
   avatar text,
   website text,
   domain text,
-  -- The registrable part of the domain: companies with the same one are the same company.
+  -- The registrable part of the domain: what makes two companies one.
   domain_key text,
   location text,
   time_zone text,
@@ -35,7 +35,7 @@ create table companies (
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
   deleted_at timestamptz(3),
-  -- The folded text that `query` and `contains` search; line breaks separate the fields.
+  -- What `query` and `contains` look into, folded; lines keep the fields apart.
   search text not null generated always as (
     fold(name || E'\n' || coalesce(nickname, '') || E'\n' || coalesce(domain, '') || E'\n' || coalesce(subtitle, ''))
   ) stored,
@@ -47,15 +47,13 @@ create index companies_domain on companies (organization_id, domain) where delet
 create index companies_created on companies (organization_id, created_at, id) where deleted_at is null;
 create index companies_updated on companies (organization_id, updated_at, id) where deleted_at is null;
 create index companies_name on companies (organization_id, (sort_key(name) collate "C"), id) where deleted_at is null;
--- Does not start with the organization, which is 2 to 16 times faster with a million records
--- (docs/decisions/0005-gin-without-organization.md).
+-- Without the organization on purpose: at a million records that is 2 to 16 times faster (docs/decisions).
 create index companies_search on companies using gin (search gin_trgm_ops) where deleted_at is null;
 create index companies_tags on companies using gin (tags) where deleted_at is null;
 create index companies_properties on companies using gin (custom_properties jsonb_path_ops) where deleted_at is null;
 create index companies_external on companies using gin (external_ids jsonb_path_ops) where deleted_at is null;
 
--- Makes external ids unique and searchable. Updated when a company is written; contains only ids of companies that are
--- not deleted.
+-- Makes external ids unique and findable; kept by the companies' write, and only for those not deleted.
 create table company_external_ids (
   organization_id uuid not null,
   provider text not null,

@@ -1,4 +1,4 @@
--- The person to whom contacts belong: one for each distinct address in an organization.
+-- The person behind contacts: one for each distinct address of an organization.
 create table root_contacts (
   organization_id uuid not null references organizations (id) on delete cascade,
   id uuid not null,
@@ -12,7 +12,7 @@ create table contacts (
   organization_id uuid not null references organizations (id) on delete cascade,
   id uuid not null,
   email text,
-  -- Lower case, with the domain in ASCII form: equal keys mean the same address.
+  -- Lower case, the domain in its ASCII form: what makes two addresses one.
   email_key text,
   first_name text,
   last_name text,
@@ -51,7 +51,7 @@ create table contacts (
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
   deleted_at timestamptz(3),
-  -- The folded text that `query` and `contains` search; line breaks separate the fields.
+  -- What `query` and `contains` look into, folded; lines keep the fields apart.
   search text not null generated always as (
     fold(
       coalesce(name, '') || E'\n' || coalesce(first_name, '') || E'\n' || coalesce(last_name, '') || E'\n' ||
@@ -60,14 +60,14 @@ create table contacts (
     )
   ) stored,
   primary key (organization_id, id),
-  -- The keys contain the organization, so a contact can never refer to a record of another organization.
+  -- Pairs, not the id alone: a contact can never point at another organization's record.
   foreign key (organization_id, company_id) references companies (organization_id, id) on delete set null (company_id),
   foreign key (organization_id, root_contact_id) references root_contacts (organization_id, id),
   foreign key (organization_id, team_id) references teams (organization_id, id),
   foreign key (organization_id, owner_id) references members (organization_id, user_id) on delete set null (owner_id)
 );
 
--- The address precedes the team, so that one index also finds an address across all teams.
+-- The address before the team, so that one index finds an address in all teams too.
 create unique index contacts_email_unique on contacts (organization_id, email_key, team_id) where deleted_at is null;
 create index contacts_created on contacts (organization_id, created_at, id) where deleted_at is null;
 create index contacts_updated on contacts (organization_id, updated_at, id) where deleted_at is null;
@@ -79,15 +79,13 @@ create index contacts_email on contacts (organization_id, (sort_key(email) colla
 create index contacts_company on contacts (organization_id, company_id);
 create index contacts_root on contacts (organization_id, root_contact_id);
 create index contacts_team on contacts (organization_id, team_id, created_at, id) where deleted_at is null;
--- Does not start with the organization, which is 2 to 16 times faster with a million records
--- (docs/decisions/0005-gin-without-organization.md).
+-- Without the organization on purpose: at a million records that is 2 to 16 times faster (docs/decisions).
 create index contacts_search on contacts using gin (search gin_trgm_ops) where deleted_at is null;
 create index contacts_tags on contacts using gin (tags) where deleted_at is null;
 create index contacts_properties on contacts using gin (custom_properties jsonb_path_ops) where deleted_at is null;
 create index contacts_external on contacts using gin (external_ids jsonb_path_ops) where deleted_at is null;
 
--- Makes external ids unique and searchable. Updated when a contact is written; contains only ids of contacts that are
--- not deleted.
+-- Makes external ids unique and findable; kept by the contacts' write, and only for those not deleted.
 create table contact_external_ids (
   organization_id uuid not null,
   team_id uuid not null,
@@ -106,7 +104,7 @@ create table employments (
   organization text not null,
   title text,
   "current" boolean not null default false,
-  -- Months as YYYY-MM, which can be compared as text.
+  -- Months, YYYY-MM: they compare as text.
   "start" text,
   "end" text,
   revision integer not null default 1,

@@ -17,7 +17,7 @@ create table campaigns (
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
   deleted_at timestamptz(3),
-  -- The folded text that `query` and `contains` search; line breaks separate the fields.
+  -- What `query` and `contains` look into, folded; lines keep the fields apart.
   search text not null generated always as (fold(name || E'\n' || coalesce(subject, ''))) stored,
   primary key (organization_id, id),
   foreign key (organization_id, owner_id) references members (organization_id, user_id) on delete set null (owner_id)

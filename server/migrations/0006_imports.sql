@@ -1,4 +1,4 @@
--- Imports accept leads that other systems push to a secret URL. The row of a push is also its entry in the queue.
+-- Imports: leads that other systems push at a secret URL. The row of a push is its place in the queue too.
 
 create table imports (
   organization_id uuid not null references organizations (id) on delete cascade,
@@ -12,18 +12,17 @@ create table imports (
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
   deleted_at timestamptz(3),
-  -- The folded text that `query` and `contains` search.
+  -- What `query` and `contains` look into, folded.
   search text not null generated always as (fold(name)) stored,
   primary key (organization_id, id),
   foreign key (organization_id, team_id) references teams (organization_id, id)
 );
 create index imports_created on imports (organization_id, created_at, id) where deleted_at is null;
 create index imports_name on imports (organization_id, (sort_key(name) collate "C"), id) where deleted_at is null;
--- Does not start with the organization (docs/decisions/0005-gin-without-organization.md).
+-- Without the organization on purpose (docs/decisions/0005-gin-without-organization.md).
 create index imports_search on imports using gin (search gin_trgm_ops) where deleted_at is null;
 
--- Looked up before the organization is known, so the key starts with the import's id. A row with an expiry is a URL
--- from before a rotation.
+-- Looked up before the organization is known, so the import's id leads. One that expires is the URL before a rotation.
 create table import_triggers (
   import_id uuid not null,
   -- SHA-256 of the URL's secret part, which has 256 random bits: a slow hash would add nothing.
@@ -41,24 +40,24 @@ create table import_rows (
   id uuid not null,
   import_id uuid not null,
   status text not null default 'PENDING',
-  -- The payload as pushed, including unknown properties, and the query parameters. json instead of jsonb, here and
-  -- below, because it preserves the text as written.
+  -- What was pushed, unknown members included, and the query parameters beside it. json and not jsonb, here and below:
+  -- it is shown as it was written.
   payload json not null,
   parameters jsonb not null default '{}',
   warnings json not null default '[]',
   errors json not null default '[]',
-  -- The records that the row created or changed, with the values before and after.
+  -- What the row made or changed, with the values before and after.
   changes json not null default '[]',
   warning_codes text[] not null default '{}',
   error_codes text[] not null default '{}',
   contact_id uuid,
   company_id uuid,
-  -- Attempts that failed with an unexpected error, and attempts that did not end because their process died.
+  -- Attempts that ended in an error of ours; and those that never ended, because their process did.
   attempts integer not null default 0,
   losses integer not null default 0,
-  -- When a worker can claim the row. For a claimed row, when its lease expires; null once the row is finished.
+  -- When a worker may take the row; for a row that one has, when its lease ends; null once it has come to an end.
   run_at timestamptz(3) default now(),
-  -- The fencing token: only the worker that has it can finish the row.
+  -- The fencing token: only who holds it may end the row.
   lease uuid,
   finished_at timestamptz(3),
   revision integer not null default 1,
@@ -75,14 +74,14 @@ create index import_rows_created on import_rows (organization_id, import_id, cre
 create index import_rows_status on import_rows (organization_id, import_id, status, created_at, id);
 create index import_rows_errors on import_rows (organization_id, import_id, created_at, id) where error_codes <> '{}';
 create index import_rows_contact on import_rows (organization_id, contact_id) where contact_id is not null;
--- The queue: the waiting rows of each organization, the next one first.
+-- The queue: of each organization the rows that wait, the next one first.
 create index import_rows_queue on import_rows (organization_id, run_at, id)
   where status in ('PENDING', 'RETRYING', 'PROCESSING');
 
--- The value of `object` in every row (interface, "Import row").
+-- The `object` of every row in the answers (interface, "Import row").
 create function import_row_object(uuid, uuid) returns text language sql immutable parallel safe return 'row';
 
--- Idempotency-Keys of pushes, valid for 24 hours. No response is stored, because the row contains everything it needs.
+-- Idempotency-Keys of pushes, good for 24 hours: the answer can be told from the row, so none is kept.
 create table import_push_keys (
   organization_id uuid not null,
   import_id uuid not null,
@@ -95,8 +94,8 @@ create table import_push_keys (
 );
 create index import_push_keys_created on import_push_keys (created_at);
 
--- Changes of the number of rows of each import and state; a count is their sum. Changes are only appended, so that
--- accepting and processing pushes never wait for each other here. Maintenance sums up changes older than two minutes.
+-- How many rows each import has in each state: the sum of the changes. Appended to and never updated, so that accepting
+-- and working never wait for each other here; the upkeep sums up what is older than two minutes.
 create table import_row_counts (
   organization_id uuid not null,
   import_id uuid not null,
@@ -107,7 +106,7 @@ create table import_row_counts (
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);
 create index import_row_counts_import on import_row_counts (organization_id, import_id, counted_at);
 
--- Records the changes of the counts in the same transaction, for any statement that changes rows.
+-- Whatever statement changes rows, the counts follow in its own transaction.
 create function count_import_rows() returns trigger language plpgsql as $$
 begin
   if tg_op = 'INSERT' then
@@ -136,7 +135,7 @@ create trigger import_rows_updated after update on import_rows
 create trigger import_rows_deleted after delete on import_rows
   referencing old table as before_rows for each statement execute function count_import_rows();
 
--- The statistics of an import: `{"counts": {"PENDING": 3, …}, "rowsPerSecond": 12.5, "oldestPendingAt": "…"}`.
+-- How an import is doing: `{"counts": {"PENDING": 3, …}, "rowsPerSecond": 12.5, "oldestPendingAt": "…"}`.
 create function import_stats(of_organization uuid, of_import uuid) returns json language sql stable as $$
   with changes as (
     select status, sum(change) as total,
@@ -159,8 +158,7 @@ create function import_stats(of_organization uuid, of_import uuid) returns json 
         order by created_at, id limit 1) first))
 $$;
 
--- Fields that a person or a program on their behalf has changed since the record was created. Imports do not overwrite
--- them.
+-- Fields that a person, or a program in their name, has changed since the record was made: no import overwrites them.
 create table contact_edits (
   organization_id uuid not null,
   contact_id uuid not null,
@@ -176,11 +174,10 @@ create table company_edits (
   foreign key (organization_id, company_id) references companies (organization_id, id) on delete cascade
 );
 
--- Companies are matched by their exact name if the push contains neither an external id nor a domain that matches.
+-- Companies are matched by their exact name when nothing better is known.
 create index companies_exact_name on companies (organization_id, name) where deleted_at is null;
 
--- Contacts are matched by a handle if the push contains neither an external id nor an address. Only the few contacts
--- with a handle are in the index.
+-- Contacts are matched by a handle when nothing better is known of them. Few have one, and only those are in the index.
 create index contacts_linkedin on contacts (organization_id, fold(linkedin_handle))
   where deleted_at is null and linkedin_handle is not null;
 create index contacts_github on contacts (organization_id, fold(github_handle))
@@ -192,5 +189,5 @@ create index contacts_instagram on contacts (organization_id, fold(instagram_han
 create index contacts_facebook on contacts (organization_id, fold(facebook_handle))
   where deleted_at is null and facebook_handle is not null;
 
--- Includes deleted employments: imports read them, so that they do not add them again.
+-- An import looks at the jobs that were deleted too: they do not come back.
 create index employments_of_contact on employments (organization_id, contact_id);

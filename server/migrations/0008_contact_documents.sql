@@ -1,9 +1,9 @@
--- Contacts are read far more often than written, and most of the time for a page was spent on composing the same JSON
--- again: PostgreSQL looks up the type of each property of each record every time. The JSON is therefore stored with the
--- record, without the parts that depend on its company (docs/decisions/0010-rendered-contacts.md).
+-- Contacts are read far more often than written, and most of what a page of them cost was composing the same JSON again:
+-- PostgreSQL looks up the type of each member of each record each time. So the text is kept with the record, without
+-- what its company decides (docs/decisions/0010-rendered-contacts.md).
 
--- Concatenates text, which takes two thirds of the time of row_to_json. Written in plpgsql, because each statement
--- would plan an SQL function again. A test compares the function with the declaration of the resource.
+-- Concatenated, because that takes two thirds of what row_to_json takes; plpgsql, because a function in SQL would be
+-- planned again by each statement. A test compares it with the declaration of the resource.
 create function contact_document(
   id uuid, email text, first_name text, last_name text, phone text, created_at timestamptz, updated_at timestamptz,
   last_activity_at timestamptz, tags text[], status text, email_opt_out boolean, custom_properties jsonb, name text,

@@ -1,6 +1,6 @@
--- Indexes and tables with which database maintenance finds expired data, even among a large amount of current data.
+-- What the upkeep of the database needs: ways to find what is no longer kept, whatever amount of the rest there is.
 
--- Deleted records, the oldest first. These indexes contain no other records.
+-- Records that were deleted, the first one first. Nothing but they are in these indexes.
 create index contacts_deleted on contacts (deleted_at, id) where deleted_at is not null;
 create index employments_deleted on employments (deleted_at, id) where deleted_at is not null;
 create index notes_deleted on notes (deleted_at, id) where deleted_at is not null;
@@ -8,19 +8,18 @@ create index companies_deleted on companies (deleted_at, id) where deleted_at is
 create index campaigns_deleted on campaigns (deleted_at, id) where deleted_at is not null;
 create index imports_deleted on imports (deleted_at, id) where deleted_at is not null;
 create index teams_deleted on teams (deleted_at, id) where deleted_at is not null;
--- The foreign key looks for a deleted team in all contacts, including deleted ones. Without this index, it reads every
--- contact of the organization (0.4 s at 50,000), which exceeds the statement timeout at a million. The index does not
--- start with the organization, because searches would otherwise intersect their results with all contacts of the
--- organization (100 ms at a million).
+-- A team that goes is looked for in all contacts, the deleted ones too, by its foreign key: without this that reads every
+-- contact of the organization (0.4 s at 50,000), more than a statement may take at a million. Without the organization,
+-- or searches would read all of that beside what they found (100 ms at a million).
 create index contacts_of_team on contacts (team_id);
--- Finished rows. Waiting rows are excluded, so that accepting a push does not write to this index.
+-- Rows that have come to their end; those that wait are not in it, so that accepting a push writes nothing here.
 create index import_rows_finished on import_rows (finished_at, id) where finished_at is not null;
 create index sessions_ended on sessions (ended_at, id) where ended_at is not null;
 create index import_triggers_ending on import_triggers (expires_at) where expires_at is not null;
 
--- Root contacts that a contact no longer uses, because its address has changed or it was purged. Maintenance checks
--- whether another contact uses them. Rows are only appended, so that changes of contacts never wait for each other
--- here. There is no foreign key, because the root contact may already be purged.
+-- People that a contact has let go of, by a new address or because it is gone: the upkeep looks whether anyone else
+-- stands for them. Appended to alone, so that no change of a contact waits for another one here; and without a foreign
+-- key, because whoever is gone may be in it.
 create table root_contacts_left (
   organization_id uuid not null,
   id uuid not null,
@@ -39,18 +38,17 @@ create trigger contacts_root_changed after update of root_contact_id on contacts
 create trigger contacts_root_deleted after delete on contacts
   for each row execute function note_left_root();
 
--- Unused root contacts from before this migration.
+-- Those of the time before.
 insert into root_contacts_left (organization_id, id)
 select organization_id, id from root_contacts root
 where not exists (
   select from contacts where contacts.organization_id = root.organization_id and contacts.root_contact_id = root.id);
 
--- A GIN index stores recent entries in a pending list, which each search reads completely and which the insert that
--- fills it merges into the index. The default size is 4 MB. Measured at 100,000 contacts, with single inserts and
--- searches in between, 256 kB against the default: an insert takes the same time (1.11 ms of CPU instead of 1.13), a
--- search for an absent fragment 0.45 times as long (0.65 ms instead of 1.45), and the longest insert a third (98 ms
--- instead of 295; in one run 180 instead of 793). With 64 kB, searches take 0.2 times and inserts 1.05 times as long, and
--- without a list, inserts take 1.8 times as long.
+-- A GIN index keeps what was written last in a list, which each search reads from end to end and the insert that fills it
+-- sorts in. Default 4 MB. Measured at 100,000 contacts, inserts one by one with searches in between: with 256 kB an insert
+-- costs the same (1.11 ms of CPU against 1.13), a search for an absent fragment 0.45 times as much (0.65 ms against 1.45),
+-- and the longest insert takes a third (98 ms against 295; once 180 against 793). 64 kB: searches 0.2 times, inserts 1.05
+-- times; no list at all: inserts 1.8 times.
 alter index contacts_search set (gin_pending_list_limit = 256);
 alter index contacts_tags set (gin_pending_list_limit = 256);
 alter index contacts_properties set (gin_pending_list_limit = 256);
@@ -61,9 +59,8 @@ alter index companies_properties set (gin_pending_list_limit = 256);
 alter index companies_external set (gin_pending_list_limit = 256);
 alter index notes_search set (gin_pending_list_limit = 256);
 
--- By default, autovacuum runs when a fifth of a table is dead: at a million contacts, pages would read past 200,000
--- dead rows, and statistics would be updated as rarely. In tables that change all the time, it runs earlier and has
--- less to do each time.
+-- Autovacuum comes when a fifth of a table is dead, at a million contacts 200,000 rows that pages walk past, and looks at
+-- what there is as rarely. In tables that change all the time it comes sooner, and has less to do each time.
 do $$
 declare
   hot text;

@@ -1,21 +1,21 @@
--- The audit log: administrative actions in an organization. An event is written in the transaction of the action and
--- never changed.
+-- The audit log: what was done in an organization that its owners may have to account for. Written in the transaction of
+-- what it tells, and never changed afterwards.
 
 create table audit_events (
   organization_id uuid not null references organizations (id) on delete cascade,
   id uuid not null,
   action text not null,
   actor_kind text not null check (actor_kind in ('user', 'key', 'command', 'anonymous')),
-  -- Ids as in the API, with a prefix, because actors and records are of many kinds. No foreign keys, here and below,
-  -- because the event outlives the record.
+  -- As callers see it, with its prefix: actors and records are of many kinds. No foreign keys, here and below: the event
+  -- outlives what it is about.
   actor_id text,
   record_type text,
   record_id text,
-  -- The caller's IP address and the request id, which is also in the log and in the response.
+  -- Where it came from: an IP address, and the request's id that the log and the answer have too.
   address text,
   request_id text,
   details jsonb not null default '{}',
-  -- Always 1; lists require this column.
+  -- Always 1: what a list of records needs to have.
   revision integer not null default 1 check (revision = 1),
   created_at timestamptz(3) not null default now(),
   primary key (organization_id, id)
@@ -34,8 +34,7 @@ create trigger audit_events_not_updated before update on audit_events
 create trigger audit_events_not_truncated before truncate on audit_events
   for each statement execute function refuse_audit_change();
 
--- Deleting an organization deletes its events: the trigger then no longer finds the organization. Nothing else can
--- delete an event.
+-- An organization that goes takes its log along: by then it is not there any more. Nothing else takes an event away.
 create function refuse_audit_delete() returns trigger language plpgsql as $$
 begin
   if exists (select from organizations where id = old.organization_id) then

@@ -1,14 +1,14 @@
--- API keys as records: read and changed over HTTP, restricted to addresses, and rotated with an overlap.
+-- API keys as records: read and changed over HTTP, good from chosen addresses alone, given a new text with an overlap.
 
 alter table api_keys
   add column revision integer not null default 1,
-  -- Networks and addresses from which the key can be used, such as 203.0.113.0/24. Empty: from anywhere.
+  -- Networks and addresses that it is good from, such as 203.0.113.0/24; from everywhere when there are none.
   add column allowed_addresses text[] not null default '{}',
-  -- The caller's address at the last use.
+  -- Where it was used from last.
   add column last_used_address text;
 create index api_keys_created on api_keys (organization_id, created_at, id);
 
--- Every change to a key's permissions increases its version, so that processes do not use an outdated copy.
+-- Every change to what a key may do raises its version, whoever makes the change: no process relies on what it remembers.
 create function raise_api_key_version() returns trigger language plpgsql as $$
 begin
   if (new.hash, new.scopes, new.allowed_addresses, new.expires_at, new.revoked_at)
@@ -20,8 +20,8 @@ end $$;
 create trigger api_keys_changed before update on api_keys
   for each row execute function raise_api_key_version();
 
--- Previous values of rotated keys, valid until they expire. Looked up before the organization is known, so the key is
--- the hash.
+-- The texts that a key had before it was rotated, good until they end. Looked up before the organization is known, so
+-- the hash is the key.
 create table api_key_previous_hashes (
   hash bytea primary key,
   organization_id uuid not null,

@@ -2,9 +2,9 @@
 alter table signing_keys
   drop constraint signing_keys_status_check,
   add constraint signing_keys_status_check check (status in ('next', 'active', 'retired')),
-  -- A retired key has no private half.
+  -- A key that signs no more keeps nothing to sign with.
   alter column private_key_encrypted drop not null,
-  -- When it started and stopped to sign.
+  -- Since when it signs, and since when it does not.
   add column active_since timestamptz(3),
   add column retired_at timestamptz(3);
 update signing_keys set active_since = created_at;

@@ -1,18 +1,18 @@
--- Second factors and recovery codes. They belong to the person, in all organizations.
+-- What people prove themselves with beside a password. All of it belongs to the person, whatever organizations they are in.
 
 create table totp_secrets (
   user_id uuid primary key references users (id) on delete cascade,
-  -- 20 random bytes, encrypted with SECRET.
+  -- 20 random bytes, encrypted under SECRET.
   secret_encrypted bytea not null,
-  -- Null until the person has entered a first code.
+  -- Null until a first code has shown that the person has the secret.
   confirmed_at timestamptz(3),
-  -- The time step (RFC 6238) of the last accepted code. The same step and earlier ones are rejected.
+  -- The time step (RFC 6238) of the last code that was taken: neither it nor an earlier one is taken again.
   last_step bigint,
   last_used_at timestamptz(3),
   created_at timestamptz(3) not null default now()
 );
 
--- Each row is an unused code.
+-- A row is a code that was not used yet.
 create table recovery_codes (
   user_id uuid not null references users (id) on delete cascade,
   -- SHA-256 of a code of 140 random bits: a slow hash would add nothing.
@@ -24,15 +24,15 @@ create table recovery_codes (
 create table passkeys (
   id uuid primary key,
   user_id uuid not null references users (id) on delete cascade,
-  -- The id from the authenticator. Looked up before the person is known.
+  -- As the authenticator named it; looked up before the person is known.
   credential_id bytea not null,
   -- COSE (RFC 9052).
   public_key bytea not null,
-  -- The authenticator's signature counter; 0 if it does not count.
+  -- How often it has signed, where the authenticator counts; 0 where it does not.
   counter bigint not null,
   transports text[] not null,
   name text not null,
-  -- The passkey is synchronized between several devices.
+  -- The person's provider keeps it on several devices.
   is_synced boolean not null,
   last_used_at timestamptz(3),
   created_at timestamptz(3) not null default now(),
@@ -40,19 +40,19 @@ create table passkeys (
 );
 create index passkeys_user on passkeys (user_id);
 
--- Used WebAuthn challenges, so that each is accepted only once. Unused challenges are not stored.
+-- WebAuthn challenges that were answered: none is taken twice. Those that nobody answered are nowhere.
 create table spent_challenges (
   hash bytea primary key,
   expires_at timestamptz(3) not null
 );
 create index spent_challenges_expires on spent_challenges (expires_at, hash);
 
--- Wrong second factors, which are counted to slow down guessing.
+-- Wrong second factors, which slow guessing down.
 create table factor_failures (
   id uuid primary key,
   user_id uuid not null references users (id) on delete cascade,
   kind text not null check (kind in ('totp', 'recovery-code', 'passkey')),
-  -- The kind of origin. Each has a separate limit, so that an attacker cannot use up the person's attempts.
+  -- Where it was tried: each place has an allowance of its own, so that no stranger uses up the person's.
   place text not null check (place in ('session', 'known device', 'unknown device')),
   failed_at timestamptz(3) not null default now()
 );

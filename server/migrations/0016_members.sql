@@ -1,19 +1,19 @@
--- Members as records, their teams, and invitations.
+-- Members as records, the teams they are in, and who is invited.
 
 alter table members
-  -- The person's id, in a column with the name that every resource requires.
+  -- The person's id again, under the name that every record's own has.
   add column id uuid not null generated always as (user_id) stored,
   add column revision integer not null default 1;
 create unique index members_id on members (organization_id, id);
 create index members_created on members (organization_id, created_at, id);
 
--- The name and address of each member. A view, so that there is only one copy of them.
+-- What a member is shown with. A view, so that nobody has to keep a second copy of a name true.
 create view member_people as
   select members.organization_id, members.user_id as id, users.name, users.email, null::timestamptz(3) as deleted_at
   from members join users on users.id = members.user_id;
 
--- A person who leaves remains the owner and author of their records, so that others know whom to ask and which contacts
--- to reassign. Clearing the field in a hundred thousand contacts would take minutes.
+-- A person who leaves stays the owner and the author of what was theirs: it says whom to ask, and whose contacts have to be
+-- given to others. Clearing the field in a hundred thousand contacts would make leaving take minutes.
 alter table contacts drop constraint contacts_organization_id_owner_id_fkey;
 alter table campaigns drop constraint campaigns_organization_id_owner_id_fkey;
 alter table notes drop constraint notes_organization_id_author_id_fkey;
@@ -21,9 +21,9 @@ alter table notes drop constraint notes_organization_id_author_id_fkey;
 create table team_members (
   organization_id uuid not null,
   team_id uuid not null,
-  -- The person's id.
+  -- The person's.
   id uuid not null,
-  -- Always 1; lists require this column.
+  -- Always 1: what a list of records needs to have.
   revision integer not null default 1 check (revision = 1),
   created_at timestamptz(3) not null default now(),
   primary key (organization_id, team_id, id),
@@ -33,7 +33,7 @@ create table team_members (
 create index team_members_created on team_members (organization_id, team_id, created_at, id);
 create index team_members_member on team_members (organization_id, id);
 
--- Every member is in the default team, no matter how they became a member.
+-- Everyone is in the default team, however they became a member.
 create function join_default_team() returns trigger language plpgsql as $$
 begin
   insert into team_members (organization_id, team_id, id)
@@ -45,7 +45,7 @@ insert into team_members (organization_id, team_id, id)
   select members.organization_id, teams.id, members.user_id
   from members join teams on teams.organization_id = members.organization_id and teams.is_default;
 
--- Former members. A login at a provider does not add them again; an invitation does.
+-- Those who were members and are not. Logging in at a provider does not bring them back; an invitation does.
 create table former_members (
   organization_id uuid not null references organizations (id) on delete cascade,
   user_id uuid not null references users (id) on delete cascade,
@@ -54,7 +54,7 @@ create table former_members (
 );
 create index former_members_user on former_members (user_id);
 
--- Former addresses of accounts, by which former members are also recognized.
+-- The addresses that an account had before, so that who has left is known by them as well.
 create table former_addresses (
   user_id uuid not null references users (id) on delete cascade,
   email_key text not null,
@@ -69,18 +69,18 @@ end $$;
 create trigger users_keep_former_address after update of email_key on users
   for each row when (old.email_key <> new.email_key) execute function keep_former_address();
 
--- Open invitations. An invitation is deleted when it is accepted.
+-- Those who were asked to join and have not: an invitation that is accepted is deleted.
 create table invitations (
   organization_id uuid not null references organizations (id) on delete cascade,
   id uuid not null,
   email text not null,
-  -- Lower case, with the domain in ASCII form: equal keys mean the same address.
+  -- Lower case, the domain in its ASCII form: what makes two spellings one address.
   email_key text not null,
   role text not null check (role in ('owner', 'admin', 'member', 'viewer')),
   team_id uuid,
-  -- No foreign key: the value remains after the person has left.
+  -- No foreign key: whoever has left is still named.
   invited_by uuid,
-  -- Number of days that the invitation is valid after it is sent or resent.
+  -- Days that it is good for each time it is sent.
   expires_in_days integer not null default 7 check (expires_in_days between 1 and 30),
   sent_at timestamptz(3) not null default now(),
   expires_at timestamptz(3) not null,

@@ -1,16 +1,16 @@
--- Single sign-on with an organization's identity provider (OpenID Connect).
+-- Logging in at an organization's own identity provider (OpenID Connect).
 
 create table sso_connections (
   organization_id uuid not null references organizations (id) on delete cascade,
   id uuid not null,
   name text not null,
-  -- Exactly as in the provider's metadata.
+  -- As its metadata spell it, to the letter.
   issuer text not null,
   client_id text not null,
-  -- Encrypted with SECRET; null for a client without a secret.
+  -- Encrypted under SECRET; null for a client that has none.
   client_secret_encrypted bytea,
   has_client_secret boolean not null generated always as (client_secret_encrypted is not null) stored,
-  -- The role of people who join with a verified domain. Null: they cannot join.
+  -- What people become who join by a proved domain; null: nobody joins by themself.
   default_role text check (default_role in ('viewer', 'member')),
   enabled boolean not null,
   revision integer not null default 1,
@@ -19,7 +19,7 @@ create table sso_connections (
   primary key (organization_id, id)
 );
 create index sso_connections_created on sso_connections (organization_id, created_at, id);
--- A login starts with only the id of the connection.
+-- Whoever begins to log in names the connection alone.
 create index sso_connections_id on sso_connections (id);
 
 create table domains (
@@ -27,7 +27,7 @@ create table domains (
   id uuid not null,
   domain text not null,
   record_name text not null generated always as ('_rapport.' || domain) stored,
-  -- The required value of the TXT record. It is public once the record is set, and valid only for this organization.
+  -- What the TXT record has to say. Public once it is set, and good for this organization alone.
   record_value text not null,
   verified_at timestamptz(3),
   revision integer not null default 1,
@@ -38,20 +38,18 @@ create table domains (
 create unique index domains_domain_unique on domains (organization_id, domain);
 create index domains_created on domains (organization_id, created_at, id);
 
--- The identity of a person at a provider. It is valid only for the organization whose connection authenticated the
--- person.
+-- Who a person is at a provider. It counts for the organization whose connection it was proved at, and no other.
 create table sso_identities (
   organization_id uuid not null references organizations (id) on delete cascade,
   id uuid not null,
-  -- Null if the identity was unlinked or the connection was deleted. It can then no longer be used to log in, but still
-  -- identifies the person.
+  -- Null once it is unlinked or the connection is gone: nobody logs in with it then, and whose it was stays known.
   connection_id uuid,
   user_id uuid not null references users (id) on delete cascade,
   issuer text not null,
   subject text not null,
-  -- The address from the provider when the identity was linked, shown to people. It does not give access.
+  -- What the provider said when it was linked, for people to tell it by; nobody gets in by it.
   email text,
-  -- The address in comparable form, by which former members are recognized.
+  -- The same, folded: who was a member and is not is known by it.
   email_key text,
   last_used_at timestamptz(3),
   created_at timestamptz(3) not null default now(),
@@ -64,20 +62,18 @@ create index sso_identities_connection on sso_identities (organization_id, conne
 create index sso_identities_email on sso_identities (organization_id, email_key);
 create index sso_identities_user on sso_identities (user_id);
 
--- Logins and links in progress; each row can be used once. Looked up before anything else is known, so the key is the
--- hash.
+-- What was begun and is not over: each row is good once. Looked up before anything else is known, so the hash is the key.
 create table sso_steps (
-  -- SHA-256 of a text with 256 random bits.
+  -- SHA-256 of a text of 256 random bits.
   hash bytea primary key,
-  -- link: a person can start to link an identity. flow: a person is at the provider. proof: a person has returned and
-  -- can confirm the link.
+  -- link: a person may begin to link; flow: somebody is at the provider; proof: a person has come back, and may link.
   kind text not null check (kind in ('link', 'flow', 'proof')),
   organization_id uuid not null,
   connection_id uuid not null,
-  -- SHA-256 of the value in the cookie of the browser that started.
+  -- SHA-256 of what the browser that began keeps in its cookie.
   browser_hash bytea,
   return_to text,
-  -- The person who links an identity; null for a login.
+  -- Who links; null for a login.
   user_id uuid references users (id) on delete cascade,
   issuer text,
   subject text,

@@ -1,7 +1,7 @@
--- Each write folds text: once for the search column and once for each index of a sorted text. These versions are faster
--- and return the same results, so stored data does not change.
+-- What is written is folded: once for the search column and once for each index of a sorted text. The same results as
+-- before, sooner, so nothing that is stored changes.
 
--- Most accented names contain only ASCII letters after their marks are removed, so no other rule applies to them.
+-- Most accented names are plain letters once their marks are gone: no other rule touches them.
 create or replace function fold(value text) returns text language plpgsql immutable strict parallel safe as $$
 begin
   if octet_length(value) = char_length(value) then
@@ -29,7 +29,7 @@ begin
 end
 $$;
 
--- In plpgsql, because a query in an SQL function is planned again by each statement.
+-- In plpgsql, because a query in a function of the language SQL is planned again by each statement.
 create or replace function tag_lines(tags text[]) returns text language plpgsql immutable strict parallel safe as $$
 begin
   return array_to_string(tags, E'\n');
