@@ -19,7 +19,16 @@ const long = [
     'swagger',
     'start-resources',
   ],
-  ...['account-page-forms', 'imports-outages', 'fuzz', 'every-resource', 'imports-edits', 'tenancy', 'planted-fault'],
+  ...[
+    'account-page-forms',
+    'imports-outages',
+    'fuzz',
+    'requests',
+    'every-resource',
+    'imports-edits',
+    'tenancy',
+    'planted-fault',
+  ],
   ...[
     'account-page',
     'start',

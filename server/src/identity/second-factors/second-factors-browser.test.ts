@@ -1,0 +1,105 @@
+import { type Browser, type CDPSession, chromium as browsers, type Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { chromium } from '../../../test/chromium.ts'
+import { newPerson } from '../../../test/second-factors.ts'
+import { expectRefusal } from '../../../test/refusals.ts'
+import { type Json, startTestService, type TestResponse } from '../../../test/service.ts'
+
+const flags = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-sync']
+
+/** A page of the service in a browser with an authenticator of its own. */
+interface Visitor {
+  page: Page
+  devtools: CDPSession
+  authenticatorId: string
+}
+
+async function visit(browser: Browser, url: string): Promise<Visitor> {
+  const page = await browser.newPage()
+  await page.goto(`${url}/healthz`)
+  const devtools = await page.context().newCDPSession(page)
+  await devtools.send('WebAuthn.enable')
+  const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  })
+  return { page, devtools, authenticatorId }
+}
+
+/** What a page's own script would do, as text: it runs in the browser. */
+const scripts = {
+  create: `async (options) => (await navigator.credentials.create({
+    publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(options) })).toJSON()`,
+  get: `async (options) => (await navigator.credentials.get({
+    publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options) })).toJSON()`,
+}
+const inPage = ({ page }: Visitor, script: keyof typeof scripts, given: Json): Promise<Json> =>
+  page.evaluate(`(${scripts[script]})(${JSON.stringify(given)})`)
+
+test.skipIf(!chromium)(
+  'a browser makes a passkey on http://localhost, logs in with it alone, and a copy of it does not',
+  { timeout: 120_000 },
+  async () => {
+    const local = await startTestService()
+    const browser = await browsers.launch({ executablePath: chromium ?? '', args: flags })
+    try {
+      const url = local.url.replace('127.0.0.1', 'localhost')
+      const send = async (path: string, body?: Json, token?: string): Promise<TestResponse<Json>> => {
+        const answer = await fetch(`${url}${path}`, {
+          method: 'POST',
+          headers: {
+            ...(body !== undefined && { 'content-type': 'application/json' }),
+            ...(token !== undefined && { authorization: `Bearer ${token}` }),
+          },
+          ...(body !== undefined && { body: JSON.stringify(body) }),
+        })
+        const text = await answer.text()
+        return { status: answer.status, headers: answer.headers, text, body: JSON.parse(text) }
+      }
+      const alone = async (visitor: Visitor) =>
+        send('/auth/passkeys', {
+          credential: await inPage(visitor, 'get', (await send('/auth/passkeys/options')).body),
+        })
+      const { organization } = await newPerson(local)
+      const visitor = await visit(browser, url)
+
+      const asked = await send('/v5/me/passkeys/options', undefined, organization.accessToken)
+      const credential = await inPage(visitor, 'create', asked.body)
+      const added = await send('/v5/me/passkeys', { name: 'Laptop', credential }, organization.accessToken)
+      expect(added.status).toBe(201)
+      const { credentials } = await visitor.devtools.send('WebAuthn.getCredentials', visitor)
+      expect(credentials).toMatchObject([{ isResidentCredential: true, rpId: 'localhost' }])
+
+      expect((await alone(visitor)).body).toMatchObject({ status: 'complete', userId: organization.userId })
+      expect((await alone(visitor)).body).toMatchObject({ status: 'complete' })
+
+      // The browser itself asks who it is that is there.
+      await visitor.devtools.send('WebAuthn.setUserVerified', { ...visitor, isUserVerified: false })
+      await expect(alone(visitor)).rejects.toThrow(/NotAllowedError/)
+      await visitor.devtools.send('WebAuthn.setUserVerified', { ...visitor, isUserVerified: true })
+      // It does not make a second one on an authenticator that has one.
+      const again = await send('/v5/me/passkeys/options', undefined, organization.accessToken)
+      await expect(inPage(visitor, 'create', again.body)).rejects.toThrow(/InvalidStateError/)
+
+      // Somebody has copied it when it was new: its counter lags behind.
+      const thief = await visit(browser, url)
+      const [copied] = credentials
+      if (!copied) throw new Error('there is no passkey')
+      await thief.devtools.send('WebAuthn.addCredential', { ...thief, credential: copied })
+      expectRefusal(await alone(thief), 401, 'invalid_credentials')
+      expect((await alone(visitor)).status).toBe(200)
+      // A page of another origin has no passkey to sign with, whatever options it got hold of.
+      await thief.page.goto(`${url.replace('localhost', 'other.localhost')}/healthz`)
+      await expect(alone(thief)).rejects.toThrow(/SecurityError|NotAllowedError/)
+    } finally {
+      await browser.close()
+      await local.close()
+    }
+  },
+)

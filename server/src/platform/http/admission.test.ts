@@ -1,0 +1,100 @@
+import pg from 'pg'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { Database } from '../database/database.ts'
+import { sql } from '../model/sql.ts'
+import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
+import { until } from '../../../test/processes.ts'
+import { pusher } from '../../../test/pushes.ts'
+import { startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
+
+const origin = 'https://app.example'
+
+let testDatabase: TestDatabase
+let service: TestService
+let organization: TestOrganization
+let holder: pg.Client
+beforeEach(async () => {
+  testDatabase = await createDatabase()
+  service = await startTestService({ CORS_ORIGINS: origin }, testDatabase)
+  organization = await service.newOrganization()
+  holder = new pg.Client(testDatabase.connection)
+  await holder.connect()
+})
+afterEach(async () => {
+  await holder.end()
+  await service.close()
+})
+
+/** Blocks requests on a table lock until all connections are in use and further requests have waited a while. */
+async function occupyConnections(): Promise<Promise<{ status: number }>[]> {
+  await holder.query('begin')
+  await holder.query('lock table contacts in access exclusive mode')
+  // Ten have a connection, and ten wait for one.
+  const pending = Array.from({ length: 20 }, () => organization.call('GET', '/v5/contacts'))
+  await until('requests wait long', async () => service.database.longestWait > 600)
+  return pending
+}
+
+test('while requests wait too long, new ones are rejected immediately, and the waiting ones are answered', async () => {
+  const pending = await occupyConnections()
+  const refused = await organization.call('GET', '/v5/contacts')
+  expect(refused.status).toBe(503)
+  expect(refused.body).toMatchObject({ code: 'overloaded', status: 503, message: expect.any(String) })
+  expect(refused.headers.get('retry-after')).toBe('1')
+  expect(refused.headers.get('x-request-id')).toMatch(/^req_[0-9a-f]{32}$/)
+  expect(refused.headers.get('version')).toMatch(/^\d{4}-\d{2}-\d{2}$/)
+  const page = await service.anonymous('GET', '/', { headers: { accept: 'text/html,*/*;q=0.8' } })
+  expect([page.status, page.headers.get('content-type')]).toEqual([503, 'text/html; charset=utf-8'])
+  expect(page.text).toContain(`<code>${page.headers.get('x-request-id')}</code>`)
+  const post = await organization.call('POST', '/v5/companies', { body: { name: 'never created' } })
+  expect(post.status).toBe(503)
+  await holder.query('rollback')
+  expect((await Promise.all(pending)).map(({ status }) => status)).toEqual(pending.map(() => 200))
+  await until('no request is in progress', () => service.database.counts.idle === service.database.counts.total)
+  const after = await organization.call('GET', '/v5/companies')
+  expect([after.status, after.body]).toEqual([200, []])
+  expect(service.logged.filter((line) => line.includes('"route":"/v5/companies"'))).toHaveLength(1)
+})
+
+test('pushes and health checks are not rejected under overload', async () => {
+  const pending = await occupyConnections()
+  expect((await service.anonymous('GET', '/healthz')).status).toBe(200)
+  expect((await pusher(service, new URL(organization.triggerUrl).pathname)()).status).toBe(200)
+  expect((await service.anonymous('GET', '/v5/docs')).status).toBe(200)
+  await holder.query('rollback')
+  await Promise.all(pending)
+})
+
+test('a page of an allowed origin passes its preflight and can read the rejection', async () => {
+  const pending = await occupyConnections()
+  const preflight = { headers: { origin, 'access-control-request-method': 'GET' } }
+  expect((await service.anonymous('OPTIONS', '/v5/contacts', preflight)).status).toBe(204)
+  const refused = await organization.call('GET', '/v5/contacts', { headers: { origin } })
+  expect(refused.status).toBe(503)
+  expect(refused.headers.get('access-control-allow-origin')).toBe(origin)
+  expect(refused.headers.get('access-control-expose-headers')).toContain('Retry-After')
+  await holder.query('rollback')
+  await Promise.all(pending)
+})
+
+test('rejections are logged once a second with a count, not one by one', async () => {
+  const pending = await occupyConnections()
+  await Promise.all(Array.from({ length: 5 }, () => organization.call('GET', '/v5/contacts')))
+  const rejectionLines = () => service.logged.filter((line) => line.includes('requests were rejected'))
+  await until('they are logged', async () => rejectionLines().length > 0)
+  expect(rejectionLines().map((line) => JSON.parse(line).requests)).toEqual([5])
+  await holder.query('rollback')
+  await Promise.all(pending)
+})
+
+test('a queue of sixteen statements per connection counts as overload, however short the wait', async () => {
+  const database = new Database({ connection: testDatabase.connection, size: 2 })
+  const runQuery = () => database.crossTenantQuery('check the database', sql`select pg_sleep(0.01)`)
+  const statements = Array.from({ length: 31 }, runQuery)
+  expect(database.longestWait).toBe(0)
+  statements.push(runQuery())
+  expect(database.longestWait).toBe(Infinity)
+  await Promise.all(statements)
+  expect(database.longestWait).toBe(0)
+  await database.close()
+})

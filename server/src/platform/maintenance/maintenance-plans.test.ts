@@ -1,0 +1,94 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expiredSql, type RetentionPolicy } from './retention-store.ts'
+import { resources } from '../../app.ts'
+import { retentionPolicies } from '../../retention-policies.ts'
+import { explain, recordsRead } from '../../../test/explain.ts'
+import { minimalRow } from '../../../test/table-rows.ts'
+import {
+  ago,
+  importRowsDays,
+  createMaintenanceFixture,
+  type MaintenanceFixture,
+} from '../../../test/maintenance-fixture.ts'
+
+const policies = retentionPolicies({ importRowsDays })
+const keptCount = 400
+const expiredCount = 7
+
+let fixture: MaintenanceFixture
+beforeAll(async () => {
+  fixture = await createMaintenanceFixture()
+  const organization_id = randomUUID()
+  const [user, team, recordId] = [randomUUID(), randomUUID(), randomUUID()]
+  await fixture.insert('organizations', [{ id: organization_id, name: 'Any', slug: organization_id }])
+  await fixture.insert('users', [{ id: user, email: 'a@b.com', email_key: 'a@b.com', name: 'Any' }])
+  await fixture.insert('teams', [{ organization_id, id: team, name: 'Any' }])
+  await fixture.insert('imports', [{ organization_id, id: recordId, name: 'Any', team_id: team }])
+  await fixture.insert('root_contacts', [{ organization_id, id: recordId }])
+  await fixture.insert('contacts', [{ organization_id, id: recordId, team_id: team, root_contact_id: recordId }])
+  const connection = { name: 'Any', issuer: 'https://id.example', client_id: 'any', enabled: true }
+  await fixture.insert('sso_connections', [{ organization_id, id: recordId, ...connection }])
+  const key = { hash: hash(), name: 'Any', scopes: [], created_by: user }
+  await fixture.insert('api_keys', [{ organization_id, id: recordId, ...key }])
+  const hashes = () => ({ key_hash: hash(), request_hash: hash() })
+  const rowFactories: Record<string, () => Record<string, unknown>> = {
+    contacts: () => ({ id: randomUUID(), team_id: team, root_contact_id: recordId }),
+    imports: () => ({ id: randomUUID(), name: 'Any', team_id: team }),
+    teams: () => ({ id: randomUUID(), name: randomUUID() }),
+    invitations: () => ({
+      id: randomUUID(),
+      email: 'a@b.c',
+      email_key: randomUUID(),
+      role: 'member',
+      expires_at: ago(0),
+    }),
+    login_failures: () => ({ id: randomUUID(), account_key: hash(), address: '192.0.2.1', source: 'stranger' }),
+    one_time_tokens: () => ({ hash: hash(), purpose: 'sign-up' }),
+    pending_logins: () => ({ id: randomUUID(), hash: hash(), user_id: user, wants_cookie: false }),
+    api_key_previous_hashes: () => ({ hash: hash(), api_key_id: recordId }),
+    root_contacts_left: () => ({ id: randomUUID() }),
+    import_rows: () => ({ id: randomUUID(), import_id: recordId, status: 'PROCESSED', payload: {} }),
+    import_push_keys: () => ({ import_id: recordId, row_id: randomUUID(), ...hashes() }),
+    import_triggers: () => ({ import_id: recordId, hash: hash() }),
+    idempotency_answers: () => ({ credential_id: randomUUID(), ...hashes(), answer_encrypted: hash() }),
+    sessions: () => ({ id: randomUUID(), user_id: user, nonce: hash(), proved_at: ago(0), expires_at: ago(-1) }),
+    sso_steps: () => ({ hash: hash(), kind: 'flow', connection_id: recordId }),
+    spent_challenges: () => ({ hash: hash() }),
+    factor_failures: () => ({ id: randomUUID(), user_id: user, kind: 'totp', place: 'session' }),
+    mails: () => ({ id: randomUUID(), ...mail, ended_at: ago(0) }),
+  }
+  for (const { table, since, ttlSeconds: keptSeconds, isPersonal } of policies) {
+    const resource = resources.find((one) => one.table === table)
+    const rowIds = { contacts: recordId, imports: recordId, teams: team }
+    const createRow = rowFactories[table] ?? (resource && (() => minimalRow(resource, rowIds)))
+    if (!createRow) throw new Error(`add a row of ${table} to rowFactories`)
+    const days = keptSeconds / 86_400
+    const rows = Array.from({ length: keptCount + expiredCount }, (_, index) => ({
+      ...(!isPersonal && { organization_id }),
+      ...createRow(),
+      [since]: index < expiredCount ? ago(days + 1 + index) : ago(days - 0.01 * (1 + index / keptCount)),
+    }))
+    await fixture.insert(table, rows)
+  }
+  await fixture.client.query('analyze; set enable_seqscan = off; set enable_bitmapscan = off; set timezone = utc')
+})
+afterAll(() => fixture.close())
+
+const mail = { kind: 'sign-up', recipient: 'a@b.c', recipient_key: 'a@b.c', status: 'kept', run_at: null }
+
+const hash = () => `\\x${randomUUID().replaceAll('-', '')}`
+
+test.each(policies.map((one): [string, RetentionPolicy] => [one.name, one]))(
+  '%s: expired rows are found with an index that reads no other rows, from the start and from a position',
+  async (_, policy) => {
+    const nodes = await explain(fixture.client, expiredSql(policy, { limit: 100, after: undefined }))
+    expect(recordsRead(nodes)).toBe(expiredCount)
+    expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan')
+    const { text, values } = expiredSql(policy, { limit: 3, after: undefined }).render()
+    const first = await fixture.client.query(text, values)
+    const rest = expiredSql(policy, { limit: 100, after: first.rows[2] })
+    // The row of the position is read again if the index does not contain the whole key.
+    expect(recordsRead(await explain(fixture.client, rest))).toBeLessThanOrEqual(expiredCount - 3 + 1)
+  },
+)

@@ -1,0 +1,353 @@
+import { randomUUID } from 'node:crypto'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { seed } from '../../../test/seed.ts'
+import { resources } from '../../app.ts'
+import { retentionPolicies } from '../../retention-policies.ts'
+import {
+  type ShortLivedRow,
+  shortLivedRowNames,
+  shortLivedRows,
+  hash,
+  type StoredRow,
+} from '../../../test/short-lived-rows.ts'
+import { minimalRow } from '../../../test/table-rows.ts'
+import {
+  ago,
+  importRowsDays,
+  createMaintenanceFixture,
+  type MaintenanceFixture,
+} from '../../../test/maintenance-fixture.ts'
+
+let fixture: MaintenanceFixture
+beforeAll(async () => {
+  fixture = await createMaintenanceFixture()
+})
+afterAll(() => fixture.close())
+
+/** Days since a record was deleted, null for an undeleted one. The limit is 30 days and a grace period of a minute. */
+const deletedDays = fc.constantFrom(null, null, null, 0, 29.9, 30.0001, 30.1, 45, 400)
+const isExpired = (days: number | null, maxDays = 30.001): boolean => days !== null && days > maxDays
+
+const pick = fc.nat({ max: 20 })
+const arrayOf = <Shape extends object>(shape: { [Key in keyof Shape]: fc.Arbitrary<Shape[Key]> }, maxLength: number) =>
+  fc.array(fc.record(shape as unknown as { [Key in keyof Shape]: fc.Arbitrary<Shape[Key]> }), { maxLength })
+
+const statuses = ['PENDING', 'PROCESSING', 'RETRYING', 'PROCESSED', 'INVALID', 'DEAD', 'CANCELLED'] as const
+const isWaiting = (status: string): boolean => ['PENDING', 'PROCESSING', 'RETRYING'].includes(status)
+
+/** Tables with special rules below. */
+const modelledTables = ['teams', 'invitations', 'companies', 'contacts', 'employments', 'notes', 'imports']
+/** Deleted records of all other tables expire by age alone. */
+const others = resources.filter(({ table, softDelete }) => softDelete && !modelledTables.includes(table))
+
+/** The data of one organization; numbers refer to records of the other lists by index. */
+const organizationData = fc.record({
+  teams: arrayOf({ deleted: deletedDays }, 3),
+  joined: arrayOf({ team: pick, person: pick }, 8),
+  invitations: arrayOf({ deleted: deletedDays, team: pick }, 4),
+  companies: arrayOf({ deleted: deletedDays }, 4),
+  others: arrayOf({ deleted: deletedDays }, 3),
+  contacts: arrayOf({ deleted: deletedDays, team: pick, company: pick, root: pick }, 8),
+  employments: arrayOf({ deleted: deletedDays, contact: pick }, 6),
+  notes: arrayOf({ deleted: deletedDays, contact: pick }, 6),
+  imports: arrayOf({ deleted: deletedDays, team: pick }, 4),
+  rows: arrayOf(
+    { import: pick, status: fc.constantFrom(...statuses), finished: fc.constantFrom(0, 89.9, 90.1, 300) },
+    12,
+  ),
+  keys: arrayOf({ import: pick, days: fc.constantFrom(0, 0.99, 1.01, 5) }, 4),
+  triggers: arrayOf({ import: pick, days: fc.constantFrom(null, -1, 0.01, 3) }, 4),
+  answers: arrayOf({ days: fc.constantFrom(0, 0.99, 1.01, 5) }, 4),
+  sessions: arrayOf({ ended: fc.constantFrom(null, 1, 29.9, 30.1), lapsed: fc.constantFrom(-1, 1, 29.9, 30.1) }, 4),
+  brief: arrayOf({ of: fc.constantFrom(...shortLivedRowNames), over: fc.constantFrom(-1, -0.01, 0.01, 3) }, 12),
+  left: arrayOf({ root: pick, days: fc.constantFrom(0, 0.04, 0.05, 3) }, 4),
+})
+type OrganizationData = typeof organizationData extends fc.Arbitrary<infer Value> ? Value : never
+
+/** The rows of each table, and whether they must remain. */
+type Expected = Map<string, { row: StoredRow; stays: boolean }[]>
+
+const itemAt = <Item>(items: readonly Item[], index: number): Item | undefined =>
+  items.length === 0 ? undefined : items[index % items.length]
+
+type StoreRows = <Row extends { row: StoredRow; stays: boolean }>(table: string, rows: Row[]) => Promise<void>
+
+const since = (days: number | null): string | null => (days === null ? null : ago(days))
+const expectedRow = (row: StoredRow, isExpired: boolean): { row: StoredRow; stays: boolean } => ({
+  row,
+  stays: !isExpired,
+})
+
+/** Stores the generated data; returns which rows must remain, computed independently of the product. */
+async function store(fixture: MaintenanceFixture, generated: OrganizationData): Promise<Expected> {
+  const organization_id = randomUUID()
+  const people = [randomUUID(), randomUUID(), randomUUID()]
+  const expected: Expected = new Map()
+  const storeRows: StoreRows = async (table, rows) => {
+    await fixture.insert(
+      table,
+      rows.map(({ row }) => row),
+    )
+    expected.set(table, rows)
+  }
+  await storeRows('organizations', [expectedRow({ id: organization_id, name: 'Any', slug: organization_id }, false)])
+  const accounts = people.map((id) =>
+    expectedRow({ id, email: `${id}@a.com`, email_key: `${id}@a.com`, name: 'A' }, false),
+  )
+  await storeRows('users', accounts)
+  const records = recordsOf(organization_id, generated)
+  for (const { root, days } of generated.left) {
+    const left = itemAt(records.root_contacts, root)
+    const isNeeded = records.contacts.some(({ stays: isKept, ofRoot }) => isKept && ofRoot === left)
+    if (left && days > 1 / 24 && !isNeeded) left.stays = false
+    if (left) await fixture.insert('root_contacts_left', [{ organization_id, id: left.row.id, left_at: ago(days) }])
+  }
+  for (const table of ['root_contacts', 'teams', 'companies', 'contacts', 'imports', 'import_rows'] as const)
+    await storeRows(table, records[table])
+  for (const resource of others) {
+    const rows = generated.others.map(({ deleted }) =>
+      expectedRow({ organization_id, ...minimalRow(resource, {}), deleted_at: since(deleted) }, isExpired(deleted)),
+    )
+    await storeRows(resource.table, rows)
+  }
+  await storeDependents(organization_id, generated, records, storeRows)
+  await storePeople({ organization_id, people }, generated, records, storeRows)
+  await storeExpiring({ organization_id, userId: people[0] ?? '' }, generated, records, storeRows)
+  await storeShortLived({ organization_id, user_id: people[0] ?? '' }, generated, storeRows)
+  for (const { row, ofCompany } of records.contacts) if (ofCompany && !ofCompany.stays) row.company_id = null
+  return expected
+}
+
+type Records = ReturnType<typeof recordsOf>
+
+/** The main records; a record that another one needs must remain. */
+function recordsOf(organization_id: string, generated: OrganizationData) {
+  const own = (row: StoredRow): StoredRow => ({ organization_id, id: randomUUID(), ...row })
+  const deletable = (deleted: number | null, row: StoredRow) =>
+    expectedRow(own({ ...row, deleted_at: since(deleted) }), isExpired(deleted))
+  const roots = [0, 1, 2, 3, 4].map(() => expectedRow(own({}), false))
+  const teams = [
+    deletable(null, { name: 'Home', is_default: true }),
+    ...generated.teams.map(({ deleted }, index) => deletable(deleted, { name: `Team ${index}`, is_default: false })),
+  ]
+  const companies = generated.companies.map(({ deleted }) => deletable(deleted, { name: 'Any' }))
+  const contacts = generated.contacts.map(({ deleted, team, company, root }) => {
+    const [ofTeam, ofCompany, ofRoot] = [itemAt(teams, team), itemAt(companies, company), itemAt(roots, root)]
+    const references = {
+      team_id: ofTeam?.row.id,
+      company_id: ofCompany?.row.id ?? null,
+      root_contact_id: ofRoot?.row.id,
+    }
+    return { ...deletable(deleted, { name: 'Any', ...references }), ofTeam, ofCompany, ofRoot }
+  })
+  const imports = generated.imports.map(({ deleted, team }) => {
+    const ofTeam = itemAt(teams, team)
+    return { ...deletable(deleted, { name: 'Any', team_id: ofTeam?.row.id }), ofTeam }
+  })
+  const rowsWithImport = generated.rows.flatMap((row) => {
+    const ofImport = itemAt(imports, row.import)
+    if (ofImport && isWaiting(row.status)) ofImport.stays = true
+    return ofImport ? [{ ...row, ofImport }] : []
+  })
+  for (const { stays: isKept, ofTeam } of [...contacts, ...imports]) if (isKept && ofTeam) ofTeam.stays = true
+  const rows = rowsWithImport.map(({ status, finished, ofImport }) => {
+    const finished_at = isWaiting(status) ? null : ago(finished)
+    const isDone = !isWaiting(status) && finished > importRowsDays
+    return expectedRow(own({ import_id: ofImport.row.id, status, finished_at, payload: {} }), isDone || !ofImport.stays)
+  })
+  return { root_contacts: roots, teams, companies, contacts, imports, import_rows: rows }
+}
+
+/** Stores the dependents of contacts and companies. */
+async function storeDependents(
+  organization_id: string,
+  generated: OrganizationData,
+  records: Records,
+  storeRows: StoreRows,
+): Promise<void> {
+  const texts = { employments: 'organization', notes: 'body' } as const
+  for (const table of ['employments', 'notes'] as const) {
+    const rows = generated[table].flatMap(({ deleted, contact }) => {
+      const owner = itemAt(records.contacts, contact)
+      if (!owner) return []
+      const row = { [texts[table]]: 'Any', contact_id: owner.row.id, deleted_at: since(deleted) }
+      return [expectedRow({ organization_id, id: randomUUID(), ...row }, isExpired(deleted) || !owner.stays)]
+    })
+    await storeRows(table, rows)
+  }
+  for (const [table, column, owners] of [
+    ['contact_edits', 'contact_id', records.contacts],
+    ['company_edits', 'company_id', records.companies],
+  ] as const) {
+    const edits = owners.map((owner) =>
+      expectedRow({ organization_id, [column]: owner.row.id, field: 'name' }, !owner.stays),
+    )
+    await storeRows(table, edits)
+    const values = owners.map((owner) =>
+      expectedRow({ organization_id, [column]: owner.row.id, field: 'tags', digest: hash() }, !owner.stays),
+    )
+    await storeRows(table.replace('edits', 'edited_values'), values)
+  }
+}
+
+/** Stores members, their teams and invitations. */
+async function storePeople(
+  { organization_id, people }: { organization_id: string; people: readonly string[] },
+  generated: OrganizationData,
+  { teams }: Records,
+  storeRows: StoreRows,
+): Promise<void> {
+  const members = people.map((user_id) => expectedRow({ organization_id, user_id, role: 'member' }, false))
+  await storeRows('members', members)
+  const joined = new Map<string, { row: StoredRow; stays: boolean }>()
+  for (const { team, person } of generated.joined) {
+    const [ofTeam, id] = [itemAt(teams.slice(1), team), itemAt(people, person)]
+    const row = { organization_id, team_id: ofTeam?.row.id, id }
+    if (ofTeam) joined.set(rowKey('team_members', row), expectedRow(row, !ofTeam.stays))
+  }
+  await storeRows('team_members', [...joined.values()])
+  const invitations = generated.invitations.map(({ deleted, team }) => {
+    const ofTeam = itemAt(teams, team)
+    const id = randomUUID()
+    const row = { organization_id, id, email: 'a@b.c', email_key: id, role: 'member', expires_at: ago(0) }
+    return {
+      ...expectedRow({ ...row, team_id: ofTeam?.row.id, deleted_at: since(deleted) }, isExpired(deleted)),
+      ofTeam,
+    }
+  })
+  await storeRows('invitations', invitations)
+  for (const { row, ofTeam } of invitations) if (!ofTeam?.stays) row.team_id = null
+}
+
+/** Stores short-lived rows that expire by one column. */
+async function storeShortLived(
+  { organization_id, user_id }: { organization_id: string; user_id: string },
+  generated: OrganizationData,
+  storeRows: StoreRows,
+): Promise<void> {
+  const known = { organization_id, user_id, api_key_id: randomUUID(), connection_id: randomUUID() }
+  const key = { name: 'Any', hash: hash(), scopes: [], created_by: user_id }
+  await storeRows('api_keys', [expectedRow({ organization_id, id: known.api_key_id, ...key }, false)])
+  const connection = { name: 'Any', issuer: 'https://id.example', client_id: 'any', enabled: true }
+  await storeRows('sso_connections', [expectedRow({ organization_id, id: known.connection_id, ...connection }, false)])
+  const rows = new Map<string, { row: StoredRow; stays: boolean }[]>(
+    Object.values(shortLivedRows).map(({ table }) => [table, []]),
+  )
+  for (const { of, over } of generated.brief) {
+    const { table, since, days, row }: ShortLivedRow = shortLivedRows[of]
+    const itemAt = ago(days + over)
+    rows.set(table, [...(rows.get(table) ?? []), expectedRow({ ...row(known, itemAt), [since]: itemAt }, over > 0)])
+  }
+  for (const [table, maxDays] of rows) await storeRows(table, maxDays)
+}
+
+/** Stores short-lived rows with other rules. */
+async function storeExpiring(
+  { organization_id, userId }: { organization_id: string; userId: string },
+  generated: OrganizationData,
+  { imports }: Records,
+  storeRows: StoreRows,
+): Promise<void> {
+  const rowsOfImport = (index: number, row: StoredRow, isExpired: boolean) => {
+    const ofImport = itemAt(imports, index)
+    return ofImport
+      ? [expectedRow({ organization_id, import_id: ofImport.row.id, ...row }, isExpired || !ofImport.stays)]
+      : []
+  }
+  const keys = generated.keys.flatMap(({ import: index, days }) =>
+    rowsOfImport(
+      index,
+      { key_hash: hash(), request_hash: hash(), row_id: randomUUID(), created_at: ago(days) },
+      days > 1,
+    ),
+  )
+  await storeRows('import_push_keys', keys)
+  const triggers = generated.triggers.flatMap(({ import: index, days }) =>
+    rowsOfImport(index, { hash: hash(), expires_at: since(days) }, days !== null && days > 0),
+  )
+  await storeRows('import_triggers', triggers)
+  const answers = generated.answers.map(({ days }) => {
+    const hashes = { key_hash: hash(), request_hash: hash(), answer_encrypted: hash() }
+    return expectedRow({ organization_id, credential_id: randomUUID(), ...hashes, created_at: ago(days) }, days > 1)
+  })
+  await storeRows('idempotency_answers', answers)
+  const sessions = generated.sessions.map(({ ended, lapsed }) => {
+    const times = { ended_at: since(ended), expires_at: ago(lapsed), proved_at: ago(31) }
+    const row = { organization_id, id: randomUUID(), user_id: userId, nonce: hash(), ...times }
+    return expectedRow(row, isExpired(ended) || isExpired(lapsed))
+  })
+  await storeRows('sessions', sessions)
+}
+
+/** The key columns of tables whose key is not `id`. */
+const keys: Readonly<Record<string, readonly string[]>> = {
+  members: ['organization_id', 'user_id'],
+  team_members: ['team_id', 'id'],
+  contact_edits: ['contact_id'],
+  company_edits: ['company_id'],
+  contact_edited_values: ['contact_id'],
+  company_edited_values: ['company_id'],
+  import_push_keys: ['key_hash'],
+  idempotency_answers: ['key_hash'],
+  import_triggers: ['hash'],
+  one_time_tokens: ['hash'],
+  spent_challenges: ['hash'],
+  sso_steps: ['hash'],
+  api_key_previous_hashes: ['hash'],
+}
+const rowKey = (table: string, row: StoredRow): string =>
+  (keys[table] ?? ['id']).map((name) => String(row[name])).join()
+
+/** All rows of a table, by key. */
+async function readTable(fixture: MaintenanceFixture, table: string): Promise<Map<string, StoredRow>> {
+  const { rows } = await fixture.client.query<{ row: StoredRow }>(`select to_json(stored) as row from ${table} stored`)
+  return new Map(rows.map(({ row }) => [rowKey(table, row), row]))
+}
+
+/** The purged tables, without root_contacts_left, which only lists rows to check. */
+const purgedTables = retentionPolicies({ importRowsDays })
+  .map(({ table }) => table)
+  .filter((table) => table !== 'root_contacts_left')
+
+test('expired rows are deleted and every other row stays unchanged, in every organization', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(organizationData, { minLength: 1, maxLength: 3 }), async (organizations) => {
+      const expected: Expected[] = []
+      for (const generated of organizations) expected.push(await store(fixture, generated))
+      const tables = [...new Set(expected.flatMap((one) => [...one.keys()]))]
+      expect(tables).toEqual(expect.arrayContaining(purgedTables))
+      const before = new Map<string, Map<string, StoredRow>>()
+      for (const table of tables) before.set(table, await readTable(fixture, table))
+      await fixture.round()
+      for (const table of tables) {
+        const maxDays = new Map(before.get(table))
+        for (const { row, stays } of expected.flatMap((one) => one.get(table) ?? [])) {
+          const whole = maxDays.get(rowKey(table, row))
+          if (!stays) maxDays.delete(rowKey(table, row))
+          // Contacts of a purged company lose its id, and so do invitations to a purged team.
+          else if (table === 'contacts' && whole) whole.company_id = row.company_id
+          else if (table === 'invitations' && whole) whole.team_id = row.team_id
+        }
+        expect(await readTable(fixture, table), table).toEqual(maxDays)
+      }
+      expect(fixture.logged).toEqual([])
+      await expectAccurateCounts(fixture)
+    }),
+    { seed, numRuns: 12, endOnFailure: true },
+  )
+}, 120_000)
+
+/** Checks that the counts of each import match its rows. */
+async function expectAccurateCounts({ client }: MaintenanceFixture): Promise<void> {
+  const { rows } = await client.query(`
+    select import.id, status, count(row.id)::int as actual, (import_stats(import.organization_id, import.id)->'counts'->>status)::int as reported
+    from imports import join import_rows row on row.organization_id = import.organization_id and row.import_id = import.id
+    group by import.organization_id, import.id, status`)
+  expect(rows.filter(({ actual, reported }) => actual !== reported)).toEqual([])
+  const { rows: wrongTotals } = await client.query(`
+    select id, sum(reported::int) as reported, (select count(*) from import_rows row where row.import_id = import.id) as actual
+    from imports import cross join lateral json_each_text(import_stats(organization_id, id)->'counts') counts (status, reported)
+    group by organization_id, id having sum(reported::int) <> (select count(*) from import_rows row where row.import_id = import.id)`)
+  expect(wrongTotals).toEqual([])
+}

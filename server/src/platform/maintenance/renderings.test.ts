@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { serviceActor } from '../model/caller.ts'
+import { defineResource, type Resource } from '../model/define.ts'
+import { text } from '../model/fields.ts'
+import { readId } from '../model/ids.ts'
+import { raw, type Sql, sql } from '../model/sql.ts'
+import { planPage } from '../query/page.ts'
+import { readList } from '../query/parse.ts'
+import { readPage, readRecord } from '../resource/read.ts'
+import { refreshRenderings } from '../resource/renderings.ts'
+import { renderStale } from './maintenance.ts'
+import { companies } from '../../resources/companies/resource.ts'
+import { contacts } from '../../resources/contacts/resource.ts'
+import { contactStore } from '../../resources/contacts/store.ts'
+import { startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
+
+let service: TestService
+let organization: TestOrganization
+beforeAll(async () => {
+  service = await startTestService()
+})
+afterAll(() => service.close())
+
+const execute = (statement: Sql) =>
+  service.database.crossTenantQuery<Record<string, string>>('check the database', statement)
+const refresh = (resources: Resource[]) =>
+  renderStale({ database: service.database, rendered: resources }, new AbortController().signal)
+const create = async (body: Record<string, unknown>): Promise<{ id: string }> =>
+  (await organization.call('POST', '/v5/contacts', { body })).body
+const get = (id: string) => organization.call('GET', `/v5/contacts/${id}`)
+const uuid = (id: string) => readId('con', id) ?? ''
+
+/** The number of contacts with an invalid rendering, which this refreshes. */
+async function staleCount(resource: Resource = contacts): Promise<number> {
+  const { rendered } = await refreshRenderings(service.database, resource, { after: undefined, limit: 10_000 })
+  return rendered
+}
+
+beforeAll(async () => {
+  organization = await service.newOrganization()
+})
+
+test('creating and changing a record through the API stores its rendering, also when a note changes it', async () => {
+  const { id } = await create({ name: 'Ada' })
+  await organization.call('PATCH', `/v5/contacts/${id}`, { body: { city: 'London' } })
+  await organization.call('POST', `/v5/contacts/${id}/notes`, { body: { body: 'Met in Turin' } })
+  expect(await staleCount()).toBe(0)
+})
+
+test('a write outside the service is visible at once, and its rendering is refreshed with the same entity tag', async () => {
+  const { id } = await create({ name: 'Grace' })
+  await execute(sql`update contacts set city = 'Arlington' where id = ${uuid(id)}::uuid`)
+  const before = await get(id)
+  expect(before.body.city).toBe('Arlington')
+  expect((await organization.call('GET', '/v5/contacts?filter.city.equals=Arlington')).body).toEqual([before.body])
+  expect(await staleCount()).toBe(1)
+  expect(await staleCount()).toBe(0)
+  const after = await get(id)
+  expect([after.body, after.headers.get('etag')]).toEqual([before.body, before.headers.get('etag')])
+})
+
+test('the rendering of a first write does not hide a second one in the same transaction', async () => {
+  const { id } = await create({ name: 'Emmy' })
+  const actor = serviceActor('command', readId('org', organization.organizationId) ?? '', organization.userId)
+  await service.database.transaction(actor, async (transaction) => {
+    await contactStore.write(transaction, [{ kind: 'update', id: uuid(id), values: { city: 'Erlangen' } }])
+    await transaction.query(sql`update contacts set city = 'Göttingen'
+      where organization_id = ${transaction.organization} and id = ${uuid(id)}::uuid`)
+  })
+  expect((await get(id)).body.city).toBe('Göttingen')
+})
+
+test('deleting a contact row also deletes its rendering', async () => {
+  const { id } = await create({ name: 'Gone' })
+  const renderings = () => execute(sql`select version from contact_renderings where contact_id = ${uuid(id)}::uuid`)
+  expect(await renderings()).toHaveLength(1)
+  await execute(sql`delete from contacts where id = ${uuid(id)}::uuid`)
+  expect(await renderings()).toEqual([])
+})
+
+test('a new field rewrites no table, and responses are correct before and after the refresh', async () => {
+  const { id } = await create({ name: 'Ada', firstName: 'Ada' })
+  const [{ files: before } = {}] = await execute(sql`select pg_relation_filenode('contacts') as files`)
+  const [{ source = '' } = {}] = await execute(
+    sql`select pg_get_functiondef('contact_document(contacts)'::regprocedure) as source`,
+  )
+  await execute(raw(`alter table contacts add column motto text default 'onwards'`))
+  await execute(
+    raw(
+      source.replace(
+        `'"nickname":'`,
+        `'"motto":' || coalesce(to_json(record.motto)::text, 'null') || ',' || '"nickname":'`,
+      ),
+    ),
+  )
+  const { id: idField, ...otherFields } = contacts.fields
+  const extended = defineResource({
+    ...contacts,
+    fields: { id: idField, ...otherFields, motto: text({ label: 'Motto' }) },
+    renderingVersion: 2,
+  })
+  const db = service.database.reader({
+    ...serviceActor('command', readId('org', organization.organizationId) ?? '', organization.userId),
+  })
+  const readSingle = async () => JSON.parse((await readRecord(db, extended, uuid(id))).text)
+  const listAll = async () => {
+    const request = readList(extended, [], () => ({ key: Buffer.alloc(32), scope: '' }) as never)
+    return JSON.parse(
+      (await readPage(db, extended, planPage(extended, request, { organization: db.organization }), undefined)).text,
+    )
+  }
+  const beforeRefresh = [await readSingle(), await listAll()]
+  expect(beforeRefresh[0]).toMatchObject({ id, motto: 'onwards', nickname: null })
+  expect(beforeRefresh[1].map(({ motto }: { motto: string }) => motto)).toEqual(beforeRefresh[1].map(() => 'onwards'))
+  await refresh([extended, companies])
+  expect(await staleCount(extended)).toBe(0)
+  // A process of the previous version neither replaces nor uses newer renderings.
+  expect(await staleCount(contacts)).toBe(0)
+  expect([await readSingle(), await listAll()]).toEqual(beforeRefresh)
+  expect((await get(id)).body).toMatchObject({ id, name: 'Ada' })
+  const [{ files: after } = {}] = await execute(sql`select pg_relation_filenode('contacts') as files`)
+  expect(after).toBe(before)
+})

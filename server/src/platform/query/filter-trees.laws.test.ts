@@ -1,0 +1,133 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { serviceActor } from '../model/caller.ts'
+import { toSql } from '../database/database.ts'
+import { readId, showId } from '../model/ids.ts'
+import { organizationParameter, type Sql, sql } from '../model/sql.ts'
+import { type Filter, filterIndexKind } from './filter.ts'
+import { matching, type PageRow, planCount, planPage } from './page.ts'
+import { readFilters, readList } from './parse.ts'
+import { contacts } from '../../resources/contacts/resource.ts'
+import { contactStore } from '../../resources/contacts/store.ts'
+import { contactBodies, contactModel, filters } from '../../../test/list-arbitraries.ts'
+import { matches, type ModelFilter, type ModelRecord } from '../../../test/list-model.ts'
+import { seed } from '../../../test/seed.ts'
+import { startTestService, type TestService } from '../../../test/service.ts'
+
+/** A filter tree for both the model and the planner. */
+type Tree = ModelFilter | { and: readonly Tree[] } | { or: readonly Tree[] } | { not: Tree }
+
+let service: TestService
+let organization: Sql
+let records: ModelRecord[]
+beforeAll(async () => {
+  service = await startTestService()
+  const { organizationId, userId, call } = await service.newOrganization()
+  const uuid = readId('org', organizationId) ?? ''
+  organization = organizationParameter(uuid)
+  const company = await call('POST', '/v5/companies', { body: { name: 'Engines', domain: 'engines.example' } })
+  const [bodies = []] = fc.sample(contactBodies(100, [company.body.id]), { seed, numRuns: 1 })
+  const changes = bodies.map((values) => ({ kind: 'create' as const, values }))
+  await service.database.transaction(serviceActor('command', uuid, readId('usr', userId) ?? ''), (transaction) =>
+    contactStore.write(transaction, changes),
+  )
+  records = (await call('GET', '/v5/contacts?limit=100')).body
+  expect(records).toHaveLength(100)
+})
+afterAll(() => service.close())
+
+const trees = (): fc.Arbitrary<Tree> =>
+  fc.letrec<{ tree: Tree }>((tie) => ({
+    tree: fc.oneof(
+      { depthSize: 'small', withCrossShrink: true },
+      filters(records),
+      fc.record({ and: fc.array(tie('tree'), { maxLength: 3 }) }),
+      fc.record({ or: fc.array(tie('tree'), { maxLength: 3 }) }),
+      fc.record({ not: tie('tree') }),
+    ),
+  })).tree
+
+/** Evaluates a tree for a record in memory. */
+function matchesTree(tree: Tree, record: ModelRecord): boolean {
+  if ('field' in tree) return matches(contactModel, record, tree)
+  if ('not' in tree) return !matchesTree(tree.not, record)
+  return 'and' in tree
+    ? tree.and.every((one) => matchesTree(one, record))
+    : tree.or.some((one) => matchesTree(one, record))
+}
+
+function filterOf(tree: Tree): Filter {
+  if ('not' in tree) return { not: filterOf(tree.not) }
+  if ('and' in tree) return { and: tree.and.map(filterOf) }
+  if ('or' in tree) return { or: tree.or.map(filterOf) }
+  const { field, operator, value } = tree
+  const text = typeof value === 'string' ? value : value.map((item) => item.replace(/[\\,]/g, '\\$&')).join(',')
+  return readFilters(contacts, [{ name: `filter.${field}.${operator}`, value: text }]).filter
+}
+
+const query = <Row extends object>(statement: Sql): Promise<Row[]> =>
+  service.database.crossTenantQuery<Row>('check the database', statement)
+
+const allContacts = () =>
+  readList(contacts, [{ name: 'limit', value: '100' }], (orderBy) => ({
+    key: Buffer.alloc(32),
+    organizationId: '',
+    list: '',
+    orderBy,
+  }))
+
+test('a tree of and, or and not finds the same records as in memory: in a list, in a count and by record', async () => {
+  const times = Number(process.env.LAW_TIMES ?? 1)
+  await fc.assert(
+    fc.asyncProperty(trees(), async (tree) => {
+      const expected = records.filter((record) => matchesTree(tree, record)).map(({ id }) => id)
+      const filter = filterOf(tree)
+      const [page] = await query<PageRow>(
+        toSql(planPage(contacts, { ...allContacts(), filter }, { organization }).statement),
+      )
+      expect(JSON.parse(page?.text ?? '').map(({ id }: ModelRecord) => id)).toEqual(expected)
+      const request = { filter, words: [] }
+      const [{ count } = { count: '' }] = await query<{ count: string }>(
+        planCount(contacts, request, { organization }).statement,
+      )
+      expect(Number(count)).toBe(expected.length)
+      // Conditions on embedded records need joins, which only lists and counts have.
+      if (JSON.stringify(tree).includes('"company')) return
+      const found = await query<{ id: string }>(
+        sql`select id from contacts record where ${matching(contacts, request, { organization })}`,
+      )
+      expect(found.map(({ id }) => showId('con', id)).sort()).toEqual([...expected].sort())
+    }),
+    { numRuns: Math.ceil(150 * times), seed },
+  )
+})
+
+test('the cost of a tree is that of its most expensive alternative and its cheapest required condition', () => {
+  const filterBy = (name: string, value: string): Filter => readFilters(contacts, [{ name, value }]).filter
+  const [indexed, searched, scanned] = [
+    filterBy('filter.email.equals', 'a@b.com'),
+    filterBy('filter.name.contains', 'lovelace'),
+    filterBy('filter.city.equals', 'Paris'),
+  ]
+  expect(filterIndexKind({ and: [scanned, searched, indexed] })).toBe('sorted')
+  expect(filterIndexKind({ or: [searched, indexed] })).toBe('inverted')
+  expect(filterIndexKind({ or: [indexed] })).toBe('sorted')
+  expect(filterIndexKind({ or: [indexed, scanned] })).toBeUndefined()
+  expect(filterIndexKind({ not: indexed })).toBeUndefined()
+  expect(planCount(contacts, { filter: { or: [indexed, scanned] }, words: [] }, { organization }).isExpensive).toBe(
+    true,
+  )
+})
+
+test('the filters of a URL make the same statement whether flat or nested', () => {
+  const [first, second] = ['status', 'city'].map((name) => readFilters(contacts, [{ name, value: 'x' }]).filter)
+  if (!first || !second) throw new Error('expected two filters')
+  const textOf = (filter: Filter) =>
+    planCount(contacts, { filter, words: [] }, { organization }).statement.render().text
+  const flat = readFilters(contacts, [
+    { name: 'status', value: 'x' },
+    { name: 'city', value: 'x' },
+  ]).filter
+  expect(textOf({ and: [first, { and: [second] }] })).toBe(textOf(flat))
+  expect(textOf(first)).toBe(textOf({ and: [{ and: [first] }] }))
+})

@@ -1,0 +1,214 @@
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { resources, routes } from '../../app.ts'
+import { readId } from '../model/ids.ts'
+import { readCatalog } from '../schema/catalog.ts'
+import { describe, differencesOf } from '../schema/differences.ts'
+import { skeletonOf } from '../schema/migration.ts'
+import { openapi } from '../http/openapi.ts'
+import { deletedRecords } from '../maintenance/deleted-store.ts'
+import { createDatabase } from '../../../test/postgres.ts'
+import { deals, relationships } from '../../../test/relationships.ts'
+import {
+  type Call,
+  type Json,
+  startTestService,
+  type TestOrganization,
+  type TestService,
+} from '../../../test/service.ts'
+
+let service: TestService
+let client: pg.Client
+let organization: TestOrganization
+let call: Call
+beforeAll(async () => {
+  const database = await createDatabase()
+  client = new pg.Client(database.connection)
+  await client.connect()
+  // The same tables as from `npm run generate -- migration`.
+  const differences = await findDifferences()
+  await client.query(skeletonOf(differences, (await readCatalog(client)).keywords).changes ?? '')
+  service = await startTestService({}, database, [...routes, ...relationships.routes])
+  organization = await service.newOrganization()
+  call = organization.call
+})
+afterAll(async () => {
+  await client.end()
+  await service.close()
+})
+
+const findDifferences = async () => {
+  const listed = relationships.routes.flatMap(({ query }) => (query.kind === 'list' ? [query.resource] : []))
+  return differencesOf(relationships.resources, listed, await readCatalog(client))
+}
+
+async function createRecord(path: string, body: object, caller = call): Promise<Json> {
+  const answer = await caller('POST', path, { body })
+  expect([path, answer.text, answer.status]).toEqual([path, answer.text, 201])
+  return answer.body
+}
+
+const namesIn = async (path: string): Promise<string[]> => (await call('GET', path)).body.map(({ name }: Json) => name)
+
+test('the generated tables match the declarations, and the OpenAPI document describes the routes', async () => {
+  expect((await findDifferences()).map(describe)).toEqual([])
+  const { paths, components } = openapi([...routes, ...relationships.routes], {})
+  expect(Object.keys(paths)).toContain('/v5/deals/{dealId}/contacts/{dealContactId}')
+  const filters = components.schemas?.DealFilters as { properties: object }
+  expect(Object.keys(filters.properties)).toEqual(
+    expect.arrayContaining(['filter.contacts.contactId.equals', 'filter.contacts.role.in']),
+  )
+})
+
+test('positions of a pipeline’s stages have no gaps: a new stage is last, and a move keeps the order of the others', async () => {
+  const { id } = await createRecord('/v5/pipelines', { name: 'Sales' })
+  const collectionPath = `/v5/pipelines/${id}/stages`
+  const namesInOrder = () => namesIn(`${collectionPath}?orderBy=position&sort=asc`)
+  const positions = async () =>
+    (await call('GET', `${collectionPath}?orderBy=position&sort=asc`)).body.map(({ position }: Json) => position)
+  const created: Record<string, string> = {}
+  for (const name of ['a', 'b', 'c']) created[name] = (await createRecord(collectionPath, { name })).id
+  created.first = (await createRecord(collectionPath, { name: 'first', position: 0 })).id
+  expect(await namesInOrder()).toEqual(['first', 'a', 'b', 'c'])
+  const moved = await call('PATCH', `${collectionPath}/${created.c}`, { body: { position: 1 } })
+  expect(moved.body).toMatchObject({ name: 'c', position: 1 })
+  expect(await namesInOrder()).toEqual(['first', 'c', 'a', 'b'])
+  expect((await call('PATCH', `${collectionPath}/${created.first}`, { body: { position: 999 } })).body.position).toBe(3)
+  expect(await namesInOrder()).toEqual(['c', 'a', 'b', 'first'])
+  await call('DELETE', `${collectionPath}/${created.a}`)
+  expect([await namesInOrder(), await positions()]).toEqual([
+    ['c', 'b', 'first'],
+    [0, 1, 2],
+  ])
+  const restored = await call('POST', `${collectionPath}/${created.a}/restore`)
+  expect(restored.body.position).toBe(1)
+  expect([await namesInOrder(), await positions()]).toEqual([
+    ['c', 'a', 'b', 'first'],
+    [0, 1, 2, 3],
+  ])
+  expect(await call('PATCH', `${collectionPath}/${created.a}`, { body: { position: -1 } })).toMatchObject({
+    status: 422,
+  })
+  expect((await call('GET', `${collectionPath}?filter.position.gte=2`)).body).toHaveLength(2)
+})
+
+test('concurrent moves in one pipeline leave each stage with a unique position', async () => {
+  const { id } = await createRecord('/v5/pipelines', { name: 'Busy' })
+  const collectionPath = `/v5/pipelines/${id}/stages`
+  const created = await Promise.all(
+    Array.from({ length: 6 }, (_, index) => createRecord(collectionPath, { name: `stage ${index}` })),
+  )
+  await Promise.all(
+    created.flatMap(({ id: stage }, index) =>
+      [0, 5, 2].map((position) =>
+        call('PATCH', `${collectionPath}/${stage}`, { body: { position: (position + index) % 6 } }),
+      ),
+    ),
+  )
+  const { body } = await call('GET', `${collectionPath}?orderBy=position&sort=asc`)
+  expect(body.map(({ position }: Json) => position)).toEqual([0, 1, 2, 3, 4, 5])
+})
+
+test('a deal has several contacts, each once and with a role; at most one is primary', async () => {
+  const deal = await createRecord('/v5/deals', { name: 'Engine' })
+  const collectionPath = `/v5/deals/${deal.id}/contacts`
+  const [ada, grace] = await Promise.all(['Ada', 'Grace'].map((name) => createRecord('/v5/contacts', { name })))
+  const first = await createRecord(collectionPath, { contactId: ada.id, role: 'buyer', isPrimary: true })
+  expect(first).toMatchObject({ dealId: deal.id, contact: { id: ada.id, name: 'Ada' }, role: 'buyer', isPrimary: true })
+  const second = await createRecord(collectionPath, { contactId: grace.id, isPrimary: true })
+  expect((await call('GET', `${collectionPath}/${first.id}`)).body.isPrimary).toBe(false)
+  const twice = await call('POST', collectionPath, { body: { contactId: ada.id } })
+  expect(twice).toMatchObject({ status: 409, body: { details: [{ field: 'contactId', id: first.id }] } })
+  await call('PATCH', `${collectionPath}/${first.id}`, { body: { isPrimary: true, role: 'lawyer' } })
+  expect((await call('GET', `${collectionPath}/${second.id}`)).body.isPrimary).toBe(false)
+  await call('DELETE', `${collectionPath}/${first.id}`)
+  await call('PATCH', `${collectionPath}/${second.id}`, { body: { isPrimary: true } })
+  expect((await call('POST', `${collectionPath}/${first.id}/restore`)).body.isPrimary).toBe(false)
+  const wrong = await call('POST', collectionPath, { body: { contactId: grace.id.replace(/.$/, '0'), role: 'friend' } })
+  expect(wrong).toMatchObject({ status: 422, body: { details: [{ field: 'role' }] } })
+  expect((await call('GET', `${collectionPath}?contactId=${grace.id}`)).body).toHaveLength(1)
+})
+
+test('deals can be filtered by their contacts, but neither sorted by them nor selected', async () => {
+  const { call: caller } = await service.newOrganization()
+  const [ada, grace] = await Promise.all(['Ada', 'Grace'].map((name) => createRecord('/v5/contacts', { name }, caller)))
+  const links = {
+    none: [],
+    ada: [{ contactId: ada.id, role: 'buyer' }],
+    both: [{ contactId: ada.id }, { contactId: grace.id, role: 'lawyer' }],
+  }
+  for (const [name, all] of Object.entries(links)) {
+    const deal = await createRecord('/v5/deals', { name }, caller)
+    for (const body of all) await createRecord(`/v5/deals/${deal.id}/contacts`, body, caller)
+  }
+  const findNames = async (filter: string) => {
+    const [list, count] = [await caller('GET', `/v5/deals?${filter}`), await caller('GET', `/v5/deals/count?${filter}`)]
+    expect([filter, count.body]).toEqual([filter, { count: list.body.length }])
+    return list.body.map(({ name }: Json) => name).sort()
+  }
+  expect(await findNames(`contacts.contactId=${ada.id}`)).toEqual(['ada', 'both'])
+  expect(await findNames(`filter.contacts.contactId.not=${ada.id}`)).toEqual(['none'])
+  expect(await findNames(`filter.contacts.contactId.in=${grace.id}`)).toEqual(['both'])
+  expect(await findNames('filter.contacts.role.in=buyer,lawyer')).toEqual(['ada', 'both'])
+  expect(await findNames('filter.contacts.role.notIn=buyer,lawyer')).toEqual(['none'])
+  expect(await findNames('filter.contacts.role.not=null')).toEqual(['ada', 'both'])
+  expect(await findNames('filter.contacts.role.equals=null')).toEqual(['none'])
+  expect(await findNames(`contacts.contactId=${ada.id}&contacts.role=lawyer`)).toEqual(['both'])
+  expect(await namesIn('/v5/deals?orderBy=total&limit=1')).toHaveLength(1)
+  for (const query of ['orderBy=contacts.role', 'select[]=contacts.role', 'filter.contacts.email.equals=a'])
+    expect([query, (await caller('GET', `/v5/deals?${query}`)).status]).toEqual([query, 400])
+})
+
+test('a remark belongs to exactly one contact, company or deal and disappears with it', async () => {
+  const contact = await createRecord('/v5/contacts', { name: 'Ada' })
+  const company = await createRecord('/v5/companies', { name: 'Engines' })
+  const deal = await createRecord('/v5/deals', { name: 'Engine' })
+  const created = await Promise.all(
+    [`contacts/${contact.id}`, `companies/${company.id}`, `deals/${deal.id}`].map((parentPath) =>
+      createRecord(`/v5/${parentPath}/remarks`, { body: parentPath }),
+    ),
+  )
+  expect(created[1]).toMatchObject({ contactId: null, companyId: company.id, dealId: null })
+  expect((await call('GET', `/v5/companies/${company.id}/remarks`)).body).toEqual([created[1]])
+  expect((await call('GET', `/v5/deals/${deal.id}/remarks/${created[0].id}`)).status).toBe(404)
+  expect((await call('GET', '/v5/remarks')).body).toHaveLength(3)
+  await call('DELETE', `/v5/companies/${company.id}`)
+  expect((await call('GET', '/v5/remarks/count')).body).toEqual({ count: 2 })
+  expect((await call('GET', `/v5/remarks/${created[1].id}`)).status).toBe(404)
+  const uuid = readId('rem', created[0].id)
+  const second = `update remarks set company_id = (select id from companies limit 1) where id = '${uuid}'`
+  await expect(client.query(second)).rejects.toThrow(/check constraint/)
+  await expect(client.query(`update remarks set contact_id = null where id = '${uuid}'`)).rejects.toThrow(/check/)
+  const { dependents } = deletedRecords(deals, [...resources, ...relationships.resources])
+  expect(dependents).toEqual([
+    { name: 'deal-contacts', table: 'deal_contacts', column: 'deal_id', action: 'delete' },
+    { name: 'remarks', table: 'remarks', column: 'deal_id', action: 'delete' },
+  ])
+})
+
+test('no relationship can reference another organization’s record', async () => {
+  const otherOrganization = await service.newOrganization()
+  const contact = await createRecord('/v5/contacts', { name: 'Theirs' }, otherOrganization.call)
+  const foreign = await createRecord('/v5/deals', { name: 'Theirs' }, otherOrganization.call)
+  const link = await createRecord(`/v5/deals/${foreign.id}/contacts`, { contactId: contact.id }, otherOrganization.call)
+  const own = await createRecord('/v5/deals', { name: 'Ours' })
+  const unknown = contact.id.replace(/.{4}$/, '0000')
+  const linkTo = async (contactId: string) =>
+    (await call('POST', `/v5/deals/${own.id}/contacts`, { body: { contactId } })).body
+  expect((await linkTo(contact.id)).details).toEqual((await linkTo(unknown)).details)
+  for (const path of [
+    `/v5/deals/${foreign.id}/contacts`,
+    `/v5/deals/${own.id}/contacts/${link.id}`,
+    `/v5/deals/${foreign.id}/remarks`,
+  ])
+    expect([path, (await call('GET', path)).status]).toEqual([path, 404])
+  expect((await call('POST', `/v5/deals/${foreign.id}/remarks`, { body: { body: 'x' } })).status).toBe(404)
+  expect((await call('GET', `/v5/deals?contacts.contactId=${contact.id}`)).body).toEqual([])
+  const uuids = [readId('dea', own.id), readId('con', contact.id), readId('org', organization.organizationId)]
+  await expect(
+    client.query(
+      `insert into deal_contacts (organization_id, id, deal_id, contact_id) values ($3, gen_random_uuid(), $1, $2)`,
+      uuids,
+    ),
+  ).rejects.toThrow(/foreign key/)
+})
