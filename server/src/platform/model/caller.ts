@@ -24,7 +24,7 @@ export interface Caller extends Actor {
   userId: string
   /** The granted `urn:service:<resource>:<action>:<permission>` patterns. */
   scopes: readonly string[]
-  /** The role of the session's user; undefined for an API key, whoever created it. */
+  /** The role of the session's user; undefined for an API key. */
   role: Role | undefined
   /** Networks and addresses from which a key may be used; empty means anywhere. */
   allowedAddresses: readonly string[]
