@@ -18,6 +18,7 @@ export interface Source {
   path: string
   isTest: boolean
   lines: number
+  nonBlankLines: number
   imports: readonly Import[]
   /** The functions, each with its number of lines without those of inner functions. */
   functions: readonly { name: string; lines: number }[]
@@ -93,7 +94,8 @@ export function parseSource(path: string, text: string): Source {
     if (!isExpected) forbidden.push(`${name} at line ${lineOf(index)}`)
   }
   const comments = onlyComments(text, literals)
-  return { path, isTest, lines: textLines.length, imports, functions, texts, forbidden, names, comments }
+  const [lines, nonBlankLines] = [textLines.length, textLines.filter((line) => line.trim()).length]
+  return { path, isTest, lines, nonBlankLines, imports, functions, texts, forbidden, names, comments }
 }
 
 /** The name that a node declares, or the title if it is a call of `test`. */
