@@ -1,4 +1,4 @@
-// `npm run check`: types, lint, format, the rules of server/test/architecture.test.ts, and the generated files.
+// `npm run check`: types, lint, format, architecture, language, and the generated files.
 import './node-version.mjs'
 import { accessSync, constants, existsSync, mkdirSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,11 +18,12 @@ const checks = [
   { name: 'format', run: checkFormat },
 ]
 
+const sourceTests = ['server/test/architecture.test.ts', 'server/test/language.test.ts']
+
 /** Part of the test suite too, so `npm test` does not run it separately. It needs no database. */
 const architecture = {
-  name: 'architecture',
-  run: () =>
-    runTool('vitest/vitest.mjs', ['run', 'server/test/architecture.test.ts'], { environment: { TEST_ENGINE: 'none' } }),
+  name: 'architecture and language',
+  run: () => runTool('vitest/vitest.mjs', ['run', ...sourceTests], { environment: { TEST_ENGINE: 'none' } }),
 }
 
 function checkTypes(options) {

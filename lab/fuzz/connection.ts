@@ -98,12 +98,12 @@ export class Connection {
   }
 
   #fail(reason: string): void {
-    const pending = this.#settle()
+    const pending = this.#takePending()
     this.close()
     pending?.reject(new NoResponseError(reason))
   }
 
-  #settle(): PendingRequest | undefined {
+  #takePending(): PendingRequest | undefined {
     const pending = this.#waiting
     this.#waiting = undefined
     clearTimeout(pending?.timer)
@@ -118,7 +118,7 @@ export class Connection {
     const response = parseResponse(this.#received, isHead, performance.now() - sentAt)
     if (!response) return
     if (response.headers.get('connection') === 'close') this.close()
-    this.#settle()?.resolve(response)
+    this.#takePending()?.resolve(response)
   }
 }
 

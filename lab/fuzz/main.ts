@@ -56,7 +56,7 @@ const versionOf = async ({ client }: Stage): Promise<string> =>
 /** The rows of the other organization once its pushed rows are processed. */
 async function stableRows({ client, theirs }: Stage): Promise<Rows> {
   for (let before = await rowsOf(client, theirs.organizationId); ;) {
-    await new Promise((settle) => setTimeout(settle, 1000))
+    await new Promise((resolve) => setTimeout(resolve, 1000))
     const after = await rowsOf(client, theirs.organizationId)
     if (changedTables(before, after).length === 0) return after
     before = after

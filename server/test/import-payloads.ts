@@ -27,7 +27,7 @@ export function shuffled<Item>(items: readonly Item[], random: Random): Item[] {
     .map(({ item }) => item)
 }
 
-/** Leads about 0.4 people per lead, some of whom occur far more often than others. */
+/** Leads about 0.4 people per lead; some people occur far more often than others. */
 export function sampleLeads(count: number, random: Random): SampleLead[] {
   const people = Math.ceil(count * 0.4)
   const companies = Math.ceil(people / 12)

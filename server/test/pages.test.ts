@@ -38,7 +38,7 @@ const programs: Record<string, Record<string, string>> = {
 const policy =
   /^default-src 'none'; style-src 'sha256-[\w+/]{43}='; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/
 
-test('the start page says "set up" while nobody is here, and then "log in"', async () => {
+test('the start page says "set up" until the first account exists, and then "log in"', async () => {
   const before = await service.anonymous('GET', '/', fromBrowser)
   expect([before.status, before.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
   expect(before.text).toContain('Set up')

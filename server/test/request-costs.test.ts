@@ -11,28 +11,28 @@ import { type ServiceProcess, type ServiceProcesses, serviceProcesses } from './
 import type { Json } from './service.ts'
 import { worstBodies, worstQueries } from './worst-bodies.ts'
 
-/** What a request may cost beyond its floor, in times of `JSON.parse` of its bytes. */
-const mostTimes = 5
-/** Milliseconds beside that: an answer that names a hundred faults is longer than the floor's. */
-const extra = 2
-/** Attempts before a request counts as too expensive: code has to be compiled first, and other programs run beside. */
+/** Maximum cost of a body beyond the floor, as a multiple of the time for `JSON.parse`. */
+const maxParseTimes = 5
+/** Milliseconds added to that: a response that reports a hundred errors is longer than the floor's. */
+const allowance = 2
+/** Attempts before a request counts as too expensive: code is compiled first, and other programs may be running. */
 const attempts = 8
 
 const secret = 'the same secret for all of them, of 32 characters and more'
 let database: TestDatabase
 let processes: ServiceProcesses
 let service: ServiceProcess
-let made: Json
+let created: Json
 const agent = new Agent({ keepAlive: true, maxSockets: 1 })
 
 beforeAll(async () => {
   database = await createDatabase()
   processes = await serviceProcesses(database)
   service = await processes.start('costs', { IMPORT_WORKERS: '0', SECRET: secret, LOG_LEVEL: 'warn' })
-  const words = 'bootstrap --email owner@example.com --organization Acme --password-stdin --json'
+  const command = 'bootstrap --email owner@example.com --organization Acme --password-stdin --json'
   const environment = { DATABASE_URL: databaseUrlOf(database), SECRET: secret }
-  const { output } = await run(words.split(' '), { environment, input: 'a password that is long enough' })
-  made = JSON.parse(output)
+  const { output } = await run(command.split(' '), { environment, input: 'a password that is long enough' })
+  created = JSON.parse(output)
   const client = new pg.Client(database.connection)
   await client.connect()
   await client.query('update api_keys set scopes = $1, version = version + 1', [roleScopes('owner')])
@@ -44,36 +44,36 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** Milliseconds that the service's main thread, which answers everybody, has run. */
-const spent = (): number =>
+/** CPU time of the service's main thread, in milliseconds. */
+const cpuMilliseconds = (): number =>
   Number(readFileSync(`/proc/${service.pid}/task/${service.pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6
 
 function headersOf({ kind }: Route): Record<string, string> {
   if (kind === 'public' || kind === 'push') return {}
-  if (kind === 'account') return { authorization: `Bearer ${made.accessToken}` }
-  return { authorization: `Bearer ${made.apiKey}`, 'service-organization-id': made.organizationId }
+  if (kind === 'account') return { authorization: `Bearer ${created.accessToken}` }
+  return { authorization: `Bearer ${created.apiKey}`, 'service-organization-id': created.organizationId }
 }
 
 function pathOf(route: Route): string {
-  if (route.kind === 'push') return new URL(made.triggerUrl).pathname
+  if (route.kind === 'push') return new URL(created.triggerUrl).pathname
   return route.path.replace(/\{(\w+)\}/g, (_, name: string) => `${route.params[name]?.prefix}_${'0'.repeat(32)}`)
 }
 
 const send = (method: string, path: string, headers: Record<string, string>, body?: Buffer): Promise<number> =>
   new Promise((resolve, reject) => {
     const length = body === undefined ? {} : { 'content-type': 'application/json', 'content-length': body.length }
-    const sent = request(`${service.url}${path}`, { method, agent, headers: { ...headers, ...length } }, (answer) => {
-      answer.resume().once('end', () => resolve(answer.statusCode ?? 0))
+    const sent = request(`${service.url}${path}`, { method, agent, headers: { ...headers, ...length } }, (response) => {
+      response.resume().once('end', () => resolve(response.statusCode ?? 0))
     })
     sent.once('error', reject).end(body)
   })
 
-/** What one request costs the main thread; the second request waits until the first one is over. */
+/** CPU time of one request; the second request returns only after the work for the first one. */
 async function cost(route: Route, query: string, body?: Buffer): Promise<{ milliseconds: number; status: number }> {
-  const before = spent()
+  const before = cpuMilliseconds()
   const status = await send(route.method, `${pathOf(route)}${query}`, headersOf(route), body)
   await send('GET', '/healthz', {})
-  return { milliseconds: spent() - before, status }
+  return { milliseconds: cpuMilliseconds() - before, status }
 }
 
 function cheapest(count: number, work: () => void): number {
@@ -99,11 +99,11 @@ function parse(bytes: Buffer): void {
   try {
     JSON.parse(bytes.toString())
   } catch {
-    // What is no JSON has to be read as far as that.
+    // Invalid JSON is parsed up to its first error.
   }
 }
 
-/** The cheapest of some attempts, as soon as one is within the bound. */
+/** The cheapest of several attempts; stops when one is within the bound. */
 async function costWithin(
   bound: number,
   attempt: () => Promise<{ milliseconds: number; status: number }>,
@@ -119,32 +119,32 @@ async function costWithin(
   return { best, status }
 }
 
-/** Half a megabyte for what takes most, and enough elsewhere to see what grows faster than the body. */
+/** Half a megabyte for the largest bodies; elsewhere enough to find costs that grow faster than the body. */
 function bytesFor(route: Route): number {
   if (route.kind === 'public') return 16 * 1024
-  const takesMost = route.kind === 'push' || (route.method === 'POST' && route.path === '/v5/contacts')
-  return Math.min(1024, (takesMost ? 512 : 128) * lawTimes) * 1024
+  const isLarge = route.kind === 'push' || (route.method === 'POST' && route.path === '/v5/contacts')
+  return Math.min(1024, (isLarge ? 512 : 128) * lawTimes) * 1024
 }
 
 const named = routes.map((route) => ({ name: `${route.method} ${route.path}`, route }))
 
-// The kernel of Linux alone says what one thread has used.
+// Only Linux reports the CPU time of one thread.
 const isMeasurable = process.platform === 'linux'
 
 test.skipIf(!isMeasurable).each(named.filter(({ route }) => route.method !== 'GET'))(
   'no body sent to $name costs more than five times JSON.parse of it',
   async ({ route }) => {
     const bytes = bytesFor(route)
-    // The request itself, receiving as many bytes and refusing them at the first.
-    const refused = Buffer.from('x'.repeat(bytes))
+    // Costs of a request whose body of the same size is rejected at its first byte.
+    const invalid = Buffer.from('x'.repeat(bytes))
     let floor = 0
-    for (let index = 0; index < 5; index += 1) floor = Math.max(floor, (await cost(route, '', refused)).milliseconds)
+    for (let index = 0; index < 5; index += 1) floor = Math.max(floor, (await cost(route, '', invalid)).milliseconds)
     const expensive: string[] = []
     for (const { name, bytes: body } of worstBodies(route, bytes)) {
       const { milliseconds, status } = await cost(route, '', body)
       expect([name, status]).not.toEqual([name, 500])
-      if (milliseconds <= floor + extra) continue
-      const bound = floor + extra + mostTimes * timeToParse(body)
+      if (milliseconds <= floor + allowance) continue
+      const bound = floor + allowance + maxParseTimes * timeToParse(body)
       const { best } = await costWithin(bound, () => cost(route, '', body), milliseconds)
       if (best > bound) {
         const [took, base, json] = [best, floor, timeToParse(body)].map((value) => value.toFixed(1))
@@ -157,11 +157,11 @@ test.skipIf(!isMeasurable).each(named.filter(({ route }) => route.method !== 'GE
 )
 
 test.skipIf(!isMeasurable).each(named.filter(({ route }) => route.method === 'GET'))(
-  'no query costs $name much',
+  'no query of $name takes 8 ms longer than the floor',
   async ({ route }) => {
     const floor = (await costWithin(0, () => cost(route, ''))).best
-    // Nothing that 8 KiB can ask for has to do with their parsing, which takes a tenth of a millisecond.
-    const bound = floor + 4 * extra
+    // Parsing the 8 KiB takes a tenth of a millisecond.
+    const bound = floor + 4 * allowance
     const expensive: string[] = []
     for (const [name, query] of worstQueries()) {
       expect(query.length).toBeLessThan(8150)

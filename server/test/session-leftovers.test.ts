@@ -21,26 +21,31 @@ afterAll(async () => {
   await service.close()
 })
 
-/** A page is left in the same way whether the browser keeps it for its Back button or not. */
-const left = `void dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))`
+/** The event that a page gets when the browser leaves it, here one that caches the page for its Back button. */
+const leavePage = `void dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))`
 
-/** What is the same for everybody and holds nothing of anyone. */
-const open = new Set(['/.well-known/jwks.json', '/v5/docs', '/v5/swagger', ...explorerFiles.map(({ path }) => path)])
+/** The same for everybody, and without data of anyone. */
+const cacheablePaths = new Set([
+  '/.well-known/jwks.json',
+  '/v5/docs',
+  '/v5/swagger',
+  ...explorerFiles.map(({ path }) => path),
+])
 
-test('no cache may store an answer of any route, but for the documents that are the same for everybody', async () => {
+test('no response may be cached, except the documents that are the same for everybody', async () => {
   const { call: asPerson } = await newOwner(service)
   const cached: string[] = []
   for (const route of routes) {
-    if (open.has(route.path)) continue
+    if (cacheablePaths.has(route.path)) continue
     const isPerson = route.kind === 'account'
-    const isOpen = isPerson || route.kind === 'public'
-    const { body, ...options } = isOpen ? { body: {} } : requestOf(route, tenant)
-    const path = isOpen ? route.path.replaceAll(/\{\w+\}/g, 'none') : urlOf(route, options)
-    const call = isPerson ? asPerson : isOpen ? service.anonymous : tenant.organization.call
-    // Logging out would make the rest of the answers refusals.
+    const needsNoTenant = isPerson || route.kind === 'public'
+    const { body, ...options } = needsNoTenant ? { body: {} } : requestOf(route, tenant)
+    const path = needsNoTenant ? route.path.replaceAll(/\{\w+\}/g, 'none') : urlOf(route, options)
+    const call = isPerson ? asPerson : needsNoTenant ? service.anonymous : tenant.organization.call
+    // Logging out would make every later request fail with 401.
     if (isPerson && route.method === 'DELETE') continue
-    const answer = await call(route.method, path, route.method === 'GET' ? {} : { body: body ?? {} })
-    if (answer.headers.get('cache-control') !== 'no-store') cached.push(`${route.method} ${route.path}`)
+    const response = await call(route.method, path, route.method === 'GET' ? {} : { body: body ?? {} })
+    if (response.headers.get('cache-control') !== 'no-store') cached.push(`${route.method} ${route.path}`)
   }
   expect(cached).toEqual([])
   for (const path of ['/v5/contacts', '/v5/me', '/v5/audit-log']) {
@@ -49,98 +54,95 @@ test('no cache may store an answer of any route, but for the documents that are 
   }
 })
 
-test('whatever ends a session tells the browser to drop what it has stored, and nothing else does', async () => {
+test('a response that ends a session makes the browser delete its stored data, and no other response does', async () => {
   const { email, password, organization } = await newOwner(service)
-  const begin = async () => {
+  const logIn = async () => {
     const headers = { origin: service.url }
-    const answer = await service.anonymous('POST', '/auth/login', { body: { email, password, cookie: true }, headers })
-    expect([answer.status, answer.headers.get('clear-site-data')]).toEqual([200, null])
-    const cookie = answer.headers
+    const response = await service.anonymous('POST', '/auth/login', {
+      body: { email, password, cookie: true },
+      headers,
+    })
+    expect([response.status, response.headers.get('clear-site-data')]).toEqual([200, null])
+    const cookie = response.headers
       .getSetCookie()
       .map((line) => line.split(';', 1)[0])
       .join('; ')
-    const authorization = `Bearer ${answer.body.accessToken}`
-    return { sessionId: answer.body.sessionId as string, headers: { ...headers, cookie, authorization } }
+    const authorization = `Bearer ${response.body.accessToken}`
+    return { sessionId: response.body.sessionId as string, headers: { ...headers, cookie, authorization } }
   }
-  const ends: [string, string, (sessionId: string) => string, object | undefined][] = [
+  const endings: [string, string, (sessionId: string) => string, object | undefined][] = [
     ['log out', 'POST', () => '/auth/logout', {}],
     ['log out everywhere', 'DELETE', () => '/v5/me/sessions', undefined],
     ['end this session', 'DELETE', (sessionId) => `/v5/me/sessions/${sessionId}`, undefined],
   ]
-  for (const [what, method, path, body] of ends) {
-    const { sessionId, headers } = await begin()
+  for (const [what, method, path, body] of endings) {
+    const { sessionId, headers } = await logIn()
     const ended = await service.anonymous(method, path(sessionId), { ...(body && { body }), headers })
     expect([what, ended.status, ended.headers.get('clear-site-data')]).toEqual([what, 204, '"cache", "storage"'])
-    // The cookie of a browser that has not heard of it.
+    // From a browser that still has the cookie of the ended session.
     const late = await service.anonymous('POST', '/auth/refresh', { body: {}, headers })
     expect([what, late.status, late.headers.get('clear-site-data')]).toEqual([what, 401, '"cache", "storage"'])
   }
-  const { headers } = await begin()
+  const { headers } = await logIn()
   const refreshed = await service.anonymous('POST', '/auth/refresh', { body: {}, headers })
   expect([refreshed.status, refreshed.headers.get('clear-site-data')]).toEqual([200, null])
-  const other = await begin()
+  const other = await logIn()
   const elsewhere = await service.anonymous('DELETE', `/v5/me/sessions/${other.sessionId}`, { headers })
   expect([elsewhere.status, elsewhere.headers.get('clear-site-data')]).toEqual([204, null])
   expect((await organization.call('GET', '/v5/me')).headers.get('clear-site-data')).toBeNull()
 })
 
-const ask = (page: Page, method: string, path: string, body: object | undefined, accessToken?: string) =>
+const request = (page: Page, method: string, path: string, body: object | undefined, accessToken?: string) =>
   page.evaluate(
     async ([method, path, body, accessToken]) => {
       const headers = {
         ...(body && { 'content-type': 'application/json' }),
         ...(accessToken && { authorization: `Bearer ${accessToken}` }),
       }
-      const answer = await fetch(path, { method, headers, ...(body && { body: JSON.stringify(body) }) })
-      const text = await answer.text()
-      return { status: answer.status, body: text === '' ? undefined : JSON.parse(text) }
+      const response = await fetch(path, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+      const text = await response.text()
+      return { status: response.status, body: text === '' ? undefined : JSON.parse(text) }
     },
     [method, path, body, accessToken] as const,
   )
 
-test.skipIf(!chromium)(
-  'after logging out, the browser has neither records nor anything that a page has stored',
-  async () => {
-    const { email, password } = await newOwner(service)
-    const page = await (browser as Browser).newPage()
-    await page.goto(`${service.url}/account`)
-    const { body } = await ask(page, 'POST', '/auth/login', { email, password, cookie: true })
-    expect((await ask(page, 'GET', '/v5/me', undefined, body.accessToken)).status).toBe(200)
-    const cached = `fetch('/v5/me', { cache: 'only-if-cached', mode: 'same-origin' }).then(({ ok }) => ok, () => false)`
-    expect(await page.evaluate(cached)).toBe(false)
-    await page.evaluate(`localStorage.setItem('left', 'behind')`)
-    expect((await ask(page, 'POST', '/auth/logout', {})).status).toBe(204)
-    expect(await page.evaluate('localStorage.length')).toBe(0)
-    expect((await ask(page, 'POST', '/auth/refresh', {})).status).toBe(401)
-  },
-)
+test.skipIf(!chromium)('after logging out, the browser has neither records nor stored data of a page', async () => {
+  const { email, password } = await newOwner(service)
+  const page = await (browser as Browser).newPage()
+  await page.goto(`${service.url}/account`)
+  const { body } = await request(page, 'POST', '/auth/login', { email, password, cookie: true })
+  expect((await request(page, 'GET', '/v5/me', undefined, body.accessToken)).status).toBe(200)
+  const cached = `fetch('/v5/me', { cache: 'only-if-cached', mode: 'same-origin' }).then(({ ok }) => ok, () => false)`
+  expect(await page.evaluate(cached)).toBe(false)
+  await page.evaluate(`localStorage.setItem('left', 'behind')`)
+  expect((await request(page, 'POST', '/auth/logout', {})).status).toBe(204)
+  expect(await page.evaluate('localStorage.length')).toBe(0)
+  expect((await request(page, 'POST', '/auth/refresh', {})).status).toBe(401)
+})
 
-test.skipIf(!chromium)(
-  'what was typed is in the page no more once it was sent, nor when somebody goes back to it',
-  async () => {
-    const fresh = await startTestService()
-    const page = await (browser as Browser).newPage()
-    await page.goto(`${fresh.url}/account#set-up=${await setUpToken(fresh)}`)
-    await page.waitForSelector('#password')
-    const typed = { email: newEmail(), name: 'Ada', organization: 'Engines', password: goodPassword }
-    for (const [name, value] of Object.entries(typed)) await page.fill(`#${name}`, value)
-    const values = `Array.from(document.querySelectorAll('input'), ({ value }) => value).filter(Boolean)`
-    expect(await page.evaluate(values)).toHaveLength(4)
-    await page.evaluate(left)
-    expect(await page.evaluate(values)).toEqual([])
-    for (const [name, value] of Object.entries(typed)) await page.fill(`#${name}`, value)
-    await page.click('#send')
-    await page.locator('#heading', { hasText: 'Done' }).waitFor()
-    expect(await page.evaluate(values)).toEqual([])
-    expect(await page.locator('input').count()).toBe(0)
-    await fresh.close()
-  },
-)
+test.skipIf(!chromium)('a form is empty after it was sent and when the browser goes back to it', async () => {
+  const emptyService = await startTestService()
+  const page = await (browser as Browser).newPage()
+  await page.goto(`${emptyService.url}/account#set-up=${await setUpToken(emptyService)}`)
+  await page.waitForSelector('#password')
+  const typed = { email: newEmail(), name: 'Ada', organization: 'Engines', password: goodPassword }
+  for (const [name, value] of Object.entries(typed)) await page.fill(`#${name}`, value)
+  const values = `Array.from(document.querySelectorAll('input'), ({ value }) => value).filter(Boolean)`
+  expect(await page.evaluate(values)).toHaveLength(4)
+  await page.evaluate(leavePage)
+  expect(await page.evaluate(values)).toEqual([])
+  for (const [name, value] of Object.entries(typed)) await page.fill(`#${name}`, value)
+  await page.click('#send')
+  await page.locator('#heading', { hasText: 'Done' }).waitFor()
+  expect(await page.evaluate(values)).toEqual([])
+  expect(await page.locator('input').count()).toBe(0)
+  await emptyService.close()
+})
 
-test.skipIf(!chromium)('the explorer forgets the key and the answers when it is left', async () => {
+test.skipIf(!chromium)('the explorer deletes the key and the responses when the browser leaves it', async () => {
   const page = await (browser as Browser).newPage()
   await page.goto(`${service.url}/v5/swagger`)
   await page.waitForSelector('#explorer *')
-  await page.evaluate(left)
+  await page.evaluate(leavePage)
   expect(await page.locator('#explorer *').count()).toBe(0)
 })

@@ -18,6 +18,7 @@ export interface Source {
   path: string
   isTest: boolean
   lines: number
+  nonBlankLines: number
   imports: readonly Import[]
   /** The functions, each with its number of lines without those of inner functions. */
   functions: readonly { name: string; lines: number }[]
@@ -25,17 +26,24 @@ export interface Source {
   texts: readonly string[]
   /** The forbidden constructs, such as `any at line 7`. */
   forbidden: readonly string[]
+  /** The declared names and the titles of tests. */
+  names: readonly { text: string; line: number }[]
+  /** The text with spaces for everything outside comments. */
+  comments: string
 }
 
 /** Parses every TypeScript file in the given folders. */
-export function readSources(folders: readonly string[]): Source[] {
-  return folders.flatMap((folder) =>
+export const readSources = (folders: readonly string[], extension = /\.ts$/): Source[] =>
+  readTexts(folders, extension).map(({ path, text }) => parseSource(path, text))
+
+/** The files in the given folders, at any depth. */
+export const readTexts = (folders: readonly string[], extension: RegExp): { path: string; text: string }[] =>
+  folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true })
       .map((name) => join(folder, String(name)))
-      .filter((path) => path.endsWith('.ts'))
-      .map((path) => parseSource(path, readFileSync(join(root, path), 'utf8'))),
+      .filter((path) => extension.test(path))
+      .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') })),
   )
-}
 
 /** The tables that the migrations in a folder create. */
 export const tablesOf = (folder: string): string[] =>
@@ -59,6 +67,8 @@ export function parseSource(path: string, text: string): Source {
   const functions: { name: string; lines: number }[] = []
   const texts: string[] = []
   const forbidden: string[] = []
+  const names: { text: string; line: number }[] = []
+  const literals: ts.Node[] = []
   const visit = (node: ts.Node): void => {
     const found = readImport(node, path)
     if (found) imports.push(found)
@@ -69,6 +79,9 @@ export function parseSource(path: string, text: string): Source {
     if (ts.isStringLiteralLike(node)) texts.push(node.text)
     if (ts.isTemplateExpression(node))
       texts.push([node.head, ...node.templateSpans.map(({ literal }) => literal)].map(({ text }) => text).join('?'))
+    if (ts.isLiteralExpression(node) || ts.isTemplateLiteralToken(node)) literals.push(node)
+    const name = nameIn(node)
+    if (name) names.push({ text: name.text, line: lineOf(name.getStart()) })
     const construct = forbiddenConstruct(node)
     const line = lineOf(node.getStart())
     const isExcused = isTest && construct === 'any' && anyExcuse.test(textLines[line - 2] ?? '')
@@ -80,7 +93,32 @@ export function parseSource(path: string, text: string): Source {
     const isExpected = isTest && name === '@ts-expect-error' && reason?.trim()
     if (!isExpected) forbidden.push(`${name} at line ${lineOf(index)}`)
   }
-  return { path, isTest, lines: textLines.length, imports, functions, texts, forbidden }
+  const comments = onlyComments(text, literals)
+  const [lines, nonBlankLines] = [textLines.length, textLines.filter((line) => line.trim()).length]
+  return { path, isTest, lines, nonBlankLines, imports, functions, texts, forbidden, names, comments }
+}
+
+/** The name that a node declares, or the title if it is a call of `test`. */
+function nameIn(node: ts.Node): ts.Identifier | ts.PrivateIdentifier | ts.StringLiteralLike | undefined {
+  if (ts.isCallExpression(node) && /^(?:test|describe)\b/.test(node.expression.getText())) {
+    const [title] = node.arguments
+    return title && ts.isStringLiteralLike(title) ? title : undefined
+  }
+  const { name } = node as ts.NamedDeclaration
+  const isDeclared = name !== undefined && !ts.isPropertyAccessExpression(node) && !ts.isImportSpecifier(node)
+  return isDeclared && (ts.isIdentifier(name) || ts.isPrivateIdentifier(name)) ? name : undefined
+}
+
+/** Literals are removed first, because a string such as `https://…` looks as if it contained a comment. */
+function onlyComments(text: string, literals: readonly ts.Node[]): string {
+  const blank = (part: string) => part.replaceAll(/\S/g, ' ')
+  let [code, end] = ['', 0]
+  for (const literal of literals) {
+    code += text.slice(end, literal.getStart()) + blank(literal.getText())
+    end = literal.end
+  }
+  code += text.slice(end)
+  return code.replaceAll(/(\/\*[\s\S]*?\*\/|\/\/.*)|\S/g, (part, comment?: string) => comment ?? blank(part))
 }
 
 const isFunction = (node: ts.Node): node is ts.FunctionLikeDeclaration =>

@@ -18,7 +18,7 @@ test('one process gets all connections, and several processes share them', () =>
   expect([0, 1, 2].map((index) => shareOf(configOf(3, 16, 2), index).databaseConnections)).toEqual([6, 5, 5])
 })
 
-test('shares add up to the configured import workers and leave a connection beside unindexed queries', () => {
+test('shares add up to the configured import workers and leave one connection more than unindexed queries use', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 64 }),

@@ -75,8 +75,8 @@ async function start(): Promise<void> {
 function stopSignal(log: Logger): { requested: Promise<void>; isRequested(): boolean } {
   let requestedAt: number | undefined
   let resolve: () => void = () => undefined
-  const requested = new Promise<void>((settle) => {
-    resolve = settle
+  const requested = new Promise<void>((resolvePromise) => {
+    resolve = resolvePromise
   })
   const requestStop = (signal: NodeJS.Signals) => {
     if (requestedAt === undefined) {

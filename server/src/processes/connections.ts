@@ -2,7 +2,6 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Milliseconds between two checks for idle connections. */
 const pollInterval = 20
 
 /** The connections of a worker process, which the primary accepts and hands over. */

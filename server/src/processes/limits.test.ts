@@ -65,23 +65,23 @@ function blockedTasks() {
   return { work: task, endFirst: () => ends.shift()?.(), running: () => running }
 }
 
-const settle = async () => {
-  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+const runPendingTasks = async () => {
+  for (let round = 0; round < 20; round++) await new Promise((resolve) => setImmediate(resolve))
 }
 
 test('unindexed queries of two workers share the slots; those of an exited worker are released', async () => {
   const [left, right] = twoWorkers(config)
   const { work: task, endFirst, running } = blockedTasks()
   const first = [left, right, right].map(({ costlyQueries }) => costlyQueries.run('organization', task))
-  await settle()
+  await runPendingTasks()
   expect(running()).toBe(2)
   endFirst()
-  await settle()
+  await runPendingTasks()
   expect(running()).toBe(2)
   // Both running tasks belong to the right worker.
   right.end()
   const next = [left, left].map(({ costlyQueries }) => costlyQueries.run('organization', task))
-  await settle()
+  await runPendingTasks()
   expect(running()).toBe(4)
   for (let count = 0; count < 4; count++) endFirst()
   await Promise.all([...first, ...next])
@@ -91,15 +91,15 @@ test('a rejection arrives at the worker as the same error', async () => {
   const [left, right] = twoWorkers({ ...config, costlyQueries: 1 })
   const { work: task, endFirst } = blockedTasks()
   const first = left.costlyQueries.run('one', task)
-  await settle()
+  await runPendingTasks()
   const waiting = Array.from({ length: 64 }, () => right.costlyQueries.run('one', task))
-  await settle()
+  await runPendingTasks()
   const error = await left.costlyQueries.run('one', task).catch((refusal: unknown) => refusal)
   expect(error).toBeInstanceOf(ApiError)
   expect(error).toMatchObject({ code: 'overloaded', status: 503, headers: { 'retry-after': '3' } })
   for (let count = 0; count < 65; count++) {
     endFirst()
-    await settle()
+    await runPendingTasks()
   }
   await Promise.all([first, ...waiting])
 })

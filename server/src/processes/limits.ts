@@ -29,9 +29,7 @@ export const createLimits = (config: {
   hashing: createHashQueue(),
 })
 
-/**
- * The functions of the primary’s limits that one worker calls. `end` releases the slots of a worker that has exited.
- */
+/** The primary's limits for one worker. `end` releases the slots of a worker that has exited. */
 export function serveLimits({ limiter, costlyQueries, hashing }: LocalLimits) {
   const slots = new Map<number, () => void>()
   const release = (slot: number) => {
@@ -67,7 +65,6 @@ export function serveLimits({ limiter, costlyQueries, hashing }: LocalLimits) {
 
 /** Milliseconds to wait for the primary beyond the waiting time of a queue, in case it is stopped or overloaded. */
 const responseTimeout = 4000
-/** Maximum milliseconds that a caller waits in a queue. */
 const maxQueueWait = 15_000
 
 /** The limits of the primary, for a worker. Errors: `overloaded` if the primary does not respond. */

@@ -9,7 +9,6 @@ type Result<F> = F extends (...values: never[]) => infer R ? Awaited<R> : never
 
 type SerializedError = { code: ErrorCode; description: string; headers: Record<string, string> } | { message: string }
 
-/** A call (with an id if a response is expected), the result of a call, or its error. */
 type Message =
   | { call: string; id?: number; values: unknown[] }
   | { responseTo: number; value: unknown }
@@ -20,10 +19,7 @@ interface PendingCall {
   reject(error: unknown): void
 }
 
-/**
- * One end of the channel between a parent and a child process: the `ChildProcess` in the parent, `process` in the
- * child.
- */
+/** `ChildProcess` in the parent, `process` in the child. */
 interface ChannelEnd {
   readonly connected: boolean
   send?: ChildProcess['send'] | undefined
@@ -38,10 +34,7 @@ interface LinkOptions {
   onSocket?: (socket: Socket | undefined) => void
 }
 
-/**
- * Remote calls between two processes. All calls and responses of one event-loop turn share a message, so that under
- * load a message carries many requests.
- */
+/** Remote calls between two processes. All messages of one event-loop turn are sent as one, to save time under load. */
 export class Link<Remote extends Functions<Remote>> {
   readonly #channel: ChannelEnd
   readonly #waiting = new Map<number, PendingCall>()
@@ -61,10 +54,7 @@ export class Link<Remote extends Functions<Remote>> {
     })
   }
 
-  /**
-   * Calls a function of the other process and waits for its result. Errors: what it throws; 503 if the process has
-   * exited.
-   */
+  /** Calls a function of the other process. Errors: what it throws; 503 if the process has exited. */
   request<Name extends keyof Remote & string>(
     call: Name,
     ...values: Values<Remote[Name]>
@@ -77,7 +67,6 @@ export class Link<Remote extends Functions<Remote>> {
     })
   }
 
-  /** Calls a function of the other process without waiting. */
   send<Name extends keyof Remote & string>(call: Name, ...values: Values<Remote[Name]>): void {
     this.#post({ call, values })
   }

@@ -18,10 +18,7 @@ export interface PrimaryOptions extends Pick<Rapport, 'connection' | 'secret' | 
   stop: { requested: Promise<void>; isRequested(): boolean }
 }
 
-/**
- * Runs the service in several processes. The primary accepts connections and hands them over, counts the limits, and
- * replaces workers that exit; the workers process the requests.
- */
+/** The primary accepts connections and hands them over, counts the limits, and replaces workers that exit. */
 export async function startWorkers({ config, log, ports, stop, ...rapport }: PrimaryOptions): Promise<Service> {
   const url = localUrl(config.host, ports.api.port)
   const limits = createLimits(config)

@@ -6,7 +6,6 @@ import type { Queue } from './limits.ts'
 /** Kinds of background work that a process announces to others. */
 export type WorkKind = 'imports' | 'mail'
 
-/** What a worker process needs to know before it starts serving. */
 export interface Assignment {
   /** Index of the worker, from 0. The first one also sends mails and does maintenance. */
   index: number

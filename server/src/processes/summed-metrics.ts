@@ -40,10 +40,7 @@ export class SummedMetrics {
 
 const isCumulative = ({ type }: Family): boolean => ['counter', 'histogram'].includes(String(type))
 
-/**
- * Counts and sizes are summed. Metrics that an average would hide, such as event-loop delay, show the worst process;
- * the start time is that of the primary, which comes first.
- */
+/** Sums up counts and sizes. Event-loop delay and the like show the worst process, and the start time the primary's. */
 function withAggregator(family: Family): Family {
   const others: Record<string, Family['aggregator']> = { average: 'max', omit: 'first' }
   return { ...family, aggregator: others[family.aggregator] ?? family.aggregator }

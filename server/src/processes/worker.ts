@@ -79,6 +79,6 @@ async function open({ index, processes, connection, secret: text }: Assignment) 
 /** A promise and the function that resolves it. */
 function deferred(): [Promise<void>, () => void] {
   let resolve: () => void = () => undefined
-  const promise = new Promise<void>((settle) => (resolve = settle))
+  const promise = new Promise<void>((resolvePromise) => (resolve = resolvePromise))
   return [promise, () => resolve()]
 }

@@ -4,10 +4,8 @@ import type { Logger } from 'pino'
 import { Link } from './link.ts'
 import type { PrimaryFunctions, WorkerFunctions } from './protocol.ts'
 
-/** What the primary provides for a worker process. */
 export interface WorkerHandlers {
   functions: Omit<PrimaryFunctions, 'ready' | 'accepted'>
-  /** Called when the process has exited. */
   end(): void
 }
 
@@ -22,7 +20,6 @@ export interface WorkersOptions {
 }
 
 export interface Worker {
-  /** Index of the worker, from 0. A replacement gets the same index. */
   readonly index: number
   readonly link: Link<WorkerFunctions>
 }

@@ -102,16 +102,16 @@ test.each(['', ' ', 'org_', 'org 1', `usr_${'0'.repeat(32)}`, `org_${'0'.repeat(
 
 test('a foreign organization and one that does not exist return the same 403', async () => {
   const theirs = await access.newOrganization()
-  const strangers = await access.database.crossTenantQuery<{ id: string }>(
+  const others = await access.database.crossTenantQuery<{ id: string }>(
     'check the database',
-    sql`insert into organizations (id, name, slug) values (${newId()}, 'Strangers', ${newId()}) returning id`,
+    sql`insert into organizations (id, name, slug) values (${newId()}, 'Others', ${newId()}) returning id`,
   )
-  const stranger = showId('org', strangers[0]?.id ?? '')
+  const other = showId('org', others[0]?.id ?? '')
   const refusals = await Promise.all(
     [
       [ours.apiKey, theirs.organizationId],
       [ours.apiKey, showId('org', newId())],
-      [ours.accessToken, stranger],
+      [ours.accessToken, other],
       [ours.accessToken, showId('org', newId())],
     ].map(([credential = '', organization]) =>
       identify(bearer(credential), organization).catch((error: unknown) => error),

@@ -61,8 +61,8 @@ test('after ten failures for an account from any addresses, unknown devices must
     expect(await wait(failure % 2 ? one : two, attempt)).toBeUndefined()
   }
   for (const throttle of [one, two]) {
-    const stranger = { account, address: newAddress(), source: 'stranger' as const }
-    expect(await wait(throttle, stranger, right)).toBe(15 * 60)
+    const attempt = { account, address: newAddress(), source: 'stranger' as const }
+    expect(await wait(throttle, attempt, right)).toBe(15 * 60)
     expect(await wait(throttle, someone(), right)).toBeUndefined()
   }
   clock.now += 15 * minute
@@ -205,10 +205,10 @@ test('an account is tried at most ten times in 15 minutes and a hundred times in
         expect(milliseconds).toBeLessThanOrEqual(4 * hour)
         if (milliseconds === 0) failed.push(now)
       }
-      const mostWithin = (span: number) =>
+      const maxWithin = (span: number) =>
         Math.max(0, ...failed.map((at) => failed.filter((other) => other >= at && other < at + span).length))
-      expect(mostWithin(15 * minute)).toBeLessThanOrEqual(10)
-      expect(mostWithin(24 * hour)).toBeLessThanOrEqual(100)
+      expect(maxWithin(15 * minute)).toBeLessThanOrEqual(10)
+      expect(maxWithin(24 * hour)).toBeLessThanOrEqual(100)
     }),
     { seed },
   )

@@ -18,7 +18,7 @@ export interface TokenSubject {
 
 export interface Tokens {
   /**
-   * A new access token, valid for 24 hours. Its `scope` tells clients what the role allows now (RFC 9068 section
+   * A new access token, valid for 24 hours. Its `scope` shows clients what the role allows now (RFC 9068 section
    * 2.2.3). Each request is authorized by the current session and role instead.
    */
   issue(subject: TokenSubject & { role: Role | null }): Promise<string>

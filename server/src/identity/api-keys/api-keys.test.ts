@@ -101,11 +101,11 @@ test('the database stores no key, and an idempotent repeat returns the same key'
   expect(again.headers.get('idempotent-replayed')).toBe('true')
   expect(again.text).toBe(first.text)
   const rotated = await session()('POST', `${at}/${first.body.id}/rotate`)
-  const kept = JSON.stringify(await dump(service.database))
+  const stored = JSON.stringify(await dump(service.database))
   for (const { body: shown } of [first, rotated]) {
-    expect(kept).not.toContain(shown.apiKey)
-    expect(kept).not.toContain(shown.apiKey.slice(4, 38))
-    expect(kept).not.toContain(Buffer.from(shown.apiKey).toString('hex'))
+    expect(stored).not.toContain(shown.apiKey)
+    expect(stored).not.toContain(shown.apiKey.slice(4, 38))
+    expect(stored).not.toContain(Buffer.from(shown.apiKey).toString('hex'))
   }
   expect(service.logged.join('')).not.toContain(first.body.apiKey)
 })
@@ -193,8 +193,10 @@ test('after a rotation, the previous key works until the overlap ends, in every 
   expect(last.body.previousKeyExpiresAt).toBeNull()
   expect(await both()).toBe('401,401,401,401')
   expect([await mayRead(third, other), await mayRead(last.body.apiKey)]).toEqual([401, 200])
-  const kept = await inDatabase(sql`select from api_key_previous_hashes where api_key_id = ${uuidOf('key', id)}`)
-  expect(kept).toEqual([])
+  const previousHashes = await inDatabase(
+    sql`select from api_key_previous_hashes where api_key_id = ${uuidOf('key', id)}`,
+  )
+  expect(previousHashes).toEqual([])
 })
 
 test('a change with an outdated If-Match is rejected and does not affect the key', async () => {

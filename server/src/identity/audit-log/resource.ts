@@ -5,10 +5,7 @@ import { choice, document, id, text, timestamp } from '../../platform/model/fiel
 
 const readOnlyIndexed = { readOnly: true, equality: 'indexed', indexedAlong: 'createdAt' } as const
 
-/**
- * What was done in the organization, by whom and from where. Events are append-only. `actions` are those that other
- * resources declare.
- */
+/** Events of the organization with actor and address, append-only. `actions` are those that other resources declare. */
 export const auditEventsWith = (actions: readonly string[]) =>
   defineResource({
     name: 'audit-log',

@@ -61,7 +61,7 @@ export const verifyAddressRoute = authRoute({
   },
 })
 
-/** A link alone cannot change an account's address: a stranger may have requested or received it. */
+/** A link alone cannot change an account's address: another person may have requested or received it. */
 export const confirmAddressRoute: AccountRoute = {
   kind: 'account',
   method: 'POST',

@@ -99,7 +99,7 @@ test('a weak or guessable password creates no account, and the link stays valid'
 test('a person with an account must log in, and can join only with the invited address', async () => {
   const owner = await newOwner(mailed.service)
   const other = await newOwner(mailed.service)
-  const stranger = await newOwner(mailed.service)
+  const outsider = await newOwner(mailed.service)
   const { token } = await mailed.invite(owner.call, {
     email: other.email.replace(/^[^@]+/, (local) => local.toUpperCase()),
     role: 'viewer',
@@ -109,7 +109,7 @@ test('a person with an account must log in, and can join only with the invited a
   expect(refused).toMatchObject({ status: 409, body: { code: 'already_exists' } })
   expect(refused.body.description).toContain('log in')
   const join = (person: TestPerson) => person.call('POST', '/v5/me/invitations', { body: { token } })
-  expect(await join(stranger)).toMatchObject(forbidden)
+  expect(await join(outsider)).toMatchObject(forbidden)
   expect(await join(other)).toMatchObject({ status: 200, body: { id: owner.organizationId, role: 'viewer' } })
   expect(await join(other)).toMatchObject(deadLink)
   expect((await other.call('GET', '/v5/organization')).body.id).toBe(other.organizationId)

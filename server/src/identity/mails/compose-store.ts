@@ -1,7 +1,7 @@
 import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { sql } from '../../platform/model/sql.ts'
 
-/** The person whom a mail is about. */
+/** The person a mail is about. */
 export interface Addressee {
   id: string
   email: string

@@ -57,7 +57,7 @@ export type AccountChange = keyof typeof accountChanges
 interface Recipient {
   /** The address as typed. */
   recipient: string
-  /** The uuid of the person whom the mail is about; by default, the person with the address. */
+  /** The uuid of the person the mail is about; by default, the person with the address. */
   userId?: string | null
 }
 

@@ -129,7 +129,7 @@ test('without open sign-up, only owners can create organizations', async () => {
 
 test('a session can switch immediately between its person’s organizations, but not to others', async () => {
   const owner = await newOwner(mailed.service)
-  const stranger = await newOwner(mailed.service)
+  const outsider = await newOwner(mailed.service)
   const { body: other } = await owner.call('POST', '/v5/me/organizations', { body: { name: 'Second' } })
   const { body: contact } = await owner.call('POST', '/v5/contacts', { body: { name: 'Ada' } })
   const choose = (organizationId: string) => owner.call('POST', '/v5/me/organization', { body: { organizationId } })
@@ -140,7 +140,7 @@ test('a session can switch immediately between its person’s organizations, but
     expect((await choose(owner.organizationId)).status).toBe(200)
     expect((await owner.call('GET', `/v5/contacts/${contact.id}`)).body).toEqual(contact)
   }
-  for (const id of [stranger.organizationId, `org_${'0'.repeat(32)}`, 'org_1', 'somewhere']) {
+  for (const id of [outsider.organizationId, `org_${'0'.repeat(32)}`, 'org_1', 'somewhere']) {
     const refused = await choose(id)
     expect(refused).toMatchObject({ status: 422, body: { details: [{ field: 'organizationId' }] } })
   }

@@ -31,8 +31,8 @@ export async function lockAttempt(db: CrossTenantConnection, what: string): Prom
 }
 
 /**
- * Rejects six-digit codes after too many wrong ones, because they can be guessed. Counted per source, so that a
- * stranger who knows the password cannot lock the owner out; passkeys and recovery codes still work. Error: 429.
+ * Rejects six-digit codes after too many wrong ones, because they can be guessed. Counted per source, so that an
+ * attacker who knows the password cannot lock the owner out; passkeys and recovery codes still work. Error: 429.
  */
 export async function assertNotThrottled(db: CrossTenantConnection, attempt: FactorAttempt): Promise<void> {
   const wait = await findRetrySeconds(db, attempt)

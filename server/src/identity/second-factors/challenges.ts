@@ -4,7 +4,7 @@ import { deriveKey, type Secret } from '../../platform/secret/secret.ts'
 /** Seconds that an authenticator has to respond. */
 export const challengeSeconds = 300
 
-/** What a challenge is for, and for whom; a response is valid only for the same use. */
+/** The purpose of a challenge and its session or login; a response is valid only for the same use. */
 export type ChallengeUse =
   { for: 'registration' | 'proof'; sessionId: string } | { for: 'second step'; pendingId: string } | { for: 'login' }
 

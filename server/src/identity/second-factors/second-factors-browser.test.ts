@@ -7,7 +7,7 @@ import { type Json, startTestService, type TestResponse } from '../../../test/se
 
 const flags = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-sync']
 
-/** A page of the service in a browser with an authenticator of its own. */
+/** A page of the service in a browser, with its own authenticator. */
 interface Visitor {
   page: Page
   devtools: CDPSession
@@ -43,7 +43,7 @@ const inPage = ({ page }: Visitor, script: keyof typeof scripts, given: Json): P
   page.evaluate(`(${scripts[script]})(${JSON.stringify(given)})`)
 
 test.skipIf(!chromium)(
-  'a browser makes a passkey on http://localhost, logs in with it alone, and a copy of it does not',
+  'a browser creates a passkey on http://localhost and logs in with it alone; a copy of the passkey is rejected',
   { timeout: 120_000 },
   async () => {
     const local = await startTestService()
@@ -83,11 +83,11 @@ test.skipIf(!chromium)(
       await visitor.devtools.send('WebAuthn.setUserVerified', { ...visitor, isUserVerified: false })
       await expect(alone(visitor)).rejects.toThrow(/NotAllowedError/)
       await visitor.devtools.send('WebAuthn.setUserVerified', { ...visitor, isUserVerified: true })
-      // It does not make a second one on an authenticator that has one.
+      // An authenticator that has a passkey of the person does not create a second one.
       const again = await send('/v5/me/passkeys/options', undefined, organization.accessToken)
       await expect(inPage(visitor, 'create', again.body)).rejects.toThrow(/InvalidStateError/)
 
-      // Somebody has copied it when it was new: its counter lags behind.
+      // A copy of the new passkey has an older counter.
       const thief = await visit(browser, url)
       const [copied] = credentials
       if (!copied) throw new Error('there is no passkey')

@@ -109,7 +109,7 @@ const passkeysSql = sql`select id, user_id as "userId", credential_id as "creden
 export const findPasskeys = (db: CrossTenantConnection, userId: string): Promise<Passkey[]> =>
   db.query<Passkey>(sql`${passkeysSql} where user_id = ${userId}::uuid order by id`)
 
-/** The passkey with this credential id, whoever owns it. */
+/** The passkey with this credential id, of any person. */
 export async function findCredential(db: CrossTenantConnection, credentialId: Buffer): Promise<Passkey | undefined> {
   const [row] = await db.query<Passkey>(sql`${passkeysSql} where credential_id = ${credentialId}`)
   return row

@@ -283,7 +283,7 @@ test('one organization’s provider does not give access to another organization
   expect((await logInAtProvider(fixture, new Browser())).hash).toMatch(/^#second-factor=/)
 })
 
-test('a login at the provider is no re-authentication for a person with a password: sensitive actions need it', async () => {
+test('a login at the provider is not enough for sensitive actions if the person has a password', async () => {
   const fixture = await createSsoFixture(service, provider)
   const member = await newPerson([fixture.organization.organizationId])
   provider.person = { sub: randomUUID() }

@@ -75,7 +75,7 @@ test.skipIf(!chromium)('a browser logs in, links another identity, and is asked 
   expect((await asPerson(another, 'GET', '/v5/me')).body).toMatchObject({ email: `ada@${domain}` })
 })
 
-test.skipIf(!chromium)('another site’s page logs nobody in unasked', async () => {
+test.skipIf(!chromium)('another site’s page cannot log a browser in without confirmation', async () => {
   const world = await createSsoFixture(service, provider, { defaultRole: 'member' })
   const { domain } = await verifyDomain(world, texts)
   provider.person = { sub: randomUUID(), email: `eve@${domain}`, email_verified: true }

@@ -48,10 +48,10 @@ test('adding a member to a team is idempotent, and a member can be removed again
 
 test('a team accepts only members of its organization, and a deleted team none', async () => {
   const owner = await newOwner(mailed.service)
-  const stranger = await newOwner(mailed.service)
+  const outsider = await newOwner(mailed.service)
   const { body: team } = await owner.call('POST', '/v5/teams', { body: { name: 'Berlin' } })
-  const { body: theirs } = await stranger.call('POST', '/v5/teams', { body: { name: 'Berlin' } })
-  expect((await owner.call('POST', `/v5/teams/${team.id}/members/${stranger.userId}`)).status).toBe(404)
+  const { body: theirs } = await outsider.call('POST', '/v5/teams', { body: { name: 'Berlin' } })
+  expect((await owner.call('POST', `/v5/teams/${team.id}/members/${outsider.userId}`)).status).toBe(404)
   expect((await owner.call('POST', `/v5/teams/${theirs.id}/members/${owner.userId}`)).status).toBe(404)
   await owner.call('POST', `/v5/teams/${team.id}/members/${owner.userId}`)
   await owner.call('DELETE', `/v5/teams/${team.id}`)

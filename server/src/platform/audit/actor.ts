@@ -10,7 +10,6 @@ export const userActor = (userId: string, { address, requestId }: { address: str
   requestId,
 })
 
-/** The same, for a change to the person's own account. */
 export const ownAccountEvent = (userId: string, client: { address: string; requestId: string }) => ({
   ...userActor(userId, client),
   recordType: 'user',

@@ -18,7 +18,6 @@ export interface Denial {
 export interface Denials {
   /** Records each credential and subject at most once a minute. A database failure is only logged. */
   record(caller: Caller, client: { address: string; requestId: string }, denial: Denial): void
-  /** Resolves once no write is pending. */
   idle(): Promise<void>
 }
 

@@ -28,7 +28,6 @@ export interface PersonEvent {
   recordType?: string | undefined
   /** As callers see it, such as `imp_…`. */
   recordId?: string | undefined
-  /** The client's IP address. */
   address?: string | undefined
   requestId?: string | undefined
   details?: JsonObject | undefined
@@ -51,7 +50,6 @@ export async function recordEvent(transaction: Transaction | CrossTenantConnecti
     values (${organization}, ${newId()}::uuid, ${eventValues(event)})`)
 }
 
-/** Records what the command line did, in the transaction of the change. */
 export const recordCommand = (
   transaction: Transaction | CrossTenantConnection,
   organizationId: string,

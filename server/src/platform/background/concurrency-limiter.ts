@@ -1,20 +1,15 @@
 import { ApiError } from '../model/errors.ts'
 
 export interface ConcurrencyLimiterOptions {
-  /** Maximum tasks running at once. */
   concurrency: number
   /** Maximum tasks waiting, in total. */
   queue: number
   waitMilliseconds: number
-  /** The error descriptions for a rejected task. */
   messages?: { full: string; late: string }
 }
 
 export interface ConcurrencyLimiter {
-  /**
-   * Runs `work` once a slot is free. Throws `overloaded` (503), without starting `work`, if the queue is full or the
-   * wait is too long. Slots are shared fairly among the keys: organizations or addresses.
-   */
+  /** Runs `work` once a slot is free; throws `overloaded` (503) if the queue is full or the wait too long. */
   run<Result>(tenantKey: string, work: () => Promise<Result>): Promise<Result>
 }
 
@@ -37,7 +32,6 @@ interface Tenant {
 export type Rejection = 'full' | 'late'
 
 export interface FairSemaphoreOptions {
-  /** Number of slots. */
   concurrency: number
   /** Maximum waiters, in total. */
   queue: number
@@ -49,11 +43,10 @@ export type Release = () => void
 
 export interface FairSemaphore {
   /**
-   * Acquires a slot: synchronously if one is free, so that the work starts in the same tick, otherwise after waiting at
-   * most `waitMilliseconds`. The next free slot goes to the tenant that holds the fewest slots; among equals, to the
-   * one whose last start is the oldest. A tenant with fifty waiters thus delays another by at most one turn. If the
-   * queue is full, a new waiter replaces the newest waiter of the tenant with the most waiters, provided that its own
-   * tenant still has fewer. Rejects with the error from `createError`.
+   * Acquires a slot, synchronously if one is free, so that the work starts in the same tick. The next free slot goes to
+   * the tenant that holds the fewest, then to the one whose last start is the oldest. If the queue is full, a new
+   * waiter replaces the newest one of the tenant with the most waiters, if its own tenant has fewer. Rejects with the
+   * error from `createError`.
    */
   acquire(tenantKey: string, waitMilliseconds: number): Release | Promise<Release>
 }

@@ -3,11 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 export interface LoopOptions {
   /** Resolves when the loop may start; if it rejects, the loop never runs. */
   ready: Promise<unknown>
-  /**
-   * Resolves to the milliseconds until the next run, which `wake` can shorten. `signal` aborts when the loop is closed.
-   */
+  /** Resolves to the milliseconds until the next run (`wake` shortens them). `signal` aborts on close. */
   run: (signal: AbortSignal) => Promise<number>
-  /** Called with the error of a failed run. */
   onError: (error: unknown) => void
   /** Milliseconds to wait after a failed run; `wake` does not shorten this. */
   retryMilliseconds: number

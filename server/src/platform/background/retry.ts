@@ -11,9 +11,8 @@ export interface RetryOptions {
 const retryMilliseconds = 500
 
 /**
- * Retries transient failures until the deadline, or at most once more after the abort. Returns undefined on success,
- * and the last error if the deadline passed. Throws the first non-transient error, and the error of the last attempt
- * after the abort.
+ * Retries transient failures until the deadline, or once more after the abort. Returns the last error if the deadline
+ * passed; throws the first non-transient error and that of the last attempt after the abort.
  */
 export async function retryTransient(
   { signal, deadline, isTransient }: RetryOptions,

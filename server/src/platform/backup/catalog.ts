@@ -26,10 +26,7 @@ export function namesCreatedBy(migrations: readonly Migration[]): Set<string> {
   return new Set(['schema_migrations', ...names.filter((name) => name !== undefined)])
 }
 
-/**
- * Rapport's tables as they are in the database now. Throws `SnapshotError` if one has a sequence, which no migration
- * creates.
- */
+/** Rapport's current tables. Throws `SnapshotError` if one has a sequence, which no migration creates. */
 export async function readCatalog(client: pg.Client, createdNames: ReadonlySet<string>): Promise<Catalog> {
   const { rows } = await client.query<{
     name: string

@@ -46,7 +46,6 @@ export interface SnapshotSums {
   tables: Record<string, TableSum>
 }
 
-/** The contents of a file that was read to its end and verified. */
 export interface CheckedSnapshot {
   header: SnapshotHeader
   sums: SnapshotSums

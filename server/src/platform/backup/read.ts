@@ -23,10 +23,7 @@ export interface SnapshotRows {
   rows: AsyncIterable<Buffer>
 }
 
-/**
- * Reads a file to its end and verifies every byte, so that nothing is changed for a truncated or damaged file.
- * `onBytes` reports the progress. Throws `SnapshotError` or `Interrupted`.
- */
+/** Verifies every byte of a file, so that a damaged one changes nothing. Throws `SnapshotError` or `Interrupted`. */
 export async function checkSnapshot(
   file: string,
   onBytes: (done: number, total: number) => void = () => undefined,
@@ -96,7 +93,6 @@ export class SnapshotReader {
     return readHeader(await this.#readLine())
   }
 
-  /** The tables listed in the header. */
   async *tables({ tables }: SnapshotHeader): AsyncGenerator<SnapshotRows> {
     for (const { name, columns } of tables) yield { name, columns, rows: this.#rows() }
   }
@@ -121,10 +117,7 @@ export class SnapshotReader {
     }
   }
 
-  /**
-   * Yields complete rows, up to the line that closes a table. The buffer always starts with a row, so the closing line
-   * may also be at its start.
-   */
+  /** Yields complete rows, up to the closing line of a table, which may also be at the start of the buffer. */
   async *#rows(): AsyncGenerator<Buffer> {
     for (;;) {
       if (this.#buffer.length >= endOfRows.length) {

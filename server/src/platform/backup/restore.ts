@@ -21,7 +21,6 @@ import { copyRows, sessionSettings } from './take.ts'
 
 export interface RestoreOptions {
   connection: pg.ClientConfig
-  /** The result of `checkSnapshot` for the file. */
   checked: CheckedSnapshot
   migrationsFolder: string
   onProgress?: (progress: RestoreProgress) => void
@@ -31,7 +30,6 @@ export interface RestoreOptions {
   signal?: AbortSignal | undefined
 }
 
-/** The progress within a stage. */
 export interface RestoreProgress {
   stage: 'Restoring' | 'Comparing' | 'Building'
   done: number
@@ -43,10 +41,7 @@ export interface RestoreProgress {
 
 type OnProgress = (progress: RestoreProgress) => void
 
-/**
- * Replaces Rapport's data with the snapshot, in one transaction: it is complete, or nothing has changed. The schema is
- * the snapshot's, so run `migrate` next. Throws `SnapshotError` or `Interrupted`.
- */
+/** Replaces data and schema in one transaction; run `migrate` next. Throws `SnapshotError` or `Interrupted`. */
 export async function restoreSnapshot(file: string, options: RestoreOptions): Promise<void> {
   const { connection, checked, migrationsFolder, signal } = options
   const migrations = await readMigrations(migrationsFolder)
@@ -93,7 +88,6 @@ function explainError(
   return error
 }
 
-/** Loads the rows into the empty tables and verifies them. */
 async function fillTables(
   client: pg.Client,
   file: string,
@@ -140,10 +134,7 @@ export function findAppliedMigrations(
 const indexBuildMemory = `select set_config('maintenance_work_mem',
   greatest(pg_size_bytes('128MB'), pg_size_bytes(current_setting('maintenance_work_mem'))) / 1024 || 'kB', false)`
 
-/**
- * If the restore is killed, the server must not keep building indexes under its locks. Not every platform supports this
- * check.
- */
+/** Without this, the server of a killed restore would keep building indexes. Not every platform supports it. */
 const detectClientLoss = (client: pg.Client) =>
   client.query(`set client_connection_check_interval = '1s'`).catch(() => undefined)
 
@@ -205,7 +196,6 @@ async function loadRows(
   }
 }
 
-/** Verifies that the database contains exactly the rows of the file. */
 async function compareRows(client: pg.Client, { header, sums, rows: total }: CheckedSnapshot, onProgress: OnProgress) {
   let done = 0
   for (const table of header.tables) {
@@ -222,7 +212,6 @@ async function compareRows(client: pg.Client, { header, sums, rows: total }: Che
   }
 }
 
-/** The sum of a table's current rows. */
 async function computeTableSum(client: pg.Client, table: SnapshotTable, onRows: (rows: number) => void) {
   const sum = new RowSum()
   for await (const chunk of copyRows(client, table)) {

@@ -39,10 +39,7 @@ export interface TakenSnapshot extends CheckedSnapshot {
   otherTables: string[]
 }
 
-/**
- * Writes a snapshot of the database to a file, which appears complete or not at all. Reads and writes continue
- * meanwhile. Throws `SnapshotError` or `Interrupted`.
- */
+/** Writes a snapshot to a file, which appears complete or not at all. Throws `SnapshotError` or `Interrupted`. */
 export async function takeSnapshotFile(
   file: string,
   { force = false, ...options }: SnapshotOptions & { force?: boolean },
@@ -137,10 +134,7 @@ interface OpenSnapshot {
   header: SnapshotHeader
 }
 
-/**
- * The tables are locked (in the mode of a reader) before the snapshot begins: a table that a migration rewrites later
- * would look empty in it.
- */
+/** Locks the tables first: one that a migration rewrites later would look empty in the snapshot. */
 async function beginSnapshot(client: pg.Client, options: SnapshotOptions): Promise<OpenSnapshot> {
   const ownNames = namesCreatedBy(await readMigrations(options.migrationsFolder))
   for (;;) {

@@ -6,11 +6,7 @@ import { isConnectionLoss, sqlState } from './failures.ts'
 import { sql } from '../model/sql.ts'
 import { StartError } from './start-error.ts'
 
-/**
- * Checks that Rapport can run on this database; call it before migrating. It leaves nothing behind. Returns warnings.
- * Throws `StartError` with the problem and the remedy. An unreachable database is not a `StartError`, because it may
- * become reachable (`isConnectionLoss`).
- */
+/** Call it before migrating. Returns warnings. Throws `StartError`, except if the database is only unreachable. */
 export async function checkDatabase(connection: pg.ClientConfig, durability: Durability): Promise<string[]> {
   const [first, second] = [await connectOrExplain(connection), await connectOrExplain(connection)]
   const warnings: string[] = []
@@ -85,10 +81,7 @@ async function checkServer(client: pg.Client): Promise<string[]> {
 const superuserWarning = (user: string): string =>
   `The database user ${user} is a superuser, which the service does not need. Give it a role that owns its database and nothing else (docs/guides/self-hosting.md, "Use a separate role").`
 
-/**
- * A pooler in transaction mode lets several clients share a backend, which mixes up their sessions. This shows when the
- * second client's transaction runs on the first client's backend, or moves the first client to another one.
- */
+/** Detects a pooler in transaction mode: the second client uses, or changes, the first client's backend. */
 async function checkSessions(first: pg.Client, second: pg.Client): Promise<void> {
   const poolerError = () =>
     new StartError(
@@ -171,10 +164,7 @@ async function checkCharacterSupport(client: pg.Client): Promise<void> {
   )
 }
 
-/**
- * Checks what only a session of the pool shows: that its limits apply (without them one query could occupy the database
- * indefinitely) and that its commits are durable. Returns warnings.
- */
+/** Checks that the pool's limits apply (otherwise one query could run forever) and that commits are durable. */
 async function checkPool(connection: pg.ClientConfig, durability: Durability): Promise<string[]> {
   const database = new Database({ connection, size: 1 })
   try {

@@ -1,9 +1,6 @@
 import pg from 'pg'
 
-/**
- * Opens a single connection. Its errors are handled, because an unhandled `error` event of an idle client would end the
- * process.
- */
+/** Opens one connection. An unhandled `error` event of an idle client would end the process. */
 export async function connect(connection: pg.ClientConfig, timeout = 10_000): Promise<pg.Client> {
   const client = new pg.Client({ ...connection, connectionTimeoutMillis: Math.ceil(timeout) })
   client.on('error', () => undefined)

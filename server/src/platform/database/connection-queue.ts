@@ -8,16 +8,10 @@ interface Waiter {
   deadline: number
 }
 
-/**
- * Milliseconds after which a connection in use no longer counts: it is probably waiting for a lock or a disk, not using
- * a processor.
- */
+/** Milliseconds after which a connection in use no longer counts: it probably waits for a lock or a disk. */
 const slotHoldTime = 100
 
-/**
- * Queues requests for connections in order of arrival. If the database shares this machine's processors, only a limited
- * number of statements run at once: more would not finish sooner, and would slow down this process.
- */
+/** Queues requests in order. If the database is on this machine, limits statements: more would not finish sooner. */
 export class ConnectionQueue {
   readonly #semaphore: FairSemaphore | undefined
   readonly #waiting = new Set<Waiter>()
@@ -73,10 +67,7 @@ async function acquireSlot(semaphore: FairSemaphore, connect: () => Promise<pg.P
   }
 }
 
-/**
- * Over a Unix socket the database uses this machine's processors. Two statements per processor, because one may be
- * waiting for a disk; all processes of the service share them.
- */
+/** Two statements per processor if the database is on this machine, because one may be waiting for a disk. */
 export const maxConcurrentStatements = (connection: pg.ClientConfig, processes = 1): number =>
   usesUnixSocket(connection) ? Math.max(1, Math.ceil((2 * availableParallelism()) / processes)) : Infinity
 

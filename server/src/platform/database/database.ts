@@ -29,10 +29,7 @@ export interface Transaction extends Connection {
   readonly isTransaction: true
   /** The actor that makes the changes. */
   readonly actor: Actor
-  /**
-   * Runs the only statement of this transaction, in one round trip with the credential check and the commit. No other
-   * statement is allowed in the transaction.
-   */
+  /** Runs the only statement of this transaction, in one round trip with the credential check and the commit. */
   runSingle<Row extends object>(statement: SingleStatement): Promise<Row[]>
 }
 
@@ -41,18 +38,13 @@ export interface SingleStatement {
   name: string
   /** The values that change from request to request. */
   values: readonly string[]
-  /**
-   * Its common table expressions, which must write nothing unless `live` is true, and the result selected from them.
-   */
+  /** Its common table expressions, which write nothing unless `live` is true, and the result from them. */
   build: (values: readonly Parameter[], live: Sql) => { tables: Sql; result: Sql }
 }
 
-/**
- * A statement whose text and plan are the same for all values: built once per caller and prepared once per connection.
- */
+/** A statement with the same text and plan for all values: built once per caller, prepared once per connection. */
 export interface FixedStatement {
   name: string
-  /** The values that change from request to request. */
   values: readonly string[]
   build: (values: readonly Parameter[]) => Sql
 }
@@ -61,15 +53,11 @@ export interface FixedStatement {
 export const toSql = (statement: Sql | FixedStatement): Sql =>
   statement instanceof Sql ? statement : statement.build(statement.values.map((value) => new Parameter(value)))
 
-/** A connection for statements across organizations. */
 export interface CrossTenantConnection {
   query<Row extends object>(statement: Sql): Promise<Row[]>
 }
 
-/**
- * Always true. For statements about a person's own rows, which belong to no organization: it references the
- * organization of a connection that requires one.
- */
+/** Always true; references the organization. For statements about a person's own rows, which belong to none. */
 export const anyOrganization = (db: CrossTenantConnection | Transaction): Sql =>
   'organization' in db ? sql`${db.organization} is not null` : sql`true`
 
@@ -79,10 +67,7 @@ export interface DatabaseOptions {
   size: number
   /** Milliseconds that a request may wait for the database in total, including connecting. */
   deadline?: number
-  /**
-   * Limits how many statements run at once when the database is on the same machine. For requests, which arrive by the
-   * hundred.
-   */
+  /** Limits concurrent statements if the database is on the same machine. */
   limitConcurrency?: boolean
   /** Number of processes that share this limit. */
   processes?: number
@@ -145,9 +130,8 @@ export class Database {
   }
 
   /**
-   * Milliseconds that the longest waiter has been waiting for a connection, minus the time that opening one may take. 0
-   * while there are fewer than twice as many requests as connections, because they may only be waiting for this
-   * process. Infinity if the queue is full.
+   * Milliseconds that the longest waiter has been waiting, minus the time for opening a connection. 0 with fewer than
+   * twice as many requests as connections, which may only be waiting for this process. Infinity if the queue is full.
    */
   get longestWait(): number {
     const { totalCount: total, idleCount: idle } = this.#pool
@@ -158,7 +142,6 @@ export class Database {
     return Math.max(0, this.#queue.longestWait - setupTime)
   }
 
-  /** The pool's connections now, for metrics and the doctor. */
   get counts(): { total: number; idle: number; waiting: number } {
     return { total: this.#pool.totalCount, idle: this.#pool.idleCount, waiting: this.#queue.length }
   }
@@ -197,10 +180,7 @@ export class Database {
     return { name: `${actor.kind} ${name}`, text: fixed.text, values }
   }
 
-  /**
-   * Runs `work` in a transaction of the caller's organization; retries after a deadlock or a serialization failure.
-   * Resolves only once the commit is durable. Throws `ApiError` (503 if the outcome is unknown) or `CredentialChanged`.
-   */
+  /** Retries after conflicts; resolves once durable. Throws `ApiError` (503: outcome unknown), `CredentialChanged`. */
   async transaction<Result>(actor: Actor, work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
     const organization = organizationParameter(actor.organizationId)
     return this.#transact(prepared(sql`select ${actor.live} as live`), (send, sendSingle) =>
@@ -224,10 +204,7 @@ export class Database {
     )
   }
 
-  /**
-   * Runs one statement across organizations. Pass a name only if its text and plan are the same for all values: it is
-   * then prepared once per connection.
-   */
+  /** Runs one cross-tenant statement. With a name it is prepared once per connection, with one plan for all values. */
   async crossTenantQuery<Row extends object>(
     _purpose: CrossTenantPurpose,
     statement: Sql,
@@ -236,10 +213,7 @@ export class Database {
     return this.#send({ ...render(statement), name })
   }
 
-  /**
-   * Runs a transaction across organizations. Throws `CredentialChanged` if `live` is given and false. `timeout`:
-   * milliseconds, instead of the default deadline.
-   */
+  /** Runs a cross-tenant transaction. Throws `CredentialChanged` if `live` is false. `timeout`: milliseconds. */
   async crossTenantTransaction<Result>(
     _purpose: CrossTenantPurpose,
     work: (connection: CrossTenantConnection) => Promise<Result>,
@@ -259,10 +233,7 @@ export class Database {
     await this.#pool.end()
   }
 
-  /**
-   * A single statement is its own transaction. If its connection turns out to be unusable, it is repeated on another
-   * one.
-   */
+  /** A single statement is its own transaction; repeated on another connection if this one is unusable. */
   #send<Row extends object>(query: pg.QueryConfig): Promise<Row[]> {
     return this.#retry(isUnusableConnection, undefined, async (deadline) => {
       const attempt = new StatementAttempt(() => this.#acquire(deadline))

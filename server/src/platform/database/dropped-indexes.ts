@@ -14,9 +14,9 @@ interface DroppedObject {
 }
 
 /**
- * Drops the indexes and foreign keys of these tables, and on request their keys: building them after the load is
- * faster. Call `recreateIndexes` in the same transaction, so that no one sees the tables without them. Keeps objects
- * with properties that their definition does not show, and whatever a remaining key needs.
+ * Drops the indexes and foreign keys of these tables, and on request their keys, to recreate them after a load with
+ * `recreateIndexes` in the same transaction. Leaves objects whose definition does not show all properties, and what a
+ * remaining key needs.
  */
 export async function dropIndexes(
   client: pg.Client,

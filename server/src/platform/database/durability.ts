@@ -6,8 +6,8 @@ import { StartError } from './start-error.ts'
 export type Durability = 'required' | 'assumed'
 
 /**
- * Checks that commits survive a crash of the server. Reads the settings in a session of the pool, because a role, a
- * database or the connection string can each change `synchronous_commit`. Returns warnings. Throws `StartError`.
+ * Checks that commits survive a crash of the server, in a session of the pool: a role, a database or the connection
+ * string can change `synchronous_commit`. Returns warnings. Throws `StartError`.
  */
 export async function checkDurability(database: Database, durability: Durability): Promise<string[]> {
   const rows = await database.crossTenantQuery<{ name: string; setAt: string }>(

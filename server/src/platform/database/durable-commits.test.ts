@@ -117,7 +117,7 @@ test('every write waits for the disk: of commands, requests, pushes, import work
     const changes = (isDurable: boolean) =>
       recorded.filter(({ setting }) => (setting === 'on') === isDurable).map(({ change }) => change)
     expect(changes(true)).toEqual(expect.arrayContaining(expectedChanges))
-    // Claims need no durable commit: a claim lost in a crash is made again.
+    // Claims need no durable commit: rows whose claim is lost in a crash are claimed again.
     expect(
       changes(false).filter((change) => !/^(?:UPDATE import_rows|(?:INSERT|UPDATE) import_row_counts)$/.test(change)),
     ).toEqual([])

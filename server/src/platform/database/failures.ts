@@ -13,9 +13,7 @@ const socketFaults = new Set([
   ...['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'EADDRNOTAVAIL'],
 ])
 
-/**
- * PostgreSQL's codes for a temporary refusal (appendix A of its manual): shutting down, starting, out of connections.
- */
+/** PostgreSQL's codes (manual, appendix A) for shutting down, starting, and out of connections. */
 const unavailable = new Set(['57P01', '57P02', '57P03', '53300', '53400'])
 const outOfSpace = new Set(['53100', '53200'])
 
@@ -23,7 +21,6 @@ const outOfSpace = new Set(['53100', '53200'])
 export const sqlState = (error: unknown): string | undefined =>
   error instanceof DatabaseError ? error.code : undefined
 
-/** Was the statement rejected by this constraint? */
 export const violatesConstraint = (error: unknown, constraint: string): boolean =>
   error instanceof DatabaseError && error.constraint === constraint
 
@@ -49,25 +46,19 @@ export const isTransient = (error: unknown): boolean =>
   isConnectionLoss(error) || (error instanceof ApiError && error.status === 503)
 
 /**
- * Is a prepared statement of this connection out of date? A pooler has discarded it (26000) or has another one under
- * its name (42P05), or a migration has changed its result (0A000, a code that other failures share). The statement did
- * not run, and would fail again on this connection.
+ * Is a prepared statement of this connection out of date? A pooler discarded it (26000) or replaced it (42P05), or a
+ * migration changed its result (0A000, which other failures share). The statement did not run.
  */
 export const isStalePreparedStatement = (error: unknown): boolean =>
   error instanceof DatabaseError &&
   (error.code === '26000' || error.code === '42P05' || error.routine === 'RevalidateCachedQuery')
 
-/** Should the connection be discarded? */
 export const isUnusableConnection = (error: unknown): boolean =>
   isConnectionLoss(error) || isStalePreparedStatement(error)
 
-/** Did two transactions conflict, so that this one was aborted? */
 export const isTransactionConflict = (error: unknown): boolean => ['40001', '40P01'].includes(sqlState(error) ?? '')
 
-/**
- * Should the transaction be retried? Two transactions conflicted, or a record it read was purged before it could
- * reference it (23503), or its connection had a stale prepared statement.
- */
+/** Should it be retried: a conflict, a purged record that it references (23503), or a stale prepared statement? */
 export const isRetryable = (error: unknown): boolean =>
   isTransactionConflict(error) || sqlState(error) === '23503' || isStalePreparedStatement(error)
 

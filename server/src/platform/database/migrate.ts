@@ -21,14 +21,11 @@ export interface Migration {
 }
 
 /**
- * Applies the migrations of the folder. If several processes call it at once, one applies them and the others wait.
- *
- * Each file is one transaction, unless its first line is `-- rapport: no transaction` (for `create index
- * concurrently`). Such a file is sent statement by statement; each one must end with `;` at the end of a line. An
- * interrupted file is sent again from its beginning, so it must be repeatable: start with `drop index concurrently if
- * exists`, because an interrupted build leaves an invalid index of that name.
- *
- * Throws `StartError`; the failed migration leaves nothing behind, and those before it stay applied.
+ * Applies the migrations of the folder; one process applies them and others wait. Each file is one transaction, unless
+ * its first line is `-- rapport: no transaction` (for `create index concurrently`): then each statement must end with
+ * `;` at the end of a line, and the file must be repeatable after an interruption: start with `drop index concurrently
+ * if exists`, because an interrupted build leaves an invalid index. Throws `StartError`; earlier migrations stay
+ * applied.
  */
 export async function migrate(
   connection: pg.ClientConfig,
@@ -52,7 +49,6 @@ export async function migrate(
 /** The first line of a file that is sent statement by statement. */
 export const noTransactionMarker = '-- rapport: no transaction'
 
-/** The migrations of a folder, in order. */
 export async function readMigrations(folder: string): Promise<Migration[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort()
   const migrations: Migration[] = []
@@ -76,10 +72,7 @@ async function openSession(connection: pg.ClientConfig): Promise<pg.Client> {
 /** The advisory lock for migrations: an arbitrary number, the same in every version. */
 export const migrationLockKey = '2026112101'
 
-/**
- * Holds the lock in an open transaction while another session applies the migrations. Polls instead of waiting in a
- * statement: a waiting statement would hold a snapshot, and `create index concurrently` would wait for that.
- */
+/** Polls, because a waiting statement holds a snapshot, and `create index concurrently` would wait for that. */
 async function acquireMigrationLock(lockSession: pg.Client, log: (message: string) => void): Promise<void> {
   const begin = performance.now()
   for (let nextLogAt = 0; ;) {
@@ -119,7 +112,6 @@ async function applyPending(
   return applied
 }
 
-/** The table of applied migrations. */
 export const createMigrationsTable = `create table if not exists schema_migrations (
   version integer primary key,
   name text not null,
@@ -127,7 +119,6 @@ export const createMigrationsTable = `create table if not exists schema_migratio
   applied_at timestamptz not null default now()
 )`
 
-/** Compares the applied migrations with the folder; changes nothing. */
 async function findPending(session: pg.Client, migrations: Migration[]): Promise<Migration[]> {
   const { rows: recorded } = await session.query<{ present: boolean }>(
     `select to_regclass('schema_migrations') is not null as present`,
@@ -222,7 +213,6 @@ function statementsOf(text: string): { text: string; offset: number }[] {
   return statements
 }
 
-/** A failed statement, with its position in the file. */
 class FailedStatement extends Error {
   readonly offset: number
   constructor(cause: unknown, offset: number) {

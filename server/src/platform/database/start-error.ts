@@ -1,7 +1,4 @@
-/**
- * The service cannot start. The message tells the person at the terminal what is wrong and what to do; no stack is
- * shown.
- */
+/** The service cannot start. The message says what is wrong and what to do; no stack is printed. */
 export class StartError extends Error {
   override readonly name = 'StartError'
 }

@@ -10,7 +10,6 @@ import {
 } from './failures.ts'
 import { render, type Sql } from '../model/sql.ts'
 
-/** Sends a statement within a transaction. */
 export type Send = <Row extends object>(statement: Sql) => Promise<Row[]>
 
 /** Sends the only statement of a transaction, which is a transaction by itself. */
@@ -136,10 +135,7 @@ export class TransactionAttempt {
   }
 }
 
-/**
- * After these errors the client is discarded, which ends its transaction. If the credential is invalid, do not wait: a
- * statement of the transaction may be waiting for a lock.
- */
+/** After these errors the client is discarded instead: one of its statements may be waiting for a lock. */
 const skipsRollback = (error: unknown): boolean =>
   error instanceof DeadlineExceeded || error instanceof CredentialChanged || isUnusableConnection(error)
 

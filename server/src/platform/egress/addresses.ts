@@ -1,9 +1,6 @@
 import ipaddr from 'ipaddr.js'
 
-/**
- * Whether an address may be connected to: `public` always, `internal` only if the operator allows it, `never` not even
- * then.
- */
+/** `internal` addresses may be connected to only if the operator allows it, `never` not even then. */
 export type AddressClass = 'public' | 'internal' | 'never'
 
 type Address = ReturnType<typeof ipaddr.parse>

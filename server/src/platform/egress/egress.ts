@@ -151,10 +151,7 @@ class GuardedEgress implements Egress {
     return allowsName(this.#plaintextHosts, hostOf(url), portOf(url)) || addresses.every(isPlain)
   }
 
-  /**
-   * Resolves the addresses to connect to, once, and checks each. If one is rejected, all are: a name with a public and
-   * an internal address is meant to deceive.
-   */
+  /** Resolves the addresses once, and rejects all if one is rejected: mixing public and internal is an attack. */
   async #resolve(url: URL, signal: AbortSignal): Promise<readonly string[]> {
     const host = hostOf(url)
     const port = portOf(url)

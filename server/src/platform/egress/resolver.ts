@@ -3,10 +3,7 @@ import dns from 'node:dns'
 /** DNS queries: `timeout` is in milliseconds for each try. */
 const options = { timeout: 1200, tries: 2 }
 
-/**
- * A resolver for one lookup. It does not use the thread pool (getaddrinfo(3) would): names that a user chose may be on
- * servers that never respond, and must not delay password hashing.
- */
+/** Does not use the thread pool (unlike getaddrinfo(3)): slow name servers must not delay password hashing. */
 function createResolver(): dns.promises.Resolver {
   const created = new dns.promises.Resolver(options)
   // A new resolver uses the system's servers, even if this process was configured with others.

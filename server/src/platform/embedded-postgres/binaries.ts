@@ -24,10 +24,7 @@ export async function findBinaries(): Promise<string> {
   return usableBinaries(dirname(dirname(entry)), rootsFolder)
 }
 
-/**
- * The `native` folder of a package, or a copy below `copies` if the server's account cannot enter the package (for
- * example below /root).
- */
+/** A package's `native` folder, or a copy in `copies` if the server's account cannot enter it (as below /root). */
 export async function usableBinaries(packageFolder: string, copies: string): Promise<string> {
   const native = join(packageFolder, 'native')
   await createLinks(native)
@@ -60,9 +57,7 @@ const succeeds = (program: string, parameters: string[]): Promise<boolean> =>
     () => false,
   )
 
-/**
- * npm packages contain no symbolic links. The package's install script would create them, but npm may not run scripts.
- */
+/** npm packages contain no symbolic links, and npm may not run the install script that creates them. */
 async function createLinks(native: string): Promise<void> {
   const links = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as {
     source: string

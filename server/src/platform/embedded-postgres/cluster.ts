@@ -45,7 +45,6 @@ export const clusterConnection = (socketFolder: string, database = 'postgres'): 
   ssl: false,
 })
 
-/** The major version of the binaries in a folder, such as 18. */
 export async function binariesVersion(binaries: string): Promise<number> {
   try {
     const { stdout } = await promisify(execFile)(join(binaries, 'bin/postgres'), ['--version'])
@@ -67,10 +66,7 @@ export interface InitializeOptions {
   sync?: boolean
 }
 
-/**
- * Creates a cluster unless one exists. It is created next to its final path and renamed when complete, so that a crash
- * leaves nothing half done and only one of two concurrent starts succeeds.
- */
+/** Renamed into place when complete: a crash leaves nothing half done, and one of two concurrent starts succeeds. */
 export async function initializeCluster({ binaries, folder, sync = true }: InitializeOptions): Promise<void> {
   if (await isCluster(folder)) return
   const account = serverAccount()
@@ -114,13 +110,10 @@ export interface StartOptions {
   folder: string
   /** Contains only the socket; created with mode 0700. */
   socketFolder: string
-  /** The server appends its log to this file. */
   logFile: string
   /** Settings for postgresql.conf. */
   settings?: Record<string, string | number>
-  /**
-   * Milliseconds without a response before giving up; the time restarts while the server reports that it is recovering.
-   */
+  /** Milliseconds without a response before giving up; restarts while the server reports recovery. */
   timeout?: number
 }
 
@@ -168,9 +161,7 @@ const exitOf = (child: ChildProcess): Promise<void> =>
     ? new Promise((resolve) => child.once('exit', () => resolve()))
     : Promise.resolve()
 
-/**
- * Creates a folder that only the server's account (and root) can enter. Throws `StartError` if another user owns it.
- */
+/** Creates a folder for the server's account only. Throws `StartError` if another user owns it. */
 export async function createPrivateFolder(folder: string): Promise<void> {
   const account = serverAccount()
   await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -181,10 +172,7 @@ export async function createPrivateFolder(folder: string): Promise<void> {
   await chmod(folder, 0o700)
 }
 
-/**
- * Runs in a separate process group, so that Ctrl-C in a terminal does not stop the database before the service has
- * drained. Logs to a file, because writing to the pipe of a killed parent would end the server.
- */
+/** In its own process group, so that Ctrl-C does not stop it. Logs to a file: a killed parent's pipe would end it. */
 async function launch({ binaries, folder, socketFolder, logFile, settings = {} }: StartOptions): Promise<ChildProcess> {
   const log = await open(logFile, 'a', 0o600)
   try {
@@ -201,10 +189,7 @@ async function launch({ binaries, folder, socketFolder, logFile, settings = {} }
   }
 }
 
-/**
- * Undefined once the server responds, otherwise the reason why it does not. Crash recovery may take long, and the
- * server reports it.
- */
+/** The reason why the server does not respond; undefined once it does. Crash recovery may take long. */
 async function waitUntilReady(
   connection: pg.ClientConfig,
   { timeout, isOver }: { timeout: number; isOver: () => boolean },
@@ -227,8 +212,8 @@ async function waitUntilReady(
 }
 
 /**
- * Bytewise order is immune to upgrades of the operating system. The ctype covers all letters; without it, trigrams of
- * non-Latin text would be empty. The builtin provider exists since PostgreSQL 17.
+ * Bytewise order is immune to upgrades of the operating system; without a ctype for all letters, trigrams of non-Latin
+ * text would be empty. The builtin provider exists since PostgreSQL 17.
  */
 async function localeArguments(binaries: string): Promise<string[]> {
   const ctype = process.platform === 'darwin' ? 'en_US.UTF-8' : 'C.UTF-8'

@@ -20,7 +20,6 @@ import { isCluster, isSocketFolderShort, serverAccount } from './cluster.ts'
 import { StartError } from '../database/start-error.ts'
 import { syncFolder, writeDurably } from '../files/durable.ts'
 
-/** The paths of the embedded database. */
 export interface DataPaths {
   /** The data folder's real path. */
   dataFolder: string
@@ -61,9 +60,9 @@ export async function clusterVersion(folder: string): Promise<number | undefined
 }
 
 /**
- * Renames a moved cluster into place, also for a process that was killed; no server may be running on it. Deletes the
- * move's backup first: as long as the moved cluster exists, the move is unfinished. If several processes do this at
- * once, each step succeeds for one of them, because an existing name cannot be renamed to.
+ * Renames a moved cluster into place, also for a killed process; no server may be running on it. Deletes the move's
+ * backup first: as long as the moved cluster exists, the move is unfinished. Safe in several processes, because an
+ * existing name cannot be renamed to.
  */
 export async function finishMove({ cluster, dataFolder }: Pick<DataPaths, 'cluster' | 'dataFolder'>): Promise<void> {
   const moved = await clusterVersion(movedCluster(cluster))
@@ -85,10 +84,7 @@ export async function finishMove({ cluster, dataFolder }: Pick<DataPaths, 'clust
   }
 }
 
-/**
- * Creates the data folder if it is missing and determines where the cluster is. Throws `StartError`, without changing
- * anything.
- */
+/** Creates the data folder if missing and finds the cluster. Throws `StartError` without changing anything. */
 export async function prepareDataFolder(folder: string, rootsFolder: string): Promise<DataPaths> {
   const path = resolve(folder)
   try {

@@ -42,10 +42,7 @@ const recoveryTimeout = 600_000
 /** Milliseconds for PostgreSQL to notice that a killed service is gone. */
 const grace = 2_000
 
-/**
- * Locks the server of this data folder, and starts the server if it is not running. A command is attached to a running
- * service; everyone waits for a running command. Throws `StartError`.
- */
+/** Locks the server of the data folder, started if necessary. Waits for a running command. Throws `StartError`. */
 export async function acquireDatabaseLock(paths: DataPaths, options: DatabaseLockOptions): Promise<DatabaseLock> {
   const { purpose, log, wait = 30_000, signal } = options
   let state = ''

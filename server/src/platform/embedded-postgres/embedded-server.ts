@@ -21,7 +21,6 @@ export interface ServerOptions {
 }
 
 export interface UpgradeOptions {
-  /** The migrations of this version, and its version number. */
   migrationsFolder: string
   version: string
   /** The folder of the older PostgreSQL, if it is not found automatically. */
@@ -31,10 +30,7 @@ export interface UpgradeOptions {
 /** Milliseconds for the remaining processes of a killed server to release its shared memory. */
 const memoryReleaseTimeout = 10_000
 
-/**
- * Starts the server of a data folder unless it is running, and creates the cluster if there is none. It is not an error
- * if another process is faster. Throws `StartError`.
- */
+/** Starts the server unless it is running; creates the cluster if necessary. Throws `StartError`. */
 export async function startServer(paths: DataPaths, options: ServerOptions): Promise<void> {
   const { log, settings } = options
   const ours = await findBinaries()
@@ -108,7 +104,6 @@ async function binariesFor(
 /** Connections beyond the service's own: for commands, backups, and those reserved for the superuser. */
 const spareConnections = 20
 
-/** The server's `max_connections`. */
 export const maxConnections = ({ connections = 0 }: Pick<ServerOptions, 'connections'>): number =>
   Math.max(60, connections + spareConnections)
 

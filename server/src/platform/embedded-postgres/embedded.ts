@@ -11,19 +11,15 @@ import { isOutdated, moveToNewCluster } from './upgrade.ts'
 export interface EmbeddedOptions {
   dataFolder: string
   purpose: Purpose
-  /** Reports what happens to the database. */
   log: (message: string) => void
   /** Milliseconds to wait for a command that uses the database (default 30 s). */
   wait?: number
   /** Additional settings for postgresql.conf, for tests that need no durability. */
   settings?: Record<string, string | number>
-  /** Maximum connections of the service. */
   connections?: number
   /** Where root puts what the unprivileged account cannot reach otherwise. */
   rootsFolder?: string
-  /** For moving a cluster of an older PostgreSQL; without it such a cluster is rejected. */
   upgrade?: UpgradeOptions
-  /** If true, such a cluster is not moved: it is served by the older PostgreSQL, if that is found. */
   withoutUpgrade?: boolean
   /** Ends the wait, and interrupts a move. */
   signal?: AbortSignal
@@ -38,9 +34,9 @@ export interface Embedded {
 }
 
 /**
- * Opens the embedded database of a data folder, and creates and starts it as needed. An advisory lock in the database
- * decides who owns the server; it ends with its process, however that dies. A server whose service was killed is
- * therefore taken over, and stopped on close. A service restarts its server if it dies. Throws `StartError`.
+ * Opens the embedded database of a data folder, created and started as needed. An advisory lock, which ends with its
+ * process, decides who owns the server: a killed service's server is taken over, and stopped on close. A service
+ * restarts its server if it dies. Throws `StartError`.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<Embedded> {
   const { dataFolder, purpose, log, rootsFolder = usualRootsFolder } = options

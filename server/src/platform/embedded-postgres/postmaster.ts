@@ -13,9 +13,8 @@ export async function livePostmaster(cluster: string): Promise<number | undefine
 
 /**
  * After a crash or in a new container, the recorded process id may belong to another program, and PostgreSQL would
- * refuse to start. The file must stay: its last line identifies shared memory that a surviving process may still use,
- * and PostgreSQL checks that. Writing this process's id into it makes PostgreSQL, a child of this process, treat it as
- * stale.
+ * refuse to start. The file must stay, because its last line identifies shared memory that a surviving process may
+ * still use. With this process's id, PostgreSQL treats it as stale, because it is our child.
  */
 export async function neutralizeStalePidFiles(cluster: string, sockets: string): Promise<void> {
   for (const file of [join(cluster, 'postmaster.pid'), join(sockets, `.s.PGSQL.${socketPort}.lock`)]) {

@@ -160,7 +160,7 @@ test.each([['doctor'], ['backup'], ['migrate']])(
 test('several processes that find an earlier data folder convert it once, even next to a running service of that version', async (context) => {
   const { place, server, session, isWaitedFor } = await formerService(context)
   const opening = [1, 2, 3].map(() => processes.start(openTask({ ...place, purpose: 'rapport migrate' })))
-  await until('somebody waits for the table', isWaitedFor)
+  await until('a session waits for the table', isWaitedFor)
   await session.query('commit')
   await session.end()
   for (let open = opening; open.length > 0;) {

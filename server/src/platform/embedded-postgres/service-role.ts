@@ -4,7 +4,6 @@ import { clusterConnection } from './cluster.ts'
 import { connect } from '../database/connect.ts'
 import { sqlState } from '../database/failures.ts'
 
-/** The database of an embedded cluster. */
 export const databaseName = 'rapport'
 
 /** The role of the service and the commands: it owns the database and is not a superuser. */
@@ -16,7 +15,6 @@ export const serviceConnection = (socketFolder: string, database = databaseName)
   user: serviceUser,
 })
 
-/** Was the connection refused because the role does not exist yet? */
 export const isRoleMissing = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && error.code === '28000' && error.message.includes(`"${serviceUser}"`)
 
@@ -25,9 +23,8 @@ const attempts = 20
 const pause = 250
 
 /**
- * Creates the database and the role that owns it, in a cluster without them or with a database of the superuser (as
- * earlier versions created it). The role is created last, so a cluster that has it is complete. Several processes may
- * do this at once.
+ * Creates the database and its owner, or takes over a database of the superuser (from earlier versions). The role is
+ * created last, so a cluster that has it is complete. Safe in several processes.
  */
 export async function makeServiceRole(socketFolder: string): Promise<void> {
   await makeDatabase(clusterConnection(socketFolder))
@@ -78,10 +75,7 @@ const ownedBySuperuser = `
   from pg_type type where typnamespace = 'public'::regnamespace and typowner = ${superuserId} and typtype in ('e', 'd')
     and not exists (select from pg_depend where classid = 'pg_type'::regclass and objid = type.oid and deptype = 'e')`
 
-/**
- * `pg_read_all_stats` lets the doctor see an administrator's sessions. The lock (an arbitrary number) admits one
- * process at a time.
- */
+/** `pg_read_all_stats` shows an administrator's sessions to the doctor. The lock number is arbitrary. */
 const makeRole = `do $$
 declare command text;
 begin

@@ -12,10 +12,7 @@ const systemFolders = (major: number) => [
   `/usr/local/opt/postgresql@${major}`,
 ]
 
-/**
- * The folder of a PostgreSQL of this major version: the given one, otherwise a copy from an earlier Rapport, otherwise
- * the system's. Undefined if there is none. Throws `StartError` if the given one is a different version.
- */
+/** A PostgreSQL of this version: the given one (throws `StartError` if it differs), a copy, or the system's. */
 export async function findOldBinaries(major: number, named?: string): Promise<string | undefined> {
   if (named !== undefined) return assertMajor(await resolveBinariesFolder(resolve(named)), major)
   const copies = (await readdir(rootsFolder).catch(() => []))

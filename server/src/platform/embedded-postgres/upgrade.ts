@@ -36,9 +36,8 @@ export interface MoveOptions extends ServerOptions {
 
 /**
  * Moves the database of an older server, whose lock `client` holds, to a new cluster: exports a backup, imports it and
- * compares the two. The lock keeps all other processes away until the new cluster is complete. Until then the old one
- * is unchanged, and a killed move starts over. The old server is stopped and its cluster is kept. Throws `StartError`
- * or `Interrupted`.
+ * compares the two. The lock excludes other processes meanwhile. A killed move starts over; the old cluster is never
+ * changed. Throws `StartError` or `Interrupted`.
  */
 export async function moveToNewCluster(client: pg.Client, paths: DataPaths, options: MoveOptions): Promise<void> {
   const { cluster, dataFolder } = paths

@@ -42,10 +42,7 @@ export class RejectionLog {
   }
 }
 
-/**
- * Rejects requests early, at almost no cost, while accepted ones wait too long; otherwise all would wait until no
- * response came in time. Wraps the framework's request listener.
- */
+/** Rejects requests early and cheaply while accepted ones wait too long; otherwise no response would come in time. */
 export function addAdmissionControl(
   server: Server,
   { version, securityHeaders, alwaysAdmitted, longestWait, corsHeaders, home, onRejected }: AdmissionOptions,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { BodyBudget } from './body-budget.ts'
 
 const never = () => {
-  throw new Error('nobody takes these bytes away')
+  throw new Error('these bytes must not be evicted')
 }
 
 test('bodies are accepted up to the limit, and released bytes can be reserved again', () => {

@@ -3,13 +3,11 @@ import { ApiError } from '../model/errors.ts'
 /** Maximum bytes of all request bodies in a process, both incomplete ones and those being processed. */
 const budgetBytes = 64 * 1024 * 1024
 
-/** The reserved bytes of one request's body. */
 export interface BodyReservation {
   /** Reserves more bytes. Throws 503 if the budget is used up and no other caller uses more. */
   reserve(bytes: number): void
   /** The body is complete: it is no longer evicted in favor of others. */
   finish(): void
-  /** Releases all bytes. */
   release(): void
 }
 
@@ -25,10 +23,7 @@ interface CallerUsage {
   bodies: Set<Body>
 }
 
-/**
- * One budget for the bodies of all connections. If it is used up, the caller (a credential, an import or an address)
- * that uses the most loses its latest incomplete body. A caller that uses little is thus served, whatever others do.
- */
+/** Shared by all connections. If it is used up, the caller that uses the most loses its latest incomplete body. */
 export class BodyBudget {
   readonly #limit: number
   readonly #usages = new Map<string, CallerUsage>()
@@ -38,7 +33,6 @@ export class BodyBudget {
     this.#limit = limit
   }
 
-  /** Bytes in use. */
   get usedBytes(): number {
     return this.#usedBytes
   }

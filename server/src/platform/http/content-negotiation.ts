@@ -16,10 +16,7 @@ export interface MediaType {
   charset: string | undefined
 }
 
-/**
- * Rejects a body with a media type, character set or coding that the route does not support (415), and a caller that
- * does not accept JSON (406). Pass an empty `allowed` for a request without a body, whose media type does not matter.
- */
+/** Rejects unsupported bodies (415) and callers that do not accept JSON (406). `allowed` is empty without a body. */
 export function negotiateContent({
   contentType,
   contentEncoding,
@@ -35,10 +32,7 @@ export function negotiateContent({
     throw new ApiError('not_acceptable', 'The response is application/json, which the Accept header excludes.')
 }
 
-/**
- * Errors in the headers of a push. Any JSON type is accepted, and so is a missing one. The Accept header is ignored:
- * storing a lead matters more than the format of the response.
- */
+/** Accepts any JSON type or none, and any Accept header: storing a lead matters more than the format. */
 export function pushContentFaults(contentType: string | undefined, contentEncoding: string | undefined): Fault[] {
   const faults: Fault[] = []
   if (!isUncompressed(contentEncoding)) faults.push({ field: 'Content-Encoding', message: compressedBodyMessage })
@@ -62,16 +56,12 @@ export function parseMediaType(header: string): MediaType | undefined {
   return { essence: (essence.groups[0] ?? '').toLowerCase(), charset: parameters.values.get('charset')?.toLowerCase() }
 }
 
-/** Does the Accept header allow application/json? */
 export const acceptsJson = (header: string): boolean => header.trim() === '' || qualityOf(header, jsonRanges) > 0
 
 /** Does the Accept header name text/html and prefer it to application/json? Wildcards do not count. */
 export const prefersHtml = (header: string): boolean => qualityOf(header, htmlRanges) > qualityOf(header, jsonRanges)
 
-/**
- * The quality that an Accept header gives a media type; 0 if it excludes it. The most specific range decides (RFC 9110
- * section 12.5.1). Parameters other than `q` are ignored, and so are invalid ranges.
- */
+/** The most specific range decides (RFC 9110 section 12.5.1). Other parameters and invalid ranges are ignored. */
 function qualityOf(header: string, ranges: ReadonlyMap<string, number>): number {
   let [best, quality] = [-1, 0]
   let position = 0

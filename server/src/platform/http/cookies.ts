@@ -1,10 +1,7 @@
 import { ApiError } from '../model/errors.ts'
 import type { Client, Services } from './route.ts'
 
-/**
- * Cookie lifetimes in seconds: a session lives at most 90 days, a device is remembered for a year, a single sign-on is
- * short.
- */
+/** In seconds: a session lasts at most 90 days, a device is recognized for a year, a login flow takes ten minutes. */
 const lifetimes = { refresh: 90 * 24 * 60 * 60, device: 365 * 24 * 60 * 60, 'single-sign-on': 600 }
 export type CookieName = keyof typeof lifetimes
 
@@ -18,10 +15,7 @@ const names: Record<CookieName, string> = {
 export const pageOrigin = ({ pageOrigin: configuredOrigin }: Services, { requestOrigin }: Client): string =>
   configuredOrigin ?? requestOrigin
 
-/**
- * Rejects requests that another site's page sends with the browser's cookies (403). Browsers send the page's Origin
- * with every POST (Fetch standard, section 3.2), so a request without it is not from our page.
- */
+/** Rejects requests of another site's page (403). Browsers send Origin with every POST (Fetch, section 3.2). */
 export function assertSameOrigin(services: Services, client: Client): void {
   const ownOrigins = [pageOrigin(services, client), new URL(services.origin).origin]
   if (client.origin !== undefined && ownOrigins.includes(client.origin)) return
@@ -29,8 +23,8 @@ export function assertSameOrigin(services: Services, client: Client): void {
 }
 
 /**
- * The `Set-Cookie` value: for this host only, not readable by scripts, and not sent with cross-site requests. Browsers
- * keep `__Host-` cookies only with https; on localhost a plain cookie works. Throws 403 for plain http from elsewhere.
+ * A `Set-Cookie` value: this host only, not readable by scripts, not cross-site. Browsers store `__Host-` cookies only
+ * with https; on localhost a plain one works. Throws 403 for plain http from elsewhere.
  */
 export function createCookie(services: Services, client: Client, name: CookieName, value: string): string {
   return serializeCookie(services, client, name, value, lifetimes[name])
@@ -40,13 +34,9 @@ export function createCookie(services: Services, client: Client, name: CookieNam
 export const clearCookie = (services: Services, client: Client, name: CookieName): string =>
   serializeCookie(services, client, name, '', 0)
 
-/**
- * Sent when a session ends: the browser deletes what it stored for this origin. Not `cookies`: that would also delete
- * the cookies of the domain's other hosts, and the one that recognizes this device.
- */
+/** Deletes what the browser stored for this origin. Not `cookies`, which covers other hosts and device recognition. */
 export const clearSiteData = { 'clear-site-data': '"cache", "storage"' } as const
 
-/** The cookie's value in the request. */
 export const readCookie = (services: Services, client: Client, name: CookieName): string | undefined =>
   client.cookie(prefixedName(pageOrigin(services, client), name)) || undefined
 

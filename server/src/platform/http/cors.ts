@@ -26,10 +26,7 @@ export function corsHeaders(origins: readonly string[]): (origin: string | undef
       : vary
 }
 
-/**
- * Lets pages of these origins call the API from a browser (Fetch standard, section 3.3). Answers their preflights; a
- * preflight from another origin gets no CORS headers, so the browser blocks the request.
- */
+/** Lets pages of these origins call the API (Fetch standard, section 3.3); other preflights get no CORS headers. */
 export function addCors(app: FastifyInstance, origins: readonly string[]): void {
   if (origins.length === 0) return
   const headersFor = corsHeaders(origins)

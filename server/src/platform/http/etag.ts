@@ -20,10 +20,7 @@ export function matchesNone(header: string, tag: string): boolean {
 /** Throws 400 unless the header is a list of entity tags. */
 export const checkEntityTags = (name: string, header: string): void => void parseTags(name, header)
 
-/**
- * The revisions in If-Match. Only the revision counts, so a tag that a proxy has weakened still matches. Tags without a
- * revision are ignored, and an empty list matches nothing.
- */
+/** The revisions in If-Match, also of tags that a proxy has weakened. An empty list matches nothing. */
 export function revisionsOf(header: string): 'any' | number[] {
   const tags = parseTags('If-Match', header)
   if (tags === 'any') return 'any'
@@ -38,7 +35,6 @@ const revisionPattern = new RegExp(`^(\\d{1,15})-[\\w-]{${hashLength}}`)
 
 const digest = (text: string): string => hash('sha1', text, 'base64url').slice(0, hashLength)
 
-/** The part between the quotes. */
 const opaque = (tag: string): string => tag.slice(tag.indexOf('"') + 1, -1)
 
 /** RFC 9110 section 8.8.3; the quoted part may contain commas. */

@@ -32,9 +32,8 @@ export function createTrust(trusted: TrustedProxies): Trust {
 const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIPv6(address) ? 'ipv6' : 'ipv4')
 
 /**
- * The caller's address: the first one, starting from the connection, that is not a trusted proxy's. An invalid entry in
- * `X-Forwarded-For` counts as the address of the proxy that reported it, so that made-up entries do not give a caller
- * new rate limits.
+ * The caller's address: the first one, from the connection, that is not a trusted proxy's. An invalid entry counts as
+ * the proxy that reported it, so that made-up entries do not give a caller new rate limits.
  */
 export function callerAddress(request: IncomingMessage, trust: Trust): string {
   const { remoteAddress } = request.socket
@@ -57,10 +56,7 @@ export function callerAddress(request: IncomingMessage, trust: Trust): string {
 
 const withPort = /^(?:\[([0-9a-f:.%a-z]+)\]|(\d+\.\d+\.\d+\.\d+))(?::\d{1,5})?$/i
 
-/**
- * An address in canonical form (RFC 5952), without port, brackets and zone; mapped IPv4 becomes IPv4. Undefined if the
- * text is not an address.
- */
+/** An address in canonical form (RFC 5952), without port, brackets and zone; mapped IPv4 becomes IPv4. */
 export function parseAddress(text: string): string | undefined {
   if (isIPv4(text)) return text
   const trimmed = text.trim()

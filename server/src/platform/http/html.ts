@@ -5,10 +5,7 @@ import type { ApiError } from '../model/errors.ts'
 import { prefersHtml } from './content-negotiation.ts'
 import { pageStyle } from './page-style.ts'
 
-/**
- * Is the caller a browser? Browsers prefer HTML and send no API credentials. Programs that accept anything, or send no
- * Accept header, get JSON; so do all requests that are not reads.
- */
+/** Is the caller a browser? Browsers prefer HTML and send no API credentials; everything else gets JSON. */
 export function wantsPage({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
   const isRead = method === 'GET' || method === 'HEAD'
   return isRead && headers.authorization === undefined && prefersHtml(headers.accept ?? '')

@@ -18,7 +18,6 @@ export interface IdempotentRequest {
 
 const retentionHours = 24
 
-/** The retention policy for stored responses. */
 export const storedResponsePolicy: RetentionPolicy = {
   name: 'idempotency_answers',
   table: 'idempotency_answers',
@@ -27,10 +26,7 @@ export const storedResponsePolicy: RetentionPolicy = {
   ttlSeconds: retentionHours * 60 * 60,
 }
 
-/**
- * The stored response for this key, or undefined if the key is new; it is then locked until the transaction ends.
- * Throws 409 while a request with the same key is running, and 422 if the key was used for a different request.
- */
+/** The stored response; if undefined, the key is now locked. Throws 409 if it is in use, 422 for another request. */
 export async function findStoredResponse(
   transaction: Transaction,
   request: IdempotentRequest,

@@ -3,7 +3,6 @@ import type { JsonObject, JsonValue } from '../model/fields.ts'
 import { invalidParameters } from '../model/errors.ts'
 import { seal, unseal } from '../secret/encryption.ts'
 
-/** A response stored for replay. */
 export interface StoredResponse {
   status: number
   headers: Record<string, string>
@@ -19,10 +18,7 @@ export function checkIdempotencyKey(header: string): string {
   return header
 }
 
-/**
- * SHA-256 of everything that makes two requests equal: the method, the path with its query, and the body's value. White
- * space, the order of properties and the notation of numbers and strings do not matter.
- */
+/** SHA-256 of the method, the path with its query, and the body's value in any notation and order of properties. */
 export function requestHash(method: string, path: string, body: JsonValue): Buffer {
   // Neither a method nor a path can contain a line feed.
   return createHash('sha256')
@@ -31,10 +27,7 @@ export function requestHash(method: string, path: string, body: JsonValue): Buff
     .digest()
 }
 
-/**
- * The value with the properties of each object sorted. Rebuilt, because a replacer for `JSON.stringify` takes four
- * times as long.
- */
+/** Sorts the properties of each object. A replacer for `JSON.stringify` would take four times as long. */
 function withSortedKeys(value: JsonValue): JsonValue {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(withSortedKeys)
@@ -43,11 +36,7 @@ function withSortedKeys(value: JsonValue): JsonValue {
   return sorted
 }
 
-/**
- * Encrypts a response with a key derived from the service's secret and the Idempotency-Key. The database only has a
- * hash of the latter: with the database alone nothing can be read, and with the secret too the Idempotency-Key has to
- * be guessed.
- */
+/** The key needs the Idempotency-Key too: a leak of the database and the secret does not reveal the response. */
 export const sealResponse = (secretKey: Uint8Array, idempotencyKey: string, response: StoredResponse): Buffer =>
   seal(responseKey(secretKey, idempotencyKey), Buffer.from(JSON.stringify(response)))
 

@@ -1,10 +1,7 @@
 import type { Caller } from '../model/caller.ts'
 import { ApiError } from '../model/errors.ts'
 
-/**
- * A credential that was valid when it was read, before the organization of the request is known. It caches the callers
- * made from it; their `live` detects later changes. `id` is the uuid for rate limits.
- */
+/** A credential that was valid when read; `live` of its callers detects changes. `id`: the uuid for rate limits. */
 export type Credential = KeyCredential | SessionCredential
 
 export interface KeyCredential {
@@ -26,22 +23,16 @@ export interface SessionCredential {
   notedAt: number
 }
 
-/** Identifies callers by the headers of their requests. */
 export interface Identifier {
   /** The credential in the Authorization header. Throws 401 if it is missing or invalid. */
   authenticate(authorization: string | undefined): Promise<Credential>
-  /**
-   * The caller, in the organization of Service-Organization-ID or the session's current one; `address` is the caller's
-   * address. Throws 400, 403 or `CredentialChanged`.
-   */
+  /** The caller in the given organization or the session's. Throws 400, 403 or `CredentialChanged`. */
   selectOrganization(credential: Credential, organization: string | undefined, address?: string): Promise<Caller>
   /** Records, at most once a minute, that a session is in use and from where. */
   recordSessionUse(credential: Credential, address: string): void
   /** Clears the cache for the caller's credential, after `CredentialChanged`. */
   forget(caller: Caller): void
-  /**
-   * For a rejection that did not query the database: throws `CredentialChanged` if the credential is no longer valid.
-   */
+  /** Throws `CredentialChanged` if the credential is invalid now; for a rejection without a query. */
   confirm(caller: Caller): Promise<void>
   /** Throws 403 `reauthentication_required` unless the caller has re-authenticated within the last five minutes. */
   assertRecentAuthentication(caller: Caller): Promise<void>

@@ -1,6 +1,4 @@
-/**
- * Maximum characters of a number to examine one by one; no number that a double can store exactly is written longer.
- */
+/** No number that a double stores exactly has more characters. */
 const maxScannedCharacters = 1000
 
 /** The end of the JSON number that starts at `start`, without its exponent; `start` if there is no number. */
@@ -26,10 +24,7 @@ export const isDigit = (code: number): boolean => code >= zero && code <= 0x39
 /** What a number's digits alone show: a double stores it exactly, cannot store it, or it has to be tried. */
 export type Exactness = 'exact' | 'inexact' | 'unknown'
 
-/**
- * Can a double store this number so that it is printed as the same decimal value? Fifteen significant digits always
- * survive in the range of normal doubles, and no double needs more than seventeen.
- */
+/** Fifteen significant digits always survive in the range of normal doubles; none needs more than seventeen. */
 export function exactness(text: string, start: number, end: number): Exactness {
   if (end - start > maxScannedCharacters) return 'inexact'
   let digits = 0

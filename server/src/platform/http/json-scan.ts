@@ -7,10 +7,7 @@ const maxDepth = 32
 export const maxNames = 10_000
 /** Maximum characters of a property name. */
 export const maxNameLength = 256
-/**
- * Maximum numbers whose digits alone do not show whether a double stores them exactly: checking takes five times as
- * long as reading.
- */
+/** Maximum numbers whose digits do not decide their exactness: checking takes five times as long as reading. */
 const maxLongNumbers = 4000
 /** Maximum lines to count for an error's position. */
 const maxCountedLines = 10_000
@@ -18,9 +15,9 @@ const maxCountedLines = 10_000
 const maxShownCharacters = 64
 
 /**
- * A single pass without recursion or backtracking, so that its time is linear for every input. It is needed because
- * `JSON.parse` does not report duplicate names, rounded numbers or positions. No input may take more than about three
- * times as long as `JSON.parse`: loops keep their position in a local variable.
+ * A single pass without recursion or backtracking, because `JSON.parse` does not report duplicate names, rounded
+ * numbers or positions. At most about three times as slow as `JSON.parse`: loops keep their position in a local
+ * variable.
  */
 export class JsonScanner {
   readonly #text: string

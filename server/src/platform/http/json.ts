@@ -4,9 +4,9 @@ import { JsonScanner } from './json-scan.ts'
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * Reads a JSON body strictly. Throws `malformed_request` (400) if it is not JSON in valid UTF-8, nests too deeply or
- * repeats a property, and `invalidBody` (422) for values that cannot be stored as sent: NUL, lone surrogates, the name
- * `__proto__`, and numbers that a double cannot represent.
+ * Reads a JSON body strictly. Throws `malformed_request` (400) for invalid JSON or UTF-8, deep nesting and repeated
+ * properties, and `invalidBody` (422) for NUL, lone surrogates, `__proto__`, and numbers that a double cannot
+ * represent.
  */
 export function readJson(bytes: Uint8Array): unknown {
   if (bytes.length === 0) throw malformed('The body is empty; a JSON body is required.')

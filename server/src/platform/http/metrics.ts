@@ -4,22 +4,18 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import { listenOn } from './listen.ts'
 import type { ReservedPort } from './reserved-port.ts'
 
-/** All metrics of one process at one point in time. */
 export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 
-/** The service's metrics, for Prometheus. */
 export interface Metrics {
   observe(method: string, route: string, status: number, seconds: number): void
   /** Counts a request that was rejected early because too many were waiting. */
   rejected(): void
-  /** Counts purged records. */
   purged(name: string, count: number): void
   /** In the Prometheus text format. */
   text(): Promise<string>
   snapshot(): Promise<MetricsSnapshot>
 }
 
-/** Metrics of any process: processor time, memory and event loop. */
 export function createProcessMetrics(): Registry {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'rapport_' })

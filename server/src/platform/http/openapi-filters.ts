@@ -5,10 +5,7 @@ import { linkFields } from '../model/links.ts'
 import type { Field, FilterType, JsonValue, Schema } from '../model/fields.ts'
 import type { Components } from './openapi-components.ts'
 
-/**
- * All filters of a resource (interface 4.5) as one object. With `style: form` and `explode: true`, each property of the
- * object is a separate query parameter with the property's name.
- */
+/** All filters of a resource (interface 4.5) as one object: with `explode: true`, each property is a parameter. */
 export function filterParameter(resource: Resource, components: Components): Schema[] {
   const { known, open } = filtersOf(resource, components)
   if (Object.keys(known).length === 0) return []
@@ -153,10 +150,7 @@ function describeOperator(filter: FilterType, operator: Operator, takesNull: boo
   return meanings[operator]
 }
 
-/**
- * Filters on objects whose keys the organization chooses. Not `additionalProperties`, with which typed clients would
- * accept any name.
- */
+/** Filters on organization-defined keys. With `additionalProperties`, typed clients would accept any name. */
 function openFilters(paths: readonly string[]): Schema {
   const operators = operatorsOf.properties.join('|')
   return {

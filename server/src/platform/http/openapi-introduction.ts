@@ -1,4 +1,3 @@
-/** What a reader of the OpenAPI document needs to know first. */
 export const introduction = `
 A customer-relationship service: contacts, companies, campaigns and teams of an organization, as JSON over HTTP.
 

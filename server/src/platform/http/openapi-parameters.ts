@@ -5,7 +5,6 @@ import type { Components } from './openapi-components.ts'
 import { filterParameter } from './openapi-filters.ts'
 import { isCacheable, type Route, supportsIdempotencyKey } from './route.ts'
 
-/** All parameters and headers of the route. */
 export function parametersOf(route: Route, components: Components): Schema[] {
   return [...pathParameters(route, components), ...queryParameters(route, components), ...headers(route, components)]
 }

@@ -14,10 +14,7 @@ export function recordSchema(resource: Resource): Schema {
   return closedObject(properties)
 }
 
-/**
- * A record from which `select[]` may omit any property. A selected path into an object whose keys the organization
- * chooses is always present; it is null if the record has no such key.
- */
+/** A record from which `select[]` may omit properties, but not selected paths into organization-defined keys. */
 export function selectionSchema(resource: Resource): Schema {
   const properties = resource.propertyNames.map((name): [string, Schema] => {
     const embedded = resource.embedded[name]
@@ -40,7 +37,6 @@ function partialSchema({ type, additionalProperties: values, examples }: Schema)
   return { type, additionalProperties: values === true ? true : orNull(values as Schema), examples }
 }
 
-/** The body that creates or changes a record. */
 export function bodySchema({ fields, mode }: BodyShape): Schema {
   const properties = Object.entries(fields).map(([name, field]): [string, Schema] => [
     name,
@@ -50,10 +46,7 @@ export function bodySchema({ fields, mode }: BodyShape): Schema {
   return closedObject(properties, required)
 }
 
-/**
- * A body that the route accepts: the required fields, and those with an example because of their format. For a change,
- * only the first fields.
- */
+/** A body with the required fields and those with an example for their format; for a change, only the first fields. */
 export function bodyExample({ fields, mode }: BodyShape): Record<string, JsonValue> {
   const entries = Object.entries(fields)
   const shown =
@@ -110,7 +103,6 @@ function closedObject(
   }
 }
 
-/** The schema, or null. */
 export function orNull(schema: Schema): Schema {
   const { type, enum: values, ...rest } = schema
   return {

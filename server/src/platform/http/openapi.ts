@@ -110,9 +110,7 @@ const unexpected: Schema = {
   content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
 }
 
-/**
- * An API key requires the organization header; an access token does not, and account routes accept only access tokens.
- */
+/** Only an API key requires the organization header; account routes accept only access tokens. */
 function securityOf(route: Route, scope: string | undefined): Operation['security'] {
   if (scope !== undefined) return [{ bearer: [scope], organization: [] }, { bearer: [scope] }]
   return route.kind === 'account' ? [{ bearer: [] }] : []

@@ -1,7 +1,4 @@
-/**
- * The style of every page except the API explorer. The borders of inputs and buttons (`--edge`) have a contrast of 3:1
- * (WCAG 1.4.11).
- */
+/** For every page except the API explorer. The borders (`--edge`) have a contrast of 3:1 (WCAG 1.4.11). */
 export const pageStyle = `:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; --line: #c9ccd3; --edge: #757a87; --ink: #17181c; --soft: #565a66; --paper: #fff; --back: #f4f5f7; --key: #2f4bd8; --bad: #b3161b }
 @media (prefers-color-scheme: dark) { :root { --line: #434754; --edge: #868b9a; --ink: #ececf0; --soft: #a8acb9; --paper: #1c1d22; --back: #131418; --key: #93a5ff; --bad: #ff9a94 } }
 * { box-sizing: border-box }

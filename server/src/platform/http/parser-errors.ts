@@ -26,10 +26,7 @@ interface RequestPair {
   response: ServerResponse
 }
 
-/**
- * Responds to what Node's parser rejects, which never becomes a request, in the format of all other errors. The
- * response is written by hand, and waits until an earlier request of the connection is answered.
- */
+/** Responds to requests that Node's parser rejects, in our error format, after the connection's earlier responses. */
 export class ParserErrorHandler {
   readonly #version: string
   readonly #securityHeaders: Readonly<Record<string, string>>

@@ -13,13 +13,11 @@ export interface Part {
   roleGroups?: Readonly<Record<string, RoleGroup>>
 }
 
-/** The documentation headings of all tags, in order. */
 export const headingsOf = (parts: readonly Part[]): Readonly<Record<string, string>> =>
   Object.assign({}, ...parts.flatMap(({ headings, resources = [] }) => [headings, ...resources.map(ownHeading)]))
 
 const ownHeading = ({ name, heading }: Resource) => (heading === undefined ? {} : { [name]: heading })
 
-/** The role group of each scope noun. */
 export const roleGroupsOf = (parts: readonly Part[]): Readonly<Record<string, RoleGroup>> =>
   Object.assign(
     {},

@@ -22,7 +22,6 @@ const statusResponse = (status: string): ProbeRoute['responses'] => ({
   },
 })
 
-/** Health checks for orchestrators and load balancers. */
 export const probeRoutes: readonly ProbeRoute[] = [
   {
     ...probe,

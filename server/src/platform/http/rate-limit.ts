@@ -2,9 +2,8 @@ import { isIPv6 } from 'node:net'
 import { LRUCache } from 'lru-cache'
 
 /**
- * What is charged. `read` and `write` are counted by credential, `push` by trigger, and the others by address
- * (`addressKey`). `key` is charged only for failed attempts, after they have failed; `password` for each attempt that
- * costs a mail or a hash, beforehand.
+ * What is charged: `read` and `write` by credential, `push` by trigger, the others by address (`addressKey`). `key`
+ * counts failed attempts; `password` each attempt that costs a mail or a hash, beforehand.
  */
 export type RateKind = 'read' | 'write' | 'push' | 'address' | 'password' | 'key'
 
@@ -26,7 +25,6 @@ export interface RateLimiter {
   refund(kind: RateKind, key: string): Allowance | Promise<Allowance>
 }
 
-/** A limiter that keeps its counts in memory. */
 export interface LocalRateLimiter extends RateLimiter {
   charge(kind: RateKind, key: string): Allowance
   refund(kind: RateKind, key: string): Allowance
@@ -102,10 +100,8 @@ interface Bucket {
 }
 
 /**
- * The buckets of one policy; the least recently used are forgotten first. So that this does not bypass the limit, the
- * emptiest forgotten state is kept (and refilled like any bucket), and unknown keys start from it. A key thus never has
- * more tokens than it would have had. A new key starts with less than a full bucket only if more keys than fit are used
- * within the time that a bucket takes to fill.
+ * The buckets of one policy; the least recently used are forgotten. So that this does not bypass the limit, unknown
+ * keys start from the emptiest forgotten state (refilled like any bucket).
  */
 class Buckets {
   readonly #policy: Policy

@@ -10,13 +10,9 @@ export async function readBytes(route: Pick<ServedRoute, 'kind'>, request: Fasti
   return (requestContext.bytes ??= await collect(request, maxBodyBytesFor(route)))
 }
 
-/** The initial size of the buffer. */
 const initialBufferBytes = 4096
 
-/**
- * Uses events, because an iterator costs as much as parsing the JSON. Copies into one buffer, because a chunk may
- * contain a single byte and costs a few hundred.
- */
+/** Events, because an iterator costs as much as parsing; one buffer, because a tiny chunk takes hundreds of bytes. */
 function collect({ raw: stream, requestContext, address }: FastifyRequest, limit: number): Promise<Uint8Array> {
   const announced = Number(stream.headers['content-length'] ?? limit)
   return new Promise((resolve, reject) => {

@@ -41,13 +41,9 @@ export async function chargeAttempt({ services, client }: Pick<PublicRequest, 's
   if (!allowance.allowed) throw rateLimitedError(allowance)
 }
 
-/**
- * Path and query, without a trailing slash in the path: both spellings are equivalent. A target that includes the host
- * is a proxy's form (RFC 9112 section 3.2.2).
- */
+/** Path and query, without a trailing slash. A target with a host is a proxy's form (RFC 9112 section 3.2.2). */
 export const requestTarget = (request: FastifyRequest): string => rawTarget(request).replace(trailingSlash, '$1')
 
-/** Does the path end with a slash? */
 export const hasTrailingSlash = (request: FastifyRequest): boolean => trailingSlash.test(rawTarget(request))
 
 const rawTarget = (request: FastifyRequest): string => (request.raw.url ?? '').replace(/^https?:\/\/[^/?]*/i, '')
@@ -66,7 +62,6 @@ export function singleHeader(request: FastifyRequest, name: string): string | un
 /** The nil UUID (RFC 9562), which no record has. Invalid ids are looked up as this one. */
 export const nilUuid = '00000000-0000-0000-0000-000000000000'
 
-/** 429, with headers that say when to retry. */
 export const rateLimitedError = ({ policy, state, retryAfterSeconds }: Allowance): ApiError =>
   new ApiError('rate_limited', `Try again in ${retryAfterSeconds} s.`, {
     headers: { 'ratelimit-policy': policy, ratelimit: state, 'retry-after': String(retryAfterSeconds) },

@@ -22,7 +22,6 @@ export function checkLimits(request: FastifyRequest): void {
   if (Number(headers['content-length'] ?? 0) > maxBodyBytes) throw bodyTooLarge(maxBodyBytes)
 }
 
-/** Checks the announced length against the route's limit. */
 export function checkContentLength(route: ServedRoute, { headers }: FastifyRequest): void {
   const limit = maxBodyBytesFor(route)
   if (Number(headers['content-length'] ?? 0) > limit) throw bodyTooLarge(limit)

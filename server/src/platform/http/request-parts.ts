@@ -62,10 +62,7 @@ function readCookie(header: string | undefined, name: string): string | undefine
   return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1)
 }
 
-/**
- * Only failed attempts are charged to their address: a valid credential is never rejected because of others behind the
- * same proxy.
- */
+/** Charges the address only for failures: a valid credential is not rejected because of others at its proxy. */
 export async function authenticate(
   services: Services,
   request: FastifyRequest,

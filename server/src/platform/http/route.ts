@@ -56,17 +56,13 @@ export type Effect =
       details?: JsonObject
     }
 
-/** The client, as far as the connection and the headers show. */
 export interface Client {
   readonly address: string
   readonly userAgent: string | null
   readonly requestId: string
   /** The `Origin` header: the page whose script sent the request. */
   readonly origin: string | undefined
-  /**
-   * The `Sec-Fetch-Site` header: `cross-site` if another site's page started the request (Fetch Metadata); undefined
-   * for programs.
-   */
+  /** The `Sec-Fetch-Site` header, such as `cross-site` (Fetch Metadata); undefined for programs. */
   readonly fetchSite: string | undefined
   /** Scheme and requested host: the origin of our own pages. */
   readonly requestOrigin: string
@@ -139,10 +135,7 @@ interface RouteBase {
   /** The documentation heading of the route. */
   tag: string
   params: Record<string, PathParameter>
-  /**
-   * Which query parameters it supports: those of a list, a count or a change by filter, only `select[]`, declared ones,
-   * or none.
-   */
+  /** Those of a list, a count or a change by filter, only `select[]` (`one`), declared ones, or none. */
   query: { kind: 'list' | 'count' | 'change' | 'one'; resource: Resource } | ParameterQuery | { kind: 'none' }
   responses: Record<number, ResponseBody>
   /** Error statuses that do not follow from the rest of the declaration. */
@@ -164,7 +157,6 @@ export interface WriteRoute<Body = JsonObject> extends RouteBase {
   scope: string
   /** The body; without it the route has none. */
   body?: { component: string; shape: BodyShape<Body>; required: boolean }
-  /** Does the route support If-Match? */
   supportsIfMatch: boolean
   /** The action to record in the audit log, in the transaction of the effect; without it nothing is recorded. */
   audited?: AuditAction
@@ -203,10 +195,7 @@ export interface PublicRoute<Body = JsonObject> extends RouteBase {
   /** False for routes that are served even while requests wait for the database. */
   needsDatabase?: false
   body?: { component: string; shape: BodyShape<Body>; required: boolean }
-  /**
-   * Checks values beyond their format, so that someone who fills in a form sees all errors at once. `body` contains
-   * only the values with a valid format. Throws if the request cannot be served at all.
-   */
+  /** Checks the well-formed values, so that a form shows all errors at once. Throws if it cannot be served. */
   check?(request: PublicRequest): Promise<readonly BodyFault[]>
   handle(request: PublicRequest<Body>): Promise<RouteResponse>
 }
@@ -242,7 +231,6 @@ export type ServedRoute = ReadRoute | WriteRoute | AccountRoute | PublicRoute | 
 export const isScoped = (route: Route): route is ReadRoute | WriteRoute =>
   route.kind === 'read' || route.kind === 'write'
 
-/** Does the route support Idempotency-Key? */
 export const supportsIdempotencyKey = ({ kind }: Route): boolean => kind === 'push' || kind === 'write'
 
 /** Does the route support If-None-Match? */

@@ -60,7 +60,7 @@ test('every response, including parser errors, forbids foreign scripts, framing,
   }
 })
 
-test('behind https every response tells browsers to use https for more than a year', async () => {
+test('behind https every response makes browsers use https for more than a year', async () => {
   for (const text of requests) {
     const { headers } = await sendRaw(secure.url, text)
     const [, seconds] = /^max-age=(\d+)/.exec(headers['strict-transport-security'] ?? '') ?? []

@@ -27,10 +27,7 @@ import {
   unsupportedHeader,
 } from './request-parts.ts'
 
-/**
- * Serves one request in the order of docs/architecture.md: limits, credential, rate limit, organization, scope, query
- * and body, then the work. The order decides which of several errors the caller sees.
- */
+/** Serves one request in the order of docs/architecture.md, which decides which of several errors is reported. */
 export async function serve(
   route: ServedRoute,
   services: Services,
@@ -83,7 +80,6 @@ async function servePublic(
   return route.handle({ ...base, body })
 }
 
-/** Checks credential, rate limit, organization and scope. */
 async function identify(
   route: ReadRoute | WriteRoute,
   services: Services,

@@ -45,10 +45,7 @@ declare module 'fastify' {
   }
 }
 
-/**
- * Creates the HTTP server. Every response, including those to the parser's errors, has the headers and error format of
- * the interface.
- */
+/** Creates the HTTP server. Every response has the headers and error format of the interface. */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
   const { services, routes, trustProxy, corsOrigins, metrics } = options
   const trust = createTrust(trustProxy)
@@ -111,9 +108,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
       rejectionLog.count()
     },
   })
-  // `serve` reads the body after checking the credential, so a megabyte without a credential is not parsed. For the
-  // framework no method has a body, and it routes every method that the parser knows, so that a known path can return
-  // 405.
+  // `serve` reads the body after checking the credential; for the framework no method has a body. It routes every
+  // method that the parser knows, so that a known path can return 405.
   for (const method of METHODS.filter((name) => name !== 'CONNECT')) {
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
   }
@@ -181,9 +177,7 @@ const isAlwaysAdmitted = (route: Route): boolean =>
 
 const isPage = ({ responses }: Route): boolean => Object.values(responses).some(({ kind }) => kind === 'text')
 
-/**
- * The URL without the trailing slash, relative so that it works behind a proxy: `/v5/swagger/` becomes `../swagger`.
- */
+/** Relative, so that it works behind a proxy: `/v5/swagger/` becomes `../swagger`. */
 const withoutTrailingSlash = (request: FastifyRequest): string =>
   requestTarget(request).replace(/^.*\/(?=[^/?]+(\?|$))/, '../')
 
@@ -217,10 +211,7 @@ interface KnownPath {
   routes: readonly Route[]
 }
 
-/**
- * All paths with their methods. Searched when no route matches, because routing each method of each path would cost
- * memory.
- */
+/** All paths with their methods, searched when no route matches: routing every method would cost memory. */
 function knownPaths(routes: readonly Route[]): KnownPath[] {
   const byPath = new Map<string, Route[]>()
   for (const route of routes) byPath.set(route.path, [...(byPath.get(route.path) ?? []), route])
@@ -298,10 +289,7 @@ const clientClosedRequest = 499
 const isAuthentication = ({ route, isPush }: RequestContext, status: number): boolean =>
   status === 401 || /^\/auth(?:\/|$)/.test(route) || (status === 404 && isPush === true)
 
-/**
- * Logs one line per request, after the response. Never the URL, the query, headers or bodies: they contain secrets and
- * personal data.
- */
+/** Logs one line per request. Never the URL, the query, headers or bodies: they contain secrets and personal data. */
 function logRequest({ log }: Services, metrics: Metrics, request: FastifyRequest, reply: FastifyReply): void {
   const { route, credential, organization } = request.requestContext
   const milliseconds = performance.now() - request.startedAt

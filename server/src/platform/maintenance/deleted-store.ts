@@ -2,16 +2,10 @@ import { identifier, join, type Sql, sql } from '../model/sql.ts'
 import { columnOf, parentsOf, type Resource } from '../model/define.ts'
 import type { Dependent, RetentionPolicy } from './retention-store.ts'
 
-/**
- * Seconds added to the time in which a record can be restored: a restore that began in time has finished by then, so it
- * never sees a partly purged record.
- */
+/** Seconds added to the time for restoring, so that a restore in progress never sees a partly purged record. */
 const grace = 60
 
-/**
- * The retention policy for a resource's deleted records, derived from the declarations: nested records are purged with
- * it, optional references to it are cleared, and it stays as long as a required reference exists.
- */
+/** Nested records are purged too, and optional references cleared; a required reference delays the purge. */
 export function deletedRecords(
   resource: Resource,
   all: readonly Resource[],

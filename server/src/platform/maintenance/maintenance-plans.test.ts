@@ -13,7 +13,7 @@ import {
 } from '../../../test/maintenance-fixture.ts'
 
 const policies = retentionPolicies({ importRowsDays })
-const keptCount = 400
+const storedCount = 400
 const expiredCount = 7
 
 let fixture: MaintenanceFixture
@@ -58,16 +58,16 @@ beforeAll(async () => {
     factor_failures: () => ({ id: randomUUID(), user_id: user, kind: 'totp', place: 'session' }),
     mails: () => ({ id: randomUUID(), ...mail, ended_at: ago(0) }),
   }
-  for (const { table, since, ttlSeconds: keptSeconds, isPersonal } of policies) {
+  for (const { table, since, ttlSeconds, isPersonal } of policies) {
     const resource = resources.find((one) => one.table === table)
     const rowIds = { contacts: recordId, imports: recordId, teams: team }
     const createRow = rowFactories[table] ?? (resource && (() => minimalRow(resource, rowIds)))
     if (!createRow) throw new Error(`add a row of ${table} to rowFactories`)
-    const days = keptSeconds / 86_400
-    const rows = Array.from({ length: keptCount + expiredCount }, (_, index) => ({
+    const days = ttlSeconds / 86_400
+    const rows = Array.from({ length: storedCount + expiredCount }, (_, index) => ({
       ...(!isPersonal && { organization_id }),
       ...createRow(),
-      [since]: index < expiredCount ? ago(days + 1 + index) : ago(days - 0.01 * (1 + index / keptCount)),
+      [since]: index < expiredCount ? ago(days + 1 + index) : ago(days - 0.01 * (1 + index / storedCount)),
     }))
     await fixture.insert(table, rows)
   }

@@ -21,14 +21,12 @@ export interface PurgeOptions {
   database: Database
   log: Logger
   retentionPolicies: readonly RetentionPolicy[]
-  /** Counts purged records, for metrics. */
   purged: (name: string, count: number) => void
 }
 
 export interface MaintenanceOptions extends PurgeOptions {
   /** Resources with stored renderings. */
   rendered: readonly Resource[]
-  /** Resolves once the database is reachable and migrated. */
   ready: Promise<unknown>
 }
 
@@ -53,9 +51,8 @@ const renderingInterval = 60 * 60_000
 const renderingBatchSize = 500
 
 /**
- * Purges expired rows in the background, in small steps that use at most a quarter of one connection's time. Also
- * updates the statistics of tables that have grown, because plans depend on them. Several processes on one database
- * share the work, and a crash loses nothing.
+ * Purges expired rows in small steps that use at most a quarter of one connection's time, and updates the statistics of
+ * tables that have grown, because plans depend on them. Processes share the work.
  */
 export function createMaintenance({ ready, ...options }: MaintenanceOptions): Maintenance {
   const { log } = options
@@ -88,10 +85,7 @@ export function createMaintenance({ ready, ...options }: MaintenanceOptions): Ma
   return { close: async () => void (await Promise.all([purging, statistics, renderings].map((loop) => loop.close()))) }
 }
 
-/**
- * Scans all records in small steps and renders those whose stored rendering is not valid: after an upgrade that changes
- * it, after a restore, and if a foreign key changed a record. Until then each read renders them.
- */
+/** Renders records without a valid rendering: after an upgrade, a restore or a change by a foreign key. */
 export async function renderStale(
   { database, rendered }: Pick<MaintenanceOptions, 'database' | 'rendered'>,
   signal: AbortSignal,
@@ -108,9 +102,8 @@ export async function renderStale(
 }
 
 /**
- * Updates the statistics of tables that have doubled. Autovacuum does this too, but a minute later, and not at all for
- * rows written before a crash of the database, which loses its counters. A table that fails does not delay the others.
- * Resolves to the names of the tables, and whether any failed.
+ * Updates the statistics of tables that have doubled. Autovacuum does so a minute later, and not for rows written
+ * before a crash of the database, which loses its counters. Resolves to the tables, and whether any failed.
  */
 export async function updateStatistics(
   { database, log }: Pick<PurgeOptions, 'database' | 'log'>,

@@ -2,7 +2,6 @@ import { serviceActor } from '../model/caller.ts'
 import type { Database, Transaction } from '../database/database.ts'
 import { identifier, join, raw, type Sql, sql } from '../model/sql.ts'
 
-/** Which rows of a table are purged, and when. */
 export interface RetentionPolicy {
   /** The name in metrics, the log and the doctor. */
   name: string
@@ -23,10 +22,7 @@ export interface RetentionPolicy {
   discard?: (transaction: Transaction, keys: readonly Key[]) => Promise<number>
 }
 
-/**
- * Rows that reference an expired row by `column`: they are deleted with it, or their reference is cleared. Their `id`
- * need not be unique: a person's id occurs in each of their teams.
- */
+/** Rows that reference an expired row by `column`. Their `id` need not be unique: a person is in many teams. */
 export interface Dependent {
   name: string
   table: string
@@ -37,14 +33,12 @@ export interface Dependent {
 /** The values of the key columns, as text. */
 export type Key = readonly string[]
 
-/** An expired row. */
 export interface ExpiredRow {
   organizationId: string
   since: string
   key: Key
 }
 
-/** Where a batch starts, and its maximum size. */
 export interface Batch {
   limit: number
   after: ExpiredRow | undefined
@@ -54,7 +48,6 @@ export interface Batch {
 export const findExpired = (database: Database, policy: RetentionPolicy, batch: Batch): Promise<ExpiredRow[]> =>
   database.crossTenantQuery<ExpiredRow>('purge expired rows', expiredSql(policy, batch))
 
-/** The statement of `findExpired`. */
 export function expiredSql(policy: RetentionPolicy, { limit, after }: Batch): Sql {
   const { table, since, key, isPersonal } = policy
   const organization = raw(isPersonal ? `''` : 'organization_id')
@@ -67,19 +60,14 @@ export function expiredSql(policy: RetentionPolicy, { limit, after }: Batch): Sq
     order by ${join(columns, ', ')} limit ${limit}`
 }
 
-/**
- * The number of removed rows by name; `isPartial` if dependent rows are left. Undefined if another process is purging.
- */
+/** Removed rows by name; `isPartial` if dependent rows are left. Undefined while another process purges. */
 export type PurgeStep = { removed: Readonly<Record<string, number>>; isPartial: boolean } | undefined
 
 /** True if no other rows are deleted with it or reference it. */
 export const hasNoDependents = ({ dependents = [], discard }: RetentionPolicy): boolean =>
   dependents.length === 0 && !discard
 
-/**
- * Purges rows without dependents, of all organizations, in a short transaction; one process at a time. With many
- * organizations, one transaction per organization would mean nearly one per row.
- */
+/** All organizations in one short transaction, because one per organization would mean nearly one per row. */
 export async function purgeWithoutDependents(
   database: Database,
   policy: RetentionPolicy,
@@ -99,10 +87,7 @@ export async function purgeWithoutDependents(
   })
 }
 
-/**
- * Purges rows of one organization in a short transaction, at most `limit` of each kind; one process at a time. Skips
- * rows that are locked, and rows that no longer qualify.
- */
+/** Purges at most `limit` rows of each kind. Skips locked rows and those that no longer qualify. */
 export async function purge(
   database: Database,
   policy: RetentionPolicy,
@@ -148,7 +133,6 @@ const keyTextSql = ({ key }: RetentionPolicy): Sql =>
     ', ',
   )}]`
 
-/** Does the row have one of these keys? */
 function isOneOf({ key }: RetentionPolicy, keys: readonly Key[]): Sql {
   const columns = Object.entries(key).map(([name, type], index) => ({
     name: identifier(name),
@@ -175,9 +159,7 @@ async function lock(transaction: Transaction, policy: RetentionPolicy, keys: rea
   return rows.map(({ key }) => key)
 }
 
-/**
- * Handles at most `limit` rows and skips locked ones, because a purge waits for no one. Returns whether any are left.
- */
+/** Handles at most `limit` rows, without waiting for locked ones. Returns whether any are left. */
 async function removeDependents(
   transaction: Transaction,
   { table, column, action }: Dependent,

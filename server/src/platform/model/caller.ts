@@ -1,12 +1,9 @@
 import { raw, type Sql } from './sql.ts'
 import type { Role } from './scopes.ts'
 
-/**
- * In whose name statements run, and for which organization. Only `identify.ts` and `serviceActor` create actors;
- * everything else takes the organization from here.
- */
+/** On whose behalf statements run, and for which organization. Created only by `identify.ts` and `serviceActor`. */
 export interface Actor {
-  /** `command`: the command line; `work`: the service, processing what it accepted; `maintenance`: the service, deleting expired rows. */
+  /** `work`: the service, processing what it accepted; `maintenance`: the service, deleting expired rows. */
   kind: 'key' | 'session' | 'command' | 'work' | 'maintenance'
   /** The organization's uuid. */
   organizationId: string
@@ -24,7 +21,7 @@ export interface Caller extends Actor {
   userId: string
   /** The granted `urn:service:<resource>:<action>:<permission>` patterns. */
   scopes: readonly string[]
-  /** The role of the session's user; undefined for an API key, whoever created it. */
+  /** The role of the session's user; undefined for an API key. */
   role: Role | undefined
   /** Networks and addresses from which a key may be used; empty means anywhere. */
   allowedAddresses: readonly string[]

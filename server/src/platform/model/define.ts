@@ -4,10 +4,7 @@ import type { Field, JsonObject, JsonValue } from './fields.ts'
 
 export type Fields = Record<string, Field>
 
-/**
- * Fields of a referenced record, embedded in the record that references it; null while the referenced record is
- * deleted.
- */
+/** Fields of a referenced record, embedded in the referencing one; null while the referenced record is deleted. */
 export interface Embedded {
   label: string
   /** The reference field to follow. */
@@ -55,10 +52,7 @@ export interface Prepared {
   faults?: BodyFault[]
 }
 
-/**
- * The declaration of a resource, written once (docs/architecture.md): rows, validation, routes, filters, order, search,
- * OpenAPI and SQL are derived from it.
- */
+/** The declaration of a resource, from which everything else is derived (docs/architecture.md). */
 export interface Resource<F extends Fields = Fields> {
   /** Plural noun: URL segment, table and folder. */
   name: string
@@ -88,9 +82,8 @@ export interface Resource<F extends Fields = Fields> {
   /** By unique index: the field for callers, its columns, and whether case and accents are ignored. */
   uniques: Record<string, { field: string; columns: readonly string[]; folded?: boolean }>
   /**
-   * The version of the stored rendering: the record's JSON up to the properties that depend on other records (decision
-   * 10). Increment it with each change of the declaration that changes the text; the check says so. Worth its space if
-   * pages are read often.
+   * Version of the stored rendering (decision 10): increment it with each change that changes the text, as the check
+   * demands. Worth its space if pages are read often.
    */
   renderingVersion?: number
   parent?: Parent
@@ -98,35 +91,25 @@ export interface Resource<F extends Fields = Fields> {
   parents?: readonly Parent[]
   /** Parents that no path contains: a record whose parent is deleted does not exist either. */
   requiredParents?: readonly Pick<Parent, 'resource' | 'column'>[]
-  /**
-   * The field with a record's position among its parent's records, from 0 without gaps; writing it moves the record.
-   */
+  /** The field with a record's position among its siblings, from 0 without gaps; writing it moves the record. */
   positionField?: string
   /** Many-to-many relationships, by the name that filters use. */
   links: Record<string, Link>
-  /**
-   * The full resource of which this is a narrower view. Rules between fields apply to the whole record, whatever a view
-   * shows.
-   */
+  /** The full resource of which this is a view. Rules between fields apply to the whole record. */
   viewOf?: Resource
   /** Deleted records can be restored for `restorableDays` and are then purged. False: DELETE is final. */
   softDelete: boolean
   restorableDays: number
   /** True if an organization has so few of them that reading all is cheap; they then need no indexes. */
   isSmall: boolean
-  /**
-   * Rules that a declaration cannot express: derived and hidden values, rules between fields. Must be pure. `values`
-   * are the normalized fields from the caller; `current` is the record before the change, undefined for a new one.
-   */
+  /** Rules that a declaration cannot express; must be pure. `current` is undefined for a new record. */
   prepare?(values: Values<NoInfer<F>>, current: Values<NoInfer<F>> | undefined): Prepared
 }
 
-/** The standard changes to a record. */
 export const auditedChanges = { create: 'created', update: 'updated', delete: 'deleted', restore: 'restored' } as const
 export type AuditedChange = keyof typeof auditedChanges
 export type StandardAction = `${string}.${(typeof auditedChanges)[AuditedChange]}`
 
-/** The audit action of a standard change, if the declaration audits it. */
 export const actionOf = ({ singular, audited = {} }: Resource, change: AuditedChange): StandardAction | undefined =>
   audited[change] === undefined ? undefined : `${singular}.${auditedChanges[change]}`
 
@@ -134,10 +117,7 @@ type Defaults =
   | ('embedded' | 'propertyNames' | 'search' | 'searchEmbedded' | 'hidden' | 'uniques')
   | ('softDelete' | 'restorableDays' | 'isSmall' | 'table' | 'links')
 
-/**
- * Declares a resource. Defaults: no embedded records, no search, a table named like the resource, and 30 days to
- * restore deleted records.
- */
+/** Declares a resource. Defaults: nothing embedded, no search, a table of the same name, 30 days to restore. */
 export function defineResource<F extends Fields>(
   declaration: Omit<Resource<F>, Defaults> & Partial<Pick<Resource<F>, Defaults>>,
 ): Resource<F> {
@@ -177,14 +157,12 @@ type RequiredKeys<F extends Fields> = {
   [Name in keyof F]: F[Name] extends Field<unknown, true, true> ? Name : never
 }[keyof F]
 
-/** The body that creates a record. */
 export type Create<R extends { fields: Fields }> = {
   [Name in RequiredKeys<R['fields']>]: ValueOf<R['fields'][Name]>
 } & {
   [Name in WritableKeys<R['fields']>]?: ValueOf<R['fields'][Name]>
 }
 
-/** The body that changes a record: any writable fields. */
 export type Update<R extends { fields: Fields }> = { [Name in WritableKeys<R['fields']>]?: ValueOf<R['fields'][Name]> }
 
 /** A declaration's noun as people write it: `API key`. */

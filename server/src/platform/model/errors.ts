@@ -1,9 +1,7 @@
 interface ErrorEntry {
   status: number
   message: string
-  /** When a caller gets it. */
   when: string
-  /** What the caller can do. */
   remedy: string
 }
 
@@ -194,9 +192,7 @@ export interface Fault {
   id?: string
 }
 
-/**
- * The only way to reject a request: can be thrown anywhere, and is converted to the body of interface 7.1 in one place.
- */
+/** The only way to reject a request, from anywhere; converted to the body of interface 7.1 in one place. */
 export class ApiError extends Error {
   readonly code: ErrorCode
   readonly description: string
@@ -235,16 +231,10 @@ export const malformed = (description: string, details?: readonly Fault[]): ApiE
 export const invalidParameters = (details: readonly Fault[]): ApiError =>
   new ApiError('invalid_parameters', describe(details), { details: toDetails(details) })
 
-/**
- * Maximum errors per request, after which checking stops, so that a long request costs no more and gets no longer
- * response.
- */
+/** Maximum errors per request, after which checking stops. */
 export const maxDetails = 100
 
-/**
- * Maximum unknown names per request for which a known one is suggested, because comparing names is the most expensive
- * part.
- */
+/** Maximum suggestions per request: comparing names is the most expensive part. */
 export const maxSuggestions = 20
 
 const toDetails = (faults: readonly Fault[]): Fault[] =>

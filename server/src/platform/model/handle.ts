@@ -1,6 +1,4 @@
-/**
- * Where a network's profiles are: directly below its host (except for its own pages), or below one of these prefixes.
- */
+/** Profiles are directly below the host (except for its own pages), or below one of these prefixes. */
 interface Network {
   prefixes: ReadonlySet<string>
   /** The network's own pages; undefined if every profile is below a prefix. */
@@ -54,10 +52,7 @@ const profileUrl = new RegExp(
 )
 const networkHost = new RegExp(`^(?:.*\\.)?(?:${hostNames})\\.com$`, 'i')
 
-/**
- * The handle of a person or company on a social network, from the handle itself (with or without `@`) or from the
- * profile's URL. Undefined for anything else, such as a post, a page of the network or the URL of another site.
- */
+/** From a handle (with or without `@`) or a profile's URL; undefined for other URLs, such as that of a post. */
 export function bareHandle(value: string): string | undefined {
   if (plainHandle.test(value)) return value
   const [, name = '', path = value.trim()] = profileUrl.exec(value.trim()) ?? []

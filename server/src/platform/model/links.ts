@@ -36,7 +36,6 @@ export const linkFields = (link: Link): Fields => ({
   ...link.fields,
 })
 
-/** The table of a record's links, and its column for the owner's id. */
 export const linkTable = (owner: Resource, name: string): { table: string; column: string } => ({
   table: linkTableName(owner, name),
   column: columnOf(referenceFieldName(owner)),

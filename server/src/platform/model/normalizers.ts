@@ -18,7 +18,6 @@ const forString =
   (value) =>
     typeof value === 'string' ? rule(value) : fault('expected a string')
 
-/** The rules for formatted text. Each converts what a caller sent to what is stored. */
 export const normalizers = {
   singleLine: forString((value) => {
     if (value.trim() === '') return fault('must not be blank')

@@ -22,7 +22,7 @@ test.each(['+39 06 1234 5678', '+378 0549 882345'])('the zero that is part of th
 test.each([
   ['no country code', '030 1234567'],
   ['an international prefix in place of the plus', '0049 30 1234567'],
-  ['a country code that nobody has', '+999 123 456 789'],
+  ['an unassigned country code', '+999 123 456 789'],
   ['too few digits for the country', '+1 555 0100'],
   ['too many digits for the country', '+1 212 555 01000'],
   ['more than the 15 digits of E.164', '+49 30 1234567890123'],

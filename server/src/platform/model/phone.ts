@@ -4,10 +4,7 @@ import { parsePhoneNumberFromString } from 'libphonenumber-js/min'
 const written = /^\+[\d\s().\-/]+$/
 const e164 = /^\+[1-9]\d{6,14}$/
 
-/**
- * A phone number in E.164 form: `+44 (0)20 7123 4567` becomes `+442071234567`. Undefined if no number of the country
- * can have these digits.
- */
+/** E.164 form: `+44 (0)20 7123 4567` becomes `+442071234567`. Undefined if no number can have these digits. */
 export function phoneNumber(text: string): string | undefined {
   if (!written.test(text)) return undefined
   const parsed = parsePhoneNumberFromString(text, { extract: false })

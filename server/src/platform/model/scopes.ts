@@ -9,10 +9,7 @@ export type Role = (typeof roles)[number]
 /** All scopes that a wildcard resource covers. */
 export const allScopes: readonly string[] = ['urn:service:*:*:read', 'urn:service:*:*:write']
 
-/**
- * What a wildcard resource never covers: with these scopes, callers could give themselves or others more access, or
- * read links that log someone in. They must be granted by name.
- */
+/** Not covered by wildcards: callers could extend their access, or read links that log someone in. */
 const guarded: Readonly<Record<string, readonly ('read' | 'write')[]>> = {
   'api-key': ['write'],
   member: ['write'],
@@ -42,13 +39,9 @@ export function missingScopeReason(needed: string): string {
 const writeScopes = (...resources: string[]): string[] => resources.map((resource) => `${prefix}${resource}:*:write`)
 const readScopes = (...resources: string[]): string[] => resources.map((resource) => `${prefix}${resource}:*:read`)
 
-/**
- * What the roles below an administrator may do with a resource. Members change `records` and viewers read them; both
- * read what is `visible`, and neither has access to `administration`.
- */
+/** What roles below administrator may do: members change `records`, viewers read them, both read `visible`. */
 export type RoleGroup = 'records' | 'visible' | 'administration'
 
-/** The scopes of a role. */
 export type RoleScopes = (role: Role) => readonly string[]
 
 const administration: readonly string[] = [
@@ -56,19 +49,13 @@ const administration: readonly string[] = [
   ...writeScopes('api-key', 'member', 'invitation', 'organization'),
 ]
 
-/**
- * The scopes of an organization's first API key: everything except creating API keys, with which a leaked key could
- * outlive its revocation, and reading the contents of mails.
- */
+/** All except creating API keys (a leaked key could outlive its revocation) and reading the contents of mails. */
 export const firstKeyScopes: readonly string[] = [
   ...allScopes,
   ...writeScopes('organization', 'member', 'invitation', 'domain', 'sso-connection'),
 ]
 
-/**
- * The scopes of each role, from the role group of each scope noun. They follow the same rules as the scopes of API
- * keys.
- */
+/** The scopes of each role, from the role group of each scope noun; the rules are those of API keys. */
 export function scopesByRole(groups: Readonly<Record<string, RoleGroup>>): RoleScopes {
   const nouns = Object.keys(groups)
   const records = nouns.filter((noun) => groups[noun] === 'records')
@@ -82,10 +69,7 @@ export function scopesByRole(groups: Readonly<Record<string, RoleGroup>>): RoleS
   return (role) => scopes[role]
 }
 
-/**
- * Parses a scope in full form, `urn:service:<resource>:<action>:<permission>`, or without the prefix; returns the full
- * form, or undefined if it is invalid.
- */
+/** The full form `urn:service:<resource>:<action>:<permission>` of a scope; undefined if it is invalid. */
 export function parseScope(text: string): string | undefined {
   const short = text.startsWith(prefix) ? text.slice(prefix.length) : text
   const [resource = '', action = '', permission = '', ...rest] = short.split(':')
@@ -95,10 +79,7 @@ export function parseScope(text: string): string | undefined {
   return prefix + short
 }
 
-/**
- * Do the granted scopes (full form) include the needed one (short form, no wildcard)? Write does not imply read, and a
- * wildcard resource never covers guarded scopes.
- */
+/** Do the granted scopes (full form) include the needed one (short form, no wildcard)? Write does not imply read. */
 export function covers(granted: readonly string[], needed: string): boolean {
   const [resource, action, permission] = needed.split(':')
   return granted.some((scope) => {

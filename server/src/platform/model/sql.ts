@@ -1,7 +1,4 @@
-/**
- * SQL text with separate values, so that a value can never become SQL. `scoped`: the statement references the
- * connection's organization; a connection rejects one that does not.
- */
+/** SQL text with separate values: a value can never become SQL. `scoped`: references the connection's organization. */
 export class Sql {
   readonly parts: readonly string[]
   readonly values: readonly unknown[]
@@ -56,16 +53,10 @@ export function sql(strings: TemplateStringsArray, ...inputs: unknown[]): Sql {
   return new Sql(parts, values, scoped)
 }
 
-/**
- * Marks a statement to be prepared once per connection, because parsing and planning it costs more than running it. It
- * must have one of few texts, and its plan must follow from keys alone, because one plan serves all values. A plan made
- * while a table was small stays in use until maintenance updates the table's statistics.
- */
+/** Prepares it once per connection. Only for few different texts whose plan follows from keys alone. */
 export const prepared = ({ parts, values, scoped }: Sql): Sql => new Sql(parts, values, scoped, true)
 
-/**
- * Prepared if it is about one record. A set's text differs each time, and its planning cost is shared by many records.
- */
+/** Prepared if it is about one record: a set's text differs each time, and planning is cheap per record. */
 export const preparedForOne = (records: readonly unknown[], statement: Sql): Sql =>
   records.length === 1 ? prepared(statement) : statement
 
@@ -85,17 +76,13 @@ export const raw = (text: string): Sql => new Sql([text], [], false)
 
 export const identifier = (name: string): Sql => raw(`"${name.replaceAll('"', '""')}"`)
 
-/**
- * The column equals one of the values, which are of `type`. A single value is compared directly: in a generic plan an
- * array counts as ten values, for which the planner may read the whole table.
- */
+/** A single value is compared directly: in a generic plan an array counts as ten, which may scan the whole table. */
 export const isOneOf = (column: Sql, values: readonly unknown[], type: string): Sql =>
   values.length === 1 ? sql`${column} = ${values[0]}::${raw(type)}` : sql`${column} = any(${values}::${raw(type)}[])`
 
 /**
- * The same for many values of a column whose index will certainly be used. The values are hidden from the planner:
- * comparing each with its statistics takes longer than looking them up. Without an index, each row would be compared
- * with each value.
+ * For many values of a column whose index will certainly be used: hidden from the planner, because comparing each with
+ * its statistics takes longer than looking them up. Without an index, each row would be compared with each value.
  */
 export const isOneOfMany = (column: Sql, values: readonly string[], type: string): Sql =>
   sql`${column} = any(array(select unnest(${values}::${raw(type)}[])))`
@@ -116,16 +103,12 @@ export function join(items: readonly Sql[], separator: string): Sql {
 }
 
 /**
- * The connection's organization as a parameter; only the connection creates one. Its value is hidden from the planner,
- * which then assumes an average organization. For one that is newer than the statistics it would assume that there are
- * no records, and scan all of them again for each lookup.
+ * The connection's organization, created only by the connection. Hidden from the planner, which otherwise assumes that
+ * an organization newer than the statistics has no records, and scans all of them for each lookup.
  */
 export const organizationParameter = (organizationId: string): Sql =>
   new Sql(['(select ', '::uuid)'], [new Parameter(organizationId)], true)
 
-/**
- * The same, visible to the planner, so that it can estimate from its statistics how much belongs to the organization.
- * For lists.
- */
+/** Visible to the planner, so that it can estimate how much belongs to the organization. For lists. */
 export const plannerVisible = (organization: Sql): Sql =>
   new Sql(['', '::uuid'], organization.values, organization.scoped)

@@ -26,16 +26,10 @@ const canonical = new Map(
     .map((name) => [name.toLowerCase(), canonicalOf(name)]),
 )
 
-/**
- * The canonical name of an IANA time zone, ignoring case: `europe/berlin` becomes `Europe/Berlin`, and `Asia/Calcutta`
- * becomes `Asia/Kolkata`. Uses a table, because `Intl` differs between Node versions.
- */
+/** `europe/berlin` becomes `Europe/Berlin`. From a table, because `Intl` differs between Node versions. */
 export const timeZoneName = (name: string): string | undefined => canonical.get(name.toLowerCase())
 
-/**
- * Follows a link to a place's new name, but not to another country: IANA links `Europe/Oslo` to `Europe/Berlin`.
- * ECMA-402 does the same, and calls every name of UTC `UTC` (section 6.5, Time Zone Identifiers).
- */
+/** Follows no link to another country: IANA links `Europe/Oslo` to `Europe/Berlin`. As ECMA-402, section 6.5. */
 function canonicalOf(name: string): string {
   if (name === 'Etc/UTC' || name === 'Etc/GMT') return 'UTC'
   const target = isZone(name) ? zones[name].aliasOf : undefined

@@ -14,10 +14,7 @@ export interface Condition {
 const never = sql`false`
 const always = sql`true`
 
-/**
- * The filter as a boolean SQL expression that is never null: equals + not = all. `orderedBy` is the field that the
- * result is sorted by, if only its beginning is read.
- */
+/** Boolean and never null: equals + not = all. `orderedBy`: the sort field, if only the beginning is read. */
 export function conditionSql(resource: Resource, condition: Condition, orderedBy?: string): Sql {
   const { target, operator, operand } = condition
   if (target.link) return linkCondition(resource, condition, target.link)
@@ -92,10 +89,7 @@ export function lookupValues({ target, operator, operand }: Condition): [text: s
 export const lookupSql = ({ value, field }: Target, [text, key]: readonly Parameter[]): Sql =>
   sql`(${value} = ${text}::text and ${raw(root)}.${raw(field.lookup?.column ?? '')} = ${key}::text)`
 
-/**
- * Hides a value from the planner. For a frequent one it would scan the whole order until it met enough matches, however
- * many other records come first.
- */
+/** For a frequent value, the planner would scan the order, however many other records come first. */
 const plannerHidden = (value: string): Sql => sql`(select ${value}::text)`
 
 /** The same match, once more through the field's key index. */
@@ -112,10 +106,7 @@ function keyCondition({ name, isOwn, field: { lookup: through } }: Target, value
   return sql`(${key} is not null and ${key} = ${through.key(value)})`
 }
 
-/**
- * `contains`, `startsWith` and `endsWith`, ignoring case and accents. If the search column contains the field, its
- * index narrows the records first.
- */
+/** Ignores case and accents. If the search column contains the field, its index narrows the records first. */
 function patternCondition(target: Target, value: Sql, operator: Operator, needle: string): Sql {
   const literal = sql`like_literal(${new Parameter(needle)}::text)`
   const inside = sql`'%' || ${literal} || '%'`
@@ -160,10 +151,7 @@ function numberCondition(target: Target, operator: Operator, operand: Operand): 
   return sql`coalesce(${value} ${symbol} ${number}, false)`
 }
 
-/**
- * With `end` the span is a whole day: after it, before it, within it. The null test makes the result never null, and
- * lets an index serve it.
- */
+/** With `end` the span is a whole day. The null test makes the result never null and lets an index serve it. */
 function spanCondition(value: Sql, operator: Operator, { start, end }: TimeSpan): Sql {
   const from = sql`${start}::timestamptz`
   const to = end === undefined ? from : sql`${end}::timestamptz`
@@ -293,10 +281,7 @@ function compareInstant(value: Sql, operator: Operator, span: TimeSpan): Sql {
 /** `sorted`: a B-tree index. `inverted`: a GIN index, which returns all matches at once, without an order. */
 export type IndexKind = 'sorted' | 'inverted'
 
-/**
- * The kind of index that serves a condition, so that its cost depends on the matches and not on the organization's
- * size.
- */
+/** The index that serves a condition, so that its cost depends on the matches, not the organization's size. */
 export function indexKindOf({ target, operator, operand }: Condition): IndexKind | undefined {
   const { field, isOwn, link } = target
   if (link)

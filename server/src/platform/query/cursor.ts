@@ -1,9 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/**
- * A position in a list that survives the deletion of its record: the sort keys as text (null if there are none) and the
- * id.
- */
+/** A position that survives the deletion of its record: the sort keys as text (null if there are none) and the id. */
 export interface Position<Value = string> {
   keys: readonly Value[] | null
   id: Value
@@ -21,7 +18,6 @@ export interface CursorScope {
 
 const prefix = 'cur_'
 
-/** An opaque cursor for `Link` headers. */
 export function writeCursor(scope: CursorScope, position: Position): string {
   const payload = Buffer.from(JSON.stringify([scope.orderBy, position.keys, position.id]))
   return `${prefix}${Buffer.concat([signature(scope, payload), payload]).toString('base64url')}`
@@ -29,10 +25,7 @@ export function writeCursor(scope: CursorScope, position: Position): string {
 
 export const isCursor = (text: string): boolean => text.startsWith(prefix)
 
-/**
- * Parses an opaque cursor. `malformed`: not in our format. `unknown`: not issued for this list of this organization.
- * `otherOrder`: issued for another `orderBy`, which is returned.
- */
+/** Parses an opaque cursor. `otherOrder`: issued for the returned `orderBy`; `unknown`: for another list. */
 export function readCursor(
   scope: CursorScope,
   text: string,

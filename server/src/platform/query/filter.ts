@@ -19,17 +19,13 @@ export function conditionsOf(filter: Filter): readonly Condition[] | undefined {
 
 const isCondition = (filter: Filter): filter is Condition => 'target' in filter
 
-/** All fields that the filter uses. */
 export function targetsOf(filter: Filter): readonly Target[] {
   if (isCondition(filter)) return [filter.target]
   if ('not' in filter) return targetsOf(filter.not)
   return ('and' in filter ? filter.and : filter.or).flatMap(targetsOf)
 }
 
-/**
- * The filter as boolean SQL expressions that must all be true. No condition is ever null, so `not` matches all other
- * records. `orderedBy` is the field that the result is sorted by, if only its beginning is read.
- */
+/** Expressions that must all be true, never null. `orderedBy`: the sort field, if only the beginning is read. */
 export const filterSql = (resource: Resource, filter: Filter, orderedBy?: string): Sql[] =>
   conjunctsOf(filter).map((part) => partSql(resource, part, orderedBy))
 
@@ -42,10 +38,7 @@ function partSql(resource: Resource, filter: Filter, orderedBy?: string): Sql {
   return all.length === 0 ? raw(none) : sql`(${join(all, separator)})`
 }
 
-/**
- * The kind of index that serves a filter. For `and`, one indexed condition is enough; for `or`, every alternative needs
- * an index, and their combined result has no order.
- */
+/** The index that serves a filter. `or` needs one for every alternative, and its result has no order. */
 export function filterIndexKind(filter: Filter): IndexKind | undefined {
   if (isCondition(filter)) return indexKindOf(filter)
   if ('not' in filter) return undefined

@@ -24,7 +24,6 @@ export type Operand =
 const comparisons: readonly Operator[] = ['gt', 'gte', 'lt', 'lte']
 const maxValues = 100
 
-/** Parses a filter's value, or returns the error. */
 export function readOperand(target: Target, operator: Operator, value: string): Operand | { fault: string } {
   if (value === '') return { fault: 'expected a value' }
   const type = target.field.filter
@@ -39,11 +38,9 @@ export function readOperand(target: Target, operator: Operator, value: string): 
   return bad === undefined ? operand : { fault: `expected one of ${choices.join(', ')}; found "${bad.slice(0, 40)}"` }
 }
 
-/** The values of a field with a fixed list of values. */
 const choicesOf = ({ field }: Target): readonly unknown[] | undefined =>
   Array.isArray(field.schema.enum) ? (field.schema.enum as unknown[]) : undefined
 
-/** The texts to compare. */
 export const textsOf = (operand: Operand): readonly string[] =>
   operand.kind === 'texts' ? operand.values : operand.kind === 'text' ? [operand.value] : []
 

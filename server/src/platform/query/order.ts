@@ -68,7 +68,6 @@ export interface Boundary {
   absent: Sql
 }
 
-/** The `order by` clause. */
 export function orderClause(keys: readonly Sql[], id: Sql, descending: boolean): Sql {
   const direction = raw(descending ? ' desc' : ' asc')
   return join(
@@ -84,7 +83,6 @@ export function afterBoundary(order: Order, id: Sql, boundary: Boundary, descend
   return sql`(${join([...keys, id], ', ')}) ${symbol} (${join([...boundary.keys, boundary.id], ', ')})`
 }
 
-/** A boundary from the text of an opaque cursor. */
 export function boundaryFromText(order: Order, keys: readonly Parameter[] | undefined, id: Parameter): Boundary {
   return {
     keys: order.keys.map(({ type }, index) => (keys ? sql`${keys[index]}::${raw(type)}` : sql`null::${raw(type)}`)),

@@ -30,16 +30,13 @@ export interface PageRow {
   last: string | null
 }
 
-/** How a page is read. */
 export interface PagePlan {
   statement: Sql | FixedStatement
   /** True if no index bounds the work. */
   isExpensive: boolean
 }
 
-/**
- * Plans a page. Uses keyset pagination only, so that a page deep in a million records costs the same as the first one.
- */
+/** Keyset pagination only, so that a page deep in a million records costs the same as the first one. */
 export const planPage = (resource: Resource, request: ListRequest, scope: Scope): PagePlan => ({
   statement: fixedPage(resource, request, scope) ?? pageStatement(resource, request, scope),
   isExpensive: isExpensivePage(resource, request),
@@ -164,10 +161,9 @@ export function matching(resource: Resource, request: Filters, scope: Scope): Sq
 }
 
 /**
- * The bounds of every standard statement: the organization, the parent, not deleted. Without `isIndexed` no index on
- * the organization is used: next to another index's matches, the planner would also read everything that belongs to the
- * organization. `isListed`: many records are scanned, instead of single ones looked up. `ofMany`: their parents may be
- * read as a whole.
+ * The bounds of every statement: organization, parent, not deleted. Without `isIndexed` no index on the organization is
+ * used, because the planner would read everything of the organization next to another index's matches. `isListed`: many
+ * records are scanned. `ofMany`: their parents may be read as a whole.
  */
 export function withinScope(
   { parent, requiredParents = [], softDelete }: Resource,
@@ -218,11 +214,7 @@ function filtersSql(resource: Resource, { filter, words }: Filters, scope: Scope
   return parts.length > 0 ? join(parts, ' and ') : undefined
 }
 
-/**
- * Each word of `query` must occur in the record's search column or in an embedded record's field. Records with all
- * words in the search column are matched first, so that the index intersects the words; word by word it would fetch all
- * records that contain one.
- */
+/** Records with all words in the search column are matched first, so that the index intersects the words. */
 function wordsSql(resource: Resource, words: readonly string[], scope: Scope): Sql {
   const conditions = words.map((word) => {
     const pattern = sql`'%' || like_literal(${new Parameter(word)}::text) || '%'`

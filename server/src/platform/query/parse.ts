@@ -20,14 +20,12 @@ export interface Cursor {
   at: { id: string | Parameter } | { position: Position | Position<Parameter> }
 }
 
-/** The filters of a list; `count` takes the same. */
 export interface Filters {
   filter: Filter
   /** The words of `query`: each must occur somewhere. */
   words: readonly string[]
 }
 
-/** A change to all records that match a filter. */
 export interface ChangeRequest extends Filters {
   /** If true, only counts the records and changes none. */
   dryRun: boolean
@@ -89,10 +87,7 @@ export function readFilters(resource: Resource, parameters: readonly QueryParame
   return filtersOf(reader, resource, 'a count')
 }
 
-/**
- * Reads the parameters of a change by filter: those of a count and `dryRun`. Throws 400 `invalid_parameters` with every
- * error.
- */
+/** The parameters of a change by filter: a count's and `dryRun`. Throws `invalid_parameters` (400) with every error. */
 export function readChange(resource: Resource, parameters: readonly QueryParameter[]): ChangeRequest {
   const reader = read(resource, parameters, ['query', 'dryRun'])
   const dryRun = reader.scalars.get('dryRun') ?? 'false'

@@ -27,10 +27,8 @@ export function checkParameters(
 }
 
 /**
- * The parameters after the first `?` in order, including repeated ones; the caller decides which may repeat. A plus is
- * a space, a name without `=` has the value '', and an empty piece between two `&` is ignored. Throws
- * `invalid_parameters` for invalid escapes, invalid UTF-8 and NUL, with the parameter's name, or `query` if the name
- * itself is invalid.
+ * The parameters after the first `?` in order, repeated ones too. A plus is a space, a name without `=` has the value
+ * '', an empty piece is ignored. Throws `invalid_parameters` for invalid escapes, invalid UTF-8 and NUL.
  */
 export function readQuery(rawUrl: string): QueryParameter[] {
   const start = rawUrl.indexOf('?')
@@ -51,10 +49,7 @@ export function readQuery(rawUrl: string): QueryParameter[] {
   return parameters
 }
 
-/**
- * The values of a comma-separated list, after decoding. A backslash escapes a comma or a backslash; anywhere else it
- * stands for itself. Throws `ListError` if a value is empty.
- */
+/** Splits a decoded list. A backslash escapes a comma or a backslash. Throws `ListError` if a value is empty. */
 export function splitList(value: string): string[] {
   const items = value.includes('\\') ? splitEscaped(value) : value.split(',')
   if (items.includes('')) throw new ListError('the list contains an empty value')

@@ -46,10 +46,7 @@ export function renderedSql(resource: Resource, source: RecordSource): Sql {
   return sql`case when ${isValid} then ${rendering}.document else ${current} end`
 }
 
-/**
- * Common table expressions that write records and their renderings; `written` contains the new records. `change` is an
- * insert or update of the table with the alias `record`. `isNew`: the records cannot exist already.
- */
+/** `written` has the new records. `change`: an insert or update of `record`. `isNew`: none can exist already. */
 export function writtenSql(resource: Resource, change: Sql, { isNew = false } = {}): Sql {
   const rendered = resource.viewOf ?? resource
   if (rendered.renderingVersion === undefined) return sql`written as (${change} returning ${raw(root)}.*)`
@@ -59,9 +56,8 @@ export function writtenSql(resource: Resource, change: Sql, { isNew = false } = 
 }
 
 /**
- * Common table expressions that render the records of `scanned` (ids and `rowVersion`) whose rendering is missing,
- * outdated or of another row version; `stored` has a row for each. Renderings by a newer declaration are left to the
- * process that made them.
+ * Renders the records of `scanned` (ids and `rowVersion`) without a valid rendering; `stored` has a row for each.
+ * Renderings by a newer declaration are left to the process that made them.
  */
 export const staleSql = (resource: Resource): Sql => sql`
     stale as materialized (
@@ -83,10 +79,7 @@ const insertSql = (resource: Resource, rows: Sql): Sql => sql`
   select organization_id, id, ${raw(String(resource.renderingVersion))}, source_xmin, source_ctid, document
   from (${rows}) source order by organization_id, id`
 
-/**
- * Stores renderings; `rows` has the table's columns except the version. In id order, so that two transactions never
- * deadlock.
- */
+/** `rows` has the table's columns except the version. In id order, so that transactions never deadlock. */
 const storeSql = (resource: Resource, rows: Sql): Sql => sql`${insertSql(resource, rows)}
   on conflict (organization_id, ${ownerOf(resource)}) do update set version = excluded.version,
     source_xmin = excluded.source_xmin, source_ctid = excluded.source_ctid, document = excluded.document`

@@ -6,9 +6,7 @@ import { root } from './target.ts'
 
 /** What a page is read from, as parts of a statement. */
 export interface PageSource {
-  /** The record's table with its alias. */
   table: Sql
-  /** The joins that filters and order may need. */
   joins: Sql
   /** The columns that the page needs of a found record; the others are not carried along. */
   carried: PageColumns
@@ -18,15 +16,9 @@ export interface PageSource {
   matched: Sql
   /** Filters and search words; undefined if there are none. */
   filters: Sql | undefined
-  /**
-   * True if one index finds the matches and another provides the order. The planner cannot know where in the order the
-   * matches are, so it must not choose between scanning everything in order and sorting all matches.
-   */
+  /** True if one index finds the matches and another gives the order, in which the planner cannot locate them. */
   scanInOrderFirst: boolean
-  /**
-   * True if about one record in a hundred may match: a promising first scan is then followed by a second, longer one.
-   * Not for text searches, where planning it would cost each search more than it saves for some.
-   */
+  /** True if about 1 % may match: a second, longer scan follows. Not for text searches, which it would slow down. */
   extendScan: boolean
 }
 
@@ -93,9 +85,9 @@ function scan({ table, joins, within, filters, carried }: PageSource, request: P
 }
 
 /**
- * First scans the beginning of the order and filters it: if matches are common, this finds the page, and for a short
- * list it reads everything. Otherwise fetches all matches through their index and sorts them. That part starts only if
- * it is needed, and without parallel workers, which is why it depends on `decision` row by row.
+ * First scans the beginning of the order: this suffices if matches are common or the list is short. Otherwise fetches
+ * all matches through their index and sorts them. `decision` is tested row by row, so that this part starts only if
+ * needed, and without parallel workers.
  */
 function scanThenUseIndex(source: PageSource, filters: Sql, request: PageRequest): Found {
   const { table, joins, within, matched, carried } = source
@@ -148,10 +140,7 @@ function secondScan(request: PageRequest, scanInOrder: (scan: Scan, part: Sql) =
   }
 }
 
-/**
- * One common table expression per scan. A scan does not run if the page is already full, or if `isCut` holds for an
- * earlier scan; both are known before it starts.
- */
+/** One common table expression per scan; skipped if the page is full or `isCut` holds for an earlier scan. */
 function sequentialScans(
   name: string,
   request: PageRequest,
@@ -186,9 +175,8 @@ interface Scan {
 }
 
 /**
- * The bounded scans of a page, in reading order: records with a value, then those without (nulls last), each after the
- * boundary. They are separate, so that one index serves each of them; `nulls last` on a descending index would not be
- * served.
+ * The bounded scans in reading order: records with a value, then those without. Separate, so that one index serves each
+ * of them: it would not serve `nulls last`.
  */
 function scansOf(request: PageRequest): Scan[] {
   const { order, limit } = request

@@ -53,8 +53,8 @@ interface DocumentOptions {
 }
 
 /**
- * The record as JSON text, built by PostgreSQL: its rendering and the properties after it, otherwise `row_to_json`
- * (json_build_object takes at most 100 arguments). Needs `documentJoins`, or `lookupJoins` for a written record.
+ * The record as JSON text: its rendering and the properties after it, or `row_to_json` (json_build_object takes at most
+ * 100 arguments). Needs `documentJoins`, or `lookupJoins` for a written record.
  */
 export function documentSql(resource: Resource, { selection, source = 'table' }: DocumentOptions = {}): Sql {
   if (selection) return composedSql(resource, selection)
@@ -69,10 +69,7 @@ export function documentSql(resource: Resource, { selection, source = 'table' }:
 export const documentJoins = (resource: Resource, organization: Sql): Sql =>
   sql`${lookupJoins(resource, organization)}${renderingJoin(resource.viewOf ?? resource, organization)}`
 
-/**
- * The rendering ends before the properties that depend on other records: references read as null while those are
- * deleted.
- */
+/** Adds the properties that depend on other records: references read as null while those are deleted. */
 function completed(resource: Resource, source: RecordSource): Sql {
   const stored = renderedSql(resource, source)
   const others = resource.propertyNames.filter((name) => !isRendered(resource, name))

@@ -41,7 +41,6 @@ export function valueOf(resource: Resource, fieldName: string, alias = root): Sq
   return through ? sql`${raw(through[0])}.id` : column(alias, fieldName)
 }
 
-/** Is the value read from an embedded record? */
 export const isJoined = (resource: Resource, { name, isOwn, link }: Target): boolean =>
   (!isOwn && !link) || embeddedThrough(resource, name) !== undefined
 
@@ -55,10 +54,7 @@ export function joins(resource: Resource, organization: Sql): Sql {
   return join(parts, '')
 }
 
-/**
- * The same for the few records of a page: each looks up its own, whatever the planner assumes about reading all. By key
- * only: without statistics the planner assumes that nearly all records are deleted, and may choose any index.
- */
+/** By key only: without statistics the planner assumes that most records are deleted, and may choose any index. */
 export function lookupJoins(resource: Resource, organization: Sql): Sql {
   const parts = Object.entries(resource.embedded).map(
     ([name, embedded]) => sql` left join lateral (
@@ -73,7 +69,6 @@ const isEmbedded = (name: string, { through }: Embedded, organization: Sql): Sql
 
 const isShown = (name: string): Sql => sql`${raw(name)}.deleted_at is null`
 
-/** Resolves `path`, or returns the error. */
 export function findTarget(
   resource: Resource,
   path: string,
@@ -139,7 +134,6 @@ function propertiesTarget(
   return { name: path, field, value, keys, nullable: true, isOwn: true }
 }
 
-/** The error for an unknown field, with the name that was probably meant. */
 export function unknownField(resource: Resource, path: string, suggestions: Suggestions): string {
   const suggestion = suggestions.for(path, resource.propertyNames)
   return suggestion ? `unknown field; did you mean ${suggestion}?` : 'unknown field'
@@ -160,7 +154,6 @@ export class Suggestions {
   }
 }
 
-/** The most similar known name, if it is similar enough. */
 export function suggest(name: string, known: readonly string[]): string | undefined {
   if (name.length > 80 || known.length === 0) return undefined
   const nearest = closest(name, known)

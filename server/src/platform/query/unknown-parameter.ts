@@ -37,7 +37,6 @@ const otherApiNames: readonly { names: readonly string[]; parameter: string; hin
 /** Represents all filters in the list of known parameters. */
 export const anyFilter = 'filter.<field>.<operator>=<value>'
 
-/** The error for an unknown parameter, with the `known` one that was probably meant. */
 export function unknownParameter(suggestions: Suggestions, name: string, known: readonly string[]): string {
   if (known.includes(anyFilter) && /^(filters?|where)\b/i.test(name)) return `unknown parameter; use ${anyFilter}`
   const normalized = name.toLowerCase().replace(/[^a-z]/g, '')

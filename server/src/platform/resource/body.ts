@@ -15,7 +15,6 @@ export interface BodyShape<out Body = JsonObject> {
   body?: Body
 }
 
-/** The body that creates or changes a record of the resource. */
 export function bodyShape<R extends Resource>(resource: R, mode: 'create'): BodyShape<Create<R>>
 export function bodyShape<R extends Resource>(resource: R, mode: 'update'): BodyShape<Update<R>>
 export function bodyShape(resource: Resource, mode: 'create' | 'update'): BodyShape<unknown> {
@@ -91,10 +90,7 @@ export function readValue(
   return { value: patch ? value : (normalized?.value ?? checked) }
 }
 
-/**
- * Rejects a value that is far too long before its parts are examined, because ajv does not limit the errors it
- * collects. A character has one or two code units.
- */
+/** Rejects a far too long value early, because ajv does not limit its errors. A character has one or two code units. */
 function excessOf({ maxLength, maxItems }: Schema, value: JsonValue): string | undefined {
   if (typeof value === 'string' && value.length > 2 * Number(maxLength)) return longerThan(maxLength)
   if (Array.isArray(value) && value.length > Number(maxItems)) return moreItemsThan(maxItems)
@@ -140,7 +136,6 @@ const messageOf = (error: ErrorObject): string =>
     ? describeError(error)
     : `key "${error.propertyName.slice(0, 80)}" ${describeError(error)}`
 
-/** Rewrites ajv's errors for the caller. */
 function describeError({ keyword, params, message }: ErrorObject): string {
   switch (keyword) {
     case 'type':

@@ -7,10 +7,7 @@ import { storedSql, type StoredRow, wholeOf } from './current.ts'
 import type { SingleStatementCreate, PendingChange, WrittenRecord } from './write.ts'
 import { toUniqueConflict, recordOf } from './write-statements.ts'
 
-/**
- * Creates a record with a single statement that is its own transaction: the credential check, what the record needs
- * from other tables, the record and its rendering take one round trip. Throws `UniqueConflict`.
- */
+/** Creates a record in one round trip: credential check, lookups, record and rendering. Throws `UniqueConflict`. */
 export async function createInOneStatement(
   transaction: Transaction,
   resource: Resource,

@@ -18,7 +18,6 @@ export interface StoredRow {
   revision: number
 }
 
-/** A record before the change. */
 export interface CurrentRow extends StoredRow {
   /** All properties. */
   record: JsonObject
@@ -31,7 +30,6 @@ export const storedSql = (resource: Resource, source: RecordSource = 'table'): S
   ${documentSql(resource, { source })} as text,
   ${resource.viewOf ? documentSql(resource.viewOf, { source }) : raw('null')} as whole, ${raw(root)}.revision`
 
-/** All properties of the record. */
 export const wholeOf = ({ whole, text }: StoredRow): JsonObject => JSON.parse(whole ?? text) as JsonObject
 
 /** The current records, locked in id order so that two sets never deadlock. */

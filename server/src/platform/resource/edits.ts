@@ -46,9 +46,8 @@ export interface EditedValue {
 }
 
 /**
- * Stores deliberate changes: every change to a record that is not an import's, and what a logged-in person enters for a
- * new one. `<singular>_edits` contains the fields; `<singular>_edited_values` contains what the `trackedFields`
- * contained before, one string or external id per row.
+ * Stores deliberate changes: those that are not an import's, and what a logged-in person enters for a new record.
+ * `<singular>_edited_values` has the earlier contents of `trackedFields`, one string or external id per row.
  */
 export async function storeEdits(
   transaction: Transaction,
@@ -145,7 +144,6 @@ function replacedIn({ id, before, values }: PendingChange, trackedFields: readon
   })
 }
 
-/** The individual values of a tracked field. */
 function valueList(value: JsonValue | undefined): string[] {
   if (value === null || value === undefined) return []
   if (Array.isArray(value)) return value.map(String)

@@ -6,10 +6,7 @@ import { readId } from '../model/ids.ts'
 import { UniqueConflict } from './unique-conflict.ts'
 import type { PendingChange, WrittenRecord } from './write.ts'
 
-/**
- * Updates `<singular>_external_ids`, the table that makes external ids unique and searchable: per organization,
- * provider and value, and per team if records have one. Throws `UniqueConflict`.
- */
+/** Updates the table that makes external ids unique (per organization or team). Throws `UniqueConflict`. */
 export async function syncExternalIds(
   transaction: Transaction,
   resource: Resource,

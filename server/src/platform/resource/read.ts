@@ -92,6 +92,5 @@ export async function readCount(
   return Number(row.count)
 }
 
-/** The scope of a statement on this connection. */
 export const scopeOf = (db: Connection, parentId: string | undefined): Scope =>
   parentId === undefined ? { organization: db.organization } : { organization: db.organization, parentId }

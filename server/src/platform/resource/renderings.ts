@@ -3,13 +3,11 @@ import type { Resource } from '../model/define.ts'
 import { identifier, type Sql, sql } from '../model/sql.ts'
 import { staleSql } from '../query/rendering.ts'
 
-/** The position of a scan through a table: the key of the last record. */
 export interface RecordKey {
   organizationId: string
   id: string
 }
 
-/** The result of one step of a scan. */
 export interface RefreshStep {
   /** Where the next step starts; undefined at the end of the table. */
   last: RecordKey | undefined

@@ -26,10 +26,7 @@ export async function assertParent(
   if (rows.length === 0) throw parentNotFound(resource)
 }
 
-/**
- * Maintains what the records of a parent share: their order, and flags that only one of them has. The parent must be
- * locked.
- */
+/** Maintains the order of a parent's records, and flags that only one of them has. The parent must be locked. */
 export async function arrangeSiblings(
   transaction: Transaction,
   resource: Resource,
@@ -83,10 +80,7 @@ async function arrangeOrder(
     where sibling.organization_id = ${transaction.organization} and sibling.id = moved.id`)
 }
 
-/**
- * The last record of the set that sets the flag gets it, and the previous one loses it. A restored record does not get
- * it back.
- */
+/** The last record that sets the flag gets it. A restored record does not get it back. */
 async function moveFlag(
   transaction: Transaction,
   { table }: Resource,

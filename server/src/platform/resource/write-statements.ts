@@ -10,10 +10,7 @@ import { storedSql, type StoredRow } from './current.ts'
 import { UniqueConflict } from './unique-conflict.ts'
 import type { SingleStatementCreate, PendingChange } from './write.ts'
 
-/**
- * The columns of a pending change as a recordset row. Without nulls for a new record, because most of its fields are
- * empty.
- */
+/** A pending change as a recordset row; without nulls for a new record, because most of its fields are empty. */
 export function recordOf(resource: Resource, { id, before, values, columns }: PendingChange): StoredColumns {
   const record: StoredColumns = { id }
   const put = (column: string, value: JsonValue) => {
@@ -27,7 +24,6 @@ export function recordOf(resource: Resource, { id, before, values, columns }: Pe
   return record
 }
 
-/** A record as a recordset row. */
 export type StoredColumns = Record<string, JsonValue>
 
 interface Insertion {
@@ -114,10 +110,7 @@ function returningStatement(
   return preparedForOne(records, statement)
 }
 
-/**
- * The columns in a statement. For one record all writable ones, so that the text is always the same: planning a new one
- * would cost more than the rest. For many records only those that are needed.
- */
+/** For one record all writable ones: planning a new text would cost more than the rest. Otherwise those needed. */
 function columnsOf(resource: Resource, records: readonly StoredColumns[]): string[] {
   const known = { id: 'uuid', deleted_at: 'timestamptz', ...columnTypes(resource) }
   const defaultColumns = records.length === 1 ? Object.keys(initialValues(resource)).map(columnOf) : []
@@ -151,10 +144,7 @@ async function runWrite(
   }
 }
 
-/**
- * Converts the error of a statement that writes `record` (and values it looks up, `found`) to a conflict if a unique
- * index was violated.
- */
+/** Converts a violated unique index of a statement that writes `record` and `found` to a conflict. */
 export function toUniqueConflict(
   error: unknown,
   resource: Resource,

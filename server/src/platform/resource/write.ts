@@ -12,10 +12,7 @@ import { notDeleted, notFound } from './read.ts'
 import { arrangeSiblings, assertParent } from './siblings.ts'
 import { insert, update } from './write-statements.ts'
 
-/**
- * One change of a set. `values` come from a caller, parsed by `readBody`; `columns` are set by the service, by column
- * name (`now` in a timestamp is the transaction's time).
- */
+/** `values` come from a caller, parsed by `readBody`; `columns` from the service (`now`: the transaction's time). */
 export type Change =
   | {
       kind: 'create'
@@ -47,7 +44,6 @@ export interface WrittenRecord {
   revision: number
 }
 
-/** A change that is about to be written. */
 export interface PendingChange {
   id: string
   before: JsonObject | undefined
@@ -87,10 +83,7 @@ export interface SingleStatementCreate {
 export interface WriteOptions {
   parentId?: string | undefined
   steps?: WriteSteps
-  /**
-   * Records that the caller has already locked and read in this transaction; must include each changed record. Such a
-   * caller knows the result of its changes, so nothing is rendered: `text` is empty, and `after` is what was requested.
-   */
+  /** Must include each changed record, locked and read. Nothing is rendered: `text` is empty, `after` as requested. */
   preloaded?: ReadonlyMap<string, CurrentRow> | undefined
   /** Records (uuids) that the caller has created or locked in this transaction: references to them are not checked. */
   locked?: ReadonlySet<string>
@@ -99,9 +92,8 @@ export interface WriteOptions {
 }
 
 /**
- * The only write of a resource: many records at once, in the given order; a single record is a set of one. All rules of
- * the declaration are implemented here, for HTTP, imports and bulk changes alike. Throws 404, 412, 422 with every
- * error, or `UniqueConflict`.
+ * The only write of a resource, for HTTP, imports and bulk changes: many records at once, in the given order. Throws
+ * 404, 412, 422 with every error, or `UniqueConflict`.
  */
 export async function writeSet(
   transaction: Transaction,
@@ -209,10 +201,7 @@ const hasChange = ({ values, columns }: PendingChange): boolean =>
 const hasReferences = ({ fields }: Resource, { values }: PendingChange): boolean =>
   Object.keys(values).some((name) => values[name] !== null && fields[name]?.references !== undefined)
 
-/**
- * Checks that every referenced record belongs to the organization and is not deleted, and keeps it so until the
- * transaction ends.
- */
+/** Checks that referenced records exist in the organization, and locks them until the transaction ends. */
 async function checkReferences(
   transaction: Transaction,
   resource: Resource,

@@ -43,5 +43,4 @@ export const rotationBody = (secrets: string): BodyShape => ({
   mode: 'create',
 })
 
-/** The overlap in a parsed rotation body. */
 export const overlapOf = ({ overlapSeconds }: JsonObject): number => Number(overlapSeconds ?? defaultOverlap)

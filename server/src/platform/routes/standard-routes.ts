@@ -24,7 +24,6 @@ export type StandardOperation = 'list' | 'count' | 'get' | 'create' | 'update' |
 
 const allOperations: readonly StandardOperation[] = ['list', 'count', 'get', 'create', 'update', 'delete', 'restore']
 
-/** Where the standard routes of a resource are served. */
 export interface Placement {
   /** The collection's path, such as `/v5/contacts`. */
   path: string
@@ -57,10 +56,8 @@ const camelCase = (noun: string): string => noun.replace(/-([a-z])/g, (_, letter
 /** The path parameter for a record's id: `contactId`, `auditEventId`. */
 export const parameterOf = ({ singular }: Pick<Resource, 'singular'>): string => `${camelCase(singular)}Id`
 
-/** What follows from the name of a writing route. */
 type ChangeRoute = Omit<WriteRoute, 'summary' | 'handle'>
 
-/** What the routes of one collection have in common. */
 export class RouteGroup {
   readonly store: StandardStore
   readonly resource: Resource
@@ -110,10 +107,7 @@ export class RouteGroup {
     return { kind: 'record', resource: this.resource }
   }
 
-  /**
-   * Create, update and delete have their usual methods and paths; any other action is a POST at the record's path plus
-   * its name.
-   */
+  /** Create, update and delete have their usual methods; other actions are a POST at the record's path plus name. */
   changeRoute(action: string): ChangeRoute {
     const audited = isAuditedChange(action) ? actionOf(this.resource, action) : undefined
     const named = {
@@ -270,7 +264,6 @@ function createRoute(group: RouteGroup): WriteRoute {
   }
 }
 
-/** Makes one change to the record in the path and returns the record. */
 export async function changeOne(
   group: RouteGroup,
   { db, params, revisions }: WriteRequest,

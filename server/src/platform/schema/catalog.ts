@@ -2,7 +2,6 @@ import type pg from 'pg'
 import type { ActualDocument } from './document.ts'
 import type { Column, ForeignKey, Index } from './tables.ts'
 
-/** A table as it is in a database. */
 export interface ActualTable {
   columns: ReadonlyMap<string, Pick<Column, 'type' | 'required'>>
   foreignKeys: readonly Pick<ForeignKey, 'column' | 'table'>[]
@@ -64,7 +63,6 @@ const documents = `
   from pg_proc join pg_type on pg_type.oid = proargtypes[0]
   where pronamespace = current_schema()::regnamespace and proname ~ '_document$' and pronargs = 1 and typtype = 'c'`
 
-/** Reads the tables of a database. */
 export async function readCatalog(client: pg.Client): Promise<Catalog> {
   const read = async <Row extends { table: string }>(text: string) => {
     const { rows } = await client.query<Row>(text)

@@ -3,7 +3,6 @@ import type { ActualTable, Catalog } from './catalog.ts'
 import { type DocumentFunction, documentOf } from './document.ts'
 import { type Column, type ForeignKey, type Index, isServedBy, type Table, tableOf } from './tables.ts'
 
-/** A difference between the migrated database and what the declarations require. */
 export type Difference =
   | { kind: 'table'; table: Table }
   | { kind: 'column'; table: Table; column: Column }
@@ -83,7 +82,6 @@ function compareColumns(resource: Resource, table: Table, { columns }: ActualTab
 const isSearchSame = ({ search }: Resource, { searched }: ActualTable): boolean =>
   [...searched].sort().join() === search.map(columnOf).sort().join()
 
-/** Describes a difference in a sentence. */
 export function describe(difference: Difference): string {
   const { name } = difference.table
   switch (difference.kind) {

@@ -2,10 +2,7 @@ import { columnOf, type Resource } from '../model/define.ts'
 import type { Field } from '../model/fields.ts'
 import { isRendered } from '../query/select.ts'
 
-/**
- * The function that renders a record as JSON up to the properties that depend on other records (decision 10). PostgreSQL
- * concatenates faster than it composes a row, so each property is text of its own.
- */
+/** Renders a record up to the properties that depend on others (decision 10), by concatenation: composing is slower. */
 export interface DocumentFunction {
   name: string
   table: string
@@ -15,13 +12,9 @@ export interface DocumentFunction {
   version: number
 }
 
-/** A document function as it is in a database. */
 export type ActualDocument = Pick<DocumentFunction, 'body' | 'version'>
 
-/**
- * The document function of a resource; undefined if its records are not stored in rendered form. `keywords` must be quoted
- * as names.
- */
+/** The document function of a resource with stored renderings. `keywords` must be quoted as names. */
 export function documentOf(resource: Resource, keywords: ReadonlySet<string>): DocumentFunction | undefined {
   const { singular, table, fields, renderingVersion: version } = resource
   if (version === undefined || resource.viewOf) return undefined

@@ -10,9 +10,9 @@ export interface Skeleton {
 }
 
 /**
- * SQL that changes the tables to what the declarations require, for review. It never rewrites a table: a new column has
- * a constant default or none, and a constraint is validated after it was added, without blocking writers. Indexes of
- * tables in use are built `concurrently`, which needs a non-transactional file.
+ * SQL that changes the tables to what the declarations require, for review. It never rewrites a table and never blocks
+ * writers: defaults are constant, constraints are validated later, and indexes are built `concurrently`, which needs a
+ * non-transactional file.
  */
 export function skeletonOf(differences: readonly Difference[], keywords: ReadonlySet<string>): Skeleton {
   const write = new Writer(keywords)

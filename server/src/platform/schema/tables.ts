@@ -1,7 +1,6 @@
 import { columnOf, columnTypes, parentsOf, type Resource } from '../model/define.ts'
 import type { Field } from '../model/fields.ts'
 
-/** A column, as in `create table`. */
 export interface Column {
   name: string
   type: string
@@ -30,12 +29,10 @@ export interface Index {
   alternatives?: readonly (readonly string[])[]
 }
 
-/** The table that a declaration requires. */
 export interface Table {
   name: string
   columns: readonly Column[]
   foreignKeys: readonly ForeignKey[]
-  /** Check conditions. */
   checks: readonly string[]
   indexes: readonly Index[]
   /** The text expressions in the search column; undefined for a resource without search. */

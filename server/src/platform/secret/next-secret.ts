@@ -3,10 +3,7 @@ import { join } from 'node:path'
 import { syncFolder, writeDurably } from '../files/durable.ts'
 import { fingerprint, readSecretFile, type Secret, secretFile } from './secret.ts'
 
-/**
- * A file in the data folder, while the secret is being replaced, with the next secret. It is in effect once the
- * database has its fingerprint.
- */
+/** The next secret while it is being replaced; in effect once the database has its fingerprint. */
 export const nextSecretFile = 'secret.next'
 
 /** The file name of a replaced secret: earlier backups need it. */
@@ -16,15 +13,11 @@ export const replacedSecretFile = (secret: Secret): string =>
 export const findNextSecret = (dataFolder: string): Promise<Secret | undefined> =>
   readSecretFile(join(dataFolder, nextSecretFile))
 
-/** Stores the next secret durably. */
 export async function storeNextSecret(dataFolder: string, secret: Secret): Promise<void> {
   await writeDurably(join(dataFolder, nextSecretFile), `${secret.export().toString('hex')}\n`)
 }
 
-/**
- * Replaces the present secret with the next one and keeps the present one. Each step can be repeated after a crash or
- * by a second process. Returns the path of the kept secret.
- */
+/** Replaces the secret with the next one and returns the path of the old one. Each step can be repeated. */
 export async function activateNextSecret(dataFolder: string, present: Secret): Promise<string> {
   const path = join(dataFolder, secretFile)
   const replacedPath = join(dataFolder, replacedSecretFile(present))

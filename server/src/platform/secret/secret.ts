@@ -16,8 +16,8 @@ const length = 32
 export const secretFile = 'secret'
 
 /**
- * The installation's secret: the given one, otherwise the data folder's, which is generated at the first start. Given
- * as 32 bytes in hex, base64 or base64url, or as any other text of at least 32 characters (its SHA-256 is used).
+ * The given secret or the data folder's, generated at the first start: 32 bytes in hex, base64 or base64url, or other
+ * text of at least 32 characters (its SHA-256 is used).
  */
 export async function loadSecret({
   dataFolder,
@@ -40,7 +40,6 @@ export async function readSecretFile(path: string): Promise<Secret | undefined> 
   return bytes && createSecretKey(bytes)
 }
 
-/** A new secret of 32 random bytes. */
 export const newSecret = (): Secret => createSecretKey(randomBytes(length))
 
 /** What a key is derived for: keys for different purposes reveal nothing about each other. */
@@ -103,9 +102,7 @@ async function readSecretBytes(path: string): Promise<Buffer | undefined> {
   return Buffer.from(text.trim(), 'hex')
 }
 
-/**
- * Writes a temporary file and links it: a second process sees the complete file or none, and both use the same secret.
- */
+/** Writes a temporary file and links it: concurrent processes see a complete file and use the same secret. */
 async function createSecretFile(dataFolder: string, path: string): Promise<Buffer> {
   const draft = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
   try {

@@ -2,7 +2,7 @@ import { defineResource, listedAcrossParents, type Prepared } from '../../platfo
 import { choice, id, longText, reference, timestamp, type JsonObject } from '../../platform/model/fields.ts'
 import { contacts } from '../contacts/resource.ts'
 
-/** A new text is queued for the reasoning step, whoever writes it. */
+/** Every new text is queued for the reasoning step, from people, programs and imports. */
 const prepare = (values: JsonObject): Prepared =>
   values.body === undefined ? { values } : { values, hidden: { reasoning_queued_at: 'now' } }
 
