@@ -1,4 +1,5 @@
 import type { Route } from '../src/platform/http/route.ts'
+import { maxNames } from '../src/platform/http/json-scan.ts'
 import type { Schema } from '../src/platform/model/fields.ts'
 
 /** Writes an ASCII text of at most this many bytes. */
@@ -24,6 +25,10 @@ const repeatPiece = (
   }
 }
 
+/** Leaves a hundred names of the body for the fields around the object. */
+const namesWithinLimit = (bytes: number, property: (index: number) => string): string =>
+  `{${Array.from({ length: Math.min(maxNames - 100, Math.floor(bytes / 16)) }, (_, index) => property(index)).join(',')}}`
+
 /** Values of any length. */
 const valueWriters: Readonly<Record<string, BodyWriter>> = {
   'a long string': (bytes) => `"${'x'.repeat(Math.max(0, bytes - 2))}"`,
@@ -41,6 +46,12 @@ const valueWriters: Readonly<Record<string, BodyWriter>> = {
   'empty objects': (bytes) => repeatPiece(bytes, '[', ']', '{}'),
   'deep arrays': (bytes) => repeatPiece(bytes, '[', ']', '['.repeat(25) + ']'.repeat(25)),
   'many names': (bytes) => repeatPiece(bytes, '{', '}', (index) => `"n${index}":0`),
+  'as many names as a body can have': (bytes) => namesWithinLimit(bytes, (index) => `"n${index}":"x"`),
+  'as many nulls as a body can have': (bytes) => namesWithinLimit(bytes, (index) => `"n${index}":null`),
+  'as many nested names as a body can have': (bytes) =>
+    `{"a":${namesWithinLimit(bytes - 6, (index) => `"n${index}":0`)}}`,
+  'nested names in 60,000 characters': (bytes) =>
+    `{"a":${namesWithinLimit(Math.min(bytes, 60_000) - 6, (index) => `"${index.toString(36)}":0`)}}`,
   'long names': (bytes) => repeatPiece(bytes, '{', '}', (index) => `"${'n'.repeat(300)}${index}":0`),
 }
 

@@ -3,7 +3,7 @@ import { type BodyFault, invalidBody, maxDetails } from '../model/errors.ts'
 import { Suggestions } from '../query/target.ts'
 import type { Create, Fields, Resource, Update } from '../model/define.ts'
 import type { Field, JsonValue, Schema, JsonObject } from '../model/fields.ts'
-import { mergePatch, withKeyForm } from './properties.ts'
+import { excessOfProperties, mergePatch, withKeyForm } from './properties.ts'
 
 /** The fields that a body may have. `readOnly` are properties that only the service sets. */
 export interface BodyShape<out Body = JsonObject> {
@@ -75,7 +75,8 @@ export function readValue(
   mode: 'create' | 'update',
 ): { value: JsonValue } | BodyFault[] {
   if (given === null) return field.nullable ? { value: given } : [{ field: name, message: 'must not be null' }]
-  const excess = excessOf(field.schema, given)
+  const excess =
+    excessOf(field.schema, given, mode) ?? (field.filter === 'properties' ? excessOfProperties(given) : undefined)
   if (excess !== undefined) return [{ field: name, message: excess }]
   const formed = field.keyForm && isObject(given) ? withKeyForm(given, field.keyForm) : { value: given }
   if ('fault' in formed) return [{ field: name, message: formed.fault }]
@@ -90,15 +91,24 @@ export function readValue(
   return { value: patch ? value : (normalized?.value ?? checked) }
 }
 
-/** Rejects a far too long value early, because ajv does not limit its errors. A character has one or two code units. */
-function excessOf({ maxLength, maxItems }: Schema, value: JsonValue): string | undefined {
+/**
+ * Rejects a far too long value early, because ajv does not limit its errors. A character has one or two code units, and
+ * a change can remove as many properties as it sets.
+ */
+function excessOf(
+  { maxLength, maxItems, maxProperties }: Schema,
+  value: JsonValue,
+  mode: 'create' | 'update',
+): string | undefined {
   if (typeof value === 'string' && value.length > 2 * Number(maxLength)) return longerThan(maxLength)
   if (Array.isArray(value) && value.length > Number(maxItems)) return moreItemsThan(maxItems)
-  return undefined
+  const names = mode === 'update' ? 2 * Number(maxProperties) : Number(maxProperties)
+  return isObject(value) && Object.keys(value).length > names ? morePropertiesThan(maxProperties) : undefined
 }
 
 const longerThan = (limit: unknown): string => `expected at most ${limit} characters`
 const moreItemsThan = (limit: unknown): string => `expected at most ${limit} items`
+const morePropertiesThan = (limit: unknown): string => `expected at most ${limit} properties`
 
 const isObject = (value: unknown): value is { [key: string]: JsonValue } =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -149,7 +159,7 @@ function describeError({ keyword, params, message }: ErrorObject): string {
     case 'maxItems':
       return moreItemsThan(params.limit)
     case 'maxProperties':
-      return `expected at most ${params.limit} properties`
+      return morePropertiesThan(params.limit)
     case 'minimum':
       return `expected at least ${params.limit}`
     case 'maximum':

@@ -5,6 +5,7 @@ const keyForm = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 const providerPattern = /^[A-Za-z][A-Za-z0-9]{0,39}$/
 const maxProperties = 200
 const maxBytes = 64 * 1024
+const tooLong = 'expected at most 64 KiB of JSON'
 
 const isObject = (value: JsonValue): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -35,35 +36,45 @@ function checkProperties(value: JsonValue): Normalized {
   const bad = keys.find((key) => !keyForm.test(key))
   if (bad !== undefined) return { fault: `key "${bad.slice(0, 80)}" must match ${keyForm.source}` }
   if (keys.length > maxProperties) return { fault: `expected at most ${maxProperties} properties` }
-  if (isLongerThan(value, maxBytes)) return { fault: 'expected at most 64 KiB of JSON' }
+  if (Buffer.byteLength(JSON.stringify(value)) > maxBytes) return { fault: tooLong }
   return { value }
 }
 
 /** A key at any depth that a filter's dotted path cannot express. */
 function unreachableKey(value: JsonValue): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
-  const bad = Array.isArray(value) ? undefined : Object.keys(value).find((key) => key === '' || key.includes('.'))
-  if (bad !== undefined) return bad
-  for (const inner of Object.values(value)) {
-    const found = unreachableKey(inner)
+  if (Array.isArray(value)) return findFirst(value, unreachableKey)
+  return findFirst(Object.keys(value), (key) =>
+    key === '' || key.includes('.') ? key : unreachableKey(value[key] ?? null),
+  )
+}
+
+function findFirst<Item>(items: readonly Item[], find: (item: Item) => string | undefined): string | undefined {
+  for (const item of items) {
+    const found = find(item)
     if (found !== undefined) return found
   }
   return undefined
 }
 
-/** Is the JSON of the value longer? A value that is far too long is not serialized to find out. */
-function isLongerThan(value: JsonValue, bytes: number): boolean {
-  return minJsonLength(value, bytes) > bytes || Buffer.byteLength(JSON.stringify(value)) > bytes
-}
+/** Rejects an object that is far too long before anything else looks at its names. */
+export const excessOfProperties = (value: JsonValue): string | undefined =>
+  minJsonLength(value, maxBytes) > maxBytes ? tooLong : undefined
 
 /** The minimum length of the value's JSON, counted no further than `enough`. */
 function minJsonLength(value: JsonValue, enough: number): number {
   if (typeof value === 'string') return value.length + 2
   if (typeof value !== 'object' || value === null) return 1
   let length = 1
-  const items = Array.isArray(value) ? value : Object.values(value)
-  for (const item of items) {
-    length += minJsonLength(item, enough - length) + 1
+  if (Array.isArray(value)) {
+    for (const item of value) {
+      length += minJsonLength(item, enough - length) + 1
+      if (length > enough) break
+    }
+    return length
+  }
+  for (const name of Object.keys(value)) {
+    length += name.length + minJsonLength(value[name] ?? null, enough - length) + 4
     if (length > enough) break
   }
   return length
@@ -110,9 +121,10 @@ export function withKeyForm(
 export function mergePatch(target: JsonValue | undefined, patch: JsonValue): JsonValue {
   if (!isObject(patch)) return patch
   const merged: JsonObject = target !== undefined && isObject(target) ? { ...target } : {}
-  for (const [key, value] of Object.entries(patch)) {
+  for (const key of Object.keys(patch)) {
+    const value = patch[key] ?? null
     if (value === null) delete merged[key]
-    else merged[key] = mergePatch(merged[key], value)
+    else merged[key] = isObject(value) ? mergePatch(merged[key], value) : value
   }
   return merged
 }
