@@ -24,7 +24,8 @@ export const findingCodes = {
   existing_value_kept: 'The record already has a different value. Use the merge policy overwrite, or edit the record.',
   edit_kept: 'A person changed or removed this, and imports never undo that. Edit the record to store this value.',
   ambiguous_contact: 'The ids and address in the payload match different contacts. Correct them, then retry the row.',
-  ambiguous_company: 'The ids and domain in the payload match different companies. Correct them, then retry the row.',
+  ambiguous_company:
+    'The ids, domain and name in the payload match different companies. Correct them, then retry the row.',
   external_id_conflict:
     'The record has a different id of this system, or a person removed this id from it. Correct the record or the source, then retry the row.',
   processing_failed: 'An unexpected error occurred. Retry the row; if it fails again, report it with the row’s id.',

@@ -95,18 +95,9 @@ export function findCompanies(known: KeyedDrafts, company: JsonObject): Draft[] 
   return known.find([formerCompanyNameKey(digestOf(name))]).filter((draft) => !isDifferentCompany(draft, identified))
 }
 
-/**
- * Whether a company with the same name is a different one: another domain or another id of the same provider, unless a
- * person changed that.
- */
-function isDifferentCompany({ state, edits }: Draft, company: JsonObject): boolean {
-  const { domain } = company
-  const hasOtherDomain = typeof domain === 'string' && typeof state.domain === 'string'
-  if (hasOtherDomain && !edits.hasValue('domain', domain)) return true
-  return contradictions(state, company).some(
-    (provider) =>
-      !edits.hasValue('externalIds', externalIdText(provider, objectOf(company.externalIds)[provider] ?? null)),
-  )
+/** Whether a company with the same name is a different one: it has another domain, unless a person changed that. */
+function isDifferentCompany({ state, edits }: Draft, { domain }: JsonObject): boolean {
+  return typeof domain === 'string' && typeof state.domain === 'string' && !edits.hasValue('domain', domain)
 }
 
 /** Providers for which the record has a different id than the push. */

@@ -42,10 +42,13 @@ describe.each(policies)('with %s', (policy) => {
     expect(fixture.companies.size).toBe(0)
   })
 
-  test('a second external id of a provider is a conflict that names the company', () => {
+  test.each([
+    ['domain', { domain: 'acme.example' }],
+    ['name', { name: 'Acme' }],
+  ])('a second external id of a provider is a conflict that names the company found by %s', (_key, company) => {
     const { world: fixture, push } = imported()
     push({ contact: { email }, company: { name: 'Acme', domain: 'acme.example', externalIdCrm: 'c1' } })
-    const refused = push({ contact: { email }, company: { domain: 'acme.example', externalIdCrm: 'c2' } }, policy)
+    const refused = push({ contact: { email }, company: { ...company, externalIdCrm: 'c2' } }, policy)
     expect(refused).toMatchObject({
       status: 'CONFLICT',
       errors: [{ code: 'external_id_conflict', path: 'company.externalIdCrm' }],

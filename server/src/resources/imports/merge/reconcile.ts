@@ -223,11 +223,13 @@ class Batch {
 const companyConflicts = ({ company }: Lead, employers: readonly Draft[]): Finding[] =>
   company ? conflictsOf('company', employers, company) : []
 
+const matchKeys = { contact: 'ids and address', company: 'ids, domain and name' } as const
+
 function conflictsOf(part: 'contact' | 'company', found: readonly Draft[], pushed: JsonObject): Finding[] {
   const ids = found.map(({ resource, id }) => showId(resource.idPrefix, id)).join(', ')
   const [one, ...others] = found
   if (others.length > 0)
-    return [finding(`ambiguous_${part}`, part, `its ids and address match different records: ${ids}`)]
+    return [finding(`ambiguous_${part}`, part, `its ${matchKeys[part]} match different records: ${ids}`)]
   const providers = one ? contradictions(one.state, pushed) : []
   return providers.map((provider) =>
     finding('external_id_conflict', externalIdPath(part, provider), `${ids} has a different id of this system`),
