@@ -136,6 +136,17 @@ test('of a hundred concurrent attempts in two processes, at most ten are tried',
   expect(waits.filter((seconds) => seconds === undefined)).toHaveLength(tried)
 })
 
+test('of twenty concurrent attempts with the right password, each succeeds', async () => {
+  const { one, two } = processes()
+  const { account } = someone()
+  const own = { account, address: newAddress(), source: 'device' as const }
+  const slowlyRight = () => new Promise<string>((resolve) => setTimeout(() => resolve('in'), 20))
+  const waits = await Promise.all(
+    Array.from({ length: 20 }, (_, index) => wait(index % 2 ? one : two, own, slowlyRight)),
+  )
+  expect(waits).toEqual(waits.map(() => undefined))
+})
+
 test('of fifty attempts from one address that wait in the queue together, at most twenty get a result', async () => {
   const { one, two } = processes()
   const { address } = someone()

@@ -1,12 +1,14 @@
 import { createHmac } from 'node:crypto'
 import type { Database } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/model/errors.ts'
+import { createKeyedLimiter } from '../../platform/background/concurrency-limiter.ts'
 import { addressKey } from '../../platform/http/rate-limit.ts'
 import { newId } from '../../platform/model/ids.ts'
 import type { FailedLogin } from './failed-logins.ts'
 import { deriveKey, type Secret } from '../../platform/secret/secret.ts'
 import {
   type AttemptSource,
+  type FailureKey,
   beginAttempt,
   beginAttemptIfTolerated,
   clearFailures,
@@ -47,6 +49,20 @@ const addressLimits = [
 const accountLimit = { failures: toleratedFailures.account + 1, milliseconds: 15 * minute, max: 4 * hour }
 
 /**
+ * Attempts in progress count as failures, so more than a few at once would reject each other although all are right.
+ * They wait for each other instead, per account and source. No more passwords than this are hashed at once anyway.
+ */
+const concurrentAttempts = {
+  concurrency: 2,
+  queue: 100,
+  waitMilliseconds: 10_000,
+  messages: {
+    full: 'Too many logins to this account are in progress. Try again.',
+    late: 'The request waited too long because many logins to this account are in progress. Try again.',
+  },
+}
+
+/**
  * Slows down password guessing, for all processes on one database. Deliberate failures from unknown devices delay other
  * unknown devices, never a device that the person has used before.
  */
@@ -63,52 +79,60 @@ export function createThrottle({
   clock?: () => number
 }): Throttle {
   const hmacKey = deriveKey(secret, 'failed login')
+  const limiter = createKeyedLimiter(concurrentAttempts)
   return {
-    async attempt({ account, address: clientAddress, source }, verify) {
+    attempt({ account, address: clientAddress, source }, verify) {
       const address = addressKey(clientAddress)
       const accountKey = createHmac('sha256', hmacKey).update(account).digest()
-      const at = new Date(clock())
-      const recorded = { id: newId(), at, accountKey, address, source }
-      let isReported = false
-      const report = (isRefused: boolean) => {
-        if (!isReported) onFailure?.({ address, account: accountKey.toString('hex'), isRefused })
-        isReported = true
-      }
-      const assertAllowed = (failures: Failures) => {
-        const wait = remainingWait(failures, at.getTime())
-        if (wait <= 0) return
-        report(true)
-        throw tooManyAttempts(wait)
-      }
-      // Rejected without a write, as most requests of a flood are.
-      const before = await beginAttemptIfTolerated(database, recorded)
-      if (!before.isTolerated) {
-        assertAllowed(before)
-        await beginAttempt(database, recorded)
-      }
-      try {
-        // Concurrent attempts are visible here, or will see this one.
-        assertAllowed(await findFailures(database, recorded))
-        const result = await verify()
-        if (result !== undefined) {
-          // Of many parallel attempts, no more get a result than if they had come one after another. The others do not
-          // even learn that the password was right.
-          const during = await clearFailuresIfTolerated(database, recorded)
-          if (!during.isTolerated) {
-            assertAllowed(during)
-            await clearFailures(database, recorded)
-          }
-          return result
-        }
-      } catch (error) {
-        await removeAttempt(database, recorded.id).catch(() => undefined)
-        throw error
-      }
-      report(false)
-      await storeFailure(database, recorded.id, address)
-      assertAllowed(await findFailures(database, recorded))
-      return undefined
+      return limiter.run(`${source} ${accountKey.toString('base64')}`, () =>
+        attemptOne({ accountKey, address, source }, verify),
+      )
     },
+  }
+
+  async function attemptOne<Result>(key: FailureKey, verify: () => Promise<Result | undefined>) {
+    const { accountKey, address } = key
+    const at = new Date(clock())
+    const recorded = { ...key, id: newId(), at }
+    let isReported = false
+    const report = (isRefused: boolean) => {
+      if (!isReported) onFailure?.({ address, account: accountKey.toString('hex'), isRefused })
+      isReported = true
+    }
+    const assertAllowed = (failures: Failures) => {
+      const wait = remainingWait(failures, at.getTime())
+      if (wait <= 0) return
+      report(true)
+      throw tooManyAttempts(wait)
+    }
+    // Rejected without a write, as most requests of a flood are.
+    const before = await beginAttemptIfTolerated(database, recorded)
+    if (!before.isTolerated) {
+      assertAllowed(before)
+      await beginAttempt(database, recorded)
+    }
+    try {
+      // Concurrent attempts are visible here, or will see this one.
+      assertAllowed(await findFailures(database, recorded))
+      const result = await verify()
+      if (result !== undefined) {
+        // Of many parallel attempts, no more get a result than if they had come one after another. The others do not
+        // even learn that the password was right.
+        const during = await clearFailuresIfTolerated(database, recorded)
+        if (!during.isTolerated) {
+          assertAllowed(during)
+          await clearFailures(database, recorded)
+        }
+        return result
+      }
+    } catch (error) {
+      await removeAttempt(database, recorded.id).catch(() => undefined)
+      throw error
+    }
+    report(false)
+    await storeFailure(database, recorded.id, address)
+    assertAllowed(await findFailures(database, recorded))
+    return undefined
   }
 }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ApiError } from '../model/errors.ts'
-import { createConcurrencyLimiter, type ConcurrencyLimiter } from './concurrency-limiter.ts'
+import { createConcurrencyLimiter, type ConcurrencyLimiter, createKeyedLimiter } from './concurrency-limiter.ts'
 
 /** Tasks that end when the test says so, listed in the order in which they started. */
 function controlledTasks(limiter: ConcurrencyLimiter) {
@@ -66,6 +66,15 @@ test('organizations take turns when one task runs at a time', async () => {
   for (const name of ['a1', 'a2', 'a3', 'b1', 'b2', 'c1']) void run(name.charAt(0), name)
   for (let index = 0; index < 6; index += 1) await end(started.at(-1) ?? '')
   expect(started).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2'])
+})
+
+test('a keyed limiter limits the tasks of each key, and a full key delays no other', async () => {
+  const { started, run, end } = controlledTasks(createKeyedLimiter({ ...baseOptions, concurrency: 1, queue: 1 }))
+  for (const name of ['a1', 'a2', 'b1']) void run(name.charAt(0), name)
+  expect(overloaded(await run('a', 'a3'))).toBe(true)
+  expect(started).toEqual(['a1', 'b1'])
+  for (const name of ['a1', 'a2', 'b1']) await end(name)
+  expect(started).toEqual(['a1', 'b1', 'a2'])
 })
 
 test('a full queue rejects a task immediately and does not start it', async () => {

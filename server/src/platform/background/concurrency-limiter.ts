@@ -73,6 +73,24 @@ export function createConcurrencyLimiter({
   }
 }
 
+/** Limits how many tasks with the same key run at once; tasks with other keys do not wait. */
+export function createKeyedLimiter(options: ConcurrencyLimiterOptions): ConcurrencyLimiter {
+  const limiters = new Map<string, { limiter: ConcurrencyLimiter; tasks: number }>()
+  return {
+    async run<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+      const entry = limiters.get(key) ?? { limiter: createConcurrencyLimiter(options), tasks: 0 }
+      limiters.set(key, entry)
+      entry.tasks += 1
+      try {
+        return await entry.limiter.run(key, work)
+      } finally {
+        entry.tasks -= 1
+        if (entry.tasks === 0) limiters.delete(key)
+      }
+    },
+  }
+}
+
 /** A fair semaphore with a bounded queue. */
 export function createFairSemaphore({ concurrency, queue, createError }: FairSemaphoreOptions): FairSemaphore {
   /** By key: the tenants with running or waiting tasks, in the order of their last start. */
