@@ -83,9 +83,8 @@ test('passkey creation requires a resident key and user verification, and reject
     authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
   })
   expect(body.excludeCredentials).toHaveLength(1)
-  const again = await person.call('POST', '/v5/me/passkeys', {
-    body: { name: 'Again', credential: authenticator.create(body) },
-  })
+  const repeated = { name: 'Again', credential: authenticator.create(body) }
+  const again = await person.call('POST', '/v5/me/passkeys', { body: repeated })
   expect(expectRefusal(again, 422, 'invalid_field_value').details).toEqual([
     { field: 'credential', message: 'is already registered' },
   ])
@@ -96,15 +95,12 @@ test('a passkey completes a login with the correct password, only for its own pe
   const other = await newPasskeyPerson()
   const beginStep = async () => {
     const pendingToken = await person.beginLogin()
-    const loginOptions = (await post('/auth/login/passkey/options', { pendingToken })).body
-    return { pendingToken, given: loginOptions }
+    return { pendingToken, given: (await post('/auth/login/passkey/options', { pendingToken })).body }
   }
   const first = await beginStep()
   expect(first.given.allowCredentials).toHaveLength(1)
-  const theirs = await post('/auth/login/passkey', {
-    pendingToken: first.pendingToken,
-    credential: other.authenticator.get(first.given),
-  })
+  const theirCredential = other.authenticator.get(first.given)
+  const theirs = await post('/auth/login/passkey', { pendingToken: first.pendingToken, credential: theirCredential })
   expectRefusal(theirs, 401, 'invalid_credentials')
   const second = await beginStep()
   // A challenge is valid neither for another login nor for a login without a password.

@@ -25,13 +25,13 @@ import {
 } from '../../../test/list-arbitraries.ts'
 import { runConcurrently } from '../../../test/list-calls.ts'
 import {
-  modelList,
-  type ModelFilter,
-  type ModelRecord,
-  type ModelRequest,
-  modelSelect,
-  typeOf,
-} from '../../../test/list-model.ts'
+  filterParameter,
+  filterParameters,
+  listParameters,
+  type Parameters,
+  queryString,
+} from '../../../test/list-parameters.ts'
+import { modelList, type ModelFilter, type ModelRecord, modelSelect, typeOf } from '../../../test/list-model.ts'
 import { lawTimes, seed } from '../../../test/seed.ts'
 import {
   startTestService,
@@ -133,27 +133,6 @@ async function connectWithout(scans: readonly string[]): Promise<pg.Client> {
   await client.connect()
   return client
 }
-
-type Parameters = (readonly [string, string])[]
-
-const queryString = (parameters: Parameters): string =>
-  parameters.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join('&')
-
-const filterParameter = ({ field, operator, value }: ModelFilter): readonly [string, string] => [
-  `filter.${field}.${operator}`,
-  typeof value === 'string' ? value : value.map((item) => item.replace(/[\\,]/g, '\\$&')).join(','),
-]
-
-const filterParameters = ({ filters: all, query }: ModelRequest): Parameters => [
-  ...all.map(filterParameter),
-  ...(query === undefined ? [] : [['query', query] as const]),
-]
-
-const listParameters = (request: ModelRequest): Parameters => [
-  ...filterParameters(request),
-  ...(request.orderBy === undefined ? [] : [['orderBy', request.orderBy] as const]),
-  ...(request.sort === undefined ? [] : [['sort', request.sort] as const]),
-]
 
 async function get(
   { call }: TestOrganization,

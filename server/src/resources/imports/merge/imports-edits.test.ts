@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sql } from '../../../platform/model/sql.ts'
 import { readId } from '../../../platform/model/ids.ts'
 import type { FindingCode } from '../resource.ts'
+import { fullLead } from '../../../../test/leads.ts'
 import { pushesOf, type Pushed } from '../../../../test/processed-pushes.ts'
 import {
   type Call,
@@ -25,63 +26,6 @@ interface Case {
   /** The warnings of every later push, as `<code> <path>`, or CONFLICT if it is rejected. */
   expected: readonly `${FindingCode} ${string}`[] | 'CONFLICT'
 }
-
-const lead = (number: number) => ({
-  contact: {
-    email: `ada.${number}@example.com`,
-    name: 'Ada Lovelace',
-    nickname: 'Ada',
-    bio: 'Wrote notes',
-    avatar: 'https://ada.example/me.png',
-    website: 'https://ada.example',
-    location: 'London',
-    timeZone: 'Europe/London',
-    facebookHandle: `ada.${number}`,
-    githubHandle: `ada-${number}`,
-    instagramHandle: `ada.${number}`,
-    linkedinHandle: `ada-${number}`,
-    twitterHandle: `ada_${number}`,
-    externalIdCrm: `c${number}`,
-    externalIdHubSpot: `h${number}`,
-    note: 'Met at the fair',
-  },
-  employment: {
-    title: 'Analyst',
-    seniority: 'SENIOR',
-    history: [
-      { organization: 'Engines', title: 'Analyst', start: '2020-01', current: true },
-      { organization: 'Babbage', title: 'Clerk', start: '2018-01', end: '2019-12' },
-    ],
-  },
-  company: {
-    name: `Engines ${number}`,
-    nickname: 'Engines',
-    bio: 'Builds engines',
-    subtitle: 'Engines for all',
-    avatar: 'https://engines.example/logo.png',
-    website: 'https://engines.example',
-    domain: `engines-${number}.example`,
-    location: 'London',
-    timeZone: 'Europe/London',
-    facebookHandle: `engines.${number}`,
-    githubHandle: `engines-${number}`,
-    instagramHandle: `engines.${number}`,
-    linkedinHandle: `engines-${number}`,
-    twitterHandle: `engines_${number}`,
-    annualRevenue: '1250000.50',
-    employeesCount: 12,
-    foundedYear: 1833,
-    fundingStage: 'series_a',
-    fundingTotal: '40000',
-    retailLocationsCount: 2,
-    ticker: 'ENG',
-    industries: ['machinery', 'software'],
-    languages: ['en', 'de'],
-    stack: ['brass', 'steam'],
-    tags: ['prospect', 'vip'],
-    externalIdCrm: `x${number}`,
-  },
-})
 
 const patchContact =
   (body: Json) =>
@@ -307,7 +251,7 @@ describe.each(['fill', 'overwrite'])('with %s', (mergePolicy) => {
   test.each(Object.entries(cases))('no later push reverts an edit: %s', async (name, { edit, expected }) => {
     const { call } = organization
     const push = pushesOf(service, organization)
-    const payload = lead(Object.keys(cases).indexOf(name))
+    const payload = fullLead(Object.keys(cases).indexOf(name))
     const [first] = await push(payload)
     expect(first).toMatchObject({ status: 'PROCESSED', warnings: [], errors: [] })
     const created = { contact: first?.contactId ?? '', company: first?.companyId ?? '' }
