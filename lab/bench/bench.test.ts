@@ -95,6 +95,17 @@ test('a small run measures each row and removes its temporary files', { timeout:
   expect(await benchFolders()).toEqual([])
 })
 
+test('creates are measured with one process and with two', { timeout: 120_000 }, async () => {
+  const file = join(folder, 'processes.json')
+  const parameters = [script, ...small, '--row', created, '--processes', '1,2', '--json', file]
+  await promisify(execFile)(process.execPath, parameters, { env })
+  const { rows } = JSON.parse(await readFile(file, 'utf8')) as Report
+  expect(rows.map(({ name, service }) => [name, service.perSecond > 0])).toEqual([
+    [created, true],
+    [created, true],
+  ])
+})
+
 test('an interrupted run stops its processes and removes its files', { timeout: 60_000 }, async () => {
   const child = spawn(process.execPath, [script, ...small], { env, stdio: 'ignore' })
   const ended = once(child, 'exit')
