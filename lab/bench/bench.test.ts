@@ -95,15 +95,25 @@ test('a small run measures each row and removes its temporary files', { timeout:
   expect(await benchFolders()).toEqual([])
 })
 
-test('creates are measured with one process and with two', { timeout: 120_000 }, async () => {
+test('creates and pushes are measured with one process and with two', { timeout: 120_000 }, async () => {
   const file = join(folder, 'processes.json')
-  const parameters = [script, ...small, '--row', created, '--processes', '1,2', '--json', file]
+  const parameters = [
+    script,
+    ...small,
+    '--row',
+    created,
+    '--row',
+    rowNames.pushed,
+    '--processes',
+    '1,2',
+    '--json',
+    file,
+  ]
   await promisify(execFile)(process.execPath, parameters, { env })
   const { rows } = JSON.parse(await readFile(file, 'utf8')) as Report
-  expect(rows.map(({ name, service }) => [name, service.perSecond > 0])).toEqual([
-    [created, true],
-    [created, true],
-  ])
+  const measured = [created, rowNames.pushed, rowNames.busy]
+  expect(rows.map(({ name }) => name)).toEqual([...measured, ...measured])
+  expect(rows.filter(({ service }) => !(service.perSecond > 0))).toEqual([])
 })
 
 test('an interrupted run stops its processes and removes its files', { timeout: 60_000 }, async () => {

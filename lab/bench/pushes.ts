@@ -14,6 +14,7 @@ import { type Stage, startFloor } from './stage.ts'
 /** Also with more connections, because the intake inserts several pushes with one statement. */
 const pushConnections = [...defaultConnections, 64]
 const busyConnections = [64]
+const removeRows = 'truncate import_rows, import_row_counts'
 /** Number of leads; the number in each makes every push unique. */
 const templates = 256
 
@@ -21,6 +22,8 @@ const templates = 256
 export async function measurePushes(stage: Stage, existing: ExistingRecords): Promise<Row[]> {
   const { client, measured, connection, options, log } = stage
   const { organizationId } = measured
+  // Rows are left from the measurement with another number of processes.
+  await client.query(removeRows)
   const [floorImport, driverImport] = [await makeImport(stage), await makeImport(stage)]
   const pushes = { organizationId, importId: floorImport }
   const floor = await startFloor({ connection, connections: poolSize, pushes })
@@ -42,7 +45,7 @@ export async function measurePushes(stage: Stage, existing: ExistingRecords): Pr
   await assertStored(stage, floorImport, accepted.floor)
   await assertStored(stage, driverImport, accepted.driver)
   // Otherwise the service of the next part would process these rows.
-  await client.query('truncate import_rows, import_row_counts')
+  await client.query(removeRows)
   return rows
 }
 
