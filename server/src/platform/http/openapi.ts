@@ -9,6 +9,7 @@ import { bodyExample, bodySchema, errorSchema, recordSchema, selectionSchema } f
 import {
   type ResponseBody,
   isCacheable,
+  isPage,
   isScoped,
   type ProbeRoute,
   type ReadRoute,
@@ -67,6 +68,10 @@ export function openapi(routes: readonly Route[], headings: Readonly<Record<stri
           description: 'The response is unchanged since the ETag that was sent.',
           headers: headerReferences(['ETag', ...commonHeaders]),
         },
+        PermanentRedirect: {
+          description: 'The path ends with a slash. `Location` has the path without it.',
+          headers: headerReferences(['Location', 'X-Request-Id', 'Version']),
+        },
         ...Object.fromEntries([...statuses].sort().map((status) => [responseName(status), errorResponse(status)])),
       },
       securitySchemes,
@@ -93,6 +98,7 @@ function operation(route: Route, components: Components): Operation {
         ]),
       ),
       ...(isCacheable(route) && { 304: { $ref: '#/components/responses/NotModified' } }),
+      ...(isPage(route) && { 308: { $ref: '#/components/responses/PermanentRedirect' } }),
       ...Object.fromEntries(
         errorStatuses(route).map((status) => [status, { $ref: `#/components/responses/${responseName(status)}` }]),
       ),

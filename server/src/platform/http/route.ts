@@ -236,6 +236,9 @@ export const supportsIdempotencyKey = ({ kind }: Route): boolean => kind === 'pu
 /** Does the route support If-None-Match? */
 export const isCacheable = (route: Route): boolean => route.method === 'GET' && route.kind !== 'probe'
 
+/** A page has a single URL, because links within it are relative: with a trailing slash, it redirects. */
+export const isPage = ({ responses }: Route): boolean => Object.values(responses).some(({ kind }) => kind === 'text')
+
 /** The scope to which a list's cursors are bound. */
 export const cursorScope =
   (services: Services, caller: Caller, resource: Resource, parentId: string | undefined) =>

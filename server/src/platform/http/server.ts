@@ -14,7 +14,7 @@ import { checkLimits, checkContentTypes, maxBodyBytes, maxUrlLength } from './re
 import { basePath } from './html.ts'
 import type { Metrics } from './metrics.ts'
 import { sendError } from './send-error.ts'
-import type { ProbeRoute, Route, ServedRoute, Services } from './route.ts'
+import { isPage, type ProbeRoute, type Route, type ServedRoute, type Services } from './route.ts'
 import { createSecurityHeaders } from './security-headers.ts'
 import { serve } from './serve.ts'
 import { ParserErrorHandler } from './parser-errors.ts'
@@ -164,7 +164,6 @@ function addRoute(app: FastifyInstance, options: ServerOptions, route: ServedRou
         checkContentTypes(undefined, request)
         throw routeNotFound(request, options)
       }
-      // Links within a page are relative, so it has a single URL.
       if (isPage(route) && hasTrailingSlash(request)) return void reply.redirect(withoutTrailingSlash(request), 308)
       serve(route, services, request, reply, request.requestContext).catch((error: unknown) => void reply.send(error))
     },
@@ -174,8 +173,6 @@ function addRoute(app: FastifyInstance, options: ServerOptions, route: ServedRou
 /** Pushes have a separate limit, health checks matter most under load, and documents need no database. */
 const isAlwaysAdmitted = (route: Route): boolean =>
   route.kind === 'push' || route.kind === 'probe' || (route.kind === 'public' && route.needsDatabase === false)
-
-const isPage = ({ responses }: Route): boolean => Object.values(responses).some(({ kind }) => kind === 'text')
 
 /** Relative, so that it works behind a proxy: `/v5/swagger/` becomes `../swagger`. */
 const withoutTrailingSlash = (request: FastifyRequest): string =>

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { routes } from '../../app.ts'
+import { isPage } from './route.ts'
 import { newImport, newLead } from '../../../test/pushes.ts'
 import { startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 
@@ -12,12 +13,9 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-const isPage = (responses: (typeof routes)[number]['responses']) =>
-  Object.values(responses).some(({ kind }) => kind === 'text')
-
 test('every route gives the same response with a trailing slash', async () => {
-  for (const { method, path, responses } of routes) {
-    if (isPage(responses)) continue
+  for (const route of routes.filter((one) => !isPage(one))) {
+    const { method, path } = route
     const plain = path.replace(/\{\w+\}/g, 'x')
     const [one, other] = [
       await service.anonymous(method, `${plain}?bogus=1`),
@@ -37,12 +35,17 @@ test('every route gives the same response with a trailing slash', async () => {
 })
 
 test('a page redirects to its address without the trailing slash and keeps the query', async () => {
-  const pages = routes.filter(({ responses }) => isPage(responses))
+  const pages = routes.filter(isPage)
   expect(pages.map(({ path }) => path)).toContain('/v5/swagger')
   for (const { path } of pages) {
     const address = `${service.url}${path}/?a=/b/`
     const moved = await fetch(address, { redirect: 'manual' })
     expect([path, moved.status]).toEqual([path, 308])
+    expect([path, moved.headers.get('version'), moved.headers.get('x-request-id')]).toEqual([
+      path,
+      expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
+      expect.stringMatching(/^req_/),
+    ])
     const target = new URL(moved.headers.get('location') ?? '', address)
     expect([path, `${target.pathname}${target.search}`]).toEqual([path, `${path}?a=/b/`])
   }
