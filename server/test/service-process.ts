@@ -54,8 +54,12 @@ export async function serviceProcesses(database: TestDatabase): Promise<ServiceP
         },
       })
       running.add(child)
+      let printed = ''
+      child.stdout?.on('data', (data: Buffer) => (printed += data.toString()))
       const ended = waitForExit(child).finally(() => running.delete(child))
       const url = await waitForUrl(folder, ended)
+      // Until then, the service may still create a set-up link, which revokes earlier ones.
+      await until('the service has printed its addresses', () => printed.includes('Rapport listens on'))
       return { name, url, pid: child.pid ?? 0, ended, signal: (signal) => void child.kill(signal), push: pusherTo(url) }
     },
     async close() {
