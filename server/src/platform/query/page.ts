@@ -55,12 +55,12 @@ function fixedPage(resource: Resource, request: ListRequest, scope: Scope): Fixe
     const values = lookupValues(condition)
     if (!values || others.length > 0 || cursor) return undefined
     const build = (given: readonly Parameter[]) =>
-      pageStatement(resource, request, scope, { filters: lookupSql(condition.target, given), isFixed: true })
+      pageStatement(resource, request, scope, lookupSql(condition.target, given))
     return { name: `${name} by ${condition.target.name}`, values, build }
   }
-  const build = (fixed: ListRequest) => pageStatement(resource, fixed, scope, { isFixed: true })
-  if (!cursor) return { name: `${name} first`, values: [], build: () => build(request) }
-  const at = (position: Cursor['at']) => build({ ...request, cursor: { ...cursor, at: position } })
+  if (!cursor) return { name: `${name} first`, values: [], build: () => pageStatement(resource, request, scope) }
+  const at = (position: Cursor['at']) =>
+    pageStatement(resource, { ...request, cursor: { ...cursor, at: position } }, scope)
   const from = `${name} ${cursor.direction}`
   if ('id' in cursor.at) {
     return { name: `${from} record`, values: [String(cursor.at.id)], build: ([id]) => at({ id: requireParameter(id) }) }
@@ -79,15 +79,11 @@ function requireParameter(parameter: Parameter | undefined): Parameter {
   return parameter
 }
 
-/**
- * `isFixed`: hides the organization from the planner. It would otherwise prefer a plan for each value over the one plan
- * of a prepared statement, and spend more time on planning than on reading the page.
- */
 function pageStatement(
   resource: Resource,
   request: ListRequest,
   scope: Scope,
-  { filters = filtersSql(resource, request, scope, request.order.target.name), isFixed = false } = {},
+  filters = filtersSql(resource, request, scope, request.order.target.name),
 ): Sql {
   const { order, cursor, limit } = request
   const backwards = cursor?.direction === 'before'
@@ -95,10 +91,10 @@ function pageStatement(
     table: sql`${identifier(resource.table)} ${raw(root)}`,
     joins: joinsFor(resource, request, scope, order.target),
     carried: pageColumns(resource, request.selection),
-    within: withinScope(resource, scope, { isListed: !isFixed }),
+    within: withinScope(resource, scope, { isListed: true }),
     // With a search through other records, the organization's index may be used too.
     matched: withinScope(resource, scope, {
-      isListed: !isFixed,
+      isListed: true,
       isIndexed: request.words.length > 0 && resource.searchEmbedded.length > 0,
     }),
     filters,
