@@ -30,7 +30,7 @@ export interface Row {
   /** Null if the row uses no connection. */
   connections: number | null
   service: Figures
-  /** A bare route with the same statements; null if there is none to compare with. */
+  /** A bare route with the same statements; null if nothing is comparable. */
   floor: Figures | null
   /** The same statements without HTTP; null as above. */
   driver: Figures | null

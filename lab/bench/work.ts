@@ -49,7 +49,7 @@ export async function measureProcessing(
   return [...rows, await measureSources(stage, rowNames.processedOfTwo, [own, second])]
 }
 
-/** The organization after the measured one; undefined if there is none. */
+/** The organization after the measured one; undefined if it is the last one. */
 async function secondSource(stage: Stage): Promise<Source | undefined> {
   const { client, measured, options } = stage
   const [, owner] = sharesOf(options.contacts, options.organizations, measured)

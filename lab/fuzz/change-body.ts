@@ -34,7 +34,7 @@ const weights = {
   'a large body': 1,
 }
 
-/** Replaces one nested value, or the whole text if there is none. */
+/** Replaces one nested value, or the whole text if no value is nested. */
 function withReplacedValue(json: Json, random: Random, make: (position: Position) => string): Json {
   const positions = positionsIn(json)
   if (positions.length === 0) return scalar(make({ json, replace: () => undefined }))

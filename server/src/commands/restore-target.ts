@@ -13,7 +13,7 @@ const createdByAnyStart: Readonly<Record<string, string>> = {
   one_time_tokens: `purpose = 'set-up'`,
 }
 
-/** Names of the tables with data that a restore would replace; undefined if there are none. */
+/** Names of the tables with data that a restore would replace; undefined if all are empty. */
 export async function findExistingData(client: pg.Client): Promise<string | undefined> {
   const { tables } = await readCatalog(client, namesCreatedBy(await readMigrations(migrationsFolder)))
   const nonEmptyTables: string[] = []

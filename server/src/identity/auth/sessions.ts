@@ -91,7 +91,7 @@ export const sessionRoutes: AccountRoute[] = [
   },
 ]
 
-/** If cookies cannot be set on this connection, there is none to delete. */
+/** If cookies cannot be set on this connection, no cookie needs to be deleted. */
 function cookiesOf({ services, client }: AccountRequest): string[] {
   try {
     return [clearCookie(services, client, 'refresh')]
