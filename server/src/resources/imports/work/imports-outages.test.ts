@@ -102,7 +102,16 @@ async function startOwnServer() {
         }
       }
       await server.exited
-      server = await start()
+      // A process that was just connecting is not in the list. It ends by itself and uses the shared memory until then.
+      await until('the killed server has no more processes', async () => {
+        try {
+          server = await start()
+          return true
+        } catch (error) {
+          if (String(error).includes('pre-existing shared memory block')) return false
+          throw error
+        }
+      })
     },
     terminateConnections: () =>
       administer(`select pg_terminate_backend(pid) from pg_stat_activity
