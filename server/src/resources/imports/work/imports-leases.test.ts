@@ -86,7 +86,7 @@ test('rows whose lease expires during their write are not claimed by another wor
 /** Slows down every insert of a contact, and makes those of one domain fail. */
 const slowAndFailing = `
   create function slow_and_fail() returns trigger language plpgsql as $$ begin
-    perform pg_sleep(random() * 0.02);
+    perform pg_sleep(0.01 + random() * 0.02);
     if new.email like '%@failing.example' then raise exception 'rejected by the test'; end if;
     return new;
   end $$;
@@ -96,7 +96,11 @@ test('eight workers with expiring leases process every row exactly once', async 
   await start({ IMPORT_WORKERS: '8', IMPORT_LEASE_SECONDS: '1' })
   await breakpoints.query(slowAndFailing)
   const failing = [1, 2].map((number) => ({ contact: { email: `${number}@failing.example`, note: `of ${number}` } }))
+  // All rows are in one batch. As it fails, they are processed one by one, which takes longer than the lease.
+  const lockKey = `hashtextextended('claims of ${readId('org', organization.organizationId)}', 0)`
+  await breakpoints.query(`select pg_advisory_lock(${lockKey})`)
   const accepted = await pushMany([...failing, ...fullLeads(60)])
+  await breakpoints.query(`select pg_advisory_unlock(${lockKey})`)
   await until(
     'the other rows are done',
     async () => {

@@ -59,6 +59,32 @@ test('a process whose connection is lost at any step finishes its rows without w
   }
 }, 180_000)
 
+test('rows of a claim that commits long after its connection was lost do not wait for the lease', async () => {
+  const testDatabase = await createDatabase()
+  const proxy = await startConnectionProxy(testDatabase)
+  const breakpoints = await createBreakpoints(testDatabase.connection)
+  const service = await startTestService(environment, { connection: proxy.connection, drop: async () => undefined })
+  try {
+    const organization = await service.newOrganization()
+    await breakpoints.pauseAt('claiming')
+    const { body } = await pusher(service, new URL(organization.triggerUrl).pathname)(newFullLead())
+    await breakpoints.untilPausedAt('claiming')
+    proxy.dropConnections()
+    const isWaiting = async () =>
+      (await breakpoints.query(`select from pg_locks where locktype = 'advisory' and not granted`)).length > 0
+    await until('the worker waits for the end of its claim', isWaiting)
+    await breakpoints.resume('claiming')
+    await untilFinished(service, organization, 1)
+    expect(await audit(service, organization, { accepted: [body.id] })).toEqual({ PROCESSED: 1 })
+    expect(await failureCountsOf(service, organization)).toEqual({ losses: 0, attempts: 0 })
+  } finally {
+    await service.close()
+    await proxy.close()
+    await breakpoints.end()
+    await testDatabase.drop()
+  }
+}, 60_000)
+
 type OwnServer = Awaited<ReturnType<typeof startOwnServer>>
 
 /** A separate PostgreSQL server, because the tests kill it. */

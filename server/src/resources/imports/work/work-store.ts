@@ -80,14 +80,14 @@ export async function tryLockClaims(transaction: Transaction): Promise<boolean> 
 }
 
 /** Waits for the lock to process rows. */
-export async function lockWork(transaction: Transaction): Promise<void> {
-  await transaction
-    .query(sql`select pg_advisory_xact_lock(${lockKey(transaction, lockPrefixes.work)})`)
-    .catch((error) => {
-      throw sqlState(error) === '55P03'
-        ? new WorkLockTimeout('Another batch is taking too long.', { cause: error })
-        : error
-    })
+export const lockWork = (transaction: Transaction): Promise<void> => waitForLock(transaction, lockPrefixes.work)
+
+async function waitForLock(transaction: Transaction, prefix: string): Promise<void> {
+  await transaction.query(sql`select pg_advisory_xact_lock(${lockKey(transaction, prefix)})`).catch((error) => {
+    throw sqlState(error) === '55P03'
+      ? new WorkLockTimeout('Another batch is taking too long.', { cause: error })
+      : error
+  })
 }
 
 /** The lock was not available in time. The rows are not the cause. */
@@ -228,14 +228,16 @@ export async function failRow(
 export async function releaseRows(database: Database, { organizationId, lease, rowIds }: LeasedRows): Promise<void> {
   // Leases end in the future, so the index of the queue finds them after all due rows.
   const rowCondition = rowIds === 'all' ? raw('run_at > now()') : sql`id = any(${rowIds}::uuid[])`
-  await database.transaction(serviceActor('work', organizationId), (transaction) =>
-    transaction.query(sql`
+  await database.transaction(serviceActor('work', organizationId), async (transaction) => {
+    // A claim whose connection was lost may still commit. It holds its lock until it is over.
+    if (rowIds === 'all') await waitForLock(transaction, lockPrefixes.claim)
+    await transaction.query(sql`
       update import_rows set
         status = case when attempts > 0 then 'RETRYING' else 'PENDING' end, lease = null,
         run_at = now() + interval '1 second', updated_at = now(), revision = revision + 1
       where organization_id = ${transaction.organization} and ${rowCondition} and status = 'PROCESSING'
-        and lease = ${lease}::uuid`),
-  )
+        and lease = ${lease}::uuid`)
+  })
 }
 
 /** Compacts count entries of imports that are older than two minutes, so that reading them stays cheap. */
