@@ -1,21 +1,16 @@
 // `npm run check`: types, lint, format, architecture, language, and the generated files.
 import './node-version.mjs'
-import { accessSync, constants, existsSync, mkdirSync, rmSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
+import { writeSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { exit } from './exit.mjs'
 import { ensureInstalled } from './install.mjs'
-import { isReadOnly } from './lock.mjs'
 import { exitOnRefusal } from './refusal.mjs'
 import { root, runTool } from './run.mjs'
 
-/** Caches of the checks: a file is checked again only when it, or what it is checked against, has changed. */
-const cacheFolder = join(root, 'node_modules/.cache/rapport')
-
 const checks = [
-  { name: 'types', run: checkTypes },
+  { name: 'types', run: (options) => runTool('typescript-native/bin/tsc', ['-p', '.'], options) },
   { name: 'lint', run: (options) => runTool('oxlint/bin/oxlint', ['--deny-warnings', '.'], options) },
-  { name: 'format', run: checkFormat },
+  { name: 'format', run: (options) => runTool('oxfmt/bin/oxfmt', ['--list-different', '.'], options) },
 ]
 
 const sourceTests = ['server/test/architecture.test.ts', 'server/test/language.test.ts']
@@ -24,38 +19,6 @@ const sourceTests = ['server/test/architecture.test.ts', 'server/test/language.t
 const architecture = {
   name: 'architecture and language',
   run: () => runTool('vitest/vitest.mjs', ['run', ...sourceTests], { environment: { TEST_ENGINE: 'none' } }),
-}
-
-function checkTypes(options) {
-  const file = cacheFileOf('types.json')
-  const cacheOptions = file ? ['--incremental', '--tsBuildInfoFile', file] : []
-  return runTool('typescript/bin/tsc', ['-p', '.', ...cacheOptions], options)
-}
-
-async function checkFormat(options) {
-  const file = cacheFileOf('format.json')
-  const cacheOptions = file ? ['--cache', '--cache-strategy=content', '--cache-location', file] : []
-  const code = await runTool(
-    'prettier/bin/prettier.cjs',
-    ['--check', '--log-level=warn', ...cacheOptions, '.'],
-    options,
-  )
-  // In this cache, a file that could not be parsed counts as formatted.
-  if (file && code !== 0) rmSync(file, { force: true })
-  return code
-}
-
-/** Cache file of a check; undefined if this user cannot write it, because another user ran the checks first. */
-function cacheFileOf(name) {
-  const file = join(cacheFolder, name)
-  try {
-    mkdirSync(cacheFolder, { recursive: true })
-    for (const path of [cacheFolder, file]) if (existsSync(path)) accessSync(path, constants.W_OK)
-    return file
-  } catch (error) {
-    if (!isReadOnly(error)) throw error
-    return undefined
-  }
 }
 
 /** The generated documents must match the committed ones, and the migrations must match the declarations. */

@@ -14,6 +14,7 @@ export const days = { release: 30, vulnerability: { critical: 7, other: 30 } }
 export const heldBack = {
   typescript: 'version 7 has no compiler API',
   oxlint: 'later versions write lockfiles that npm ci refuses',
+  oxfmt: 'later versions write lockfiles that npm ci refuses',
   '@types/node': 'describes the oldest Node that is supported',
 }
 

@@ -11,7 +11,8 @@ import type { EmbeddedOptions } from '../src/platform/embedded-postgres/embedded
 
 /** The task of another process. */
 export type DatabaseTask =
-  ({ kind: 'open' } & Omit<EmbeddedOptions, 'log'>) | { kind: 'migrate'; connection: pg.ClientConfig; folder: string }
+  | ({ kind: 'open' } & Omit<EmbeddedOptions, 'log'>)
+  | { kind: 'migrate'; connection: pg.ClientConfig; folder: string }
 
 export interface ProcessEvent {
   event: 'log' | 'open' | 'closed' | 'migrated' | 'failed'

@@ -6,7 +6,9 @@ export const challengeSeconds = 300
 
 /** The purpose of a challenge and its session or login; a response is valid only for the same use. */
 export type ChallengeUse =
-  { for: 'registration' | 'proof'; sessionId: string } | { for: 'second step'; pendingId: string } | { for: 'login' }
+  | { for: 'registration' | 'proof'; sessionId: string }
+  | { for: 'second step'; pendingId: string }
+  | { for: 'login' }
 
 const randomLength = 16
 const timeLength = 6

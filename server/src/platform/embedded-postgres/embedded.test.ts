@@ -26,52 +26,46 @@ const isAnswering = (connection: pg.ClientConfig) => () =>
     () => false,
   )
 
-test.concurrent(
-  'the first start creates a durable database that listens only on a socket, and the next start finds its data',
-  async (context) => {
-    const options = await newDataDirectory(context)
-    const first = await openEmbedded({ ...options, settings: { shared_buffers: '16MB' } })
-    const [shown] = await query(
-      first.connection,
-      `select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit,
+test.concurrent('the first start creates a durable database that listens only on a socket, and the next start finds its data', async (context) => {
+  const options = await newDataDirectory(context)
+  const first = await openEmbedded({ ...options, settings: { shared_buffers: '16MB' } })
+  const [shown] = await query(
+    first.connection,
+    `select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit,
        current_setting('full_page_writes') as pages, current_setting('listen_addresses') as addresses,
        current_setting('timezone') as zone, current_database() as database`,
-    )
-    expect(shown).toEqual({ fsync: 'on', commit: 'on', pages: 'on', addresses: '', zone: 'UTC', database: 'rapport' })
-    await query(first.connection, 'create table kept as select 42 as answer')
-    const pid = await serverOf(options)
-    await first.close()
-    await until('the server is gone', () => !isAlive(pid))
+  )
+  expect(shown).toEqual({ fsync: 'on', commit: 'on', pages: 'on', addresses: '', zone: 'UTC', database: 'rapport' })
+  await query(first.connection, 'create table kept as select 42 as answer')
+  const pid = await serverOf(options)
+  await first.close()
+  await until('the server is gone', () => !isAlive(pid))
 
-    const begin = performance.now()
-    const second = await openEmbedded(options)
-    expect(performance.now() - begin).toBeLessThan(10_000)
-    expect(await query(second.connection, 'select answer from kept')).toEqual([{ answer: 42 }])
-    await second.close()
-    expect((await stat(options.dataFolder)).mode & 0o007).toBe(0)
-  },
-)
+  const begin = performance.now()
+  const second = await openEmbedded(options)
+  expect(performance.now() - begin).toBeLessThan(10_000)
+  expect(await query(second.connection, 'select answer from kept')).toEqual([{ answer: 42 }])
+  await second.close()
+  expect((await stat(options.dataFolder)).mode & 0o007).toBe(0)
+})
 
-test.concurrent(
-  'a killed service leaves its server running, and the next start takes it over with its data',
-  async (context) => {
-    const options = await newDataDirectory(context)
-    const killed = processes.start(openTask(options))
-    const { connection } = await killed.outcome
-    await query(connection, 'create table kept as select 42 as answer')
-    const pid = await serverOf(options)
-    killed.child.kill('SIGKILL')
-    await killed.exited
-    const begin = performance.now()
-    const next = await openEmbedded(options)
-    expect(performance.now() - begin).toBeLessThan(10_000)
-    expect(next.attached).toBe(false)
-    expect(await serverOf(options)).toBe(pid)
-    expect(await query(next.connection, 'select answer from kept')).toEqual([{ answer: 42 }])
-    await next.close()
-    await expect(serverOf(options)).rejects.toThrow('no server is running')
-  },
-)
+test.concurrent('a killed service leaves its server running, and the next start takes it over with its data', async (context) => {
+  const options = await newDataDirectory(context)
+  const killed = processes.start(openTask(options))
+  const { connection } = await killed.outcome
+  await query(connection, 'create table kept as select 42 as answer')
+  const pid = await serverOf(options)
+  killed.child.kill('SIGKILL')
+  await killed.exited
+  const begin = performance.now()
+  const next = await openEmbedded(options)
+  expect(performance.now() - begin).toBeLessThan(10_000)
+  expect(next.attached).toBe(false)
+  expect(await serverOf(options)).toBe(pid)
+  expect(await query(next.connection, 'select answer from kept')).toEqual([{ answer: 42 }])
+  await next.close()
+  await expect(serverOf(options)).rejects.toThrow('no server is running')
+})
 
 test.concurrent('after a service and its server are both killed, the next start recovers the data', async (context) => {
   const options = await newDataDirectory(context)
@@ -108,43 +102,37 @@ test.concurrent('a running service restarts its server after a kill or a crash a
   await expect(serverOf(options)).rejects.toThrow('no server is running')
 })
 
-test.concurrent(
-  'a second service is rejected with the folder and the holder, and a command attaches',
-  async (context) => {
-    const options = await newDataDirectory(context)
-    const service = await openEmbedded(options)
-    const message = await startErrorOf({ ...options, log: () => undefined })
-    expect(message).toContain(options.dataFolder)
-    expect(message).toContain(`rapport service (process ${process.pid})`)
-    const command = await openEmbedded({ ...options, purpose: 'rapport bootstrap' })
-    expect(command.attached).toBe(true)
-    await query(command.connection, 'create table made_by_command ()')
-    await command.close()
-    expect(await query(service.connection, `select to_regclass('made_by_command') is not null as made`)).toEqual([
-      { made: true },
-    ])
-    await service.close()
-  },
-)
+test.concurrent('a second service is rejected with the folder and the holder, and a command attaches', async (context) => {
+  const options = await newDataDirectory(context)
+  const service = await openEmbedded(options)
+  const message = await startErrorOf({ ...options, log: () => undefined })
+  expect(message).toContain(options.dataFolder)
+  expect(message).toContain(`rapport service (process ${process.pid})`)
+  const command = await openEmbedded({ ...options, purpose: 'rapport bootstrap' })
+  expect(command.attached).toBe(true)
+  await query(command.connection, 'create table made_by_command ()')
+  await command.close()
+  expect(await query(service.connection, `select to_regclass('made_by_command') is not null as made`)).toEqual([
+    { made: true },
+  ])
+  await service.close()
+})
 
-test.concurrent(
-  'a service waits for a command that uses the database, and so does another command',
-  async (context) => {
-    const options = await newDataDirectory(context)
-    const command = await openEmbedded({ ...options, purpose: 'rapport migrate' })
-    expect(command.attached).toBe(false)
-    expect(await startErrorOf({ ...options, purpose: 'rapport bootstrap', wait: 300 })).toContain(
-      `in use by rapport migrate (process ${process.pid})`,
-    )
-    const waiting = openEmbedded(options)
-    await until('it waits', () => options.logged.some((line) => line.startsWith('Waiting for rapport migrate')))
-    await command.close()
-    const service = await waiting
-    expect(service.attached).toBe(false)
-    expect(await query(service.connection, 'select 1 as one')).toEqual([{ one: 1 }])
-    await service.close()
-  },
-)
+test.concurrent('a service waits for a command that uses the database, and so does another command', async (context) => {
+  const options = await newDataDirectory(context)
+  const command = await openEmbedded({ ...options, purpose: 'rapport migrate' })
+  expect(command.attached).toBe(false)
+  expect(await startErrorOf({ ...options, purpose: 'rapport bootstrap', wait: 300 })).toContain(
+    `in use by rapport migrate (process ${process.pid})`,
+  )
+  const waiting = openEmbedded(options)
+  await until('it waits', () => options.logged.some((line) => line.startsWith('Waiting for rapport migrate')))
+  await command.close()
+  const service = await waiting
+  expect(service.attached).toBe(false)
+  expect(await query(service.connection, 'select 1 as one')).toEqual([{ one: 1 }])
+  await service.close()
+})
 
 test.concurrent('exactly one of several services that start at once on a new folder gets it', async (context) => {
   const options = await newDataDirectory(context)
@@ -161,26 +149,23 @@ test.concurrent('exactly one of several services that start at once on a new fol
   expect(await serversIn(options.home)).toEqual([])
 })
 
-test.concurrent(
-  'a recorded process id that now belongs to another program does not prevent a start',
-  async (context) => {
-    const options = await newDataDirectory(context)
-    await (await openEmbedded(options)).close()
-    const { cluster, sockets } = await prepareDataFolder(options.dataFolder, options.rootsFolder)
-    const account = serverAccount()
-    const other = spawn('sleep', ['60'], { ...account })
-    const note = `${other.pid}\n${cluster}\n1790000000\n5432\n${sockets}\n\n  1000001  99999\nready   \n`
-    for (const file of [join(cluster, 'postmaster.pid'), join(sockets, '.s.PGSQL.5432.lock')]) {
-      await writeFile(file, note, { mode: 0o600 })
-      if (account) await chown(file, account.uid, account.gid)
-    }
-    const service = await openEmbedded(options)
-    expect(await query(service.connection, 'select 1 as one')).toEqual([{ one: 1 }])
-    await service.close()
-    expect(other.exitCode).toBe(null)
-    other.kill()
-  },
-)
+test.concurrent('a recorded process id that now belongs to another program does not prevent a start', async (context) => {
+  const options = await newDataDirectory(context)
+  await (await openEmbedded(options)).close()
+  const { cluster, sockets } = await prepareDataFolder(options.dataFolder, options.rootsFolder)
+  const account = serverAccount()
+  const other = spawn('sleep', ['60'], { ...account })
+  const note = `${other.pid}\n${cluster}\n1790000000\n5432\n${sockets}\n\n  1000001  99999\nready   \n`
+  for (const file of [join(cluster, 'postmaster.pid'), join(sockets, '.s.PGSQL.5432.lock')]) {
+    await writeFile(file, note, { mode: 0o600 })
+    if (account) await chown(file, account.uid, account.gid)
+  }
+  const service = await openEmbedded(options)
+  expect(await query(service.connection, 'select 1 as one')).toEqual([{ one: 1 }])
+  await service.close()
+  expect(other.exitCode).toBe(null)
+  other.kill()
+})
 
 test.concurrent('a frozen server causes a clear error instead of an endless wait', async (context) => {
   const options = await newDataDirectory(context)
