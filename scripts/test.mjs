@@ -30,7 +30,8 @@ try {
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
-if (!existsSync('/usr/bin/chromium')) missing('Chromium is not at /usr/bin/chromium: no test ran in a browser')
+if (!['chromium-headless-shell', 'chromium'].some((name) => existsSync(`/usr/bin/${name}`)))
+  missing('Neither chromium-headless-shell nor chromium is in /usr/bin: no test ran in a browser')
 
 for (const remark of remarks) console.log(remark)
 if (total.passed === 0) console.log('Nothing was tested.')

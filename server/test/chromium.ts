@@ -1,11 +1,28 @@
 import { existsSync } from 'node:fs'
+import { type Browser, chromium as playwright } from 'playwright-core'
 
-const installed = '/usr/bin/chromium'
+/** Debian's. The headless shell is the same engine without a user interface; a page takes a fifth of the time. */
+const candidates = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium']
 
 /**
  * Path of the browser that tests use; undefined if it is not installed: `test.skipIf(!chromium)`. In CI, its absence is
  * an error.
  */
-export const chromium: string | undefined = existsSync(installed) ? installed : undefined
+export const chromium = candidates.find((path) => existsSync(path))
 
-if (!chromium && process.env.CI) throw new Error(`Chromium not found at ${installed}; CI must run every test.`)
+if (!chromium && process.env.CI) throw new Error(`None of ${candidates.join(', ')} exists; CI must run every test.`)
+
+/** Starts the browser, without the services that would look for a network. The caller closes it. */
+export const launchChromium = (): Promise<Browser> =>
+  playwright.launch({
+    executablePath: chromium ?? '',
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  })

@@ -1,6 +1,6 @@
-import { type Browser, chromium as browsers } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { chromium } from './chromium.ts'
+import { chromium, launchChromium } from './chromium.ts'
 import { lowContrast } from './contrast.ts'
 import { requestText, sendRaw } from './raw-http.ts'
 import { startTestService, type TestService } from './service.ts'
@@ -10,7 +10,7 @@ let browser: Browser | undefined
 
 beforeAll(async () => {
   service = await startTestService()
-  if (chromium) browser = await browsers.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-gpu'] })
+  if (chromium) browser = await launchChromium()
 })
 afterAll(async () => {
   await browser?.close()

@@ -1,8 +1,8 @@
-import { type Browser, chromium as browsers, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { routes } from '../src/app.ts'
 import { explorerFiles } from '../src/resources/docs/explorer.ts'
-import { chromium } from './chromium.ts'
+import { chromium, launchChromium } from './chromium.ts'
 import { urlOf } from './collections.ts'
 import { goodPassword, newEmail, newOwner, setUpToken } from './people.ts'
 import { startTestService, type TestService } from './service.ts'
@@ -14,7 +14,7 @@ let tenant: Tenant
 beforeAll(async () => {
   service = await startTestService()
   tenant = await newTenant(service)
-  if (chromium) browser = await browsers.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-gpu'] })
+  if (chromium) browser = await launchChromium()
 })
 afterAll(async () => {
   await browser?.close()

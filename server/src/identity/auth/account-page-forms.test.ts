@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { type Browser, type BrowserContextOptions, chromium as browsers, type Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { chromium } from '../../../test/chromium.ts'
+import { chromium, launchChromium } from '../../../test/chromium.ts'
 import { type MailedService, startMailedService } from '../../../test/mailed-service.ts'
 import { callAs, goodPassword, receiveLinkToken, newEmail, newOwner, setUpToken } from '../../../test/people.ts'
 
@@ -12,7 +12,7 @@ let setUpLinkToken: string
 beforeAll(async () => {
   mailed = await startMailedService({ SIGN_UP: 'open' })
   setUpLinkToken = (await setUpToken(mailed.service)) ?? ''
-  if (chromium) browser = await browsers.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-gpu'] })
+  if (chromium) browser = await launchChromium()
 })
 afterAll(async () => {
   await browser?.close()

@@ -1,6 +1,6 @@
-import { type Browser, chromium as browsers, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { chromium } from '../../../test/chromium.ts'
+import { chromium, launchChromium } from '../../../test/chromium.ts'
 import { type MailedService, startMailedService } from '../../../test/mailed-service.ts'
 import type { MailReceiver } from '../../../test/mail-receiver.ts'
 import { goodPassword, receiveLinkToken, loggedIn, newEmail, newOwner, setUpToken } from '../../../test/people.ts'
@@ -15,7 +15,7 @@ const owner = newEmail()
 beforeAll(async () => {
   mailed = await startMailedService({ SIGN_UP: 'open' })
   ;({ receiver, service } = mailed)
-  if (chromium) browser = await browsers.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-gpu'] })
+  if (chromium) browser = await launchChromium()
 })
 afterAll(async () => {
   await browser?.close()

@@ -1,11 +1,9 @@
-import { type Browser, type CDPSession, chromium as browsers, type Page } from 'playwright-core'
+import type { Browser, CDPSession, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { chromium } from '../../../test/chromium.ts'
+import { chromium, launchChromium } from '../../../test/chromium.ts'
 import { newPerson } from '../../../test/second-factors.ts'
 import { expectRefusal } from '../../../test/refusals.ts'
 import { type Json, startTestService, type TestResponse } from '../../../test/service.ts'
-
-const flags = ['--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-sync']
 
 /** A page of the service in a browser, with its own authenticator. */
 interface Visitor {
@@ -47,7 +45,7 @@ test.skipIf(!chromium)(
   { timeout: 120_000 },
   async () => {
     const local = await startTestService()
-    const browser = await browsers.launch({ executablePath: chromium ?? '', args: flags })
+    const browser = await launchChromium()
     try {
       const url = local.url.replace('127.0.0.1', 'localhost')
       const send = async (path: string, body?: Json, token?: string): Promise<TestResponse<Json>> => {

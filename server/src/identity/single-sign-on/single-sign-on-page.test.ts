@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { TOTP } from 'otpauth'
-import { type Browser, chromium as browsers, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { chromium } from '../../../test/chromium.ts'
+import { chromium, launchChromium } from '../../../test/chromium.ts'
 import { type IdentityProvider, startIdentityProvider } from '../../../test/identity-provider.ts'
 import { type NameServer, startNameServer } from '../../../test/name-server.ts'
 import { startTestService, type TestService } from '../../../test/service.ts'
@@ -18,7 +18,7 @@ const texts = new Map<string, string[]>()
 beforeAll(async () => {
   ;[provider, nameServer] = await Promise.all([startIdentityProvider(), startNameServer(lookUpTxt(texts))])
   service = await startTestService({ EGRESS_ALLOW: new URL(provider.issuer).host })
-  if (chromium) browser = await browsers.launch({ executablePath: chromium, args: ['--no-sandbox', '--disable-gpu'] })
+  if (chromium) browser = await launchChromium()
 })
 afterAll(async () => {
   await browser?.close()

@@ -1,18 +1,8 @@
-import { type Browser, chromium as browsers, type Locator, type Page } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { chromium } from '../../../test/chromium.ts'
+import { chromium, launchChromium } from '../../../test/chromium.ts'
 import { lowContrast } from '../../../test/contrast.ts'
 import { startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
-
-const flags = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
 
 let service: TestService
 let organization: TestOrganization
@@ -21,7 +11,7 @@ let browser: Browser | undefined
 beforeAll(async () => {
   service = await startTestService()
   organization = await service.newOrganization()
-  if (chromium) browser = await browsers.launch({ executablePath: chromium, args: flags })
+  if (chromium) browser = await launchChromium()
 })
 
 afterAll(async () => {
