@@ -40,7 +40,8 @@ export async function createEmptyDatabase(): Promise<TestDatabase> {
 async function copyDatabase(template: string): Promise<TestDatabase> {
   const { host, port, user } = inject('cluster')
   const database = `test_${randomBytes(8).toString('hex')}`
-  await administer(`create database ${database} template ${template}`)
+  // Copying the files takes half the time of copying through the write-ahead log.
+  await administer(`create database ${database} template ${template} strategy file_copy`)
   return {
     connection: { host, port, user, database },
     drop: () => administer(`drop database if exists ${database} with (force)`),
