@@ -32,7 +32,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 const benchFolders = async () => (await readdir(temporary)).filter((name) => name.startsWith('rapport-bench-'))
-const small = '--contacts 120 --organizations 3 --connections 2 --seconds 0.1 --rounds 1 --queue 60'.split(' ')
+const small = '--contacts 120 --organizations 3 --connections 2 --seconds 0.02 --rounds 1 --queue 60'.split(' ')
 const isLinux = process.platform === 'linux'
 
 function assertMeasured(row: string, { perSecond, p50, p99, serviceCpu, databaseCpu }: Figures): void {

@@ -42,7 +42,7 @@ const run = async (program: string, ...parameters: string[]): Promise<string> =>
 async function check(): Promise<string> {
   const types = { extends: './tsconfig.json', include: [], files: ['server/src/resources/projects/routes.ts'] }
   writeFileSync(join(copy, 'tsconfig.guide.json'), JSON.stringify(types))
-  await run('node', 'node_modules/typescript/bin/tsc', '-p', 'tsconfig.guide.json')
+  await run('node', 'node_modules/typescript-native/bin/tsc', '-p', 'tsconfig.guide.json')
   return run('node', 'scripts/generate.mjs', 'check')
 }
 

@@ -19,6 +19,7 @@ import { isInBuildContext, readDockerfile } from './dockerfile.ts'
 import { buildStage, buildContextFiles, type Image, createFolder, setReadOnly } from './image.ts'
 import { createEmptyDatabase } from './postgres.ts'
 import { until } from './processes.ts'
+import { statusOf } from './started-service.ts'
 
 const project = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string) => readFileSync(join(project, path), 'utf8')
@@ -84,6 +85,9 @@ async function runContainer(
   const child = start([...argsOf('ENTRYPOINT'), ...argsOf('CMD')], all, account)
   const result = waitForExit(child)
   expect(await isHealthy(all)).toBe(false)
+  // Each health check is a new process, so the first ones wait until it listens.
+  const isListening = async () => child.exitCode !== null || (await statusOf(`http://127.0.0.1:${port}/`)) > 0
+  await until('it listens', isListening, 90_000)
   await until('it is healthy', async () => child.exitCode !== null || (await isHealthy(all)), 90_000)
   const stoppedAt = performance.now()
   child.kill(image.settings.STOPSIGNAL?.text as NodeJS.Signals)

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../platform/model/fields.ts'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { seed } from '../../../test/seed.ts'
+import { lawTimes, seed } from '../../../test/seed.ts'
 import { bodyShape, readBody } from '../../platform/resource/body.ts'
 import type { Resource } from '../../platform/model/define.ts'
 import { companies } from '../../resources/companies/resource.ts'
@@ -106,7 +106,7 @@ test('an address is unique in its team, and each address has one person', () => 
         if (companyId !== null) expect(known.has(companyId ?? '')).toBe(true)
       }
     }),
-    { seed, numRuns: 15 },
+    { seed, numRuns: 4 * lawTimes },
   )
 })
 
