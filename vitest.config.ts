@@ -1,6 +1,5 @@
-import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { filesOnDebian } from './server/test/engines.ts'
 import { memoryFolder } from './server/test/memory-folder.ts'
 
 const inMemory = memoryFolder()
@@ -9,6 +8,7 @@ if (inMemory !== undefined) process.env.TMPDIR ??= inMemory
 /** They take longest: begun last, one of them would run beside nothing. */
 const long = [
   ...[
+    'embedded-engine',
     'request-costs',
     'faults',
     'bench',
@@ -43,44 +43,26 @@ const long = [
   ...['imports-crashes', 'session-leftovers', 'typed-client', 'plans', 'request-memory', 'secret-replacement-crashes'],
 ]
 
-/** Of one engine after the other, since a worker that changes over imports everything anew. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const isLong = ({ moduleId }: TestSpecification) => long.some((name) => moduleId.endsWith(`/${name}.test.ts`))
     const sorted = await super.sort(files)
-    const turn = (file: TestSpecification) => (file.project.name === 'debian' ? 2 : 0) + (isLong(file) ? 0 : 1)
-    return sorted.sort((one, other) => turn(one) - turn(other))
+    return sorted.sort((one, other) => Number(isLong(other)) - Number(isLong(one)))
   }
-}
-
-const include = ['server/**/*.test.ts', 'lab/**/*.test.ts', 'scripts/**/*.test.mjs']
-
-const ofEach = {
-  globalSetup: ['server/test/global-setup.ts'],
-  pool: 'forks' as const,
-  // Files of one worker share what they import, which else takes a fifth of the time. None changes it.
-  isolate: false,
-  testTimeout: 60_000,
-  hookTimeout: 120_000,
-}
-
-/** Both engines in one run: what one of them leaves idle at its end the other one uses. */
-function bothEngines(): TestProjectInlineConfiguration[] {
-  const { all, debianOnly: alone } = filesOnDebian()
-  const project = (name: string, files: { include: string[]; exclude?: string[] }) => ({
-    test: { ...ofEach, ...files, name, env: { TEST_ENGINE: name } },
-  })
-  return [
-    project('embedded', { include, exclude: [...configDefaults.exclude, ...alone] }),
-    project('debian', { include: all }),
-  ]
 }
 
 export default defineConfig({
   test: {
-    ...(process.env.TEST_ENGINE === 'both' ? { projects: bothEngines() } : { ...ofEach, include }),
+    include: ['server/**/*.test.ts', 'lab/**/*.test.ts', 'scripts/**/*.test.mjs'],
+    exclude: [...configDefaults.exclude, ...(process.env.TEST_ENGINE === 'both' ? [] : ['**/embedded-engine.test.ts'])],
+    globalSetup: ['server/test/global-setup.ts'],
+    pool: 'forks',
+    // Files of one worker share what they import, which else takes a fifth of the time. None changes it.
+    isolate: false,
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
     sequence: { sequencer: LongestFirst },
     // Many tests wait for a process or a moment.
-    maxWorkers: 3,
+    maxWorkers: 4,
   },
 })

@@ -27,13 +27,28 @@ const settings = {
   autovacuum_naptime: '1h',
 }
 
-/** Called by vitest: starts the PostgreSQL of the run and provides its connection to the tests; returns the teardown. */
+/** The clusters for each value of `TEST_ENGINE`; the first one is the default. */
+const enginesFor: Record<string, TestCluster['engine'][]> = {
+  none: [],
+  embedded: ['embedded'],
+  debian: ['debian'],
+  both: ['debian', 'embedded'],
+}
+
+/** Called by vitest: starts the clusters of the run and provides their connections to the tests; returns the teardown. */
 export async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
-  // If both engines run, each is a project with its own environment (vitest.config.ts).
-  const wanted: unknown = project.config.env?.TEST_ENGINE ?? process.env.TEST_ENGINE
-  if (wanted === 'none') return undefined
-  removeStale()
-  const engine = wanted === 'debian' ? 'debian' : 'embedded'
+  const engines = enginesFor[process.env.TEST_ENGINE ?? 'embedded']
+  if (!engines) throw new Error(`TEST_ENGINE must be one of ${Object.keys(enginesFor).join(', ')}.`)
+  if (engines.length > 0) removeStale()
+  const started = await Promise.all(engines.map(startCluster))
+  project.provide(
+    'clusters',
+    started.map(({ cluster }) => cluster),
+  )
+  return async () => void (await Promise.all(started.map(({ stop }) => stop())))
+}
+
+async function startCluster(engine: TestCluster['engine']): Promise<{ cluster: TestCluster; stop(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), prefix))
   await writeFile(join(folder, 'runner'), String(process.pid))
   // If the tests run as root, the server runs as another user, who must be able to enter this folder.
@@ -48,13 +63,15 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
     cleanUp()
   }
   process.once('exit', stopAtExit)
-  const { host, port, user } = clusterConnection(socketFolder) as TestCluster
-  project.provide('cluster', { engine, host, port, user, template })
-  await makeTemplate({ host, port, user })
-  return async () => {
-    process.off('exit', stopAtExit)
-    await server.stop('immediate')
-    cleanUp()
+  const connection = clusterConnection(socketFolder) as Pick<TestCluster, 'host' | 'port' | 'user'>
+  await makeTemplate(connection)
+  return {
+    cluster: { ...connection, engine, template },
+    stop: async () => {
+      process.off('exit', stopAtExit)
+      await server.stop('immediate')
+      cleanUp()
+    },
   }
 }
 

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { createDatabase, createEmptyDatabase, testEngine } from './postgres.ts'
+import { createDatabase, createEmptyDatabase, testCluster } from './postgres.ts'
 
 test('each test gets a separate database on the requested engine', async () => {
   const databases = await Promise.all([createDatabase(), createDatabase(), createEmptyDatabase()])
@@ -11,8 +11,7 @@ test('each test gets a separate database on the requested engine', async () => {
     `select current_setting('server_version_num')::int / 10000 as major`,
   )
   await client.end()
-  expect(testEngine()).toBe(process.env.TEST_ENGINE ?? 'embedded')
-  if (testEngine() === 'embedded') expect(rows[0]?.major).toBe(18)
+  if (testCluster().engine === 'embedded') expect(rows[0]?.major).toBe(18)
   else expect(rows[0]?.major).toBeGreaterThanOrEqual(15)
   await Promise.all(databases.map((database) => database.drop()))
   await expect(new pg.Client(databases[0].connection).connect()).rejects.toThrow(/does not exist/)

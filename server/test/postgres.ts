@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { inject } from 'vitest'
 
-/** The temporary cluster of this run, which `global-setup.ts` starts. */
+/** A temporary cluster of this run, which `global-setup.ts` starts. */
 export interface TestCluster {
   engine: 'embedded' | 'debian'
   /** The folder of the Unix socket. */
@@ -15,7 +15,8 @@ export interface TestCluster {
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    cluster: TestCluster
+    /** The first one is the default. */
+    clusters: TestCluster[]
   }
 }
 
@@ -24,12 +25,22 @@ export interface TestDatabase {
   drop(): Promise<void>
 }
 
-/** The PostgreSQL of this run. */
-export const testEngine = (): TestCluster['engine'] => inject('cluster').engine
+let chosen: TestCluster['engine'] | undefined
+
+/** Makes later databases belong to this engine; without one, to the default. */
+export const useEngine = (engine: TestCluster['engine'] | undefined): void => void (chosen = engine)
+
+/** The cluster of new databases. */
+export function testCluster(): TestCluster {
+  const clusters = inject('clusters')
+  const found = chosen === undefined ? clusters[0] : clusters.find(({ engine }) => engine === chosen)
+  if (!found) throw new Error(`This run has no ${chosen ?? ''} PostgreSQL.`)
+  return found
+}
 
 /** Creates a migrated database. `drop` ends its open connections. */
 export async function createDatabase(): Promise<TestDatabase> {
-  return copyDatabase(inject('cluster').template)
+  return copyDatabase(testCluster().template)
 }
 
 /** Creates an empty database without any migration. */
@@ -38,18 +49,18 @@ export async function createEmptyDatabase(): Promise<TestDatabase> {
 }
 
 async function copyDatabase(template: string): Promise<TestDatabase> {
-  const { host, port, user } = inject('cluster')
+  const cluster = testCluster()
+  const { host, port, user } = cluster
   const database = `test_${randomBytes(8).toString('hex')}`
   // Copying the files takes half the time of copying through the write-ahead log.
-  await administer(`create database ${database} template ${template} strategy file_copy`)
+  await administer(cluster, `create database ${database} template ${template} strategy file_copy`)
   return {
     connection: { host, port, user, database },
-    drop: () => administer(`drop database if exists ${database} with (force)`),
+    drop: () => administer(cluster, `drop database if exists ${database} with (force)`),
   }
 }
 
-async function administer(statement: string): Promise<void> {
-  const { host, port, user } = inject('cluster')
+async function administer({ host, port, user }: TestCluster, statement: string): Promise<void> {
   const client = new pg.Client({ host, port, user, database: 'postgres' })
   await client.connect()
   try {

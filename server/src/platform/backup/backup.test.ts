@@ -10,7 +10,7 @@ import { createBackupFixture, tableChecksums, schemaOf, secret } from '../../../
 import { run, databaseUrlOf } from '../../../test/command-line.ts'
 import { query } from '../../../test/data-directory.ts'
 import { debianBinaries } from '../../../test/debian.ts'
-import { createDatabase, createEmptyDatabase, type TestDatabase, testEngine } from '../../../test/postgres.ts'
+import { createDatabase, createEmptyDatabase, type TestDatabase, testCluster } from '../../../test/postgres.ts'
 import { until } from '../../../test/processes.ts'
 import { type ServiceProcesses, serviceProcesses } from '../../../test/service-process.ts'
 
@@ -88,7 +88,7 @@ const emailsIn = async ({ connection }: Pick<TestDatabase, 'connection'>): Promi
 
 /** An empty database on the other engine if it is installed, else on this one. */
 async function createTargetDatabase(): Promise<TestDatabase> {
-  const binaries = testEngine() === 'embedded' ? debianBinaries() : await findBinaries()
+  const binaries = testCluster().engine === 'embedded' ? debianBinaries() : await findBinaries()
   if (binaries === undefined) return createEmptyDatabase()
   const home = await mkdtemp(join(tmpdir(), 'rapport-elsewhere-'))
   await chmod(home, 0o711)

@@ -3,7 +3,7 @@ import { toSql } from '../database/database.ts'
 import { createSecretKey, randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import pg from 'pg'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { roleScopes } from '../../app.ts'
 import { createIdentifier } from '../../identity/access/identify.ts'
 import { createTokens } from '../../identity/access/tokens.ts'
@@ -24,6 +24,7 @@ import {
   requests,
 } from '../../../test/list-arbitraries.ts'
 import { runConcurrently } from '../../../test/list-calls.ts'
+import { testCluster } from '../../../test/postgres.ts'
 import {
   filterParameter,
   filterParameters,
@@ -127,7 +128,7 @@ async function connectWithout(scans: readonly string[]): Promise<pg.Client> {
     'check the database',
     sql`select current_database() as name`,
   )
-  const { host, port, user } = inject('cluster')
+  const { host, port, user } = testCluster()
   const options = ['-c timezone=UTC', ...scans.map((scan) => `-c enable_${scan}=off`)].join(' ')
   const client = new pg.Client({ host, port, user, database: row?.name, options } as pg.ClientConfig)
   await client.connect()
