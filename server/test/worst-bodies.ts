@@ -82,25 +82,30 @@ export interface WorstBody {
   bytes: Buffer
 }
 
-const expensiveBody = (name: string, text: string): WorstBody => ({ name, bytes: Buffer.from(text) })
-
 /** Cached by length, because creating them takes longer than sending them. */
-const generalBodiesBySize = new Map<number, WorstBody[]>()
+const generalTexts = new Map<string, string>()
 
-/** Bodies of at most this many bytes, each as expensive as possible in one way. */
-export function worstBodies(route: Route, bytes: number): WorstBody[] {
-  const general =
-    generalBodiesBySize.get(bytes) ??
-    Object.entries(generalBodies).map(([name, write]) => expensiveBody(name, write(bytes)))
-  generalBodiesBySize.set(bytes, general)
+function generalText(name: string, write: BodyWriter, bytes: number): string {
+  const text = generalTexts.get(`${name} ${bytes}`) ?? write(bytes)
+  generalTexts.set(`${name} ${bytes}`, text)
+  return text
+}
+
+/** Those bodies of at most this many bytes whose position `isWanted`, each as expensive as possible in one way. */
+export function worstBodies(route: Route, bytes: number, isWanted: (position: number) => boolean): WorstBody[] {
+  const general = Object.entries(generalBodies).map(
+    ([name, write]) => [name, () => generalText(name, write, bytes)] as const,
+  )
   const perField = fieldGroupsOf(route).flatMap(({ open, close, fields }) =>
     Object.entries(valueWriters).map(([name, value]) => {
       const each = Math.floor((bytes - open.length - close.length) / fields.length) - 64
-      const members = fields.map((field) => `"${field}":${value(each)}`)
-      return expensiveBody(`${name} in ${open}${fields.length} fields`, `${open}${members.join(',')}${close}`)
+      const members = () => fields.map((field) => `"${field}":${value(each)}`)
+      return [`${name} in ${open}${fields.length} fields`, () => `${open}${members().join(',')}${close}`] as const
     }),
   )
   return [...general, ...perField]
+    .filter((_, position) => isWanted(position))
+    .map(([name, text]) => ({ name, bytes: Buffer.from(text()) }))
 }
 
 function fieldGroupsOf(route: Route): FieldGroup[] {
