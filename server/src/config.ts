@@ -339,9 +339,12 @@ const withoutUnderscores = (name: string): string => name.replaceAll('_', '')
 /** Edit distance of two words. A swap of neighboring letters counts as one edit; more than 2 counts as 3. */
 function editsBetween(left: string, right: string): number {
   if (Math.abs(left.length - right.length) > 2) return 3
+  const direct = distance(left, right)
+  // A swap saves only one edit, and the other letters would still differ.
+  if (direct > 3) return 3
   const swapped = Array.from(
     left,
     (letter, at) => left.slice(0, at) + left.charAt(at + 1) + letter + left.slice(at + 2),
   )
-  return Math.min(distance(left, right), ...swapped.map((word) => 1 + distance(word, right)))
+  return Math.min(direct, ...swapped.map((word) => 1 + distance(word, right)))
 }
