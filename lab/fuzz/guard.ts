@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 
 /** All rows of an organization by table, as text, in a fixed order. */
@@ -24,6 +25,19 @@ export async function rowsOf(client: pg.Client, organizationId: string): Promise
   }
   if (Object.keys(all).length < 5) throw new Error('Expected rows of the organization in at least five tables.')
   return all
+}
+
+/** Waits until all pushed rows of an organization are processed; returns their number in each state. */
+export async function untilProcessed(client: pg.Client, organizationId: string): Promise<Record<string, number>> {
+  for (const deadline = performance.now() + 120_000; ; await delay(20)) {
+    const { rows } = await client.query<{ status: string; count: number }>(
+      'select status, count(*)::int as count from import_rows where organization_id = $1 group by 1',
+      [uuidOf(organizationId)],
+    )
+    const counts = Object.fromEntries(rows.map(({ status, count }) => [status, count]))
+    if (!['PENDING', 'PROCESSING', 'RETRYING'].some((status) => status in counts)) return counts
+    if (performance.now() > deadline) throw new Error(`Rows are not processed in time: ${JSON.stringify(counts)}`)
+  }
 }
 
 /**

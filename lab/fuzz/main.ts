@@ -2,7 +2,7 @@ import { runCommand } from '../shared/command.ts'
 import { currentMachine, publish } from '../shared/report.ts'
 import type { Program } from '../shared/usage.ts'
 import { readContract } from './document.ts'
-import { changedTables, faultsInLog, idsIn, type Rows, rowsOf } from './guard.ts'
+import { changedTables, faultsInLog, idsIn, type Rows, rowsOf, untilProcessed } from './guard.ts'
 import { type FuzzOptions, help, readOptions } from './options.ts'
 import { describe, describeViolation, type Report } from './report.ts'
 import { createContext, run, type RunOptions } from './run.ts'
@@ -17,7 +17,8 @@ async function fuzz({ json, ...options }: FuzzOptions, root: string): Promise<nu
   const stage = await startStage(root)
   const contract = readContract(root)
   const context = await createContext({ ...stage, contract, seed: options.seed })
-  const before = await stableRows(stage)
+  await untilProcessed(stage.client, stage.theirs.organizationId)
+  const before = await rowsOf(stage.client, stage.theirs.organizationId)
   const foreignIds = idsIn(before)
   const memoryWatch = watchMemory(stage.program)
   const progress = (sent: number) => {
@@ -52,16 +53,6 @@ async function fuzz({ json, ...options }: FuzzOptions, root: string): Promise<nu
 const versionOf = async ({ client }: Stage): Promise<string> =>
   (await client.query<{ version: string }>(`select current_setting('server_version') as version`)).rows[0]?.version ??
   ''
-
-/** The rows of the other organization once its pushed rows are processed. */
-async function stableRows({ client, theirs }: Stage): Promise<Rows> {
-  for (let before = await rowsOf(client, theirs.organizationId); ;) {
-    await new Promise((resolve) => setTimeout(resolve, 1000))
-    const after = await rowsOf(client, theirs.organizationId)
-    if (changedTables(before, after).length === 0) return after
-    before = after
-  }
-}
 
 /** Checks the service after the run. */
 async function checkAfterwards(

@@ -3,13 +3,12 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readContract } from './document.ts'
 import { drawRequest, type FuzzContext } from './drawing.ts'
-import { changedTables, faultsInLog, idsIn, type Rows, rowsOf } from './guard.ts'
+import { changedTables, faultsInLog, idsIn, type Rows, rowsOf, untilProcessed } from './guard.ts'
 import { personOf } from './person.ts'
 import { createContext, type Result, run } from './run.ts'
 import { expire, expiredName, narrowScopes, settings } from './stage.ts'
 import { createApiKey } from '../../server/src/commands/create-api-key.ts'
 import { createDatabase } from '../../server/test/postgres.ts'
-import { until } from '../../server/test/processes.ts'
 import { lawTimes, seed } from '../../server/test/seed.ts'
 import { startTestService, type TestOrganization, type TestService } from '../../server/test/service.ts'
 
@@ -36,7 +35,7 @@ beforeAll(async () => {
   theirs = others
   const person = await personOf(client, spare, 'a password that is long enough')
   context = await createContext({ contract, port: portOf(service), ours, theirs, person, narrowKey, expiredKey, seed })
-  await untilFinished(theirs)
+  await untilProcessed(client, theirs.organizationId)
   theirRows = await rowsOf(client, theirs.organizationId)
 })
 afterAll(async () => {
@@ -51,27 +50,6 @@ function send(operations: FuzzContext['operations'], requests: number): Promise<
   const ignore = () => undefined
   const options = { port: portOf(service), first: 0, connections: 4, onProgress: ignore, onViolation: ignore }
   return run({ ...options, context: { ...context, operations }, contract, foreignIds: idsIn(theirRows), requests })
-}
-
-/** Waits until all rows are finished; returns the number of rows in each state. */
-async function untilFinished({
-  organizationId,
-}: Pick<TestOrganization, 'organizationId'>): Promise<Record<string, number>> {
-  let counts: Record<string, number> = {}
-  await until(
-    'the rows are finished',
-    async () => {
-      const { rows } = await client.query<{ status: string; count: number }>(
-        `select status, count(*)::int as count from import_rows
-         where 'org_' || replace(organization_id::text, '-', '') = $1 group by 1`,
-        [organizationId],
-      )
-      counts = Object.fromEntries(rows.map(({ status, count }) => [status, count]))
-      return !['PENDING', 'PROCESSING', 'RETRYING'].some((status) => status in counts)
-    },
-    120_000,
-  )
-  return counts
 }
 
 test('every response to a random request is documented and contains nothing of another organization', async () => {
@@ -96,7 +74,7 @@ test('every accepted random push is processed without an internal error', async 
     const headers = { 'content-type': 'application/json' }
     expect((await fetch(context.ours.account.triggerUrl, { method: 'POST', headers, body })).status).toBe(200)
   }
-  const kinds = Object.keys(await untilFinished(context.ours.account))
+  const kinds = Object.keys(await untilProcessed(client, context.ours.account.organizationId))
   expect(kinds).toEqual(expect.arrayContaining(['DUPLICATE', 'PARTIAL', 'PROCESSED']))
   expect(kinds).not.toContain('DEAD')
 }, 120_000)

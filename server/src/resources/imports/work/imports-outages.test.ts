@@ -22,11 +22,23 @@ const environment = { IMPORT_WORKERS: '2', IMPORT_LEASE_SECONDS: '3600' }
 /** Without `finishing`: a connection lost there has the same effect as at `committing`. */
 const lossSteps: readonly Step[] = ['accepting', 'claiming', 'writing', 'committing']
 
-test('a process whose connection is lost at any step finishes its rows without waiting for the lease', async () => {
+/** A service whose connections to the database can be cut and paused. */
+async function startThroughProxy() {
   const testDatabase = await createDatabase()
   const proxy = await startConnectionProxy(testDatabase)
   const breakpoints = await createBreakpoints(testDatabase.connection)
   const service = await startTestService(environment, { connection: proxy.connection, drop: async () => undefined })
+  const close = async () => {
+    await service.close()
+    await proxy.close()
+    await breakpoints.end()
+    await testDatabase.drop()
+  }
+  return { service, proxy, breakpoints, close }
+}
+
+test('a process whose connection is lost at any step finishes its rows without waiting for the lease', async () => {
+  const { service, proxy, breakpoints, close } = await startThroughProxy()
   try {
     const organization = await service.newOrganization()
     const push = pusher(service, new URL(organization.triggerUrl).pathname)
@@ -52,18 +64,12 @@ test('a process whose connection is lost at any step finishes its rows without w
     }
     expect(await audit(service, organization, { accepted })).toEqual({ PROCESSED: accepted.length })
   } finally {
-    await service.close()
-    await proxy.close()
-    await breakpoints.end()
-    await testDatabase.drop()
+    await close()
   }
 }, 180_000)
 
 test('rows of a claim that commits long after its connection was lost do not wait for the lease', async () => {
-  const testDatabase = await createDatabase()
-  const proxy = await startConnectionProxy(testDatabase)
-  const breakpoints = await createBreakpoints(testDatabase.connection)
-  const service = await startTestService(environment, { connection: proxy.connection, drop: async () => undefined })
+  const { service, proxy, breakpoints, close } = await startThroughProxy()
   try {
     const organization = await service.newOrganization()
     await breakpoints.pauseAt('claiming')
@@ -78,10 +84,7 @@ test('rows of a claim that commits long after its connection was lost do not wai
     expect(await audit(service, organization, { accepted: [body.id] })).toEqual({ PROCESSED: 1 })
     expect(await failureCountsOf(service, organization)).toEqual({ losses: 0, attempts: 0 })
   } finally {
-    await service.close()
-    await proxy.close()
-    await breakpoints.end()
-    await testDatabase.drop()
+    await close()
   }
 }, 60_000)
 
