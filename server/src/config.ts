@@ -340,7 +340,7 @@ const withoutUnderscores = (name: string): string => name.replaceAll('_', '')
 function editsBetween(left: string, right: string): number {
   if (Math.abs(left.length - right.length) > 2) return 3
   const direct = distance(left, right)
-  // A swap saves only one edit, and the other letters would still differ.
+  // A swap saves one edit at most.
   if (direct > 3) return 3
   const swapped = Array.from(
     left,

@@ -76,13 +76,13 @@ export interface DatabaseOptions {
 }
 
 /** Settings of every connection that affect plans and results. */
-export const plannerOptions = [
+export const sessionOptions = [
   '-c timezone=UTC',
   '-c jit=off',
   // Starting parallel workers costs more than the pages they would help with.
   '-c max_parallel_workers_per_gather=0',
-  // The default of 4 is for disks with heads. With it, the plan that a prepared page keeps for all organizations looks
-  // dearer than a new one each time, and planning takes longer than the page.
+  // The default of 4 assumes a spinning disk. With it, the plan that PostgreSQL could keep for a prepared page seems more
+  // expensive than planning the page each time, and planning takes longer than reading the page.
   '-c random_page_cost=1.1',
 ].join(' ')
 
@@ -124,7 +124,7 @@ export class Database {
         `-c statement_timeout=${statementTimeout}`,
         '-c lock_timeout=3000',
         '-c idle_in_transaction_session_timeout=30000',
-        plannerOptions,
+        sessionOptions,
       ].join(' '),
       pipeline: true,
     } as pg.PoolConfig)

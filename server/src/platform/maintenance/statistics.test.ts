@@ -2,7 +2,7 @@ import { Writable } from 'node:stream'
 import pg from 'pg'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { plannerOptions, toSql, Database, type FixedStatement, type Transaction } from '../database/database.ts'
+import { sessionOptions, toSql, Database, type FixedStatement, type Transaction } from '../database/database.ts'
 import { organizationParameter, type Sql, sql } from '../model/sql.ts'
 import { readQuery } from '../query/query-string.ts'
 import { planCount, planPage } from '../query/page.ts'
@@ -32,7 +32,7 @@ const takeStatistics = (database: Database) => takeAll({ database, log }, new Ab
 beforeEach(async () => {
   logged = []
   testDatabase = await createDatabase()
-  client = new pg.Client({ ...testDatabase.connection, options: plannerOptions })
+  client = new pg.Client({ ...testDatabase.connection, options: sessionOptions })
   await client.connect()
   await client.query(fillFunction)
 })

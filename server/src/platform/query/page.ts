@@ -201,7 +201,7 @@ function joinsFor(resource: Resource, { filter }: Filters, scope: Scope, ordered
   return targets.some((target) => isJoined(resource, target)) ? joins(resource, scope.organization) : raw('')
 }
 
-/** All filters and search words as one condition; undefined if there are none. */
+/** The condition that a record meets if it matches every filter and every search word; undefined without any. */
 function filtersSql(resource: Resource, { filter, words }: Filters, scope: Scope, orderedBy?: string): Sql | undefined {
   const parts = [
     ...filterSql(resource, filter, orderedBy),

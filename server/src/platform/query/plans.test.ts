@@ -1,4 +1,4 @@
-import { plannerOptions, toSql } from '../database/database.ts'
+import { sessionOptions, toSql } from '../database/database.ts'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { withoutIndexes } from '../../../../lab/bench/copy.ts'
@@ -21,7 +21,7 @@ let client: pg.Client
 
 beforeAll(async () => {
   testDatabase = await createDatabase()
-  client = new pg.Client({ ...testDatabase.connection, options: plannerOptions })
+  client = new pg.Client({ ...testDatabase.connection, options: sessionOptions })
   await client.connect()
   await client.query(fill)
   await withoutIndexes(client, ['root_contacts', 'companies', 'contacts', 'notes'], async () => {

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { explain, recordsRead } from '../../../test/explain.ts'
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
-import { plannerOptions, toSql, type FixedStatement, type Transaction } from '../../platform/database/database.ts'
+import { sessionOptions, toSql, type FixedStatement, type Transaction } from '../../platform/database/database.ts'
 import { organizationParameter, raw, type Sql } from '../../platform/model/sql.ts'
 import { readQuery } from '../../platform/query/query-string.ts'
 import { planCount, planPage } from '../../platform/query/page.ts'
@@ -21,7 +21,7 @@ let testDatabase: TestDatabase
 let client: pg.Client
 beforeAll(async () => {
   testDatabase = await createDatabase()
-  client = new pg.Client({ ...testDatabase.connection, options: plannerOptions })
+  client = new pg.Client({ ...testDatabase.connection, options: sessionOptions })
   await client.connect()
   await client.query('insert into organizations (id, name, slug) values ($1::uuid, $1::text, $1::text)', [
     organizationId,

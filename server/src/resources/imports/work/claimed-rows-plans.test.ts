@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { plannerOptions, type Transaction } from '../../../platform/database/database.ts'
+import { sessionOptions, type Transaction } from '../../../platform/database/database.ts'
 import { organizationParameter, type Sql, sql } from '../../../platform/model/sql.ts'
 import { lockRows, readRows } from './work-store.ts'
 import { type PlanNode, explain, recordsRead } from '../../../../test/explain.ts'
@@ -18,7 +18,7 @@ const [organizationId, importId] = [randomUUID(), randomUUID()]
 let rowIds: string[]
 beforeAll(async () => {
   database = await createDatabase()
-  client = new pg.Client({ ...database.connection, options: plannerOptions })
+  client = new pg.Client({ ...database.connection, options: sessionOptions })
   await client.connect()
   const run = async (statement: Sql) => {
     const { text, values } = statement.render()
