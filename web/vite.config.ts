@@ -1,8 +1,12 @@
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 
+const service = process.env.SERVICE ?? 'http://localhost:4000'
+const proxied = { target: service, headers: { origin: service } }
+
 /** The service builds the application (scripts/build.mjs) and serves `dist`. Names contain a hash of the content. */
 export default defineConfig({
+  root: import.meta.dirname,
   plugins: [react()],
   build: {
     target: 'baseline-widely-available',
@@ -11,6 +15,6 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     manifest: true,
   },
-  // `npx vite web` during development; the service runs on its usual port.
-  server: { proxy: { '/v5': 'http://localhost:8080', '/auth': 'http://localhost:8080' } },
+  // `npx vite web` during development, beside a service. Its cookies need requests from its own origin.
+  server: { proxy: { '/v5': proxied, '/auth': proxied } },
 })

@@ -1,5 +1,44 @@
+import '@fontsource-variable/inter/wght.css'
+import './ui/base.css'
+import { Tooltip } from '@base-ui/react/tooltip'
+import { CSPProvider } from '@base-ui/react/csp-provider'
+import { QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
+import { IntlProvider } from 'use-intl'
+import { queryClient } from './api/query-client.ts'
+import { whenSessionIsLost } from './api/session.ts'
+import { loadMessages } from './messages/messages.ts'
+import { currentLanguage, localeOf, timeZone } from './preferences/locale.ts'
+import { router } from './router.tsx'
+import { ShortcutProvider } from './shell/shortcuts.tsx'
+import { Toasts } from './ui/toast.tsx'
 
+const language = currentLanguage()
+document.documentElement.lang = language
+
+whenSessionIsLost(() => {
+  queryClient.clear()
+  void router.navigate({ to: '/login', search: { next: router.state.location.href } })
+})
+
+const messages = await loadMessages(language)
 const root = document.getElementById('root')
-if (root) createRoot(root).render(<StrictMode>Rapport</StrictMode>)
+if (!root) throw new Error('index.html has no element with the id root.')
+createRoot(root).render(
+  <StrictMode>
+    <CSPProvider disableStyleElements>
+      <IntlProvider locale={localeOf(language)} timeZone={timeZone} messages={messages}>
+        <QueryClientProvider client={queryClient}>
+          <ShortcutProvider>
+            <Tooltip.Provider delay={400}>
+              <RouterProvider router={router} />
+              <Toasts />
+            </Tooltip.Provider>
+          </ShortcutProvider>
+        </QueryClientProvider>
+      </IntlProvider>
+    </CSPProvider>
+  </StrictMode>,
+)

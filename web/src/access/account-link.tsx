@@ -1,0 +1,3 @@
+export function AccountLink() {
+  return <p>AccountLink</p>
+}

@@ -1,0 +1,3 @@
+export function Logout() {
+  return <p>Logout</p>
+}

@@ -1,0 +1,80 @@
+import createClient from 'openapi-fetch'
+import { ApiError } from './error.ts'
+import type { paths } from './openapi.d.ts'
+import { apiOrigin, authorizedFetch } from './session.ts'
+
+/** The public API, typed by its OpenAPI document. Refusals are thrown as `ApiError`. */
+export const api = createClient<paths>({ baseUrl: apiOrigin, fetch: authorizedFetch })
+
+api.use({
+  async onResponse({ response }) {
+    if (!response.ok) throw await errorOf(response)
+  },
+})
+
+/** The body of an answer that always has one. */
+export async function dataOf<T>(answer: Promise<{ data?: T }>): Promise<T> {
+  const { data } = await answer
+  if (data === undefined) throw new ApiError(200, undefined, undefined)
+  return data
+}
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+
+export interface SendOptions {
+  query?: URLSearchParams
+  body?: unknown
+  /** The entity tag that the record must still have. */
+  ifMatch?: string
+  /** Makes a repeated POST take effect once. */
+  idempotencyKey?: string
+  signal?: AbortSignal
+}
+
+export interface Answer<T> {
+  body: T
+  etag: string | undefined
+  link: string | undefined
+}
+
+/** Calls a path that only the description of the resources knows; throws `ApiError` if it is refused. */
+export async function send<T>(method: Method, path: string, options: SendOptions = {}): Promise<Answer<T>> {
+  const { query, body, ifMatch, idempotencyKey, signal } = options
+  const search = query && query.size > 0 ? `?${query}` : ''
+  const response = await authorizedFetch(
+    new Request(`${apiOrigin}${path}${search}`, {
+      method,
+      headers: {
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(ifMatch !== undefined && { 'if-match': ifMatch }),
+        ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(signal && { signal }),
+    }),
+  )
+  if (!response.ok) throw await errorOf(response)
+  const text = await response.text()
+  return {
+    body: (text === '' ? undefined : JSON.parse(text)) as T,
+    etag: response.headers.get('etag') ?? undefined,
+    link: response.headers.get('link') ?? undefined,
+  }
+}
+
+/** Calls a route that needs no credential, on this page's own host, where its cookies are. */
+export async function sendPublic<T>(path: string, body: unknown): Promise<T> {
+  const response = await fetch(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  if (!response.ok) throw await errorOf(response)
+  const text = await response.text()
+  return (text === '' ? undefined : JSON.parse(text)) as T
+}
+
+async function errorOf(response: Response): Promise<ApiError> {
+  const body: unknown = await response.json().catch(() => undefined)
+  return new ApiError(response.status, body, response.headers.get('x-request-id') ?? undefined)
+}

@@ -1,0 +1,41 @@
+/** A refused request, as the service described it (docs/errors.md). */
+export class ApiError extends Error {
+  readonly status: number
+  readonly code: string
+  /** A few words, such as "Missing scopes". */
+  readonly title: string
+  /** A sentence that says what to do. */
+  readonly description: string
+  /** What is wrong with which field. */
+  readonly details: readonly { field: string; message: string }[]
+  /** To quote when reporting a problem. */
+  readonly requestId: string | undefined
+
+  constructor(status: number, body: unknown, requestId: string | undefined) {
+    const { code, message, description, details } = isErrorBody(body) ? body : unknownBody
+    super(description)
+    this.status = status
+    this.code = code
+    this.title = message
+    this.description = description
+    this.details = details ?? []
+    this.requestId = requestId
+  }
+}
+
+interface ErrorBody {
+  code: string
+  message: string
+  description: string
+  details?: { field: string; message: string }[]
+}
+
+/** A proxy in front of the service may answer with something else. */
+const unknownBody: ErrorBody = {
+  code: 'internal_error',
+  message: 'Unexpected answer',
+  description: 'The answer did not come from Rapport. Try again; if it stays, ask your administrator.',
+}
+
+const isErrorBody = (body: unknown): body is ErrorBody =>
+  typeof body === 'object' && body !== null && 'code' in body && 'message' in body && 'description' in body

@@ -1,0 +1,12 @@
+import { QueryClient } from '@tanstack/react-query'
+import { ApiError } from './error.ts'
+
+/** Old data stays on the screen while it is fetched again. A refusal is final; a lost connection is tried again. */
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 15_000,
+      retry: (count, error) => !(error instanceof ApiError && error.status < 500) && count < 2,
+    },
+  },
+})

@@ -1,0 +1,3 @@
+export function ImportRecord() {
+  return <p>ImportRecord</p>
+}

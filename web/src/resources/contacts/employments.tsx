@@ -1,0 +1,3 @@
+export function Employments() {
+  return <p>Employments</p>
+}

@@ -1,0 +1,126 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { organizationQuery, meQuery } from './api/me.ts'
+import { queryClient } from './api/query-client.ts'
+import { schemaQuery } from './api/schema.ts'
+import { accessToken } from './api/session.ts'
+import { Shell } from './shell/shell.tsx'
+import { Loading, NotFound, PageError } from './shell/states.tsx'
+
+/** Search parameters are those of the API: plain strings, such as `filter.status.equals=active`. */
+export type Search = Record<string, string | readonly string[]>
+
+const root = createRootRoute({ notFoundComponent: NotFound })
+
+// Pages that need no log-in.
+
+const login = createRoute({
+  getParentRoute: () => root,
+  path: '/login',
+  component: lazyRouteComponent(() => import('./access/login.tsx'), 'Login'),
+})
+/** Where links in mails and on the terminal lead; the link's kind and secret are in the fragment. */
+const account = createRoute({
+  getParentRoute: () => root,
+  path: '/account',
+  component: lazyRouteComponent(() => import('./access/account-link.tsx'), 'AccountLink'),
+})
+const logout = createRoute({
+  getParentRoute: () => root,
+  path: '/logout',
+  component: lazyRouteComponent(() => import('./access/logout.tsx'), 'Logout'),
+})
+
+// Pages of the application.
+
+const application = createRoute({
+  getParentRoute: () => root,
+  id: 'application',
+  beforeLoad: async ({ location }) => {
+    if ((await accessToken()) === undefined) throw redirect({ to: '/login', search: { next: location.href } })
+  },
+  loader: () =>
+    Promise.all([schemaQuery, meQuery, organizationQuery].map((query) => queryClient.ensureQueryData(query as never))),
+  component: Shell,
+})
+const home = createRoute({
+  getParentRoute: () => application,
+  path: '/',
+  component: lazyRouteComponent(() => import('./home/home.tsx'), 'Home'),
+})
+const profile = createRoute({
+  getParentRoute: () => application,
+  path: '/profile',
+  component: lazyRouteComponent(() => import('./access/profile.tsx'), 'Profile'),
+})
+const imports = createRoute({
+  getParentRoute: () => application,
+  path: '/imports',
+  component: lazyRouteComponent(() => import('./imports/imports.tsx'), 'Imports'),
+})
+const importRecord = createRoute({
+  getParentRoute: () => application,
+  path: '/imports/$importId',
+  component: lazyRouteComponent(() => import('./imports/import-record.tsx'), 'ImportRecord'),
+})
+const settings = createRoute({
+  getParentRoute: () => application,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('./settings/settings.tsx'), 'Settings'),
+})
+const settingsSection = createRoute({
+  getParentRoute: () => application,
+  path: '/settings/$section',
+  component: lazyRouteComponent(() => import('./settings/settings.tsx'), 'Settings'),
+})
+const list = createRoute({
+  getParentRoute: () => application,
+  path: '/$resource',
+  component: lazyRouteComponent(() => import('./views/list-page.tsx'), 'ListPage'),
+})
+const record = createRoute({
+  getParentRoute: () => application,
+  path: '/$resource/$recordId',
+  component: lazyRouteComponent(() => import('./views/record-page.tsx'), 'RecordPage'),
+})
+
+/** All pages: the table of contents of the application. */
+const routeTree = root.addChildren([
+  login,
+  account,
+  logout,
+  application.addChildren([home, profile, imports, importRecord, settings, settingsSection, list, record]),
+])
+
+export const router = createRouter({
+  routeTree,
+  defaultPreload: 'intent',
+  defaultPendingMs: 200,
+  defaultPendingComponent: Loading,
+  defaultErrorComponent: PageError,
+  scrollRestoration: true,
+  parseSearch,
+  stringifySearch,
+})
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router
+  }
+}
+
+function parseSearch(text: string): Search {
+  const parameters = new URLSearchParams(text)
+  return Object.fromEntries(
+    [...new Set(parameters.keys())].map((name) => {
+      const values = parameters.getAll(name)
+      return [name, values.length === 1 ? (values[0] ?? '') : values]
+    }),
+  )
+}
+
+function stringifySearch(search: Record<string, unknown>): string {
+  const parameters = new URLSearchParams()
+  for (const [name, value] of Object.entries(search))
+    for (const one of [value].flat()) if (one !== undefined) parameters.append(name, String(one))
+  return parameters.size > 0 ? `?${parameters}` : ''
+}

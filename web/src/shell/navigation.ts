@@ -1,0 +1,33 @@
+import { House, type LucideIcon, Settings, Webhook } from 'lucide-react'
+import { useTranslations } from 'use-intl'
+import { useSchema } from '../api/schema.ts'
+import { useLabel } from '../messages/labels.ts'
+import { resourceViews } from '../resources/registry.ts'
+
+export interface Place {
+  to: string
+  label: string
+  icon: LucideIcon
+  /** `g c` */
+  shortcut: string | undefined
+  isExact?: boolean
+}
+
+/** The pages of the sidebar: the start page, the resources that the person may list, imports, settings. */
+export function usePlaces(): readonly Place[] {
+  const t = useTranslations('shell')
+  const labelOf = useLabel()
+  const schema = useSchema()
+  const lists = Object.entries(resourceViews).flatMap(([name, { icon, shortcut }]): Place[] => {
+    const resource = schema.find((one) => one.name === name)
+    if (!resource?.permissions.list) return []
+    return [{ to: `/${name}`, label: labelOf(resource.label), icon, shortcut: shortcut && `g ${shortcut}` }]
+  })
+  const hasImports = schema.some(({ name, permissions }) => name === 'imports' && permissions.list)
+  return [
+    { to: '/', label: t('home'), icon: House, shortcut: 'g h', isExact: true },
+    ...lists,
+    ...(hasImports ? [{ to: '/imports', label: t('imports'), icon: Webhook, shortcut: 'g i' }] : []),
+    { to: '/settings', label: t('settings'), icon: Settings, shortcut: 'g s' },
+  ]
+}

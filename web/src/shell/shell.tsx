@@ -1,0 +1,235 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { Link, Outlet, useNavigate, useRouter } from '@tanstack/react-router'
+import {
+  ChevronsUpDown,
+  CircleHelp,
+  LogOut,
+  Menu as MenuIcon,
+  Monitor,
+  Moon,
+  Search,
+  Sun,
+  UserRound,
+} from 'lucide-react'
+import { useEffect, useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { api } from '../api/client.ts'
+import { useMe, useOrganization } from '../api/me.ts'
+import { forgetAccessToken } from '../api/session.ts'
+import { setTheme, type Theme, themes, useTheme } from '../preferences/theme.ts'
+import { IconButton } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Keys } from '../ui/keys.tsx'
+import { Menu, MenuItem, MenuSeparator } from '../ui/menu.tsx'
+import { Avatar } from '../ui/tag.tsx'
+import { usePlaces, type Place } from './navigation.ts'
+import { Palette } from './palette.tsx'
+import { ShortcutHelp } from './shortcut-help.tsx'
+import { useShortcuts } from './shortcuts.tsx'
+import styles from './shell.module.css'
+
+/** The frame of all pages behind the log-in: sidebar (on phones a bar at the bottom), palette and shortcuts. */
+export function Shell() {
+  const t = useTranslations('shell')
+  const navigate = useNavigate()
+  const places = usePlaces()
+  const [isPaletteOpen, setPaletteOpen] = useState(false)
+  const [isHelpOpen, setHelpOpen] = useState(false)
+  useShortcuts([
+    { keys: 'Mod+K', label: t('palette'), isGlobal: true, run: () => setPaletteOpen((isOpen) => !isOpen) },
+    { keys: '?', label: t('shortcuts'), isGlobal: true, run: () => setHelpOpen(true) },
+    ...places.flatMap(({ to, label, shortcut }) =>
+      shortcut === undefined
+        ? []
+        : [{ keys: shortcut, label: t('goTo', { name: label }), isGlobal: true, run: () => void navigate({ to }) }],
+    ),
+  ])
+  return (
+    <div className={styles.shell}>
+      <a href="#main" className={styles.skip}>
+        {t('skip')}
+      </a>
+      <Sidebar places={places} onSearch={() => setPaletteOpen(true)} onHelp={() => setHelpOpen(true)} />
+      <main id="main" tabIndex={-1} className={styles.main}>
+        <OfflineNotice />
+        <Outlet />
+      </main>
+      <PhoneBar places={places} onSearch={() => setPaletteOpen(true)} />
+      <Palette isOpen={isPaletteOpen} onClose={() => setPaletteOpen(false)} />
+      <ShortcutHelp isOpen={isHelpOpen} onClose={() => setHelpOpen(false)} />
+    </div>
+  )
+}
+
+interface SidebarProps {
+  places: readonly Place[]
+  onSearch(): void
+  onHelp(): void
+}
+
+function Sidebar({ places, onSearch, onHelp }: SidebarProps) {
+  const t = useTranslations('shell')
+  return (
+    <nav className={styles.side} aria-label={t('main')}>
+      <OrganizationMenu />
+      <button type="button" className={styles.search} onClick={onSearch}>
+        <Search size={15} strokeWidth={1.75} aria-hidden />
+        <span>{t('search')}</span>
+        <Keys keys="Mod+K" />
+      </button>
+      <ul className={styles.nav}>
+        {places.map((place) => (
+          <li key={place.to}>
+            <PlaceLink place={place} />
+          </li>
+        ))}
+      </ul>
+      <div className={styles.foot}>
+        <AccountMenu />
+        <ThemeMenu />
+        <IconButton icon={CircleHelp} label={t('shortcuts')} shortcut="?" onClick={onHelp} />
+      </div>
+    </nav>
+  )
+}
+
+function PlaceLink({ place: { to, label, icon: Icon, isExact }, onClick }: { place: Place; onClick?: () => void }) {
+  return (
+    <Link to={to} className={styles.link} activeOptions={{ exact: isExact === true }} {...(onClick && { onClick })}>
+      <Icon size={16} strokeWidth={1.75} aria-hidden />
+      {label}
+    </Link>
+  )
+}
+
+/** On phones: the first places, and everything else in a sheet. */
+function PhoneBar({ places, onSearch }: { places: readonly Place[]; onSearch(): void }) {
+  const t = useTranslations('shell')
+  const [isOpen, setOpen] = useState(false)
+  const close = () => setOpen(false)
+  return (
+    <nav className={styles.phoneBar} aria-label={t('main')}>
+      {places.slice(0, 3).map(({ to, label, icon: Icon, isExact }) => (
+        <Link key={to} to={to} className={styles.phoneLink} activeOptions={{ exact: isExact === true }}>
+          <Icon size={20} strokeWidth={1.75} aria-hidden />
+          {label}
+        </Link>
+      ))}
+      <button type="button" className={styles.phoneLink} onClick={onSearch}>
+        <Search size={20} strokeWidth={1.75} aria-hidden />
+        {t('searchShort')}
+      </button>
+      <button type="button" className={styles.phoneLink} onClick={() => setOpen(true)}>
+        <MenuIcon size={20} strokeWidth={1.75} aria-hidden />
+        {t('menu')}
+      </button>
+      <Dialog title={t('menu')} isOpen={isOpen} onClose={close}>
+        <div className={styles.sheet}>
+          {places.map((place) => (
+            <PlaceLink key={place.to} place={place} onClick={close} />
+          ))}
+        </div>
+        <OrganizationMenu />
+        <div className={styles.foot}>
+          <AccountMenu />
+          <ThemeMenu />
+        </div>
+      </Dialog>
+    </nav>
+  )
+}
+
+function OrganizationMenu() {
+  const t = useTranslations('shell')
+  const navigate = useNavigate()
+  const queryClient = useQueryClient()
+  const router = useRouter()
+  const { organizations } = useMe()
+  const { id, name } = useOrganization()
+  const switchTo = async (organizationId: string) => {
+    await api.POST('/v5/me/organization', { body: { organizationId } })
+    forgetAccessToken()
+    queryClient.clear()
+    await navigate({ to: '/' })
+    await router.invalidate()
+  }
+  return (
+    <Menu
+      trigger={
+        <button type="button" className={styles.organization}>
+          <Avatar name={name} isSquare />
+          <span className="truncate">{name}</span>
+          <ChevronsUpDown size={14} strokeWidth={1.75} aria-hidden />
+        </button>
+      }
+    >
+      {organizations.map((organization) => (
+        <MenuItem
+          key={organization.id}
+          disabled={organization.id === id}
+          onSelect={() => void switchTo(organization.id)}
+        >
+          {organization.name}
+        </MenuItem>
+      ))}
+      <MenuSeparator />
+      <MenuItem onSelect={() => void navigate({ to: '/settings' })}>{t('settings')}</MenuItem>
+    </Menu>
+  )
+}
+
+function AccountMenu() {
+  const t = useTranslations('shell')
+  const navigate = useNavigate()
+  const { name } = useMe()
+  return (
+    <Menu
+      trigger={
+        <button type="button" className={styles.organization}>
+          <Avatar name={name} />
+          <span className="truncate">{name}</span>
+        </button>
+      }
+    >
+      <MenuItem icon={UserRound} onSelect={() => void navigate({ to: '/profile' })}>
+        {t('profile')}
+      </MenuItem>
+      <MenuSeparator />
+      <MenuItem icon={LogOut} onSelect={() => void navigate({ to: '/logout' })}>
+        {t('logOut')}
+      </MenuItem>
+    </Menu>
+  )
+}
+
+const themeIcons = { system: Monitor, light: Sun, dark: Moon }
+
+function ThemeMenu() {
+  const t = useTranslations('shell')
+  const current = useTheme()
+  const labels: Record<Theme, string> = { system: t('themeSystem'), light: t('themeLight'), dark: t('themeDark') }
+  return (
+    <Menu trigger={<IconButton icon={themeIcons[current]} label={t('theme')} />}>
+      {themes.map((theme) => (
+        <MenuItem key={theme} icon={themeIcons[theme]} disabled={theme === current} onSelect={() => setTheme(theme)}>
+          {labels[theme]}
+        </MenuItem>
+      ))}
+    </Menu>
+  )
+}
+
+function OfflineNotice() {
+  const t = useTranslations('shell')
+  const [isOffline, setOffline] = useState(!navigator.onLine)
+  useEffect(() => {
+    const update = () => setOffline(!navigator.onLine)
+    addEventListener('online', update)
+    addEventListener('offline', update)
+    return () => {
+      removeEventListener('online', update)
+      removeEventListener('offline', update)
+    }
+  }, [])
+  return <div role="status">{isOffline && <p className={styles.offline}>{t('offline')}</p>}</div>
+}

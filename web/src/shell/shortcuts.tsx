@@ -1,0 +1,87 @@
+import { createContext, type ReactNode, use, useEffect, useEffectEvent, useRef, useState } from 'react'
+
+/** A key such as `?`, a sequence such as `g c`, or a combination such as `Mod+K`. */
+export interface Shortcut {
+  keys: string
+  label: string
+  /** True for those that work on every page; the help lists them separately. */
+  isGlobal?: boolean
+  run(): void
+}
+
+interface Registry {
+  add(shortcuts: () => readonly Shortcut[]): () => void
+  all(): readonly Shortcut[]
+}
+
+const Context = createContext<Registry | undefined>(undefined)
+
+/** Milliseconds within which the second key of a sequence must follow. */
+const sequenceTimeout = 1000
+
+const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+
+const isInDialog = (target: EventTarget | null): boolean =>
+  target instanceof Element && target.closest('[role=dialog], [role=menu], [role=listbox]') !== null
+
+function nameOf(event: KeyboardEvent): string {
+  const key = event.key.length === 1 ? event.key : event.key
+  return event.metaKey || event.ctrlKey ? `Mod+${key.toUpperCase()}` : key
+}
+
+/** Listens for the shortcuts of everything that is on the screen; what was added last wins. */
+export function ShortcutProvider({ children }: { children: ReactNode }) {
+  const [registry] = useState(() => new ShortcutRegistry())
+  const previous = useRef({ key: '', at: 0 })
+  const onKeyDown = useEffectEvent((event: KeyboardEvent) => {
+    if (event.defaultPrevented || event.altKey || event.isComposing) return
+    const key = nameOf(event)
+    // Keys without a modifier belong to the field, the menu or the dialog that has the focus.
+    if (!key.startsWith('Mod+') && (isTyping(event.target) || isInDialog(event.target))) return
+    const { key: first, at } = previous.current
+    const sequence = event.timeStamp - at < sequenceTimeout ? `${first} ${key}` : undefined
+    previous.current = { key, at: event.timeStamp }
+    const found = [...registry.all()].reverse().find(({ keys }) => keys === sequence || keys === key)
+    if (!found) return
+    if (key === 'Mod+Z' && isTyping(event.target)) return
+    event.preventDefault()
+    found.run()
+  })
+  useEffect(() => {
+    document.addEventListener('keydown', onKeyDown)
+    return () => document.removeEventListener('keydown', onKeyDown)
+  }, [])
+  return <Context value={registry}>{children}</Context>
+}
+
+class ShortcutRegistry implements Registry {
+  readonly #sources: (() => readonly Shortcut[])[] = []
+
+  add(source: () => readonly Shortcut[]): () => void {
+    this.#sources.push(source)
+    return () => {
+      this.#sources.splice(this.#sources.indexOf(source), 1)
+    }
+  }
+
+  all(): readonly Shortcut[] {
+    return this.#sources.flatMap((source) => source())
+  }
+}
+
+/** Adds shortcuts while the component is on the screen. */
+export function useShortcuts(shortcuts: readonly Shortcut[]): void {
+  const registry = use(Context)
+  const latest = useRef(shortcuts)
+  useEffect(() => {
+    latest.current = shortcuts
+  })
+  useEffect(() => registry?.add(() => latest.current), [registry])
+}
+
+/** All shortcuts at this moment, for the help and the palette. */
+export function useShortcutList(): () => readonly Shortcut[] {
+  const registry = use(Context)
+  return () => registry?.all() ?? []
+}

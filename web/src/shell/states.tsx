@@ -1,0 +1,50 @@
+import { useQueryErrorResetBoundary } from '@tanstack/react-query'
+import { Link, useRouter } from '@tanstack/react-router'
+import { FileQuestion } from 'lucide-react'
+import { useTranslations } from 'use-intl'
+import { ApiError } from '../api/error.ts'
+import { buttonClasses } from '../ui/button.tsx'
+import { EmptyState, Failure } from '../ui/empty-state.tsx'
+import { PageBar } from '../ui/page.tsx'
+
+/** Shown when a page takes longer than a moment. */
+export function Loading() {
+  const t = useTranslations('common')
+  return (
+    <p role="status" className="visually-hidden">
+      {t('loading')}
+    </p>
+  )
+}
+
+export function NotFound() {
+  const t = useTranslations('common')
+  return (
+    <>
+      <PageBar title={t('notFound')} />
+      <EmptyState icon={FileQuestion} title={t('notFound')} text={t('notFoundText')}>
+        <Link to="/" className={buttonClasses()}>
+          {t('goHome')}
+        </Link>
+      </EmptyState>
+    </>
+  )
+}
+
+/** A page that could not be loaded, with the request's id and a way to try again. */
+export function PageError({ error }: { error: unknown }) {
+  const t = useTranslations('common')
+  const router = useRouter()
+  const { reset } = useQueryErrorResetBoundary()
+  if (error instanceof ApiError && error.status === 404) return <NotFound />
+  const retry = () => {
+    reset()
+    void router.invalidate()
+  }
+  return (
+    <>
+      <PageBar title={t('unexpected')} />
+      <Failure error={error} onRetry={retry} />
+    </>
+  )
+}

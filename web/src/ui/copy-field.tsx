@@ -1,0 +1,35 @@
+import { Check, Copy } from 'lucide-react'
+import { useEffect, useId, useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { IconButton } from './button.tsx'
+import styles from './copy-field.module.css'
+
+/** A value to copy: a secret that is shown once, a URL, a command. One click copies exactly what is shown. */
+export function CopyField({ label, value }: { label: string; value: string }) {
+  const t = useTranslations('common')
+  const id = useId()
+  const [isCopied, setCopied] = useState(false)
+  useEffect(() => {
+    if (!isCopied) return undefined
+    const timer = setTimeout(() => setCopied(false), 2000)
+    return () => clearTimeout(timer)
+  }, [isCopied])
+  return (
+    <div>
+      <span id={id} className={styles.label}>
+        {label}
+      </span>
+      <div className={styles.box} role="group" aria-labelledby={id}>
+        <code className={styles.value}>{value}</code>
+        <IconButton
+          icon={isCopied ? Check : Copy}
+          label={isCopied ? t('copied') : t('copyName', { name: label })}
+          onClick={() => void navigator.clipboard.writeText(value).then(() => setCopied(true))}
+        />
+      </div>
+      <span role="status" className="visually-hidden">
+        {isCopied ? t('copied') : ''}
+      </span>
+    </div>
+  )
+}

@@ -1,0 +1,86 @@
+import { Dialog as Base } from '@base-ui/react/dialog'
+import { X } from 'lucide-react'
+import { type ReactNode, useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { Button, IconButton } from './button.tsx'
+import { classes } from './classes.ts'
+import styles from './popup.module.css'
+
+interface DialogProps {
+  title: string
+  description?: ReactNode
+  isOpen: boolean
+  onClose(): void
+  isLarge?: boolean
+  children?: ReactNode
+}
+
+/** A modal dialog. It traps focus and returns it; on phones it rises from the bottom edge. */
+export function Dialog({ title, description, isOpen, onClose, isLarge, children }: DialogProps) {
+  const t = useTranslations('common')
+  return (
+    <Base.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+      <Base.Portal>
+        <Base.Backdrop className={styles.backdrop} />
+        <Base.Viewport className={styles.viewport}>
+          <Base.Popup className={classes(styles.dialog, isLarge && styles.large)}>
+            <div className={styles.dialogHead}>
+              <Base.Title className={styles.dialogTitle}>{title}</Base.Title>
+              <Base.Close render={<IconButton icon={X} label={t('close')} />} />
+            </div>
+            <div className={styles.dialogBody}>
+              {description !== undefined && (
+                <Base.Description className={styles.dialogDescription} render={<div />}>
+                  {description}
+                </Base.Description>
+              )}
+              {children}
+            </div>
+          </Base.Popup>
+        </Base.Viewport>
+      </Base.Portal>
+    </Base.Root>
+  )
+}
+
+/** The buttons at the end of a dialog or form. */
+export const DialogActions = ({ children }: { children: ReactNode }) => (
+  <div className={styles.dialogActions}>{children}</div>
+)
+
+interface ConfirmProps {
+  /** Names what it is about: `Delete 3 contacts?` */
+  title: string
+  description: ReactNode
+  /** The action in one or two words: `Delete`. */
+  action: string
+  isOpen: boolean
+  onClose(): void
+  /** Runs once, however often the button is pressed; the dialog closes when it has ended. */
+  onConfirm(): Promise<void>
+}
+
+/** Asks before something that cannot be undone easily. */
+export function ConfirmDialog({ title, description, action, isOpen, onClose, onConfirm }: ConfirmProps) {
+  const t = useTranslations('common')
+  const [isBusy, setBusy] = useState(false)
+  const confirm = async () => {
+    setBusy(true)
+    try {
+      await onConfirm()
+    } finally {
+      setBusy(false)
+      onClose()
+    }
+  }
+  return (
+    <Dialog title={title} description={description} isOpen={isOpen} onClose={onClose}>
+      <DialogActions>
+        <Button onClick={onClose}>{t('cancel')}</Button>
+        <Button kind="danger" isBusy={isBusy} onClick={() => void confirm()}>
+          {action}
+        </Button>
+      </DialogActions>
+    </Dialog>
+  )
+}

@@ -1,0 +1,147 @@
+import { Eye, EyeOff } from 'lucide-react'
+import { type ComponentProps, type ReactNode, useId, useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { IconButton } from './button.tsx'
+import { classes } from './classes.ts'
+import styles from './field.module.css'
+
+export interface FieldProps {
+  label: string
+  hint?: ReactNode
+  /** What is wrong with the value; it is read out with the input. */
+  error?: string | undefined
+  isOptional?: boolean
+}
+
+interface FieldFrameProps extends FieldProps {
+  children(input: { id: string; 'aria-describedby': string | undefined; 'aria-invalid': true | undefined }): ReactNode
+}
+
+/** Label, hint and error around any input. */
+export function Field({ label, hint, error, isOptional, children }: FieldFrameProps) {
+  const t = useTranslations('common')
+  const id = useId()
+  const describedBy = classes(hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`)
+  return (
+    <div className={styles.field}>
+      <label htmlFor={id} className={styles.label}>
+        {label}
+        {isOptional && <span className={styles.optional}>{t('optional')}</span>}
+      </label>
+      {children({
+        id,
+        'aria-describedby': describedBy || undefined,
+        'aria-invalid': error === undefined ? undefined : true,
+      })}
+      {hint !== undefined && (
+        <p id={`${id}-hint`} className={styles.hint}>
+          {hint}
+        </p>
+      )}
+      {error !== undefined && (
+        <p id={`${id}-error`} className={styles.error}>
+          {error}
+        </p>
+      )}
+    </div>
+  )
+}
+
+type InputProps = Omit<ComponentProps<'input'>, 'className' | 'style'>
+
+export function TextField({ label, hint, error, isOptional, ...input }: FieldProps & InputProps) {
+  return (
+    <Field {...{ label, hint, error }} {...(isOptional && { isOptional })}>
+      {(attributes) => <input type="text" spellCheck={false} {...input} {...attributes} className={styles.input} />}
+    </Field>
+  )
+}
+
+/** A password that can be shown; pasting works. */
+export function PasswordField({ label, hint, error, ...input }: FieldProps & InputProps) {
+  const t = useTranslations('common')
+  const [isShown, setShown] = useState(false)
+  return (
+    <Field {...{ label, hint, error }}>
+      {(attributes) => (
+        <div className={styles.row}>
+          <input
+            {...input}
+            {...attributes}
+            type={isShown ? 'text' : 'password'}
+            spellCheck={false}
+            autoCapitalize="none"
+            className={classes(styles.input, styles.withReveal)}
+          />
+          <span className={styles.reveal}>
+            <IconButton
+              icon={isShown ? EyeOff : Eye}
+              label={t(isShown ? 'hidePassword' : 'showPassword')}
+              aria-pressed={isShown}
+              onClick={() => setShown(!isShown)}
+            />
+          </span>
+        </div>
+      )}
+    </Field>
+  )
+}
+
+export function TextAreaField({
+  label,
+  hint,
+  error,
+  isOptional,
+  ...area
+}: FieldProps & Omit<ComponentProps<'textarea'>, 'className'>) {
+  return (
+    <Field {...{ label, hint, error }} {...(isOptional && { isOptional })}>
+      {(attributes) => <textarea {...area} {...attributes} className={styles.input} />}
+    </Field>
+  )
+}
+
+export interface Option {
+  value: string
+  label: string
+}
+
+/** One of a few values. The browser's own control, which is best on phones and by keyboard. */
+export function SelectField({
+  label,
+  hint,
+  error,
+  options,
+  ...select
+}: FieldProps & Omit<ComponentProps<'select'>, 'className' | 'children'> & { options: readonly Option[] }) {
+  return (
+    <Field {...{ label, hint, error }}>
+      {(attributes) => (
+        <select {...select} {...attributes} className={styles.input}>
+          {options.map(({ value, label: text }) => (
+            <option key={value} value={value}>
+              {text}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  )
+}
+
+/** A checkbox with its text. */
+export function CheckField({
+  label,
+  hint,
+  ...input
+}: Omit<InputProps, 'type'> & { label: ReactNode; hint?: ReactNode }) {
+  return (
+    <label className={styles.check}>
+      <input type="checkbox" {...input} />
+      <span>
+        {label}
+        {hint !== undefined && <span className={styles.hint}> {hint}</span>}
+      </span>
+    </label>
+  )
+}

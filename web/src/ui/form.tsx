@@ -1,0 +1,81 @@
+import { type ReactNode, type SubmitEvent, useRef, useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { ApiError } from '../api/error.ts'
+import { Button, type ButtonKind } from './button.tsx'
+import { DialogActions } from './dialog.tsx'
+import styles from './field.module.css'
+
+/** What the service said about a form's values: a sentence by field, and one for the whole. */
+export interface FormErrors {
+  fields: Readonly<Record<string, string>>
+  summary?: string
+}
+
+interface FormProps {
+  /** Sends the values. Rejects with an `ApiError`, whose details appear beside their fields. */
+  onSubmit(): Promise<void>
+  submitLabel: string
+  submitKind?: ButtonKind
+  onCancel?(): void
+  isWide?: boolean
+  /** The names of the fields that it shows; errors of others appear above the button. */
+  children(errorOf: (field: string) => string | undefined, isBusy: boolean): ReactNode
+}
+
+/** A form: Enter submits it once, all errors appear at once, and the first field with an error gets the focus. */
+export function Form({ onSubmit, submitLabel, submitKind = 'primary', onCancel, isWide, children }: FormProps) {
+  const t = useTranslations('common')
+  const form = useRef<HTMLFormElement>(null)
+  const [errors, setErrors] = useState<FormErrors>({ fields: {} })
+  const [isBusy, setBusy] = useState(false)
+  const shown = new Set<string>()
+  const errorOf = (field: string) => {
+    shown.add(field)
+    return errors.fields[field]
+  }
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault()
+    // The button is disabled while it is busy, but Enter in a field would submit again.
+    if (isBusy) return
+    setBusy(true)
+    setErrors({ fields: {} })
+    try {
+      await onSubmit()
+    } catch (error) {
+      setErrors(formErrors(error, t('unreachable')))
+      requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus())
+    } finally {
+      setBusy(false)
+    }
+  }
+  const fields = children(errorOf, isBusy)
+  const others = Object.entries(errors.fields).filter(([name]) => !shown.has(name))
+  return (
+    <form ref={form} className={styles.form} onSubmit={(event) => void submit(event)} noValidate>
+      {fields}
+      {(errors.summary !== undefined || others.length > 0) && (
+        <div role="alert" className={styles.summary}>
+          {errors.summary}
+          {others.map(([name, message]) => (
+            <p key={name}>{`${name}: ${message}`}</p>
+          ))}
+        </div>
+      )}
+      <DialogActions>
+        {onCancel && <Button onClick={onCancel}>{t('cancel')}</Button>}
+        <Button type="submit" kind={submitKind} isBusy={isBusy} {...(isWide && { isWide })}>
+          {submitLabel}
+        </Button>
+      </DialogActions>
+    </form>
+  )
+}
+
+/** The errors of a failed request, by field; everything else becomes the summary. */
+export function formErrors(error: unknown, unreachable: string): FormErrors {
+  if (!(error instanceof ApiError)) return { fields: {}, summary: unreachable }
+  const fields = Object.fromEntries(error.details.map(({ field, message }) => [field, sentence(message)]))
+  return Object.keys(fields).length > 0 ? { fields } : { fields, summary: error.description }
+}
+
+const sentence = (message: string): string => message.charAt(0).toUpperCase() + message.slice(1)

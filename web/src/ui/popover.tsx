@@ -1,0 +1,32 @@
+import { Popover as Base } from '@base-ui/react/popover'
+import type { ReactElement, ReactNode } from 'react'
+import { classes } from './classes.ts'
+import styles from './popup.module.css'
+
+interface PopoverProps {
+  /** Its name for assistive technology. */
+  label: string
+  /** A button; undefined if something else opens it, with `anchor`. */
+  trigger?: ReactElement
+  anchor?: Element | null
+  isOpen?: boolean
+  onOpenChange?(isOpen: boolean): void
+  align?: 'start' | 'end'
+  children: ReactNode
+}
+
+/** Content that floats beside a button. Escape and a press outside close it; focus returns to the button. */
+export function Popover({ label, trigger, anchor, isOpen, onOpenChange, align = 'start', children }: PopoverProps) {
+  return (
+    <Base.Root {...(isOpen !== undefined && { open: isOpen })} {...(onOpenChange && { onOpenChange })}>
+      {trigger && <Base.Trigger render={trigger} />}
+      <Base.Portal>
+        <Base.Positioner sideOffset={4} align={align} anchor={anchor ?? undefined} className={styles.positioner}>
+          <Base.Popup aria-label={label} className={classes(styles.popup, styles.padded)}>
+            {children}
+          </Base.Popup>
+        </Base.Positioner>
+      </Base.Portal>
+    </Base.Root>
+  )
+}

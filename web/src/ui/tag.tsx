@@ -1,0 +1,40 @@
+import type { ReactNode } from 'react'
+import { classes } from './classes.ts'
+import styles from './tag.module.css'
+
+export const tints = ['gray', 'blue', 'teal', 'green', 'orange', 'red', 'violet', 'pink'] as const
+export type Tint = (typeof tints)[number]
+
+const colorful = tints.filter((tint) => tint !== 'gray' && tint !== 'red')
+
+/** The same text has the same tint everywhere. */
+export function tintOf(text: string): Tint {
+  let hash = 0
+  for (const character of text) hash = (hash * 31 + (character.codePointAt(0) ?? 0)) % 997
+  return colorful[hash % colorful.length] ?? 'gray'
+}
+
+/** A short word on a tinted background; with `hasDot` it shows a state. */
+export function Tag({ tint = 'gray', hasDot, children }: { tint?: Tint; hasDot?: boolean; children: ReactNode }) {
+  return (
+    <span className={classes(styles.tag, styles[tint])}>
+      {hasDot && <span className={styles.dot} />}
+      <span className="truncate">{children}</span>
+    </span>
+  )
+}
+
+/** Up to two initials; square for companies and other things, round for people. Hidden from assistive technology. */
+export function Avatar({ name, isSquare, isLarge }: { name: string; isSquare?: boolean; isLarge?: boolean }) {
+  const words = name.split(/\s+/).filter(Boolean)
+  const letters = isSquare ? [words[0]] : [words[0], words.length > 1 ? words.at(-1) : undefined]
+  const initials = letters.map((word) => (word ? String.fromCodePoint(word.codePointAt(0) ?? 0) : '')).join('')
+  return (
+    <span
+      className={classes(styles.avatar, isSquare && styles.square, isLarge && styles.large, styles[tintOf(name)])}
+      aria-hidden
+    >
+      {initials || '?'}
+    </span>
+  )
+}

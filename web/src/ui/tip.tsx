@@ -1,0 +1,29 @@
+import { Tooltip } from '@base-ui/react/tooltip'
+import type { ReactElement } from 'react'
+import { Keys } from './keys.tsx'
+import styles from './popup.module.css'
+
+/** A tooltip for a control that already has an accessible name; it shows on hover and on focus. */
+export function Tip({
+  label,
+  shortcut,
+  children,
+}: {
+  label: string
+  shortcut?: string | undefined
+  children: ReactElement
+}) {
+  return (
+    <Tooltip.Root>
+      <Tooltip.Trigger render={children} />
+      <Tooltip.Portal>
+        <Tooltip.Positioner sideOffset={6} className={styles.positioner}>
+          <Tooltip.Popup className={styles.tip}>
+            {label}
+            {shortcut !== undefined && <Keys keys={shortcut} />}
+          </Tooltip.Popup>
+        </Tooltip.Positioner>
+      </Tooltip.Portal>
+    </Tooltip.Root>
+  )
+}

@@ -1,0 +1,62 @@
+import { Toast } from '@base-ui/react/toast'
+import { X } from 'lucide-react'
+import { useTranslations } from 'use-intl'
+import { Button, IconButton } from './button.tsx'
+import styles from './toast.module.css'
+
+const manager = Toast.createToastManager<{ undo?: () => void }>()
+
+/** Milliseconds: long enough to read it and to reach Undo. */
+const timeout = 8000
+
+/** Says that something worked. With `undo`, it offers to take it back. */
+export function notify(title: string, options: { undo?: () => void; description?: string } = {}): void {
+  const { undo, description } = options
+  const id: string = manager.add({
+    title,
+    timeout,
+    ...(description !== undefined && { description }),
+    data: undo
+      ? {
+          undo: () => {
+            manager.close(id)
+            undo()
+          },
+        }
+      : {},
+  })
+}
+
+/** Says that something failed, and why; it stays until it is closed. */
+export function notifyError(title: string, description?: string): void {
+  manager.add({ title, type: 'error', priority: 'high', timeout: 0, ...(description !== undefined && { description }) })
+}
+
+export function Toasts() {
+  return (
+    <Toast.Provider toastManager={manager} limit={3}>
+      <Toast.Portal>
+        <Toast.Viewport className={styles.viewport}>
+          <ToastList />
+        </Toast.Viewport>
+      </Toast.Portal>
+    </Toast.Provider>
+  )
+}
+
+function ToastList() {
+  const t = useTranslations('common')
+  const { toasts } = Toast.useToastManager<{ undo?: () => void }>()
+  return toasts.map((toast) => (
+    <Toast.Root key={toast.id} toast={toast} className={styles.toast}>
+      <Toast.Content className={styles.content}>
+        <div className={styles.text}>
+          <Toast.Title className={styles.title} />
+          <Toast.Description className={styles.description} />
+        </div>
+        {toast.data?.undo && <Button onClick={toast.data.undo}>{t('undo')}</Button>}
+        <Toast.Close render={<IconButton icon={X} label={t('close')} />} />
+      </Toast.Content>
+    </Toast.Root>
+  ))
+}
