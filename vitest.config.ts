@@ -53,7 +53,7 @@ class LongestFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    include: ['server/**/*.test.ts', 'lab/**/*.test.ts', 'scripts/**/*.test.mjs'],
+    include: ['server/**/*.test.ts', 'lab/**/*.test.ts', 'web/src/**/*.test.ts', 'scripts/**/*.test.mjs'],
     exclude: [...configDefaults.exclude, ...(process.env.TEST_ENGINE === 'both' ? [] : ['**/embedded-engine.test.ts'])],
     globalSetup: ['server/test/global-setup.ts'],
     pool: 'forks',

@@ -2,6 +2,7 @@
 import './node-version.mjs'
 import { writeSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
+import { writeApiTypes } from './api-types.mjs'
 import { exit } from './exit.mjs'
 import { ensureInstalled } from './install.mjs'
 import { exitOnRefusal } from './refusal.mjs'
@@ -9,9 +10,15 @@ import { root, runTool } from './run.mjs'
 
 const checks = [
   { name: 'types', run: (options) => runTool('typescript-native/bin/tsc', ['-p', '.'], options) },
+  { name: 'types of the web application', run: checkWebTypes },
   { name: 'lint', run: (options) => runTool('oxlint/bin/oxlint', ['--deny-warnings', '.'], options) },
   { name: 'format', run: (options) => runTool('oxfmt/bin/oxfmt', ['--list-different', '.'], options) },
 ]
+
+async function checkWebTypes(options) {
+  await writeApiTypes()
+  return runTool('typescript-native/bin/tsc', ['-p', 'web'], options)
+}
 
 const sourceTests = ['server/test/architecture.test.ts', 'server/test/language.test.ts']
 

@@ -16,12 +16,27 @@ beforeEach(() => {
   for (const name of ['.oxfmtrc.json', '.oxlintrc.json', '.gitignore'])
     cpSync(join(dirname(scripts), name), join(root, name))
   mkdirSync(join(root, 'node_modules'))
-  for (const name of ['typescript-native', 'oxlint', 'oxfmt'])
+  for (const name of ['typescript-native', 'oxlint', 'oxfmt', 'openapi-typescript'])
     symlinkSync(join(dirname(scripts), 'node_modules', name), join(root, 'node_modules', name))
   write('tsconfig.json', '{ "compilerOptions": { "strict": true, "noEmit": true }, "include": ["*.ts"] }\n')
   write('some.ts', 'export const some: number = 1\n')
+  write('openapi.json', JSON.stringify(documentWith('Contact')))
+  mkdirSync(join(root, 'web/src'), { recursive: true })
+  write('web/tsconfig.json', '{ "extends": "../tsconfig.json", "include": ["src"] }\n')
+  write('web/src/page.ts', page)
 })
 afterEach(() => rmSync(root, { recursive: true, force: true }))
+
+const documentWith = (name) => ({
+  openapi: '3.1.0',
+  info: { title: 'API', version: '1' },
+  paths: {},
+  components: { schemas: { [name]: { type: 'string' } } },
+})
+const page = `import type { components } from './api/openapi'
+
+export const contact: components['schemas']['Contact'] = 'Ada'
+`
 
 const write = (path, content) => writeFileSync(join(root, path), content)
 
@@ -32,24 +47,32 @@ function check(user = {}) {
   return { results: stdout.match(/^(ok|FAILED): .*/gm), output: stdout + stderr }
 }
 
-const good = ['ok: types', 'ok: lint', 'ok: format']
+const good = ['ok: types', 'ok: types of the web application', 'ok: lint', 'ok: format']
 
 test('wrong types, lint errors, wrong formatting and broken files fail their check and are named', () => {
   const faulty = {
     'wrong.ts': `export const wrong: number = 'text'\n`,
+    'web/src/wrong.ts': `export const wrong: number = 'text'\n`,
     'untidy.ts': 'export const untidy: any = 1\n',
     'unformatted.md': '*  one\n* two\n',
     'broken.yaml': 'a: [1\n',
   }
   for (const [name, content] of Object.entries(faulty)) write(name, content)
   const { results, output } = check()
-  expect(results).toEqual(['FAILED: types', 'FAILED: lint', 'FAILED: format'])
+  expect(results).toEqual(good.map((line) => line.replace('ok', 'FAILED')))
   expect(Object.keys(faulty).filter((name) => !output.includes(name))).toEqual([])
   for (const name of Object.keys(faulty)) rmSync(join(root, name))
   expect(check().results).toEqual(good)
 })
 
+test('the types of the API are those of the current openapi.json', () => {
+  expect(check().results).toEqual(good)
+  write('openapi.json', JSON.stringify(documentWith('Person')))
+  expect(check().results).toContain('FAILED: types of the web application')
+})
+
 test('the checks run for a user who can only read the files', () => {
+  expect(check().results).toEqual(good)
   chmodSync(root, 0o555)
   const nobody = process.getuid() === 0 ? { uid: 65534, gid: 65534 } : {}
   expect(check(nobody).results).toEqual(good)

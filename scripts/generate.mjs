@@ -5,6 +5,7 @@ import './node-version.mjs'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { writeApiTypes } from './api-types.mjs'
 import { bundleTo } from './build.mjs'
 import { exit } from './exit.mjs'
 import { ensureInstalled } from './install.mjs'
@@ -36,7 +37,10 @@ try {
     const drift = await findDrift(root)
     for (const line of drift) console.error(line)
     if (drift.length > 0) process.exitCode = 1
-  } else for (const line of await generate(root)) console.log(line)
+  } else {
+    for (const line of await generate(root)) console.log(line)
+    await writeApiTypes()
+  }
 } finally {
   for (const file of [bundle, `${bundle}.map`]) rmSync(file, { force: true })
 }

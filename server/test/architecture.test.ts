@@ -4,6 +4,7 @@ import { parseSource, readSources, type Source, tablesOf } from './sources.ts'
 
 // The rules of docs/architecture.md, checked against the imports of the source files.
 const sources = readSources(['server', 'lab']).filter(({ path }) => !path.startsWith('server/dist/'))
+const web = readSources(['web/src'], /\.tsx?$/).filter(({ path }) => path !== 'web/src/api/openapi.d.ts')
 const product = sources.filter(({ path, isTest }) => !isTest && path.startsWith('server/src/'))
 
 const isPlatform = (path: string) => path.startsWith('server/src/platform/')
@@ -54,6 +55,14 @@ test('the source reader finds each kind of import and each forbidden construct',
   ])
   expect(planted.forbidden).toEqual(['a default export at line 6', 'any at line 6', '@ts-ignore at line 5'])
   expect(planted.functions.map(({ lines }) => lines)).toEqual([1, 3])
+  const page = parseSource(
+    'web/src/planted.tsx',
+    `import { sql } from '../../server/src/a.ts'
+    export const Page = () => <p>{list()}</p>
+    const list = () => []`,
+  )
+  expect(page.imports.map(({ target }) => target)).toEqual(['server/src/a.ts'])
+  expect(page.functions.map(({ hasMarkup }) => hasMarkup)).toEqual([true, false])
 })
 
 test('the platform imports nothing from outside the platform', () => {
@@ -145,6 +154,12 @@ test('no store imports HTTP code, except the stores of the HTTP platform', () =>
   ).toEqual([])
 })
 
+test('the web application and the service do not import each other', () => {
+  const isPackage = (target: string) => !/^(?:\.\.|server|lab|scripts|bin)\//.test(target)
+  expect(violations(web, (target) => !isPackage(target))).toEqual([])
+  expect(violations(sources, (target) => /^(?:web|@rapport)\//.test(target))).toEqual([])
+})
+
 test('product code imports neither tests nor development dependencies', () => {
   const isForTests = (target: string) =>
     target.endsWith('.test.ts') ||
@@ -155,7 +170,7 @@ test('product code imports neither tests nor development dependencies', () => {
 
 test('there are no import cycles between files', () => {
   const graph = new Map(
-    product.map(({ path, imports }) => [
+    [...product, ...web].map(({ path, imports }) => [
       path,
       imports.filter(({ isTypeOnly }) => !isTypeOnly).map(({ target }) => target),
     ]),
@@ -178,16 +193,19 @@ function cyclesIn(graph: ReadonlyMap<string, Iterable<string>>): string[] {
 }
 
 test('there is no `any`, no suppressed error and no default export', () => {
-  const found = sources.flatMap(({ path, forbidden }) => forbidden.map((what) => `${path}: ${what}`))
+  const found = [...sources, ...web].flatMap(({ path, forbidden }) => forbidden.map((what) => `${path}: ${what}`))
   expect(found).toEqual([])
 })
 
-test('no file is longer than 400 lines, no function longer than 80', () => {
-  const sizes = sources.map(({ path, lines }) => ({ path, lines })).sort((left, right) => right.lines - left.lines)
+test('no file is longer than 400 lines, no function longer than 80, or 120 with JSX', () => {
+  const all = [...sources, ...web]
+  const sizes = all.map(({ path, lines }) => ({ path, lines })).sort((left, right) => right.lines - left.lines)
   for (const { path, lines } of sizes.filter((file) => file.lines > 300))
     console.info(`${path}: ${lines} lines; consider splitting it`)
-  const functions = sources.flatMap(({ path, functions: all }) =>
-    all.filter(({ lines }) => lines > 80).map(({ name, lines }) => `${path}: ${name}: ${lines} lines`),
+  const functions = all.flatMap(({ path, functions: found }) =>
+    found
+      .filter(({ lines, hasMarkup }) => lines > (hasMarkup ? 120 : 80))
+      .map(({ name, lines }) => `${path}: ${name}: ${lines} lines`),
   )
   expect([
     ...sizes.filter(({ lines }) => lines > 400).map(({ path, lines }) => `${path}: ${lines} lines`),

@@ -20,8 +20,8 @@ export interface Source {
   lines: number
   nonBlankLines: number
   imports: readonly Import[]
-  /** The functions, each with its number of lines without those of inner functions. */
-  functions: readonly { name: string; lines: number }[]
+  /** The functions, each with its number of lines without those of inner functions, and whether it contains JSX. */
+  functions: readonly { name: string; lines: number; hasMarkup: boolean }[]
   /** The strings and templates, with `?` for each substitution. */
   texts: readonly string[]
   /** The forbidden constructs, such as `any at line 7`. */
@@ -61,10 +61,10 @@ export function parseSource(path: string, text: string): Source {
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true)
   const lineOf = (position: number) => file.getLineAndCharacterOfPosition(position).line + 1
   const linesOf = (node: ts.Node) => lineOf(node.end) - lineOf(node.getStart()) + 1
-  const isTest = path.endsWith('.test.ts') || path.startsWith('server/test/')
+  const isTest = /\.test\.tsx?$/.test(path) || path.startsWith('server/test/')
   const textLines = text.trimEnd().split('\n')
   const imports: Import[] = []
-  const functions: { name: string; lines: number }[] = []
+  const functions: { name: string; lines: number; hasMarkup: boolean }[] = []
   const texts: string[] = []
   const forbidden: string[] = []
   const names: { text: string; line: number }[] = []
@@ -74,7 +74,7 @@ export function parseSource(path: string, text: string): Source {
     if (found) imports.push(found)
     if (isFunction(node)) {
       const name = `${node.name?.getText() ?? 'a function'} at line ${lineOf(node.getStart())}`
-      functions.push({ name, lines: ownLines(node, linesOf) })
+      functions.push({ name, lines: ownLines(node, linesOf), hasMarkup: containsMarkup(node) })
     }
     if (ts.isStringLiteralLike(node)) texts.push(node.text)
     if (ts.isTemplateExpression(node))
@@ -134,6 +134,12 @@ function ownLines(node: ts.Node, linesOf: (node: ts.Node) => number): number {
   ts.forEachChild(node, subtract)
   return lines
 }
+
+const containsMarkup = (node: ts.Node): boolean =>
+  ts.isJsxElement(node) ||
+  ts.isJsxSelfClosingElement(node) ||
+  ts.isJsxFragment(node) ||
+  (ts.forEachChild(node, (child) => containsMarkup(child) || undefined) ?? false)
 
 function forbiddenConstruct(node: ts.Node): string | undefined {
   if (node.kind === ts.SyntaxKind.AnyKeyword) return 'any'
