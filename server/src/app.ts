@@ -25,6 +25,7 @@ import { members } from './identity/members/resource.ts'
 import { memberRoutes } from './identity/members/routes.ts'
 import { notePart } from './resources/notes/routes.ts'
 import { organizationRoutes } from './identity/organizations/routes.ts'
+import { schemaRoutes } from './resources/schema/routes.ts'
 import { rowPart } from './resources/rows/routes.ts'
 import { secondFactorRoutes } from './identity/second-factors/routes.ts'
 import { employmentPart } from './resources/employments/routes.ts'
@@ -75,6 +76,11 @@ const parts: readonly Part[] = [
   { resources: [ssoConnections, domains], routes: singleSignOnRoutes },
   { resources: [apiKeys], routes: apiKeyRoutes(isScopeUsed) },
   { routes: scopeRoutes(() => routes) },
+  {
+    routes: schemaRoutes(() => ({ resources, routes })),
+    headings: { schema: 'The resources and their fields, for applications that show them.' },
+    roleGroups: { schema: 'visible' },
+  },
   auditLogPart(Object.keys(declaredActions)),
   { resources: [mails], routes: mailRoutes },
   {

@@ -15,6 +15,7 @@ export const auditEventsWith = (actions: readonly string[]) =>
     idPrefix: 'evt',
     heading: 'Who did what in the organization, and from where.',
     roleGroup: 'administration',
+    titleField: 'action',
     softDelete: false,
     fields: {
       // Ids sort by creation time.

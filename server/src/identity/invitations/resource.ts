@@ -16,6 +16,7 @@ export const invitations = defineResource({
   idPrefix: 'inv',
   heading: 'People who have been invited and have not joined yet.',
   roleGroup: 'administration',
+  titleField: 'email',
   hidden: { email_key: 'text' },
   uniques: { invitations_email_unique: { field: 'email', columns: ['email_key'] } },
   prepare,

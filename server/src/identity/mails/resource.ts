@@ -12,6 +12,7 @@ export const mails = defineResource({
   idPrefix: 'mai',
   heading: 'Mails that the service sends. Without a mail server, owners read them here.',
   roleGroup: 'administration',
+  titleField: 'subject',
   softDelete: false,
   hidden: {
     user_id: 'uuid',

@@ -41,6 +41,7 @@ export const members = defineResource({
   idPrefix: 'usr',
   heading: 'The people of an organization and their roles.',
   roleGroup: 'visible',
+  titleField: 'person.name',
   softDelete: false,
   hidden: { user_id: 'uuid' },
   embedded: { person },

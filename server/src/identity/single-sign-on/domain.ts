@@ -9,6 +9,7 @@ export const domains = defineResource({
   idPrefix: 'dom',
   heading: 'Domains that the organization has verified. People with an address there can join without an invitation.',
   roleGroup: 'administration',
+  titleField: 'domain',
   isSmall: true,
   softDelete: false,
   uniques: { domains_domain_unique: { field: 'domain', columns: ['domain'] } },

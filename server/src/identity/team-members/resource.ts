@@ -11,6 +11,7 @@ export const teamMembers = defineResource({
   table: 'team_members',
   idPrefix: 'usr',
   roleGroup: 'visible',
+  titleField: 'person.name',
   softDelete: false,
   parent: { parameter: 'teamId', resource: teams, column: 'team_id', isSmall: true },
   embedded: { person },

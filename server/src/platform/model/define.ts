@@ -68,6 +68,8 @@ export interface Resource<F extends Fields = Fields> {
   roleGroup: RoleGroup
   /** The standard changes that the audit log records, with a sentence each; other changes are not recorded. */
   audited?: Partial<Record<AuditedChange, string>>
+  /** The path of the value by which a person recognizes a record; by default its `name`, otherwise its id. */
+  titleField: string
   /** In the order of responses. */
   fields: F
   embedded: Record<string, Embedded>
@@ -115,7 +117,7 @@ export const actionOf = ({ singular, audited = {} }: Resource, change: AuditedCh
 
 type Defaults =
   | ('embedded' | 'propertyNames' | 'search' | 'searchEmbedded' | 'hidden' | 'uniques')
-  | ('softDelete' | 'restorableDays' | 'isSmall' | 'table' | 'links')
+  | ('softDelete' | 'restorableDays' | 'isSmall' | 'table' | 'links' | 'titleField')
 
 /** Declares a resource. Defaults: nothing embedded, no search, a table of the same name, 30 days to restore. */
 export function defineResource<F extends Fields>(
@@ -128,6 +130,7 @@ export function defineResource<F extends Fields>(
   ])
   return {
     table: declaration.name,
+    titleField: 'name' in declaration.fields ? 'name' : 'id',
     embedded,
     propertyNames,
     search: [],

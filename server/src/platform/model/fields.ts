@@ -1,3 +1,4 @@
+import type { FieldType } from './field-types.ts'
 import { type Normalize, normalizers } from './normalizers.ts'
 
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue }
@@ -15,6 +16,7 @@ export type AccessCost = 'indexed' | 'scan'
 export interface Field<out Value = unknown, Writable extends boolean = boolean, Required extends boolean = boolean> {
   label: string
   description?: string
+  type: FieldType
   filter: FilterType
   /** JSON Schema of a non-null value. */
   schema: Schema
@@ -78,6 +80,7 @@ type Nullability<Value, O extends FieldOptions> = O extends { required: true } |
 type FieldOf<Value, O extends FieldOptions> = Field<Nullability<Value, O>, Writability<O>, Requirement<O>>
 
 interface FieldKind {
+  type: FieldType
   filter: FilterType
   schema: Schema
   databaseType: string
@@ -115,6 +118,7 @@ function field<Value, const O extends FieldOptions>(fieldKind: FieldKind, option
 export const id = (prefix: string) =>
   field<string, { label: string; readOnly: true; nullable: false; order: 'indexed'; equality: 'indexed' }>(
     {
+      type: 'id',
       filter: 'id',
       schema: {
         type: 'string',
@@ -134,6 +138,7 @@ export const reference = <const O extends FieldOptions>(
   const { table, softDeleted = true, key = 'id', hasNoForeignKey } = options
   return field<string, O>(
     {
+      type: 'reference',
       filter: 'id',
       schema: { type: 'string', pattern: `^${prefix}_[0-9a-f]{32}$` },
       databaseType: 'uuid',
@@ -149,6 +154,7 @@ export const reference = <const O extends FieldOptions>(
 export const text = <const O extends FieldOptions>(options: O & { max?: number }) =>
   field<string, O>(
     {
+      type: 'text',
       filter: 'string',
       schema: { type: 'string', minLength: 1, maxLength: options.max ?? 200 },
       databaseType: 'text',
@@ -161,6 +167,7 @@ export const text = <const O extends FieldOptions>(options: O & { max?: number }
 export const secretText = <const O extends FieldOptions>(options: O & { max?: number }) =>
   field<string, O>(
     {
+      type: 'text',
       filter: 'none',
       schema: { type: 'string', minLength: 1, maxLength: options.max ?? 500, format: 'password' },
       databaseType: 'text',
@@ -172,6 +179,7 @@ export const secretText = <const O extends FieldOptions>(options: O & { max?: nu
 export const longText = <const O extends FieldOptions>(options: O & { max?: number }) =>
   field<string, O>(
     {
+      type: 'longText',
       filter: 'string',
       schema: { type: 'string', minLength: 1, maxLength: options.max ?? 10_000 },
       databaseType: 'text',
@@ -180,8 +188,9 @@ export const longText = <const O extends FieldOptions>(options: O & { max?: numb
     options,
   )
 
-const formattedText = (format: string, max: number, normalize: Normalize, example: string) =>
+const formattedText = (type: FieldType, format: string, max: number, normalize: Normalize, example: string) =>
   ({
+    type,
     filter: 'string',
     schema: { type: 'string', minLength: 1, maxLength: max, format, examples: [example] },
     databaseType: 'text',
@@ -190,38 +199,42 @@ const formattedText = (format: string, max: number, normalize: Normalize, exampl
 
 /** An email address, stored as typed. */
 export const email = <const O extends FieldOptions>(options: O) =>
-  field<string, O>(formattedText('email', 320, normalizers.email, 'ada@example.com'), options)
+  field<string, O>(formattedText('email', 'email', 320, normalizers.email, 'ada@example.com'), options)
 
 /** A phone number, stored in E.164 form. */
 export const phone = <const O extends FieldOptions>(options: O) =>
-  field<string, O>({ ...formattedText('phone', 40, normalizers.phone, '+49301234567'), isCanonical: true }, options)
+  field<string, O>(
+    { ...formattedText('phone', 'phone', 40, normalizers.phone, '+49301234567'), isCanonical: true },
+    options,
+  )
 
 /** An http or https address. */
 export const url = <const O extends FieldOptions>(options: O) =>
-  field<string, O>(formattedText('uri', 2048, normalizers.url, 'https://example.com'), options)
+  field<string, O>(formattedText('url', 'uri', 2048, normalizers.url, 'https://example.com'), options)
 
 export const domain = <const O extends FieldOptions>(options: O) =>
-  field<string, O>(formattedText('hostname', 253, normalizers.domain, 'example.com'), options)
+  field<string, O>(formattedText('domain', 'hostname', 253, normalizers.domain, 'example.com'), options)
 
 /** An IANA time zone, stored by its canonical name. */
 export const timeZone = <const O extends FieldOptions>(options: O) =>
   field<string, O>(
-    { ...formattedText('time-zone', 64, normalizers.timeZone, 'Europe/Berlin'), isCanonical: true },
+    { ...formattedText('timeZone', 'time-zone', 64, normalizers.timeZone, 'Europe/Berlin'), isCanonical: true },
     options,
   )
 
 /** An ISO 3166-1 alpha-2 country code. */
 export const country = <const O extends FieldOptions>(options: O) =>
-  field<string, O>(formattedText('country-code', 2, normalizers.country, 'DE'), options)
+  field<string, O>(formattedText('country', 'country-code', 2, normalizers.country, 'DE'), options)
 
 /** A month, `YYYY-MM`. */
 export const month = <const O extends FieldOptions>(options: O) =>
-  field<string, O>(formattedText('year-month', 7, normalizers.month, '2024-05'), options)
+  field<string, O>(formattedText('month', 'year-month', 7, normalizers.month, '2024-05'), options)
 
 /** The name of a person or company on a social network, without `@`. */
 export const handle = <const O extends FieldOptions>(options: O) =>
   field<string, O>(
     {
+      type: 'handle',
       filter: 'string',
       schema: { type: 'string', minLength: 1, maxLength: 300, examples: ['adalovelace'] },
       databaseType: 'text',
@@ -235,7 +248,7 @@ export const choice = <const Choices extends readonly string[], const O extends 
   options: O,
 ) =>
   field<Choices[number], O>(
-    { filter: 'string', schema: { type: 'string', enum: choices }, databaseType: 'text' },
+    { type: 'choice', filter: 'string', schema: { type: 'string', enum: choices }, databaseType: 'text' },
     options,
   )
 
@@ -243,6 +256,7 @@ export const choice = <const Choices extends readonly string[], const O extends 
 export const number = <const O extends FieldOptions>(options: O & { min: number; max: number }) =>
   field<number, O>(
     {
+      type: 'number',
       filter: 'number',
       schema: { type: 'number', minimum: options.min, maximum: options.max },
       databaseType: 'double precision',
@@ -253,6 +267,7 @@ export const number = <const O extends FieldOptions>(options: O & { min: number;
 export const integer = <const O extends FieldOptions>(options: O & { min: number; max: number }) =>
   field<number, O>(
     {
+      type: 'integer',
       filter: 'number',
       schema: { type: 'integer', minimum: options.min, maximum: options.max },
       databaseType: 'integer',
@@ -264,6 +279,7 @@ export const integer = <const O extends FieldOptions>(options: O & { min: number
 export const decimal = <const O extends FieldOptions>(options: O) =>
   field<string, O>(
     {
+      type: 'decimal',
       filter: 'number',
       schema: { type: 'string', maxLength: 22, pattern: '^-?[0-9]{1,20}(\\.[0-9]{1,19})?$', examples: ['1250000.50'] },
       databaseType: 'numeric',
@@ -275,6 +291,7 @@ export const decimal = <const O extends FieldOptions>(options: O) =>
 export const flag = <const O extends FieldOptions>(options: O & { exclusive?: true }) =>
   field<boolean, O>(
     {
+      type: 'boolean',
       filter: 'boolean',
       schema: { type: 'boolean' },
       databaseType: 'boolean',
@@ -287,6 +304,7 @@ export const flag = <const O extends FieldOptions>(options: O & { exclusive?: tr
 export const timestamp = <const O extends FieldOptions>(options: O) =>
   field<string, O>(
     {
+      type: 'timestamp',
       filter: 'date',
       schema: { type: 'string', format: 'date-time', examples: ['2026-11-21T09:30:00.000Z'] },
       databaseType: 'timestamptz',
@@ -298,6 +316,7 @@ export const timestamp = <const O extends FieldOptions>(options: O) =>
 export const stringList = <const O extends FieldOptions>(options: O & { count?: number; max?: number }) =>
   field<string[], O & { nullable: false }>(
     {
+      type: 'list',
       filter: 'array',
       schema: {
         type: 'array',
@@ -321,6 +340,7 @@ export const properties = <const O extends FieldOptions>(
 ) =>
   field<JsonObject, O & { nullable: false }>(
     {
+      type: 'properties',
       filter: 'properties',
       schema: options.schema,
       databaseType: 'jsonb',
@@ -334,7 +354,10 @@ export const properties = <const O extends FieldOptions>(
 
 /** A server-generated object that can be read but not compared. */
 export const document = <const O extends FieldOptions>(options: O & { schema: Schema }) =>
-  field<JsonObject, O>({ filter: 'none', schema: options.schema, databaseType: 'jsonb', sortable: false }, options)
+  field<JsonObject, O>(
+    { type: 'document', filter: 'none', schema: options.schema, databaseType: 'jsonb', sortable: false },
+    options,
+  )
 
 /** An object that an SQL function computes whenever the record is read. */
 export const computed = <const O extends Omit<FieldOptions, 'readOnly' | 'nullable'>>(
@@ -347,6 +370,12 @@ export const computed = <const O extends Omit<FieldOptions, 'readOnly' | 'nullab
 /** A server-generated list of objects that can be read but not compared. */
 export const documents = <const O extends FieldOptions>(options: O & { items: Schema }) =>
   field<JsonObject[], O & { readOnly: true; nullable: false }>(
-    { filter: 'none', schema: { type: 'array', items: options.items }, databaseType: 'json', sortable: false },
+    {
+      type: 'document',
+      filter: 'none',
+      schema: { type: 'array', items: options.items },
+      databaseType: 'json',
+      sortable: false,
+    },
     { ...options, readOnly: true, nullable: false, initial: [] },
   )

@@ -28,6 +28,7 @@ export const employments = defineResource({
   idPrefix: 'emp',
   heading: 'A contact’s employment history.',
   roleGroup: 'records',
+  titleField: 'organization',
   parent: { parameter: 'contactId', resource: contacts, column: 'contact_id', isSmall: true },
   prepare,
   fields: {

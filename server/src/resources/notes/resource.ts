@@ -14,6 +14,7 @@ export const notes = defineResource({
   idPrefix: 'not',
   heading: 'Notes on contacts, written by people or pushed to an import.',
   roleGroup: 'records',
+  titleField: 'body',
   search: ['body'],
   parent: { parameter: 'contactId', resource: contacts, column: 'contact_id', isSmall: true },
   prepare,

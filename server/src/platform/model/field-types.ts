@@ -1,0 +1,25 @@
+/** What a person enters or reads, from which an application chooses its input and its display. */
+export const fieldTypes = [
+  'id',
+  'text',
+  'longText',
+  'email',
+  'phone',
+  'url',
+  'domain',
+  'country',
+  'timeZone',
+  'month',
+  'handle',
+  'choice',
+  'number',
+  'integer',
+  'decimal',
+  'boolean',
+  'timestamp',
+  'list',
+  'properties',
+  'reference',
+  'document',
+] as const
+export type FieldType = (typeof fieldTypes)[number]
