@@ -2,13 +2,23 @@ import { type ReactNode, useEffect, useId } from 'react'
 import { classes } from './classes.ts'
 import styles from './page.module.css'
 
-/** The bar at the top of a page: its heading, a note such as a count, and its actions. Names the browser's tab too. */
-export function PageBar({ title, note, children }: { title: string; note?: ReactNode; children?: ReactNode }) {
+interface PageBarProps {
+  title: string
+  /** Beside the heading, such as a count. */
+  note?: ReactNode
+  /** Before the heading: a way back. */
+  leading?: ReactNode
+  children?: ReactNode
+}
+
+/** The bar at the top of a page: its heading, a note and its actions. Names the browser's tab too. */
+export function PageBar({ title, note, leading, children }: PageBarProps) {
   useEffect(() => {
     document.title = `${title} · Rapport`
   }, [title])
   return (
     <header className={styles.bar}>
+      {leading}
       <div className={styles.title}>
         <h1 className="truncate">{title}</h1>
         {note !== undefined && (

@@ -12,17 +12,32 @@ interface PopoverProps {
   isOpen?: boolean
   onOpenChange?(isOpen: boolean): void
   align?: 'start' | 'end'
+  /** The focus stays where it is: for suggestions below an input. */
+  isPassive?: boolean
   children: ReactNode
 }
 
 /** Content that floats beside a button. Escape and a press outside close it; focus returns to the button. */
-export function Popover({ label, trigger, anchor, isOpen, onOpenChange, align = 'start', children }: PopoverProps) {
+export function Popover({
+  label,
+  trigger,
+  anchor,
+  isOpen,
+  onOpenChange,
+  align = 'start',
+  isPassive,
+  children,
+}: PopoverProps) {
   return (
     <Base.Root {...(isOpen !== undefined && { open: isOpen })} {...(onOpenChange && { onOpenChange })}>
       {trigger && <Base.Trigger render={trigger} />}
       <Base.Portal>
         <Base.Positioner sideOffset={4} align={align} anchor={anchor ?? undefined} className={styles.positioner}>
-          <Base.Popup aria-label={label} className={classes(styles.popup, styles.padded)}>
+          <Base.Popup
+            aria-label={label}
+            {...(isPassive && { initialFocus: false, finalFocus: false })}
+            className={classes(styles.popup, styles.padded)}
+          >
             {children}
           </Base.Popup>
         </Base.Positioner>

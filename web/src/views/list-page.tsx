@@ -1,3 +1,173 @@
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { Plus } from 'lucide-react'
+import { useCallback, useMemo, useState } from 'react'
+import { useFormatter, useTranslations } from 'use-intl'
+import { type ResourceSchema, titleOf, useResource } from '../api/schema.ts'
+import { useLabel } from '../messages/labels.ts'
+import { resourceViews } from '../resources/registry.ts'
+import type { Search } from '../router.tsx'
+import { useShortcuts } from '../shell/shortcuts.tsx'
+import { NotFound } from '../shell/states.tsx'
+import { Button } from '../ui/button.tsx'
+import { classes } from '../ui/classes.ts'
+import { DataGrid, type GridPosition } from '../ui/data-grid/data-grid.tsx'
+import { type GridSelection, nothingSelected } from '../ui/data-grid/grid-model.ts'
+import { EmptyState, Failure, NoMatch } from '../ui/empty-state.tsx'
+import { PageBar } from '../ui/page.tsx'
+import { BulkBar } from './bulk-bar.tsx'
+import { useUndoShortcut } from './changes.ts'
+import { CreateDialog } from './create-dialog.tsx'
+import { DeletedNotice } from './deleted-notice.tsx'
+import { type ListState, readListState, writeListState } from './list-state.ts'
+import { ListToolbar } from './list-toolbar.tsx'
+import { PeekPanel } from './peek-panel.tsx'
+import { useColumnChanges, useGridColumns } from './use-grid-columns.tsx'
+import { useRecordWindow } from './use-record-window.ts'
+import styles from './list.module.css'
+
+/** The list of any resource: what it shows follows from the description and is kept in the URL. */
 export function ListPage() {
-  return <p>ListPage</p>
+  const { resource: name } = useParams({ strict: false })
+  const resource = useResource(name ?? '')
+  if (!resource || !resourceViews[resource.name]) return <NotFound />
+  return <ResourceList key={resource.name} resource={resource} />
+}
+
+/** Where the person was in each list, for Back. */
+const positions = new Map<string, GridPosition>()
+
+function positionOf(key: string): { current: GridPosition } {
+  const position = positions.get(key) ?? { offset: 0, active: undefined }
+  positions.set(key, position)
+  return { current: position }
+}
+
+function ResourceList({ resource }: { resource: ResourceSchema }) {
+  const t = useTranslations('list')
+  const format = useFormatter()
+  const labelOf = useLabel()
+  const navigate = useNavigate()
+  const search: Search = useSearch({ strict: false })
+  const state = useMemo(() => readListState(resource, search), [resource, search])
+  const [selection, setSelection] = useState<GridSelection>(nothingSelected)
+  const { list, isStale } = useRecordWindow(resource, state)
+  const change = useCallback(
+    (changes: Partial<ListState>, replace = false) =>
+      void navigate({ to: '.', search: writeListState(resource, { ...state, ...changes }), replace }),
+    [navigate, resource, state],
+  )
+  const isCreating = typeof search.new === 'string'
+  const create = () => void navigate({ to: '.', search: { ...search, new: '1' } })
+  const open = (id: string) =>
+    void navigate({ to: '/$resource/$recordId', params: { resource: resource.name, recordId: id } })
+  useUndoShortcut()
+  useShortcuts(
+    resource.permissions.create
+      ? [{ keys: 'c', label: t('create', { name: labelOf(resource.singularLabel) }), run: create }]
+      : [],
+  )
+  const position = useMemo(
+    () => positionOf(`${resource.name} ${state.query} ${JSON.stringify(state.filters)}`),
+    [resource, state.query, state.filters],
+  )
+  const columns = useGridColumns(resource, state)
+  const columnChanges = useColumnChanges(state, change)
+  const onNeed = useCallback((first: number, last: number) => list.need(first, last), [list])
+  const total = list.total
+  return (
+    <>
+      <PageBar
+        title={labelOf(resource.label)}
+        note={total === undefined ? undefined : t('count', { count: total, number: format.number(total) })}
+      >
+        {resource.permissions.create && (
+          <Button kind="primary" icon={Plus} onClick={create}>
+            {t('create', { name: labelOf(resource.singularLabel) })}
+          </Button>
+        )}
+      </PageBar>
+      <ListToolbar resource={resource} state={state} onChange={change} />
+      {state.isDeleted && <DeletedNotice days={resource.restorableDays} onClose={() => change({ isDeleted: false })} />}
+      <div className={styles.body}>
+        <div className={classes(styles.gridBox, isStale && styles.stale)}>
+          {list.error !== undefined && total === undefined ? (
+            <Failure error={list.error} onRetry={() => void list.reload()} />
+          ) : (
+            <DataGrid
+              label={labelOf(resource.label)}
+              columns={columns}
+              rowCount={total ?? 0}
+              rowAt={(index) => list.rowAt(index)}
+              indexOf={(id) => list.indexOf(id)}
+              onNeed={onNeed}
+              titleOf={(record) => titleOf(resource, record)}
+              order={state}
+              columnChanges={columnChanges}
+              selection={selection}
+              onSelect={setSelection}
+              loadedIds={() => list.loaded().map(({ id }) => id)}
+              onOpen={open}
+              peeked={state.peek}
+              onPeek={(peek) => change({ peek }, true)}
+              position={position}
+              empty={
+                total === 0 && (
+                  <NothingHere
+                    resource={resource}
+                    state={state}
+                    onCreate={create}
+                    onClear={() => change({ query: '', filters: [] })}
+                  />
+                )
+              }
+            />
+          )}
+          {selection.ids.size > 0 && (
+            <BulkBar
+              resource={resource}
+              list={list}
+              selection={selection}
+              isDeleted={state.isDeleted}
+              onDone={() => setSelection(nothingSelected)}
+            />
+          )}
+        </div>
+        {state.peek !== undefined && (
+          <PeekPanel resource={resource} id={state.peek} onClose={() => change({ peek: undefined }, true)} />
+        )}
+      </div>
+      {isCreating && (
+        <CreateDialog
+          resource={resource}
+          text={search.new === '1' ? '' : String(search.new)}
+          onClose={() => change({}, true)}
+        />
+      )}
+    </>
+  )
+}
+
+interface NothingHereProps {
+  resource: ResourceSchema
+  state: ListState
+  onCreate(): void
+  onClear(): void
+}
+
+function NothingHere({ resource, state, onCreate, onClear }: NothingHereProps) {
+  const t = useTranslations('list')
+  const labelOf = useLabel()
+  const icon = resourceViews[resource.name]?.icon ?? Plus
+  if (state.query !== '' || state.filters.length > 0) return <NoMatch onClear={onClear} />
+  if (state.isDeleted) return <EmptyState icon={icon} title={t('nothingDeleted')} text={t('nothingDeletedText')} />
+  const name = labelOf(resource.singularLabel)
+  return (
+    <EmptyState icon={icon} title={t('nothingYet', { name: labelOf(resource.label) })} text={t('nothingYetText')}>
+      {resource.permissions.create && (
+        <Button kind="primary" icon={Plus} onClick={onCreate}>
+          {t('create', { name })}
+        </Button>
+      )}
+    </EmptyState>
+  )
 }

@@ -1,3 +1,174 @@
+import { useNavigate, useParams, useRouter } from '@tanstack/react-router'
+import { ArrowLeft, Code, Ellipsis, RotateCcw, Trash2 } from 'lucide-react'
+import { type ComponentType, lazy, Suspense, useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { ApiError } from '../api/error.ts'
+import { useOrganization } from '../api/me.ts'
+import { type RecordData, type ResourceSchema, titleOf, useResource, valueAt } from '../api/schema.ts'
+import { apiOrigin } from '../api/session.ts'
+import { useLabel } from '../messages/labels.ts'
+import { type RecordSection, resourceViews } from '../resources/registry.ts'
+import { NotFound } from '../shell/states.tsx'
+import { Button, IconButton } from '../ui/button.tsx'
+import { ConfirmDialog } from '../ui/dialog.tsx'
+import { EmptyState, Failure } from '../ui/empty-state.tsx'
+import { Menu, MenuItem } from '../ui/menu.tsx'
+import { PageBar } from '../ui/page.tsx'
+import { Avatar } from '../ui/tag.tsx'
+import { notify } from '../ui/toast.tsx'
+import { deleteRecords, restoreRecords, useBulkReport } from './bulk.ts'
+import { useUndoShortcut } from './changes.ts'
+import { PropertyList } from './property-list.tsx'
+import { useRecord } from './use-record.ts'
+import { reloadLists } from './use-record-window.ts'
+import styles from './record.module.css'
+
+/** The page of any record: its properties, and the sections that the registry adds. */
 export function RecordPage() {
-  return <p>RecordPage</p>
+  const { resource: name, recordId } = useParams({ strict: false })
+  const resource = useResource(name ?? '')
+  if (!resource || !resourceViews[resource.name] || recordId === undefined) return <NotFound />
+  return <Loaded key={recordId} resource={resource} id={recordId} />
+}
+
+function Loaded({ resource, id }: { resource: ResourceSchema; id: string }) {
+  const { data, error, refetch } = useRecord(resource, id)
+  if (data) return <RecordLayout resource={resource} record={data} />
+  if (error instanceof ApiError && error.status === 404)
+    return resource.softDelete ? (
+      <Deleted resource={resource} id={id} onRestored={() => void refetch()} />
+    ) : (
+      <NotFound />
+    )
+  if (!error) return <PageBar title="…" />
+  return (
+    <>
+      <PageBar title={resource.singularLabel} />
+      <Failure error={error} onRetry={() => void refetch()} />
+    </>
+  )
+}
+
+/** A record that is not there: deleted, or never existed. */
+function Deleted({ resource, id, onRestored }: { resource: ResourceSchema; id: string; onRestored(): void }) {
+  const t = useTranslations('record')
+  const common = useTranslations('common')
+  const report = useBulkReport(resource)
+  const restore = async () => {
+    const result = await restoreRecords(resource, [id])
+    report.restored(result)
+    if (result.ids.length > 0) onRestored()
+  }
+  return (
+    <>
+      <PageBar title={common('notFound')} />
+      <EmptyState icon={Trash2} title={t('missing')} text={t('missingText', { days: resource.restorableDays })}>
+        {resource.permissions.restore && (
+          <Button icon={RotateCcw} onClick={() => void restore()}>
+            {common('restore')}
+          </Button>
+        )}
+      </EmptyState>
+    </>
+  )
+}
+
+function RecordLayout({ resource, record }: { resource: ResourceSchema; record: RecordData }) {
+  const t = useTranslations('record')
+  const common = useTranslations('common')
+  const labelOf = useLabel()
+  const navigate = useNavigate()
+  const router = useRouter()
+  const organization = useOrganization()
+  const report = useBulkReport(resource)
+  const [isDeleting, setDeleting] = useState(false)
+  useUndoShortcut()
+  const title = titleOf(resource, record)
+  const view = resourceViews[resource.name]
+  const toList = () => void navigate({ to: '/$resource', params: { resource: resource.name } })
+  const remove = async () => {
+    const result = await deleteRecords(resource, [record.id], () => undefined)
+    report.deleted(result)
+    if (result.ids.length === 0) return
+    reloadLists(resource.path)
+    toList()
+  }
+  const copy = async () => {
+    const url = `${apiOrigin}${resource.path}/${record.id}`
+    await navigator.clipboard.writeText(
+      `curl '${url}' -H 'Authorization: Bearer <API_KEY>' -H 'Service-Organization-ID: ${organization.id}'`,
+    )
+    notify(t('requestCopied'))
+  }
+  const back = () => (router.history.canGoBack() ? router.history.back() : toList())
+  return (
+    <>
+      <PageBar title={title} leading={<IconButton icon={ArrowLeft} label={common('back')} onClick={back} />}>
+        <Menu trigger={<IconButton icon={Ellipsis} label={common('more')} />}>
+          <MenuItem icon={Code} onSelect={() => void copy()}>
+            {t('copyRequest')}
+          </MenuItem>
+          {resource.permissions.delete && (
+            <MenuItem icon={Trash2} isDanger onSelect={() => setDeleting(true)}>
+              {common('delete')}
+            </MenuItem>
+          )}
+        </Menu>
+      </PageBar>
+      <div className={styles.layout}>
+        <div className={styles.column}>
+          <div className={styles.head}>
+            <Avatar name={title} isLarge isSquare={!view?.isPerson} />
+            <div className={styles.headText}>
+              <h2>{title}</h2>
+              <p className={styles.soft}>{subtitleOf(record) ?? labelOf(resource.singularLabel)}</p>
+            </div>
+          </div>
+          <div className={styles.sections}>
+            {(view?.sections ?? []).map((section) => (
+              <Section key={section.title} section={section} record={record} />
+            ))}
+          </div>
+        </div>
+        <aside className={`${styles.column} ${styles.side}`} aria-label={t('properties')}>
+          <PropertyList resource={resource} record={record} canEdit={resource.permissions.update} />
+        </aside>
+      </div>
+      <ConfirmDialog
+        title={t('deleteTitle', { title })}
+        description={resource.softDelete ? t('deleteText', { days: resource.restorableDays }) : t('deleteForever')}
+        action={common('delete')}
+        isOpen={isDeleting}
+        onClose={() => setDeleting(false)}
+        onConfirm={remove}
+      />
+    </>
+  )
+}
+
+/** What says most about a person or company in a line: `Engineer · Analytical Engines`. */
+function subtitleOf(record: RecordData): string | undefined {
+  const parts = ['employmentTitle', 'company.name', 'subtitle', 'subject'].map((path) => valueAt(record, path))
+  return parts.filter((part) => typeof part === 'string' && part !== '').join(' · ') || undefined
+}
+
+const loaded = new Map<RecordSection, ComponentType<{ record: RecordData }>>()
+
+function componentOf(section: RecordSection): ComponentType<{ record: RecordData }> {
+  const component = loaded.get(section) ?? lazy(async () => ({ default: await section.load() }))
+  loaded.set(section, component)
+  return component
+}
+
+function Section({ section, record }: { section: RecordSection; record: RecordData }) {
+  const t = useTranslations('record')
+  const Content = componentOf(section)
+  return (
+    <section className={styles.section} aria-label={t(section.title)}>
+      <h3>{t(section.title)}</h3>
+      <Suspense>
+        <Content record={record} />
+      </Suspense>
+    </section>
+  )
 }

@@ -1,7 +1,10 @@
+import choices from './choices.json'
 import common from './common.json'
 import labels from './labels.json'
+import list from './list.json'
+import operators from './operators.json'
+import record from './record.json'
 import shell from './shell.json'
-
 import type { Messages } from '../messages.ts'
 
-export const messages: Messages = { common, labels, shell }
+export const messages: Messages = { choices, common, labels, list, operators, record, shell }

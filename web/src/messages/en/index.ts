@@ -1,5 +1,9 @@
+import choices from './choices.json'
 import common from './common.json'
 import labels from './labels.json'
+import list from './list.json'
+import operators from './operators.json'
+import record from './record.json'
 import shell from './shell.json'
 
-export const messages = { common, labels, shell }
+export const messages = { choices, common, labels, list, operators, record, shell }

@@ -1,3 +1,58 @@
-export function People() {
-  return <p>People</p>
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useTranslations } from 'use-intl'
+import { send } from '../../api/client.ts'
+import { type RecordData, useResource } from '../../api/schema.ts'
+import { buttonClasses } from '../../ui/button.tsx'
+import { Failure } from '../../ui/empty-state.tsx'
+import { List, ListRow } from '../../ui/page.tsx'
+import { Title } from '../../views/value.tsx'
+import styles from '../sections.module.css'
+
+const shownPeople = 10
+
+/** The contacts of a company; all of them are in the filtered list. */
+export function People({ record }: { record: RecordData }) {
+  const t = useTranslations('record')
+  const contacts = useResource('contacts')
+  const { data, error, refetch } = useQuery({
+    queryKey: ['people', record.id],
+    queryFn: async ({ signal }) => {
+      const filter = { 'filter.companyId.equals': record.id }
+      const [people, count] = await Promise.all([
+        send<RecordData[]>('GET', '/v5/contacts', {
+          query: new URLSearchParams({ ...filter, limit: String(shownPeople) }),
+          signal,
+        }),
+        send<{ count: number }>('GET', '/v5/contacts/count', { query: new URLSearchParams(filter), signal }),
+      ])
+      return { people: people.body, count: count.body.count }
+    },
+  })
+  if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />
+  if (!data || !contacts) return undefined
+  if (data.count === 0) return <p className={styles.soft}>{t('noPeople')}</p>
+  return (
+    <>
+      <List label={t('people')}>
+        {data.people.map((person) => (
+          <ListRow
+            key={person.id}
+            title={<Title resource={contacts} record={person} />}
+            text={[person.employmentTitle, person.email].filter(Boolean).join(' · ')}
+          />
+        ))}
+      </List>
+      <p>
+        <Link
+          to="/$resource"
+          params={{ resource: 'contacts' }}
+          search={{ 'filter.companyId.equals': record.id }}
+          className={buttonClasses('default')}
+        >
+          {t('allPeople', { count: data.count })}
+        </Link>
+      </p>
+    </>
+  )
 }

@@ -1,0 +1,211 @@
+import { ApiError } from './error.ts'
+import { send } from './client.ts'
+import type { RecordData } from './schema.ts'
+
+const pageSize = 100
+/** Rows beyond the visible ones that are loaded too, in both directions. */
+const margin = 60
+/** Visible rows older than this many milliseconds are loaded again when the list is shown again. */
+const freshness = 15_000
+
+interface Page {
+  /** Index of the first row. */
+  start: number
+  rows: readonly RecordData[]
+}
+
+/**
+ * The rows of a list of any length, by index, over a cursor API: only what is looked at is loaded. Far away rows are
+ * reached by walking along the ids, from whichever known row is nearest; the end is known from the start, because the
+ * reversed list begins there.
+ */
+export class RecordWindow {
+  /** Number of rows; undefined until it is known. */
+  total: number | undefined
+  error: unknown
+  /** Changes with everything that is shown. */
+  version = 0
+
+  readonly #path: string
+  readonly #filters: URLSearchParams
+  readonly #order: URLSearchParams
+  readonly #fields: readonly string[]
+  readonly #listeners = new Set<() => void>()
+  #rows = new Map<number, RecordData>()
+  #ids = new Map<number, string>()
+  #indexes = new Map<string, number>()
+  #needed = { first: 0, last: 0 }
+  #isWorking = false
+  #loadedAt = 0
+  /** Increases when everything is loaded again; answers of before are dropped. */
+  #generation = 0
+
+  constructor(path: string, filters: URLSearchParams, order: URLSearchParams, fields: readonly string[]) {
+    this.#path = path
+    this.#filters = filters
+    this.#order = order
+    this.#fields = fields
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Have the first rows and their number arrived, or an error? */
+  get isReady(): boolean {
+    return this.error !== undefined || (this.total !== undefined && (this.total === 0 || this.#rows.size > 0))
+  }
+
+  rowAt(index: number): RecordData | undefined {
+    return this.#rows.get(index)
+  }
+
+  /** The index of a loaded row; -1 if it is not loaded. */
+  indexOf(id: string): number {
+    return this.#indexes.get(id) ?? -1
+  }
+
+  /** All loaded rows, in the order of the list. */
+  loaded(): RecordData[] {
+    return [...this.#rows].sort(([one], [other]) => one - other).map(([, row]) => row)
+  }
+
+  /** Loads the rows from `first` to `last`, unless they are there. */
+  need(first: number, last: number): void {
+    this.#needed = { first: Math.max(0, first - margin), last: last + margin }
+    void this.#work()
+  }
+
+  /** Shows a changed record at once. */
+  put(record: RecordData): void {
+    const index = this.#indexes.get(record.id)
+    if (index === undefined) return
+    this.#rows.set(index, { ...this.#rows.get(index), ...record })
+    this.#changed()
+  }
+
+  /** Removes rows at once, after they were deleted. */
+  remove(ids: ReadonlySet<string>): void {
+    const kept = this.loaded().filter(({ id }) => !ids.has(id))
+    const removed = this.#rows.size - kept.length
+    const isContiguous = Math.max(...this.#rows.keys()) === this.#rows.size - 1
+    if (!isContiguous) return void this.reload()
+    this.total = Math.max(0, (this.total ?? 0) - removed)
+    this.#clear()
+    this.#store({ start: 0, rows: kept })
+    this.need(this.#needed.first + margin, this.#needed.last - margin)
+  }
+
+  /** Loads everything again; what is shown stays until then. */
+  async reload(): Promise<void> {
+    const generation = ++this.#generation
+    const { first, last } = this.#needed
+    this.error = undefined
+    try {
+      const [total, { rows }] = await Promise.all([this.#count(), this.#page({ start: 0 }, 'all')])
+      if (generation !== this.#generation) return
+      this.#clear()
+      this.total = total
+      this.#store({ start: 0, rows })
+      this.#loadedAt = Date.now()
+      this.need(first + margin, last - margin)
+    } catch (error) {
+      if (generation !== this.#generation) return
+      this.error = error
+      this.#changed()
+    }
+  }
+
+  /** Loads everything again if it may be out of date. */
+  refresh(): void {
+    if (Date.now() - this.#loadedAt > freshness) void this.reload()
+  }
+
+  async #work(): Promise<void> {
+    if (this.#isWorking || this.total === undefined) return
+    this.#isWorking = true
+    const generation = this.#generation
+    try {
+      for (let missing = this.#firstMissing(); missing !== undefined; missing = this.#firstMissing()) {
+        const page = await this.#approach(missing)
+        if (generation !== this.#generation) break
+        if (page.rows.length === 0 || this.#contradicts(page)) {
+          void this.reload()
+          break
+        }
+        this.#store(page)
+      }
+    } catch (error) {
+      // The record of a cursor was deleted: the list has changed.
+      if (error instanceof ApiError && error.status === 404) void this.reload()
+      else if (generation === this.#generation) {
+        this.error = error
+        this.#changed()
+      }
+    } finally {
+      this.#isWorking = false
+    }
+  }
+
+  #firstMissing(): number | undefined {
+    const last = Math.min(this.#needed.last, (this.total ?? 0) - 1)
+    for (let index = this.#needed.first; index <= last; index++) if (!this.#rows.has(index)) return index
+    return undefined
+  }
+
+  /** Loads the page with this row or, if no row beside it is known, the ids that lead there. */
+  async #approach(index: number): Promise<Page> {
+    const total = this.total ?? 0
+    let before = index
+    while (before > 0 && !this.#ids.has(before - 1)) before--
+    let after = index + 1
+    while (after < total && !this.#ids.has(after)) after++
+    const isForward = index - before <= after - 1 - index
+    const distance = isForward ? index - before : after - 1 - index
+    const what = distance < pageSize ? 'all' : 'ids'
+    return isForward ? this.#page({ start: before }, what) : this.#page({ end: after }, what)
+  }
+
+  /** The page that starts at, or ends before, an index; the row beside it must be known, except at both ends. */
+  async #page(place: { start: number } | { end: number }, what: 'all' | 'ids'): Promise<Page> {
+    const query = new URLSearchParams([...this.#filters, ...this.#order, ['limit', String(pageSize)]])
+    const isTail = 'end' in place && place.end === this.total
+    if ('start' in place && place.start > 0) query.set('startingAfter', this.#ids.get(place.start - 1) ?? '')
+    if ('end' in place && !isTail) query.set('endingBefore', this.#ids.get(place.end) ?? '')
+    if (isTail) query.set('sort', query.get('sort') === 'asc' ? 'desc' : 'asc')
+    for (const field of what === 'ids' ? ['id'] : this.#fields) query.append('select[]', field)
+    const { body } = await send<RecordData[]>('GET', this.#path, { query })
+    const rows = isTail ? body.reverse() : body
+    return { start: 'start' in place ? place.start : place.end - rows.length, rows }
+  }
+
+  async #count(): Promise<number> {
+    return (await send<{ count: number }>('GET', `${this.#path}/count`, { query: this.#filters })).body.count
+  }
+
+  /** Has the list changed since other pages were loaded, so that a row would appear twice? */
+  #contradicts({ start, rows }: Page): boolean {
+    return rows.some(({ id }, offset) => (this.#indexes.get(id) ?? start + offset) !== start + offset)
+  }
+
+  #store({ start, rows }: Page): void {
+    rows.forEach((row, offset) => {
+      this.#ids.set(start + offset, row.id)
+      this.#indexes.set(row.id, start + offset)
+      if (Object.keys(row).length > 1) this.#rows.set(start + offset, row)
+    })
+    this.#changed()
+  }
+
+  #clear(): void {
+    this.#rows = new Map()
+    this.#ids = new Map()
+    this.#indexes = new Map()
+  }
+
+  #changed(): void {
+    this.version++
+    for (const listener of this.#listeners) listener()
+  }
+}

@@ -1,0 +1,200 @@
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { classes } from '../classes.ts'
+import styles from './data-grid.module.css'
+import { type ActiveCell, type GridColumn, type GridOrder, type GridSelection } from './grid-model.ts'
+import { type ColumnChanges, GridHead } from './grid-head.tsx'
+import { GridRow } from './grid-row.tsx'
+import { createGridKeys } from './use-grid-keys.ts'
+
+export const rowHeight = 36
+const headHeight = 36
+const selectWidth = 40
+
+/** Where the person was; kept by the page, so that Back restores it. */
+export interface GridPosition {
+  offset: number
+  active: ActiveCell | undefined
+}
+
+export interface DataGridProps<Row extends { id: string }> {
+  /** Its name for assistive technology. */
+  label: string
+  columns: readonly GridColumn<Row>[]
+  rowCount: number
+  /** Undefined while it is loaded: a skeleton is shown. */
+  rowAt(index: number): Row | undefined
+  /** -1 if it is not loaded. */
+  indexOf(id: string): number
+  /** Called with the visible rows whenever they change. */
+  onNeed(first: number, last: number): void
+  /** The name of a row for assistive technology. */
+  titleOf(row: Row): string
+  order: GridOrder
+  columnChanges: ColumnChanges
+  selection: GridSelection
+  onSelect(selection: GridSelection): void
+  /** All loaded ids, in order: what "select all" means. */
+  loadedIds(): readonly string[]
+  onOpen(id: string): void
+  /** The row in the side panel. */
+  peeked: string | undefined
+  onPeek(id: string | undefined): void
+  position: { current: GridPosition }
+  /** Shown below the head if there are no rows. */
+  empty?: ReactNode
+}
+
+interface Active {
+  index: number
+  column: string
+  /** Undefined until the row is loaded. */
+  id: string | undefined
+}
+
+/**
+ * A table of any length: only the visible rows are in the document. One Tab stop; `aria-activedescendant` survives rows
+ * that leave the document, which a focus on the cell itself would not.
+ */
+export function DataGrid<Row extends { id: string }>(props: DataGridProps<Row>) {
+  const { label, columns, rowCount, rowAt, indexOf, selection, onSelect, peeked, onPeek, position } = props
+  const t = useTranslations('list')
+  const scroller = useRef<HTMLDivElement>(null)
+  const [active, setActive] = useActive(props)
+  const [editing, setEditing] = useState<{ cell: ActiveCell; typed: string | undefined }>()
+  const virtualizer = useVirtualizer({
+    count: rowCount,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    overscan: 6,
+    scrollPaddingEnd: headHeight,
+    initialOffset: position.current.offset,
+  })
+  const rows = virtualizer.getVirtualItems()
+  const [first, last] = [rows[0]?.index ?? 0, rows.at(-1)?.index ?? 0]
+  const { onNeed } = props
+  useEffect(() => onNeed(first, last), [onNeed, first, last])
+
+  const focusGrid = () => scroller.current?.focus({ preventScroll: true })
+  const moveTo = (index: number, column: string) => {
+    const id = rowAt(index)?.id
+    setActive({ index, column, id })
+    virtualizer.scrollToIndex(index)
+    if (peeked !== undefined && id !== undefined) onPeek(id)
+  }
+  const edit = (cell: ActiveCell, typed?: string) => {
+    const column = columns.find(({ name }) => name === cell.column)
+    if (!column?.edit || indexOf(cell.id) === -1) return false
+    setEditing({ cell, typed })
+    return true
+  }
+  const endEdit = (move?: 'down' | 'right') => {
+    setEditing(undefined)
+    focusGrid()
+    if (!active || move === undefined) return
+    const columnIndex = columns.findIndex(({ name }) => name === active.column)
+    if (move === 'down') moveTo(Math.min(active.index + 1, rowCount - 1), active.column)
+    else moveTo(active.index, columns[Math.min(columnIndex + 1, columns.length - 1)]?.name ?? active.column)
+  }
+  const onKeyDown = createGridKeys({
+    columnNames: columns.map(({ name }) => name),
+    rowCount,
+    pageSize: Math.max(1, Math.floor(((scroller.current?.clientHeight ?? 400) - headHeight) / rowHeight) - 1),
+    activeIndex: active?.index ?? -1,
+    activeColumn: active?.column,
+    idAt: (index) => rowAt(index)?.id,
+    selection,
+    select: onSelect,
+    moveTo,
+    edit,
+    open: props.onOpen,
+    peek: onPeek,
+    isPeeking: peeked !== undefined,
+    closePeek: () => onPeek(undefined),
+  })
+  // Columns may be wider than the screen; the active cell must be visible, and not below the pinned ones.
+  useLayoutEffect(() => {
+    document.getElementById(cellId(active))?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [active])
+  const width = columns.reduce((sum, column) => sum + column.width, selectWidth)
+  return (
+    <div
+      ref={scroller}
+      role="grid"
+      tabIndex={0}
+      aria-label={label}
+      aria-rowcount={rowCount + 1}
+      aria-colcount={columns.length + 1}
+      aria-multiselectable
+      aria-activedescendant={active && rowAt(active.index) ? cellId(active) : undefined}
+      className={classes(styles.grid, selection.ids.size > 0 && styles.hasSelection)}
+      onKeyDown={onKeyDown}
+      onScroll={() => (position.current.offset = scroller.current?.scrollTop ?? 0)}
+    >
+      <GridHead
+        columns={columns}
+        order={props.order}
+        changes={props.columnChanges}
+        isAllSelected={selection.ids.size > 0 && selection.ids.size >= props.loadedIds().length}
+        onSelectAll={(isChecked) => onSelect({ ids: new Set(isChecked ? props.loadedIds() : []), anchor: undefined })}
+      />
+      <div role="rowgroup" className={styles.body} style={{ height: virtualizer.getTotalSize(), minWidth: width }}>
+        {rows.map(({ index, start }) => {
+          const row = rowAt(index)
+          return (
+            <GridRow
+              key={row?.id ?? `skeleton ${index}`}
+              row={row}
+              index={index}
+              top={start}
+              width={width}
+              columns={columns}
+              title={row ? props.titleOf(row) : t('loadingRow')}
+              isSelected={row !== undefined && selection.ids.has(row.id)}
+              isPeeked={row !== undefined && row.id === peeked}
+              activeColumn={active?.index === index ? active.column : undefined}
+              editing={editing && row?.id === editing.cell.id ? editing : undefined}
+              onActivate={(column) => {
+                if (row) setActive({ index, column, id: row.id })
+                if (peeked !== undefined && row) onPeek(row.id)
+              }}
+              onEdit={(column) => row && edit({ id: row.id, column })}
+              onEditEnd={endEdit}
+              onSelect={onSelect}
+              selection={selection}
+              loadedIds={props.loadedIds}
+            />
+          )
+        })}
+      </div>
+      {props.empty}
+    </div>
+  )
+}
+
+const cellId = (active: Pick<Active, 'index' | 'column'> | undefined): string =>
+  active ? `cell-${active.index}-${active.column}` : ''
+
+/** The active cell, which follows its record when rows are sorted, inserted or loaded. */
+function useActive<Row extends { id: string }>(props: DataGridProps<Row>) {
+  const { rowAt, indexOf, position } = props
+  const [state, setState] = useState<Active | undefined>(() => {
+    const restored = position.current.active
+    return restored && { ...restored, index: indexOf(restored.id) }
+  })
+  const setActive = (next: Active | undefined) => {
+    setState(next)
+    position.current.active = next?.id === undefined ? undefined : { id: next.id, column: next.column }
+  }
+  if (!state) return [undefined, setActive] as const
+  if (state.id === undefined) {
+    const id = rowAt(state.index)?.id
+    return [{ ...state, id }, setActive] as const
+  }
+  const index = indexOf(state.id)
+  if (index !== -1) return [{ ...state, index }, setActive] as const
+  // The row was deleted: the one that took its place is active.
+  const id = rowAt(state.index)?.id
+  return [{ ...state, id: id ?? state.id }, setActive] as const
+}

@@ -1,0 +1,75 @@
+import type { LucideIcon } from 'lucide-react'
+import type { ReactNode } from 'react'
+
+export interface GridColumn<Row> {
+  name: string
+  title: string
+  icon: LucideIcon
+  /** In pixels. */
+  width: number
+  isPinned: boolean
+  isSortable: boolean
+  render(row: Row): ReactNode
+  /** The input that replaces the cell while it is edited; undefined if the value cannot be edited. */
+  edit?: (row: Row, editing: CellEditing) => ReactNode
+}
+
+export interface CellEditing {
+  /** What the person typed to begin; undefined if the value as it is should be edited. */
+  typed: string | undefined
+  /** Saves the value, and moves down, right or not at all. Unchanged values are not sent. */
+  commit(value: unknown, move?: 'down' | 'right'): void
+  cancel(): void
+}
+
+/** The cell that arrow keys move: by the record's id, so that it survives sorting and loading. */
+export interface ActiveCell {
+  id: string
+  column: string
+}
+
+export interface GridSelection {
+  ids: ReadonlySet<string>
+  /** Where a range begins: the row selected last. */
+  anchor: string | undefined
+}
+
+export const nothingSelected: GridSelection = { ids: new Set(), anchor: undefined }
+
+export interface GridOrder {
+  orderBy: string
+  sort: 'asc' | 'desc'
+}
+
+export const minColumnWidth = 80
+export const maxColumnWidth = 600
+
+/** Adds the rows between the anchor and this one. */
+export function selectRange(selection: GridSelection, ids: readonly string[], to: string): GridSelection {
+  const from = ids.indexOf(selection.anchor ?? to)
+  const end = ids.indexOf(to)
+  if (from === -1 || end === -1) return { ids: new Set([...selection.ids, to]), anchor: to }
+  const range = ids.slice(Math.min(from, end), Math.max(from, end) + 1)
+  return { ids: new Set([...selection.ids, ...range]), anchor: selection.anchor ?? to }
+}
+
+/** Adds or removes one row. */
+export function toggleRow(selection: GridSelection, id: string): GridSelection {
+  const ids = new Set(selection.ids)
+  if (!ids.delete(id)) ids.add(id)
+  return { ids, anchor: id }
+}
+
+/** Where a column goes: before another one, or to the end. Pinned columns stay in front. */
+export function moveColumn<C extends { name: string; isPinned: boolean }>(
+  columns: readonly C[],
+  name: string,
+  before: string | undefined,
+): C[] {
+  const moved = columns.find((column) => column.name === name)
+  if (!moved || name === before) return [...columns]
+  const others = columns.filter((column) => column !== moved)
+  const index = others.findIndex((column) => column.name === before)
+  others.splice(index === -1 ? others.length : index, 0, moved)
+  return [...others.filter(({ isPinned }) => isPinned), ...others.filter(({ isPinned }) => !isPinned)]
+}

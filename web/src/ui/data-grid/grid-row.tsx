@@ -1,0 +1,101 @@
+import type { MouseEvent } from 'react'
+import { useTranslations } from 'use-intl'
+import { classes } from '../classes.ts'
+import styles from './data-grid.module.css'
+import { type ActiveCell, type GridColumn, type GridSelection, selectRange, toggleRow } from './grid-model.ts'
+import { pinnedOffsets } from './grid-head.tsx'
+
+interface GridRowProps<Row extends { id: string }> {
+  /** Undefined while it is loaded. */
+  row: Row | undefined
+  index: number
+  /** In pixels, from the first row. */
+  top: number
+  width: number
+  columns: readonly GridColumn<Row>[]
+  title: string
+  isSelected: boolean
+  isPeeked: boolean
+  activeColumn: string | undefined
+  editing: { cell: ActiveCell; typed: string | undefined } | undefined
+  onActivate(column: string): void
+  onEdit(column: string): void
+  onEditEnd(move?: 'down' | 'right'): void
+  selection: GridSelection
+  onSelect(selection: GridSelection): void
+  loadedIds(): readonly string[]
+}
+
+export function GridRow<Row extends { id: string }>(props: GridRowProps<Row>) {
+  const { row, index, top, width, columns, title, isSelected, isPeeked, activeColumn, editing } = props
+  const t = useTranslations('list')
+  const offsets = pinnedOffsets(columns)
+  const toggle = (event: MouseEvent) => {
+    if (!row) return
+    const { selection, onSelect, loadedIds } = props
+    onSelect(event.shiftKey ? selectRange(selection, loadedIds(), row.id) : toggleRow(selection, row.id))
+  }
+  return (
+    <div
+      role="row"
+      aria-rowindex={index + 2}
+      aria-selected={isSelected}
+      aria-busy={row === undefined || undefined}
+      data-open={isPeeked || undefined}
+      className={styles.row}
+      style={{ transform: `translateY(${top}px)`, width, minWidth: '100%' }}
+    >
+      <div role="gridcell" className={classes(styles.cell, styles.pinned, styles.select)} style={{ width: 40 }}>
+        {row && (
+          <label>
+            <input
+              type="checkbox"
+              tabIndex={-1}
+              checked={isSelected}
+              aria-label={t('selectRow', { title })}
+              onClick={toggle}
+              onChange={() => undefined}
+            />
+          </label>
+        )}
+      </div>
+      {columns.map((column) => {
+        const isEditing = editing?.cell.column === column.name
+        const left = offsets.get(column.name)
+        return (
+          <div
+            key={column.name}
+            id={`cell-${index}-${column.name}`}
+            role="gridcell"
+            tabIndex={-1}
+            data-active={activeColumn === column.name || undefined}
+            data-editing={isEditing || undefined}
+            className={classes(styles.cell, left !== undefined && styles.pinned)}
+            style={{ width: column.width, ...(left !== undefined && { left }) }}
+            onMouseDown={(event) => {
+              // The focus stays on the grid, except in inputs and on links.
+              if (!isEditing && !(event.target instanceof Element && event.target.closest('a, button, input'))) {
+                event.preventDefault()
+                event.currentTarget.closest<HTMLElement>('[role=grid]')?.focus({ preventScroll: true })
+              }
+              props.onActivate(column.name)
+            }}
+            onDoubleClick={() => props.onEdit(column.name)}
+          >
+            {row === undefined ? (
+              <span className={styles.skeleton} />
+            ) : isEditing && column.edit ? (
+              column.edit(row, {
+                typed: editing.typed,
+                commit: (_value, move) => props.onEditEnd(move),
+                cancel: () => props.onEditEnd(),
+              })
+            ) : (
+              column.render(row)
+            )}
+          </div>
+        )
+      })}
+    </div>
+  )
+}

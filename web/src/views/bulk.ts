@@ -1,0 +1,133 @@
+import { useTranslations } from 'use-intl'
+import { send } from '../api/client.ts'
+import type { RecordWindow } from '../api/record-window.ts'
+import type { RecordData, ResourceSchema } from '../api/schema.ts'
+import { useLabel } from '../messages/labels.ts'
+import { notify } from '../ui/toast.tsx'
+import { offerUndo, recordChanged, reportFailure } from './changes.ts'
+import { reloadLists } from './use-record-window.ts'
+
+/** What a bulk action did: the records that it changed, and the first refusal. */
+export interface BulkResult {
+  ids: readonly string[]
+  failures: number
+  error: unknown
+}
+
+/** Requests at a time: enough to be quick, few enough to leave the service to others. */
+const concurrency = 4
+
+/** Does one request per record; goes on after a refusal, and counts it. */
+async function forEach(
+  ids: readonly string[],
+  act: (id: string) => Promise<void>,
+  onProgress: (done: number) => void,
+): Promise<BulkResult> {
+  const [done, queue]: [string[], string[]] = [[], [...ids]]
+  let [failures, finished] = [0, 0]
+  let error: unknown
+  const work = async () => {
+    for (let id = queue.shift(); id !== undefined; id = queue.shift()) {
+      try {
+        await act(id)
+        done.push(id)
+      } catch (reason) {
+        failures++
+        error ??= reason
+      }
+      onProgress(++finished)
+    }
+  }
+  await Promise.all(Array.from({ length: concurrency }, work))
+  return { ids: done, failures, error }
+}
+
+export const deleteRecords = (resource: ResourceSchema, ids: readonly string[], onProgress: (done: number) => void) =>
+  forEach(ids, async (id) => void (await send('DELETE', `${resource.path}/${id}`)), onProgress)
+
+export async function restoreRecords(
+  resource: ResourceSchema,
+  ids: readonly string[],
+  onProgress: (done: number) => void = () => undefined,
+): Promise<BulkResult> {
+  const result = await forEach(
+    ids,
+    async (id) => void (await send('POST', `${resource.path}/${id}/restore`)),
+    onProgress,
+  )
+  reloadLists(resource.path)
+  return result
+}
+
+/** Adds a tag to the records that do not have it. */
+export const addTag = (
+  resource: ResourceSchema,
+  list: RecordWindow,
+  ids: readonly string[],
+  tag: string,
+  onProgress: (done: number) => void,
+): Promise<BulkResult> =>
+  changeTags(resource, ids, (tags) => (tags.includes(tag) ? undefined : [...tags, tag]), list, onProgress)
+
+async function changeTags(
+  resource: ResourceSchema,
+  ids: readonly string[],
+  change: (tags: readonly string[]) => readonly string[] | undefined,
+  list?: RecordWindow,
+  onProgress: (done: number) => void = () => undefined,
+): Promise<BulkResult> {
+  const changed: string[] = []
+  const result = await forEach(
+    ids,
+    async (id) => {
+      const path = `${resource.path}/${id}`
+      // The list may be older than the record, and a PATCH replaces all tags: the tag of the version decides.
+      const { body, etag } = await send<RecordData & { tags: string[] }>('GET', path)
+      const tags = change(body.tags)
+      if (tags === undefined) return
+      const answer = await send<RecordData>('PATCH', path, {
+        body: { tags },
+        ...(etag !== undefined && { ifMatch: etag }),
+      })
+      changed.push(id)
+      list?.put(answer.body)
+      recordChanged(resource, answer.body)
+    },
+    onProgress,
+  )
+  return { ...result, ids: changed }
+}
+
+/** Says what a bulk action did, and offers to undo it. */
+export function useBulkReport(resource: ResourceSchema) {
+  const t = useTranslations('list')
+  const labelOf = useLabel()
+  const nameOf = (count: number) => labelOf(count === 1 ? resource.singularLabel : resource.label)
+  const failed = ({ failures, error }: BulkResult) => {
+    if (failures > 0) reportFailure(t('bulkFailed', { count: failures, name: nameOf(failures) }), error)
+  }
+  return {
+    deleted(result: BulkResult) {
+      failed(result)
+      const count = result.ids.length
+      if (count === 0) return
+      const title = t('deleted', { count, name: nameOf(count) })
+      if (resource.softDelete) offerUndo(title, () => void restoreRecords(resource, result.ids).then(failed))
+      else notify(title)
+    },
+    restored(result: BulkResult) {
+      failed(result)
+      const count = result.ids.length
+      if (count > 0) notify(t('restored', { count, name: nameOf(count) }))
+    },
+    tagged(tag: string, result: BulkResult) {
+      failed(result)
+      const count = result.ids.length
+      const remove = (tags: readonly string[]) => tags.filter((other) => other !== tag)
+      offerUndo(
+        t('tagged', { count, name: nameOf(count), tag }),
+        () => void changeTags(resource, result.ids, remove).then(failed),
+      )
+    },
+  }
+}

@@ -1,0 +1,118 @@
+import { useTranslations } from 'use-intl'
+import { ApiError } from '../api/error.ts'
+import { send } from '../api/client.ts'
+import { type RecordData, type ResourceSchema, valueAt } from '../api/schema.ts'
+import { queryClient } from '../api/query-client.ts'
+import { useShortcuts } from '../shell/shortcuts.tsx'
+import { notify, notifyError } from '../ui/toast.tsx'
+import type { Property } from './columns.tsx'
+
+/** The last changes, newest at the end: what Ctrl+Z takes back. */
+const undoable: (() => void)[] = []
+const maxUndoable = 50
+
+/** Offers to take a change back, in a toast and with Ctrl+Z; either works once. */
+export function offerUndo(title: string, undo: () => void): void {
+  const once = () => {
+    const index = undoable.indexOf(once)
+    if (index === -1) return
+    undoable.splice(index, 1)
+    undo()
+  }
+  undoable.push(once)
+  if (undoable.length > maxUndoable) undoable.shift()
+  notify(title, { undo: once })
+}
+
+/** Ctrl+Z on pages whose changes can be undone. */
+export function useUndoShortcut(): void {
+  const t = useTranslations('list')
+  useShortcuts([{ keys: 'Mod+Z', label: t('undoLast'), run: () => undoable.at(-1)?.() }])
+}
+
+/** The body of a PATCH that sets one property. */
+export function changeOf(property: Property, value: unknown): Record<string, unknown> {
+  const [name = '', ...path] = property.field === undefined ? property.name.split('.') : [property.field.name]
+  return { [name]: path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) }
+}
+
+/** The value that a change of a property would send now: for an embedded record, its id. */
+export const changeableValue = (property: Property, record: RecordData): unknown =>
+  property.type === 'embedded' ? valueAt(record, property.field?.name ?? '') : (valueAt(record, property.name) ?? null)
+
+export interface ChangeTexts {
+  saved: string
+  undone: string
+  failed: string
+}
+
+/** Called with the record as it is shown now, then as the service has it. */
+export type ShowRecord = (record: RecordData) => void
+
+/**
+ * Changes one property: the new value shows at once, the old one comes back if the service refuses. Undo restores it
+ * unless someone else has changed the record meanwhile (412).
+ */
+export async function changeProperty(
+  resource: ResourceSchema,
+  record: RecordData,
+  { property, value, shown }: { property: Property; value: unknown; shown?: unknown },
+  show: ShowRecord,
+  texts: ChangeTexts,
+): Promise<void> {
+  const path = `${resource.path}/${record.id}`
+  const before = changeableValue(property, record)
+  show(withValue(record, property, value, shown))
+  try {
+    const { body, etag } = await send<RecordData>('PATCH', path, { body: changeOf(property, value) })
+    show(body)
+    recordChanged(resource, body)
+    offerUndo(texts.saved, () => void undo(etag))
+  } catch (error) {
+    show(record)
+    reportFailure(texts.failed, error)
+  }
+
+  async function undo(etag: string | undefined): Promise<void> {
+    try {
+      const options = { body: changeOf(property, before), ...(etag !== undefined && { ifMatch: etag }) }
+      const { body } = await send<RecordData>('PATCH', path, options)
+      show(body)
+      recordChanged(resource, body)
+      notify(texts.undone)
+    } catch (error) {
+      reportFailure(texts.failed, error)
+    }
+  }
+}
+
+/** A copy with a value at a property's path; for an embedded record, `shown` is that record. */
+function withValue(record: RecordData, property: Property, value: unknown, shown: unknown): RecordData {
+  if (property.type === 'embedded')
+    return { ...record, [property.field?.name ?? '']: value, [property.name]: shown ?? null }
+  const [name = '', key] = property.name.split('.')
+  if (key === undefined) return { ...record, [name]: value }
+  return { ...record, [name]: { ...(record[name] as Record<string, unknown>), [key]: value } }
+}
+
+/** Lets everything that shows the record know. */
+export function recordChanged(resource: ResourceSchema, record: RecordData): void {
+  queryClient.setQueryData(['record', resource.name, record.id], record)
+  for (const listener of listeners) listener(resource.name, record)
+}
+
+type ChangeListener = (resource: string, record: RecordData) => void
+const listeners = new Set<ChangeListener>()
+
+/** Calls the listener with each record that this page changed, until it is removed. */
+export function onRecordChanged(listener: ChangeListener): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+/** Says which field was refused, and why. */
+export function reportFailure(title: string, error: unknown): void {
+  if (!(error instanceof ApiError)) notifyError(title, error instanceof Error ? error.message : undefined)
+  else if (error.details.length === 0) notifyError(title, error.description)
+  else notifyError(title, error.details.map(({ field, message }) => `${field}: ${message}`).join('\n'))
+}

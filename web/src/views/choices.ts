@@ -1,0 +1,13 @@
+import { useMessages } from 'use-intl'
+
+/** A choice as people read it: translated if the catalogue has it, otherwise `c_suite` becomes `C suite`. */
+export function useChoiceLabel(): (choice: string) => string {
+  const { choices } = useMessages()
+  const known = choices as Readonly<Record<string, string>>
+  return (choice) => known[choice] ?? sentenceCase(choice)
+}
+
+function sentenceCase(choice: string): string {
+  const words = choice.toLowerCase().replaceAll(/[_-]/g, ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}

@@ -1,0 +1,100 @@
+import { ArrowDown, ArrowUp, Columns3, Minus, Pin, PinOff, Plus } from 'lucide-react'
+import { useTranslations } from 'use-intl'
+import type { ResourceSchema } from '../api/schema.ts'
+import { useLabel } from '../messages/labels.ts'
+import { Button, IconButton } from '../ui/button.tsx'
+import { maxColumnWidth, minColumnWidth, moveColumn } from '../ui/data-grid/grid-model.ts'
+import { CheckField } from '../ui/field.tsx'
+import { Popover } from '../ui/popover.tsx'
+import { propertiesOf } from './columns.tsx'
+import { type Column, columnFor, defaultColumns } from './list-state.ts'
+import styles from './list.module.css'
+
+const widthStep = 20
+
+interface ColumnsMenuProps {
+  resource: ResourceSchema
+  columns: readonly Column[]
+  onChange(columns: readonly Column[]): void
+}
+
+/** Which columns are shown, in which order and how wide: everything that the mouse can do in the head of the grid. */
+export function ColumnsMenu({ resource, columns, onChange }: ColumnsMenuProps) {
+  const t = useTranslations('list')
+  const labelOf = useLabel()
+  const properties = propertiesOf(resource)
+  const labelFor = (name: string) => labelOf(properties.find((property) => property.name === name)?.label ?? name)
+  const hidden = properties.filter(({ name }) => !columns.some((column) => column.name === name))
+  const replace = (name: string, changes: Partial<Column>) => {
+    const changed = columns.map((column) => (column.name === name ? { ...column, ...changes } : column))
+    onChange([...changed.filter(({ isPinned }) => isPinned), ...changed.filter(({ isPinned }) => !isPinned)])
+  }
+  return (
+    <Popover
+      label={t('columns')}
+      align="end"
+      trigger={
+        <Button kind="quiet" icon={Columns3}>
+          {t('columns')}
+        </Button>
+      }
+    >
+      <div className={styles.columns}>
+        {columns.map(({ name, width, isPinned }, index) => {
+          const label = labelFor(name)
+          return (
+            <div key={name} className={styles.columnRow}>
+              <CheckField
+                label={label}
+                checked
+                disabled={columns.length === 1}
+                onChange={() => onChange(columns.filter((column) => column.name !== name))}
+              />
+              <IconButton
+                icon={Minus}
+                label={t('narrower', { name: label })}
+                disabled={width <= minColumnWidth}
+                onClick={() => replace(name, { width: width - widthStep })}
+              />
+              <IconButton
+                icon={Plus}
+                label={t('wider', { name: label })}
+                disabled={width >= maxColumnWidth}
+                onClick={() => replace(name, { width: width + widthStep })}
+              />
+              <IconButton
+                icon={ArrowUp}
+                label={t('moveUp', { name: label })}
+                disabled={index === 0}
+                onClick={() => onChange(moveColumn(columns, name, columns[index - 1]?.name))}
+              />
+              <IconButton
+                icon={ArrowDown}
+                label={t('moveDown', { name: label })}
+                disabled={index === columns.length - 1}
+                onClick={() => onChange(moveColumn(columns, name, columns[index + 2]?.name))}
+              />
+              <IconButton
+                icon={isPinned ? PinOff : Pin}
+                label={t(isPinned ? 'unpinNamed' : 'pinNamed', { name: label })}
+                aria-pressed={isPinned}
+                onClick={() => replace(name, { isPinned: !isPinned })}
+              />
+            </div>
+          )
+        })}
+        {hidden.map(({ name }) => (
+          <CheckField
+            key={name}
+            label={labelFor(name)}
+            checked={false}
+            onChange={() => onChange([...columns, columnFor(resource, name)])}
+          />
+        ))}
+        <Button kind="quiet" onClick={() => onChange(defaultColumns(resource))}>
+          {t('resetColumns')}
+        </Button>
+      </div>
+    </Popover>
+  )
+}

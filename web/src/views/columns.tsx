@@ -1,0 +1,139 @@
+import {
+  AtSign,
+  Braces,
+  Building2,
+  Calendar,
+  CircleDot,
+  Flag,
+  Globe,
+  Hash,
+  Link as LinkIcon,
+  type LucideIcon,
+  Phone,
+  Tag as TagIcon,
+  TextAlignStart,
+  ToggleLeft,
+  Type,
+} from 'lucide-react'
+import type { FieldSchema, FieldType, ResourceSchema } from '../api/schema.ts'
+
+/** A value of a record that can be shown, edited or filtered: a field, an embedded record or a custom property. */
+export interface Property {
+  /** A field's name, an embedded record's, or `customProperties.<key>`. */
+  name: string
+  label: string
+  type: FieldType | 'embedded' | 'any'
+  /** The field that a change writes; undefined if it cannot be changed. */
+  field: FieldSchema | undefined
+  operators: readonly string[]
+  isSortable: boolean
+  isReadOnly: boolean
+  choices: readonly string[] | null
+  /** The resource that an embedded record or a reference belongs to. */
+  resource: string | undefined
+}
+
+const customOperators = ['equals', 'not', 'contains', 'startsWith', 'endsWith', 'in', 'gt', 'gte', 'lt', 'lte'] as const
+
+/** Everything that a list of this resource can show, in the order of the description; custom properties at the end. */
+export function propertiesOf(resource: ResourceSchema): Property[] {
+  const throughs = new Set(resource.embedded.map(({ through }) => through))
+  const fields = resource.fields.flatMap((field): Property[] => {
+    if (field.type === 'properties' || field.type === 'document') return []
+    const embedded = resource.embedded.find(({ through }) => through === field.name)
+    if (embedded && field.type === 'reference') return [embeddedProperty(embedded, field)]
+    return [fieldProperty(field)]
+  })
+  const others = resource.embedded
+    .filter(({ through }) => !resource.fields.some(({ name, type }) => name === through && type === 'reference'))
+    .flatMap(({ name, label, show, resource: target }) =>
+      show.map((part): Property => ({ ...textProperty(`${name}.${part}`, `${label}: ${part}`), resource: target })),
+    )
+  const custom = (resource.customProperties ?? []).map(({ key, type }) => customProperty(key, type))
+  return [...fields.filter(({ name }) => !throughs.has(name) || name !== 'id'), ...others, ...custom]
+}
+
+export const propertyOf = (resource: ResourceSchema, name: string): Property | undefined =>
+  propertiesOf(resource).find((property) => property.name === name) ??
+  (name.startsWith('customProperties.') ? customProperty(name.slice('customProperties.'.length), 'string') : undefined)
+
+const fieldProperty = (field: FieldSchema): Property => ({
+  name: field.name,
+  label: field.label,
+  type: field.type,
+  field,
+  operators: field.operators,
+  isSortable: field.sortable,
+  isReadOnly: field.readOnly,
+  choices: field.choices,
+  resource: field.reference?.resource,
+})
+
+/** A reference with its record embedded: shown by the embedded name, sorted by it, and changed through the reference. */
+const embeddedProperty = (
+  { name, label, resource }: ResourceSchema['embedded'][number],
+  field: FieldSchema,
+): Property => ({
+  name,
+  label,
+  type: 'embedded',
+  field,
+  operators: field.operators,
+  isSortable: field.sortable,
+  isReadOnly: field.readOnly,
+  choices: null,
+  resource,
+})
+
+const textProperty = (name: string, label: string): Property => ({
+  name,
+  label,
+  type: 'text',
+  field: undefined,
+  operators: [],
+  isSortable: false,
+  isReadOnly: true,
+  choices: null,
+  resource: undefined,
+})
+
+type CustomType = NonNullable<ResourceSchema['customProperties']>[number]['type']
+
+function customProperty(key: string, type: CustomType): Property {
+  const types = { string: 'text', number: 'number', boolean: 'boolean', other: 'any' } as const
+  return {
+    ...textProperty(`customProperties.${key}`, key),
+    type: types[type],
+    operators: customOperators,
+    isSortable: true,
+    isReadOnly: type === 'other',
+  }
+}
+
+const icons: Readonly<Record<Property['type'], LucideIcon>> = {
+  id: Hash,
+  text: Type,
+  longText: TextAlignStart,
+  email: AtSign,
+  phone: Phone,
+  url: LinkIcon,
+  domain: Globe,
+  handle: AtSign,
+  country: Flag,
+  timeZone: Globe,
+  month: Calendar,
+  choice: CircleDot,
+  number: Hash,
+  integer: Hash,
+  decimal: Hash,
+  boolean: ToggleLeft,
+  timestamp: Calendar,
+  list: TagIcon,
+  reference: LinkIcon,
+  properties: Braces,
+  document: Braces,
+  embedded: Building2,
+  any: Braces,
+}
+
+export const iconOf = ({ type }: Property): LucideIcon => icons[type]

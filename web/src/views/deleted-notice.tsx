@@ -1,0 +1,15 @@
+import { useTranslations } from 'use-intl'
+import { Button } from '../ui/button.tsx'
+import styles from './list.module.css'
+
+/** Above the list of deleted records: how long they can be restored, and the way back. */
+export function DeletedNotice({ days, onClose }: { days: number; onClose(): void }) {
+  const t = useTranslations('list')
+  return (
+    <div className={styles.notice}>
+      <span>{t('deletedNotice', { days })}</span>
+      <span className={styles.spring} />
+      <Button onClick={onClose}>{t('hideDeleted')}</Button>
+    </div>
+  )
+}

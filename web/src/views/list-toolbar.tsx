@@ -1,0 +1,119 @@
+import { Code, Ellipsis, ListFilter, Search as SearchIcon, Trash2 } from 'lucide-react'
+import { useEffect, useRef, useState } from 'react'
+import { useTranslations } from 'use-intl'
+import type { ResourceSchema } from '../api/schema.ts'
+import { apiOrigin } from '../api/session.ts'
+import { useOrganization } from '../api/me.ts'
+import { useLabel } from '../messages/labels.ts'
+import { useShortcuts } from '../shell/shortcuts.tsx'
+import { IconButton } from '../ui/button.tsx'
+import { Menu, MenuItem } from '../ui/menu.tsx'
+import { notify } from '../ui/toast.tsx'
+import { ColumnsMenu } from './columns-menu.tsx'
+import { FilterBar } from './filter-bar.tsx'
+import { filterParameters, type ListState, orderParameters } from './list-state.ts'
+import { SortMenu } from './sort-menu.tsx'
+import styles from './list.module.css'
+
+interface ListToolbarProps {
+  resource: ResourceSchema
+  state: ListState
+  onChange(changes: Partial<ListState>, replace?: boolean): void
+}
+
+/** Search, filters, sort, columns, and what else can be done with the list. */
+export function ListToolbar({ resource, state, onChange }: ListToolbarProps) {
+  const t = useTranslations('list')
+  return (
+    <div className={styles.bar} role="toolbar" aria-label={t('toolbar')}>
+      {resource.search && (
+        <SearchBox resource={resource} query={state.query} onSearch={(query) => onChange({ query }, true)} />
+      )}
+      <FilterBar resource={resource} filters={state.filters} onChange={(filters) => onChange({ filters })} />
+      <span className={styles.spring} />
+      <SortMenu resource={resource} order={state} onSort={(order) => onChange(order)} />
+      <span className={styles.hideOnPhone}>
+        <ColumnsMenu resource={resource} columns={state.columns} onChange={(columns) => onChange({ columns }, true)} />
+      </span>
+      <MoreMenu resource={resource} state={state} onChange={onChange} />
+    </div>
+  )
+}
+
+/** Milliseconds after the last key before the search begins. */
+const searchDelay = 150
+
+function SearchBox({
+  resource,
+  query,
+  onSearch,
+}: {
+  resource: ResourceSchema
+  query: string
+  onSearch(query: string): void
+}) {
+  const t = useTranslations('list')
+  const labelOf = useLabel()
+  const input = useRef<HTMLInputElement>(null)
+  const [text, setText] = useState(query)
+  // The URL may change by Back or by clearing the filters.
+  const [known, setKnown] = useState(query)
+  if (known !== query) {
+    setKnown(query)
+    setText(query)
+  }
+  useShortcuts([
+    { keys: '/', label: t('searchNamed', { name: labelOf(resource.label) }), run: () => input.current?.focus() },
+  ])
+  useEffect(() => {
+    if (text === query) return undefined
+    const timer = setTimeout(() => {
+      setKnown(text)
+      onSearch(text)
+    }, searchDelay)
+    return () => clearTimeout(timer)
+    // Only typing starts the timer; the function changes with each render.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [text])
+  return (
+    <div className={styles.search}>
+      <SearchIcon size={14} strokeWidth={1.75} aria-hidden />
+      <input
+        ref={input}
+        type="search"
+        aria-label={t('searchNamed', { name: labelOf(resource.label) })}
+        placeholder={t('searchNamed', { name: labelOf(resource.label) })}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => event.key === 'Escape' && (text === '' ? input.current?.blur() : setText(''))}
+      />
+    </div>
+  )
+}
+
+function MoreMenu({ resource, state, onChange }: ListToolbarProps) {
+  const t = useTranslations('list')
+  const common = useTranslations('common')
+  const organization = useOrganization()
+  const copy = async () => {
+    const parameters = new URLSearchParams([...filterParameters(state), ...orderParameters(state), ['limit', '100']])
+    const command = `curl '${apiOrigin}${resource.path}?${parameters}' -H 'Authorization: Bearer <API_KEY>' -H 'Service-Organization-ID: ${organization.id}'`
+    await navigator.clipboard.writeText(command)
+    notify(t('requestCopied'))
+  }
+  return (
+    <Menu trigger={<IconButton icon={Ellipsis} label={common('more')} />}>
+      <MenuItem icon={Code} onSelect={() => void copy()}>
+        {t('copyRequest')}
+      </MenuItem>
+      {resource.softDelete && resource.permissions.restore && (
+        <MenuItem
+          icon={state.isDeleted ? ListFilter : Trash2}
+          onSelect={() => onChange({ isDeleted: !state.isDeleted })}
+        >
+          {t(state.isDeleted ? 'hideDeleted' : 'showDeleted')}
+        </MenuItem>
+      )}
+    </Menu>
+  )
+}

@@ -1,0 +1,83 @@
+import { useMemo } from 'react'
+import { useTranslations } from 'use-intl'
+import type { RecordData, ResourceSchema } from '../api/schema.ts'
+import { useLabel } from '../messages/labels.ts'
+import type { ColumnChanges } from '../ui/data-grid/grid-head.tsx'
+import { type GridColumn, moveColumn } from '../ui/data-grid/grid-model.ts'
+import { changeableValue, changeProperty, type ChangeTexts, recordChanged } from './changes.ts'
+import { iconOf, type Property, propertyOf } from './columns.tsx'
+import { Value } from './value.tsx'
+import { ValueEditor } from './value-editor.tsx'
+import type { ListState } from './list-state.ts'
+
+/** The texts of a change: what was saved, undone or refused. */
+export function useChangeTexts(): (property: Property) => ChangeTexts {
+  const t = useTranslations('list')
+  const labelOf = useLabel()
+  return (property) => {
+    const name = labelOf(property.label)
+    return { saved: t('saved', { name }), undone: t('undone', { name }), failed: t('notSaved', { name }) }
+  }
+}
+
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one ?? null) === JSON.stringify(other ?? null)
+
+/** The columns of the grid, with how each value is shown and edited. */
+export function useGridColumns(resource: ResourceSchema, state: ListState): GridColumn<RecordData>[] {
+  const labelOf = useLabel()
+  const textsOf = useChangeTexts()
+  const { columns, isDeleted } = state
+  return useMemo(() => {
+    const canEdit = resource.permissions.update && !isDeleted
+    return columns.flatMap(({ name, width, isPinned }): GridColumn<RecordData>[] => {
+      const property = propertyOf(resource, name)
+      if (!property) return []
+      const column = { name, width, isPinned, title: labelOf(property.label), icon: iconOf(property) }
+      const render = (record: RecordData) => <Value resource={resource} property={property} record={record} />
+      if (!canEdit || property.isReadOnly) return [{ ...column, isSortable: property.isSortable, render }]
+      return [
+        {
+          ...column,
+          isSortable: property.isSortable,
+          render,
+          edit: (record, editing) => (
+            <ValueEditor
+              property={{ ...property, label: labelOf(property.label) }}
+              value={changeableValue(property, record)}
+              typed={editing.typed}
+              onCancel={editing.cancel}
+              onCommit={(value, move, shown) => {
+                editing.commit(value, move)
+                if (isSame(value, changeableValue(property, record))) return
+                const show = (changed: RecordData) => recordChanged(resource, changed)
+                void changeProperty(resource, record, { property, value, shown }, show, textsOf(property))
+              }}
+            />
+          ),
+        },
+      ]
+    })
+    // The texts only change with the language, which loads the page again.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [resource, columns, isDeleted])
+}
+
+/** Sorting, resizing, moving, pinning and hiding columns: each is a change of the URL. */
+export function useColumnChanges(
+  state: ListState,
+  change: (changes: Partial<ListState>, replace?: boolean) => void,
+): ColumnChanges {
+  const { columns } = state
+  const replaceColumns = (next: ListState['columns']) => change({ columns: next }, true)
+  return {
+    sort: (order) => change(order),
+    resize: (name, width) =>
+      replaceColumns(columns.map((column) => (column.name === name ? { ...column, width } : column))),
+    move: (name, before) => replaceColumns(moveColumn(columns, name, before)),
+    pin: (name, isPinned) => {
+      const changed = columns.map((column) => (column.name === name ? { ...column, isPinned } : column))
+      replaceColumns([...changed.filter((column) => column.isPinned), ...changed.filter((column) => !column.isPinned)])
+    },
+    hide: (name) => columns.length > 1 && replaceColumns(columns.filter((column) => column.name !== name)),
+  }
+}

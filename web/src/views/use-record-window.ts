@@ -1,0 +1,46 @@
+import { useEffect, useState, useSyncExternalStore } from 'react'
+import { RecordWindow } from '../api/record-window.ts'
+import type { ResourceSchema } from '../api/schema.ts'
+import { onRecordChanged } from './changes.ts'
+import { filterParameters, type ListState, orderParameters, selectedFields } from './list-state.ts'
+
+/** The lists shown last, so that Back finds its rows; the oldest is dropped. */
+const recent = new Map<string, RecordWindow>()
+const maxRecent = 6
+
+/** Lets every list load its rows again: after records were created, deleted or restored. */
+export function reloadLists(path: string): void {
+  for (const [key, list] of recent) if (key.startsWith(`${path} `)) void list.reload()
+}
+
+/** Forgets all rows: another organization or person is next. */
+export const forgetLists = (): void => recent.clear()
+
+function windowFor(resource: ResourceSchema, state: ListState): RecordWindow {
+  const [filters, order] = [filterParameters(state), orderParameters(state)]
+  const fields = selectedFields(resource, state.columns)
+  const key = `${resource.path} ${filters} ${order} ${[...fields].sort()}`
+  const found = recent.get(key)
+  recent.delete(key)
+  const list = found ?? new RecordWindow(resource.path, filters, order, fields)
+  recent.set(key, list)
+  const [oldest] = recent.keys()
+  if (recent.size > maxRecent && oldest !== undefined) recent.delete(oldest)
+  return list
+}
+
+/** The rows for a state of the list. While others are loaded, those of before stay: `isStale`. */
+export function useRecordWindow(resource: ResourceSchema, state: ListState): { list: RecordWindow; isStale: boolean } {
+  const wanted = windowFor(resource, state)
+  const [shown, setShown] = useState(wanted)
+  useSyncExternalStore(wanted.subscribe, () => wanted.version)
+  useSyncExternalStore(shown.subscribe, () => shown.version)
+  useEffect(() => wanted.refresh(), [wanted])
+  useEffect(
+    () => onRecordChanged((name, record) => name === resource.name && wanted.put(record)),
+    [resource.name, wanted],
+  )
+  const isReady = wanted.isReady
+  if (isReady && shown !== wanted) setShown(wanted)
+  return { list: isReady ? wanted : shown, isStale: !isReady && shown !== wanted }
+}

@@ -1,0 +1,147 @@
+import { type FocusEvent, type KeyboardEvent, useRef, useState } from 'react'
+import { useLocale, useTranslations } from 'use-intl'
+import type { RecordData } from '../api/schema.ts'
+import { useChoiceLabel } from './choices.ts'
+import type { Property } from './columns.tsx'
+import { countryCodes } from './countries.ts'
+import { ReferenceEditor } from './reference-editor.tsx'
+import { countryName } from './value.tsx'
+import styles from './value-editor.module.css'
+
+export interface ValueEditorProps {
+  property: Property
+  /** The value to edit, as the API has it. */
+  value: unknown
+  /** What was typed to begin, instead of the value. */
+  typed?: string | undefined
+  /** `shown`: the record behind a chosen reference. */
+  onCommit(value: unknown, move: 'down' | 'right' | undefined, shown?: RecordData): void
+  onCancel(): void
+}
+
+/** Edits one value in place: Enter saves and moves down, Tab saves and moves right, Escape leaves it as it was. */
+export function ValueEditor(props: ValueEditorProps) {
+  const { property } = props
+  if (property.type === 'embedded' || property.type === 'reference') return <ReferenceEditor {...props} />
+  if (property.type === 'choice' || property.type === 'boolean' || property.type === 'country')
+    return <ChoiceEditor {...props} />
+  return <TextEditor {...props} />
+}
+
+/** What is typed for a value, and the value for what was typed; empty text clears it. */
+export function textOfValue(value: unknown): string {
+  if (Array.isArray(value)) return value.join(', ')
+  return value === null || value === undefined ? '' : String(value)
+}
+
+export function valueOfText({ type, field }: Property, text: string): unknown {
+  const trimmed = text.trim()
+  if (type === 'list')
+    return trimmed === ''
+      ? []
+      : trimmed
+          .split(',')
+          .map((part) => part.trim())
+          .filter(Boolean)
+  if (trimmed === '') return field?.nullable === false && type === 'text' ? '' : null
+  if (type === 'integer' || type === 'number') {
+    const number = Number(trimmed)
+    return Number.isNaN(number) ? trimmed : number
+  }
+  return trimmed
+}
+
+function TextEditor({ property, value, typed, onCommit, onCancel }: ValueEditorProps) {
+  const [text, setText] = useState(typed ?? textOfValue(value))
+  const isDone = useRef(false)
+  const finish = (move: 'down' | 'right' | undefined) => {
+    if (isDone.current) return
+    isDone.current = true
+    onCommit(valueOfText(property, text), move)
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    event.stopPropagation()
+    if (event.nativeEvent.isComposing) return
+    if (event.key === 'Escape') {
+      isDone.current = true
+      onCancel()
+    } else if (event.key === 'Enter' && !(property.type === 'longText' && event.shiftKey)) finish('down')
+    else if (event.key === 'Tab') finish('right')
+    else return
+    event.preventDefault()
+  }
+  const attributes = {
+    'aria-label': property.label,
+    autoFocus: true,
+    className: styles.input,
+    value: text,
+    spellCheck: property.type === 'longText',
+    onKeyDown,
+    onFocus: (event: FocusEvent<HTMLInputElement | HTMLTextAreaElement>) =>
+      typed === undefined && event.target.select(),
+    onBlur: () => finish(undefined),
+  }
+  return property.type === 'longText' ? (
+    <textarea {...attributes} onChange={(event) => setText(event.target.value)} />
+  ) : (
+    <input {...attributes} onChange={(event) => setText(event.target.value)} />
+  )
+}
+
+function ChoiceEditor({ property, value, onCommit, onCancel }: ValueEditorProps) {
+  const options = useOptions(property)
+  const [chosen, setChosen] = useState(textOfValue(value))
+  const isDone = useRef(false)
+  const finish = (move: 'down' | 'right' | undefined) => {
+    if (isDone.current) return
+    isDone.current = true
+    onCommit(choiceValue(property, chosen), move)
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    event.stopPropagation()
+    if (event.key === 'Escape') {
+      isDone.current = true
+      onCancel()
+    } else if (event.key === 'Enter') finish('down')
+    else if (event.key === 'Tab') finish('right')
+    else return
+    event.preventDefault()
+  }
+  return (
+    <select
+      autoFocus
+      aria-label={property.label}
+      className={styles.input}
+      value={chosen}
+      onChange={(event) => setChosen(event.target.value)}
+      onKeyDown={onKeyDown}
+      onBlur={() => finish(undefined)}
+    >
+      {options.map(({ value: option, label }) => (
+        <option key={option} value={option}>
+          {label}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+/** The API's value for an option of a select. */
+export function choiceValue({ type }: Property, option: string): unknown {
+  if (option === '') return null
+  return type === 'boolean' ? option === 'true' : option
+}
+
+/** The options of a choice, a flag or a country; the empty one first if the value can be empty. */
+export function useOptions({ type, choices, field }: Property): { value: string; label: string }[] {
+  const t = useTranslations('common')
+  const locale = useLocale()
+  const choiceLabel = useChoiceLabel()
+  const empty = field?.nullable === false ? [] : [{ value: '', label: '' }]
+  if (type === 'boolean') return [...empty, { value: 'true', label: t('yes') }, { value: 'false', label: t('no') }]
+  if (type === 'country') {
+    const named = countryCodes.map((code) => ({ value: code, label: countryName(code, locale) }))
+    return [...empty, ...named.sort((one, other) => one.label.localeCompare(other.label, locale))]
+  }
+  return [...empty, ...(choices ?? []).map((choice) => ({ value: choice, label: choiceLabel(choice) }))]
+}

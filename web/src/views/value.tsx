@@ -1,0 +1,166 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useFormatter, useLocale, useTranslations } from 'use-intl'
+import { send } from '../api/client.ts'
+import { type RecordData, type ResourceSchema, titleOf, useResource, valueAt } from '../api/schema.ts'
+import { resourceViews } from '../resources/registry.ts'
+import { Avatar, Tag, tintOf } from '../ui/tag.tsx'
+import { Time } from '../ui/time.tsx'
+import { useChoiceLabel } from './choices.ts'
+import type { Property } from './columns.tsx'
+import styles from './value.module.css'
+
+interface ValueProps {
+  resource: ResourceSchema
+  property: Property
+  record: RecordData
+}
+
+/** A value as people read it. */
+export function Value({ resource, property, record }: ValueProps) {
+  const value = valueAt(record, property.name)
+  if (property.name === resource.titleField) return <Title resource={resource} record={record} />
+  if (property.type === 'embedded') return <EmbeddedLink property={property} value={value} />
+  if (value === null || value === undefined || value === '') return undefined
+  return <Plain property={property} value={value} />
+}
+
+/** The record's name as a link, with its avatar. */
+export function Title({ resource, record }: { resource: ResourceSchema; record: RecordData }) {
+  const title = titleOf(resource, record)
+  return (
+    <span className={styles.title}>
+      <Avatar name={title} isSquare={!resourceViews[resource.name]?.isPerson} />
+      <Link
+        to="/$resource/$recordId"
+        params={{ resource: resource.name, recordId: record.id }}
+        className="truncate"
+        tabIndex={-1}
+      >
+        {title}
+      </Link>
+    </span>
+  )
+}
+
+function EmbeddedLink({ property, value }: { property: Property; value: unknown }) {
+  const target = useResource(property.resource ?? '')
+  if (!target || typeof value !== 'object' || value === null) return undefined
+  const record = value as RecordData
+  const title = titleOf(target, record)
+  return (
+    <span className={styles.link}>
+      <Avatar name={title} isSquare />
+      <Link
+        to="/$resource/$recordId"
+        params={{ resource: target.name, recordId: record.id }}
+        className="truncate"
+        tabIndex={-1}
+      >
+        {title}
+      </Link>
+    </span>
+  )
+}
+
+function Plain({ property, value }: { property: Property; value: unknown }) {
+  const t = useTranslations('common')
+  const format = useFormatter()
+  const locale = useLocale()
+  const choiceLabel = useChoiceLabel()
+  switch (property.type) {
+    case 'list':
+      return (
+        <span className={styles.tags}>
+          {(value as string[]).map((tag) => (
+            <Tag key={tag} tint={tintOf(tag)}>
+              {tag}
+            </Tag>
+          ))}
+        </span>
+      )
+    case 'timestamp':
+      return (
+        <span className={styles.soft}>
+          <Time value={String(value)} />
+        </span>
+      )
+    case 'boolean':
+      return value === true ? t('yes') : t('no')
+    case 'number':
+    case 'integer':
+      return typeof value === 'number' ? <span className={styles.number}>{format.number(value)}</span> : String(value)
+    case 'decimal':
+      return <span className={styles.number}>{formatDecimal(String(value), locale)}</span>
+    case 'country':
+      return <span className="truncate">{countryName(String(value), locale)}</span>
+    case 'choice':
+      return (
+        <Tag tint={tintOf(String(value))} hasDot>
+          {choiceLabel(String(value))}
+        </Tag>
+      )
+    case 'url':
+      return (
+        <ExternalLink
+          href={String(value)}
+          text={String(value)
+            .replace(/^https?:\/\/(?:www\.)?/, '')
+            .replace(/\/$/, '')}
+        />
+      )
+    case 'domain':
+      return <ExternalLink href={`https://${String(value)}`} text={String(value)} />
+    case 'email':
+      return <PlainLink href={`mailto:${String(value)}`} text={String(value)} />
+    case 'phone':
+      return <PlainLink href={`tel:${String(value)}`} text={String(value)} />
+    case 'reference':
+      return <ReferenceTitle resourceName={property.resource} id={String(value)} />
+    default:
+      return property.name === 'status' ? (
+        <Tag tint={tintOf(String(value))} hasDot>
+          {String(value)}
+        </Tag>
+      ) : (
+        <span className="truncate">{typeof value === 'object' ? JSON.stringify(value) : String(value)}</span>
+      )
+  }
+}
+
+const PlainLink = ({ href, text }: { href: string; text: string }) => (
+  <a href={href} className="truncate" tabIndex={-1}>
+    {text}
+  </a>
+)
+
+const ExternalLink = ({ href, text }: { href: string; text: string }) => (
+  <a href={href} className="truncate" tabIndex={-1} target="_blank" rel="noreferrer">
+    {text}
+  </a>
+)
+
+/** The name behind an id, such as a team's or an owner's. */
+function ReferenceTitle({ resourceName, id }: { resourceName: string | undefined; id: string }) {
+  const resource = useResource(resourceName ?? '')
+  const path = resource?.permissions.get === true && !resource.path.includes('{') ? resource.path : undefined
+  const { data } = useQuery({
+    queryKey: ['record', resourceName, id],
+    queryFn: async () => (await send<RecordData>('GET', `${path}/${id}`)).body,
+    enabled: path !== undefined,
+    staleTime: 300_000,
+  })
+  return <span className="truncate">{resource && data ? titleOf(resource, data) : id}</span>
+}
+
+/** All digits of a decimal, grouped as the locale does: numbers would be rounded. */
+export const formatDecimal = (decimal: string, locale: string): string =>
+  new Intl.NumberFormat(locale, { maximumFractionDigits: 19 }).format(decimal as Intl.StringNumericLiteral)
+
+export function countryName(code: string, locale: string): string {
+  try {
+    return new Intl.DisplayNames(locale, { type: 'region' }).of(code) ?? code
+  } catch {
+    return code
+  }
+}
