@@ -5,7 +5,7 @@ import { type ReactNode, useDeferredValue } from 'react'
 import { useTranslations } from 'use-intl'
 import { send } from '../api/client.ts'
 import { type RecordData, type ResourceSchema, titleOf, useSchema } from '../api/schema.ts'
-import { useLabel } from '../messages/labels.ts'
+import { useNoun } from '../messages/labels.ts'
 import { resourceViews } from '../resources/registry.ts'
 import { Avatar } from '../ui/tag.tsx'
 import { useShortcutList } from './shortcuts.tsx'
@@ -26,7 +26,7 @@ const recordsPerResource = 5
 /** The hits for a text: records first, then commands, at last the offer to create a record of that name. */
 export function useHits(text: string): readonly Hit[] {
   const t = useTranslations('shell')
-  const labelOf = useLabel()
+  const nounOf = useNoun()
   const navigate = useNavigate()
   const wanted = text.trim()
   const records = useRecordHits(wanted)
@@ -42,7 +42,7 @@ export function useHits(text: string): readonly Hit[] {
     })
   const creatable = schema.filter(({ name, permissions }) => resourceViews[name] && permissions.create)
   const create = creatable.flatMap(({ name, singularLabel }): Hit[] => {
-    const noun = labelOf(singularLabel)
+    const noun = nounOf(singularLabel)
     const title = wanted === '' ? t('createNamed', { name: noun }) : t('createWithText', { name: noun, text: wanted })
     const isShown = wanted === '' || name === 'contacts' || isWanted(t('createNamed', { name: noun }))
     if (!isShown) return []
@@ -56,7 +56,7 @@ export function useHits(text: string): readonly Hit[] {
 
 function useRecordHits(wanted: string): readonly Hit[] {
   const t = useTranslations('shell')
-  const labelOf = useLabel()
+  const nounOf = useNoun()
   const navigate = useNavigate()
   const text = useDeferredValue(wanted)
   const searched = useSchema().filter(
@@ -79,7 +79,7 @@ function useRecordHits(wanted: string): readonly Hit[] {
         key: record.id,
         group: t('records'),
         title,
-        text: labelOf(resource.singularLabel),
+        text: nounOf(resource.singularLabel),
         leading: <Avatar name={title} isSquare={!view?.isPerson} />,
         run: () =>
           void navigate({ to: '/$resource/$recordId', params: { resource: resource.name, recordId: record.id } }),

@@ -3,7 +3,7 @@ import { type SubmitEvent, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import type { RecordWindow } from '../api/record-window.ts'
 import type { ResourceSchema } from '../api/schema.ts'
-import { useLabel } from '../messages/labels.ts'
+import { useNoun } from '../messages/labels.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import type { GridSelection } from '../ui/data-grid/grid-model.ts'
 import { ConfirmDialog } from '../ui/dialog.tsx'
@@ -24,13 +24,13 @@ interface BulkBarProps {
 export function BulkBar({ resource, list, selection, isDeleted, onDone }: BulkBarProps) {
   const t = useTranslations('list')
   const common = useTranslations('common')
-  const labelOf = useLabel()
+  const nounOf = useNoun()
   const report = useBulkReport(resource)
   const [isConfirming, setConfirming] = useState(false)
   const [progress, setProgress] = useState<number>()
   const ids = [...selection.ids]
   const count = ids.length
-  const name = labelOf(count === 1 ? resource.singularLabel : resource.label)
+  const name = nounOf(count === 1 ? resource.singularLabel : resource.label)
   const hasTags = resource.fields.some((field) => field.name === 'tags' && !field.readOnly)
   const run = async (work: () => Promise<void>) => {
     setProgress(0)

@@ -2,7 +2,7 @@ import { useTranslations } from 'use-intl'
 import { send } from '../api/client.ts'
 import type { RecordWindow } from '../api/record-window.ts'
 import type { RecordData, ResourceSchema } from '../api/schema.ts'
-import { useLabel } from '../messages/labels.ts'
+import { useNoun } from '../messages/labels.ts'
 import { notify } from '../ui/toast.tsx'
 import { offerUndo, recordChanged, reportFailure } from './changes.ts'
 import { reloadLists } from './use-record-window.ts'
@@ -101,8 +101,8 @@ async function changeTags(
 /** Says what a bulk action did, and offers to undo it. */
 export function useBulkReport(resource: ResourceSchema) {
   const t = useTranslations('list')
-  const labelOf = useLabel()
-  const nameOf = (count: number) => labelOf(count === 1 ? resource.singularLabel : resource.label)
+  const nounOf = useNoun()
+  const nameOf = (count: number) => nounOf(count === 1 ? resource.singularLabel : resource.label)
   const failed = ({ failures, error }: BulkResult) => {
     if (failures > 0) reportFailure(t('bulkFailed', { count: failures, name: nameOf(failures) }), error)
   }

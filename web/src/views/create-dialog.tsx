@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { send } from '../api/client.ts'
 import type { RecordData, ResourceSchema } from '../api/schema.ts'
-import { useLabel } from '../messages/labels.ts'
+import { useNoun } from '../messages/labels.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Form } from '../ui/form.tsx'
 import { Button } from '../ui/button.tsx'
@@ -26,7 +26,7 @@ const firstFields = 6
 /** Creates a record of any resource; the form follows from the description. */
 export function CreateDialog({ resource, text, onClose }: CreateDialogProps) {
   const t = useTranslations('list')
-  const labelOf = useLabel()
+  const nounOf = useNoun()
   const navigate = useNavigate()
   const [values, setValues] = useState<Record<string, unknown>>(() => initialValues(resource, text))
   const [isComplete, setComplete] = useState(false)
@@ -49,8 +49,8 @@ export function CreateDialog({ resource, text, onClose }: CreateDialogProps) {
     await navigate({ to: '/$resource/$recordId', params: { resource: resource.name, recordId: record.id } })
   }
   return (
-    <Dialog title={t('createTitle', { name: labelOf(resource.singularLabel) })} isOpen onClose={onClose}>
-      <Form onSubmit={submit} submitLabel={t('create', { name: labelOf(resource.singularLabel) })} onCancel={onClose}>
+    <Dialog title={t('createTitle', { name: nounOf(resource.singularLabel) })} isOpen onClose={onClose}>
+      <Form onSubmit={submit} submitLabel={t('create', { name: nounOf(resource.singularLabel) })} onCancel={onClose}>
         {(errorOf) => (
           <>
             {shown.map((property) => (

@@ -3,7 +3,7 @@ import { Plus } from 'lucide-react'
 import { useCallback, useMemo, useState } from 'react'
 import { useFormatter, useTranslations } from 'use-intl'
 import { type ResourceSchema, titleOf, useResource } from '../api/schema.ts'
-import { useLabel } from '../messages/labels.ts'
+import { useLabel, useNoun } from '../messages/labels.ts'
 import { resourceViews } from '../resources/registry.ts'
 import type { Search } from '../router.tsx'
 import { useShortcuts } from '../shell/shortcuts.tsx'
@@ -46,6 +46,7 @@ function ResourceList({ resource }: { resource: ResourceSchema }) {
   const t = useTranslations('list')
   const format = useFormatter()
   const labelOf = useLabel()
+  const nounOf = useNoun()
   const navigate = useNavigate()
   const search: Search = useSearch({ strict: false })
   const state = useMemo(() => readListState(resource, search), [resource, search])
@@ -63,7 +64,7 @@ function ResourceList({ resource }: { resource: ResourceSchema }) {
   useUndoShortcut()
   useShortcuts(
     resource.permissions.create
-      ? [{ keys: 'c', label: t('create', { name: labelOf(resource.singularLabel) }), run: create }]
+      ? [{ keys: 'c', label: t('create', { name: nounOf(resource.singularLabel) }), run: create }]
       : [],
   )
   const position = useMemo(
@@ -82,7 +83,7 @@ function ResourceList({ resource }: { resource: ResourceSchema }) {
       >
         {resource.permissions.create && (
           <Button kind="primary" icon={Plus} onClick={create}>
-            {t('create', { name: labelOf(resource.singularLabel) })}
+            {t('create', { name: nounOf(resource.singularLabel) })}
           </Button>
         )}
       </PageBar>
@@ -156,13 +157,13 @@ interface NothingHereProps {
 
 function NothingHere({ resource, state, onCreate, onClear }: NothingHereProps) {
   const t = useTranslations('list')
-  const labelOf = useLabel()
+  const nounOf = useNoun()
   const icon = resourceViews[resource.name]?.icon ?? Plus
   if (state.query !== '' || state.filters.length > 0) return <NoMatch onClear={onClear} />
   if (state.isDeleted) return <EmptyState icon={icon} title={t('nothingDeleted')} text={t('nothingDeletedText')} />
-  const name = labelOf(resource.singularLabel)
+  const name = nounOf(resource.singularLabel)
   return (
-    <EmptyState icon={icon} title={t('nothingYet', { name: labelOf(resource.label) })} text={t('nothingYetText')}>
+    <EmptyState icon={icon} title={t('nothingYet', { name: nounOf(resource.label) })} text={t('nothingYetText')}>
       {resource.permissions.create && (
         <Button kind="primary" icon={Plus} onClick={onCreate}>
           {t('create', { name })}

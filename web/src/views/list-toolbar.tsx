@@ -4,7 +4,7 @@ import { useTranslations } from 'use-intl'
 import type { ResourceSchema } from '../api/schema.ts'
 import { apiOrigin } from '../api/session.ts'
 import { useOrganization } from '../api/me.ts'
-import { useLabel } from '../messages/labels.ts'
+import { useNoun } from '../messages/labels.ts'
 import { useShortcuts } from '../shell/shortcuts.tsx'
 import { IconButton } from '../ui/button.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
@@ -53,7 +53,7 @@ function SearchBox({
   onSearch(query: string): void
 }) {
   const t = useTranslations('list')
-  const labelOf = useLabel()
+  const nounOf = useNoun()
   const input = useRef<HTMLInputElement>(null)
   const [text, setText] = useState(query)
   // The URL may change by Back or by clearing the filters.
@@ -63,7 +63,7 @@ function SearchBox({
     setText(query)
   }
   useShortcuts([
-    { keys: '/', label: t('searchNamed', { name: labelOf(resource.label) }), run: () => input.current?.focus() },
+    { keys: '/', label: t('searchNamed', { name: nounOf(resource.label) }), run: () => input.current?.focus() },
   ])
   useEffect(() => {
     if (text === query) return undefined
@@ -81,8 +81,8 @@ function SearchBox({
       <input
         ref={input}
         type="search"
-        aria-label={t('searchNamed', { name: labelOf(resource.label) })}
-        placeholder={t('searchNamed', { name: labelOf(resource.label) })}
+        aria-label={t('searchNamed', { name: nounOf(resource.label) })}
+        placeholder={t('searchNamed', { name: nounOf(resource.label) })}
         value={text}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => event.key === 'Escape' && (text === '' ? input.current?.blur() : setText(''))}
