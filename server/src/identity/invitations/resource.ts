@@ -17,6 +17,7 @@ export const invitations = defineResource({
   heading: 'People who have been invited and have not joined yet.',
   roleGroup: 'administration',
   titleField: 'email',
+  isRestorable: false,
   hidden: { email_key: 'text' },
   uniques: { invitations_email_unique: { field: 'email', columns: ['email_key'] } },
   prepare,

@@ -35,7 +35,11 @@ function queryParameters({ query }: Route, components: Components): Schema[] {
   const { kind, resource } = query
   const select = () => selectParameter(resource, components)
   if (kind === 'one') return [select()]
-  const narrowing = [...searchParameter(resource, components), ...filterParameter(resource, components)]
+  const narrowing = [
+    ...(kind === 'change' ? [] : deletedParameter(resource, components)),
+    ...searchParameter(resource, components),
+    ...filterParameter(resource, components),
+  ]
   if (kind === 'list') return [...pageParameters(resource, components), select(), ...narrowing]
   return kind === 'change' ? [dryRunParameter(components), ...narrowing] : narrowing
 }
@@ -47,6 +51,18 @@ const dryRunParameter = (components: Components): Schema =>
     description: 'If true, only counts the matching records and changes nothing.',
     schema: { type: 'boolean', default: false },
   })
+
+function deletedParameter({ isRestorable, singular, restorableDays }: Resource, components: Components): Schema[] {
+  if (!isRestorable) return []
+  return [
+    components.parameter(`${singular}.deleted`, {
+      name: 'deleted',
+      in: 'query',
+      description: `If true, only the records deleted within the last ${restorableDays} days, which can be restored. Also needs the scope \`${singular}:restore:write\`.`,
+      schema: { type: 'boolean', default: false },
+    }),
+  ]
+}
 
 /** Interface 4.4. */
 function pageParameters(resource: Resource, components: Components): Schema[] {

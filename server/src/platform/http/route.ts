@@ -242,9 +242,11 @@ export const isPage = ({ responses }: Route): boolean => Object.values(responses
 /** The scope to which a list's cursors are bound. */
 export const cursorScope =
   (services: Services, caller: Caller, resource: Resource, parentId: string | undefined) =>
-  (orderBy: string): CursorScope => ({
+  (orderBy: string, deleted: boolean): CursorScope => ({
     key: services.cursorKey,
     organizationId: caller.organizationId,
-    list: parentId === undefined ? resource.component : `${resource.component} ${parentId}`,
+    list: [resource.component, ...(parentId === undefined ? [] : [parentId]), ...(deleted ? ['deleted'] : [])].join(
+      ' ',
+    ),
     orderBy,
   })

@@ -2,7 +2,8 @@ import type { JsonObject } from '../model/fields.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../model/caller.ts'
 import { AddressNotAllowed } from './identifier.ts'
-import { covers, missingScopeReason } from '../model/scopes.ts'
+import { covers } from '../model/scopes.ts'
+import { deniedScope } from './denied-scope.ts'
 import { deriveKey } from '../secret/secret.ts'
 import { CredentialChanged } from '../database/failures.ts'
 import { showId } from '../model/ids.ts'
@@ -108,15 +109,7 @@ async function identify(
   requestContext.organization = showId('org', caller.organizationId)
   if (!covers(caller.scopes, route.scope)) {
     await identifier.confirm(caller).catch((error: unknown) => forgetAndRethrow(services, caller, error))
-    const scope = `urn:service:${route.scope}`
-    services.denials.record(caller, clientOf(request), {
-      action: 'scope.denied',
-      scopeOrReason: scope,
-      route: route.path,
-    })
-    throw new ApiError('missing_scopes', missingScopeReason(route.scope), {
-      details: [{ field: 'scope', message: scope }],
-    })
+    throw deniedScope({ services, caller, client: clientOf(request), route: route.path }, route.scope)
   }
   if (route.kind === 'write' && route.requiresRecentAuthentication)
     await services.identifier.assertRecentAuthentication(caller)

@@ -102,6 +102,8 @@ export interface Resource<F extends Fields = Fields> {
   /** Deleted records can be restored for `restorableDays` and are then purged. False: DELETE is final. */
   softDelete: boolean
   restorableDays: number
+  /** True if deleted records can be listed and restored over the API; by default if `softDelete` is true. */
+  isRestorable: boolean
   /** True if an organization has so few of them that reading all is cheap; they then need no indexes. */
   isSmall: boolean
   /** Rules that a declaration cannot express; must be pure. `current` is undefined for a new record. */
@@ -117,7 +119,7 @@ export const actionOf = ({ singular, audited = {} }: Resource, change: AuditedCh
 
 type Defaults =
   | ('embedded' | 'propertyNames' | 'search' | 'searchEmbedded' | 'hidden' | 'uniques')
-  | ('softDelete' | 'restorableDays' | 'isSmall' | 'table' | 'links' | 'titleField')
+  | ('softDelete' | 'restorableDays' | 'isRestorable' | 'isSmall' | 'table' | 'links' | 'titleField')
 
 /** Declares a resource. Defaults: nothing embedded, no search, a table of the same name, 30 days to restore. */
 export function defineResource<F extends Fields>(
@@ -139,6 +141,7 @@ export function defineResource<F extends Fields>(
     uniques: {},
     softDelete: true,
     restorableDays: 30,
+    isRestorable: declaration.softDelete ?? true,
     isSmall: false,
     links: {},
     ...declaration,
@@ -211,7 +214,7 @@ export function narrowView<F extends Fields>(
   )
   const { component, propertyNames, parent } = view
   const { renderingVersion: _, ...rest } = resource
-  return { ...rest, fields, component, propertyNames, parent, viewOf: resource }
+  return { ...rest, fields, component, propertyNames, parent, viewOf: resource, isRestorable: false }
 }
 
 /** The possible parents of a record; it has exactly one of them. */

@@ -86,7 +86,7 @@ test('a tree of and, or and not finds the same records as in memory: in a list, 
         toSql(planPage(contacts, { ...allContacts(), filter }, { organization }).statement),
       )
       expect(JSON.parse(page?.text ?? '').map(({ id }: ModelRecord) => id)).toEqual(expected)
-      const request = { filter, words: [] }
+      const request = { filter, words: [], deleted: false }
       const [{ count } = { count: '' }] = await query<{ count: string }>(
         planCount(contacts, request, { organization }).statement,
       )
@@ -114,16 +114,17 @@ test('the cost of a tree is that of its most expensive alternative and its cheap
   expect(filterIndexKind({ or: [indexed] })).toBe('sorted')
   expect(filterIndexKind({ or: [indexed, scanned] })).toBeUndefined()
   expect(filterIndexKind({ not: indexed })).toBeUndefined()
-  expect(planCount(contacts, { filter: { or: [indexed, scanned] }, words: [] }, { organization }).isExpensive).toBe(
-    true,
-  )
+  expect(
+    planCount(contacts, { filter: { or: [indexed, scanned] }, words: [], deleted: false }, { organization })
+      .isExpensive,
+  ).toBe(true)
 })
 
 test('the filters of a URL make the same statement whether flat or nested', () => {
   const [first, second] = ['status', 'city'].map((name) => readFilters(contacts, [{ name, value: 'x' }]).filter)
   if (!first || !second) throw new Error('expected two filters')
   const textOf = (filter: Filter) =>
-    planCount(contacts, { filter, words: [] }, { organization }).statement.render().text
+    planCount(contacts, { filter, words: [], deleted: false }, { organization }).statement.render().text
   const flat = readFilters(contacts, [
     { name: 'status', value: 'x' },
     { name: 'city', value: 'x' },

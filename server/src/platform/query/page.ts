@@ -46,7 +46,7 @@ export const planPage = (resource: Resource, request: ListRequest, scope: Scope)
 function fixedPage(resource: Resource, request: ListRequest, scope: Scope): FixedStatement | undefined {
   const { order, cursor, limit, filter, words, selection } = request
   const isDefaultPage = limit === defaultLimit && order.target.name === 'createdAt' && words.length === 0
-  if (!isDefaultPage || selection || scope.parentId !== undefined) return undefined
+  if (!isDefaultPage || request.deleted || selection || scope.parentId !== undefined) return undefined
   const name = `${resource.component} page ${order.descending}`
   const conditions = conditionsOf(filter)
   if (!conditions) return undefined
@@ -85,16 +85,17 @@ function pageStatement(
   scope: Scope,
   filters = filtersSql(resource, request, scope, request.order.target.name),
 ): Sql {
-  const { order, cursor, limit } = request
+  const { order, cursor, limit, deleted } = request
   const backwards = cursor?.direction === 'before'
   const source = {
     table: sql`${identifier(resource.table)} ${raw(root)}`,
     joins: joinsFor(resource, request, scope, order.target),
     carried: pageColumns(resource, request.selection),
-    within: withinScope(resource, scope, { isListed: true }),
+    within: withinScope(resource, scope, { isListed: true, deleted }),
     // With a search through other records, the organization's index may be used too.
     matched: withinScope(resource, scope, {
       isListed: true,
+      deleted,
       isIndexed: request.words.length > 0 && resource.searchEmbedded.length > 0,
     }),
     filters,
@@ -152,26 +153,27 @@ export function planCount(
 /** A boolean: does the record match the filters? */
 export function matching(resource: Resource, request: Filters, scope: Scope): Sql {
   const filters = filtersSql(resource, request, scope)
-  const within = withinScope(resource, scope, { isListed: true, ofMany: true })
+  const within = withinScope(resource, scope, { isListed: true, ofMany: true, deleted: request.deleted })
   return filters ? sql`${within} and ${filters}` : within
 }
 
 /**
  * The bounds of every statement: organization, parent, not deleted. Without `isIndexed` no index on the organization is
  * used, because the planner would read everything of the organization next to another index's matches. `isListed`: many
- * records are scanned. `ofMany`: their parents may be read as a whole.
+ * records are scanned. `ofMany`: their parents may be read as a whole. `deleted`: only deleted records that can be restored.
  */
 export function withinScope(
-  { parent, requiredParents = [], softDelete }: Resource,
+  { parent, requiredParents = [], softDelete, restorableDays }: Resource,
   scope: Scope,
-  { isIndexed = true, isListed = false, ofMany = false } = {},
+  { isIndexed = true, isListed = false, ofMany = false, deleted = false } = {},
 ): Sql {
   const table = raw(root)
   const organization = isListed ? plannerVisible(scope.organization) : scope.organization
   const owner = [sql`${table}.organization_id = ${organization}`]
   if (parent) owner.push(sql`${table}.${identifier(parent.column)} = ${scope.parentId}::uuid`)
   const parts = isIndexed ? owner : [sql`(${join(owner, ' and ')}) is true`]
-  if (softDelete) parts.push(sql`${table}.deleted_at is null`)
+  if (deleted) parts.push(restorable(restorableDays))
+  else if (softDelete) parts.push(sql`${table}.deleted_at is null`)
   for (const { resource, column } of requiredParents) {
     const id = sql`${table}.${identifier(column)}`
     const isLiving = ofMany ? existsInSetSql(resource, scope, id) : existsSql(resource, scope, id)
@@ -179,6 +181,10 @@ export function withinScope(
   }
   return join(parts, ' and ')
 }
+
+/** The planner sees only that they are deleted, so that it uses the index of the organization's deleted records. */
+export const restorable = (days: number): Sql =>
+  raw(`${root}.deleted_at is not null and (${root}.deleted_at > now() - interval '${days} days') is true`)
 
 /** A boolean: does the parent in the path exist? True for a resource without one. */
 export function parentFound(resource: Resource, scope: Scope): Sql {
@@ -253,7 +259,8 @@ function embeddedSearchSql(resource: Resource, pattern: Sql, scope: Scope): Embe
 }
 
 /** The best index that bounds the work, so that its cost depends on the matches and not on the organization's size. */
-function indexKindFor(resource: Resource, { filter, words }: Filters): IndexKind | undefined {
+function indexKindFor(resource: Resource, { filter, words, deleted }: Filters): IndexKind | undefined {
+  if (deleted) return undefined
   const found = filterIndexKind(filter)
   if (resource.parent?.isSmall || found === 'sorted') return 'sorted'
   return found === 'inverted' || words.some(hasTrigram) ? 'inverted' : undefined
@@ -262,5 +269,7 @@ function indexKindFor(resource: Resource, { filter, words }: Filters): IndexKind
 /** A page is cheap if an index finds the matches, or if an index provides the order and there are no filters. */
 function isExpensivePage(resource: Resource, request: ListRequest): boolean {
   if (indexKindFor(resource, request)) return false
-  return !request.order.indexed || conjunctsOf(request.filter).length > 0 || request.words.length > 0
+  // Deleted records have one index, in the default order.
+  const isInOrder = request.deleted ? request.order.target.name === 'createdAt' : request.order.indexed
+  return !isInOrder || conjunctsOf(request.filter).length > 0 || request.words.length > 0
 }

@@ -24,6 +24,8 @@ export interface Filters {
   filter: Filter
   /** The words of `query`: each must occur somewhere. */
   words: readonly string[]
+  /** True for the deleted records that can be restored, instead of the others. */
+  deleted: boolean
 }
 
 export interface ChangeRequest extends Filters {
@@ -45,7 +47,11 @@ export const defaultLimit = 25
 const maxFilters = 25
 const maxSelected = 100
 const maxWords = 20
-const scalars = ['limit', 'startingAfter', 'endingBefore', 'orderBy', 'sort', 'query']
+const listScalars = ['limit', 'startingAfter', 'endingBefore', 'orderBy', 'sort', 'query']
+
+/** The parameters of a list or a count, without the filters. */
+const withDeleted = ({ isRestorable }: Resource, known: readonly string[]): readonly string[] =>
+  isRestorable ? [...known, 'deleted'] : known
 
 /** Collects the errors of a query, so that all are reported at once. */
 class QueryReader {
@@ -69,37 +75,44 @@ class QueryReader {
 export function readList(
   resource: Resource,
   parameters: readonly QueryParameter[],
-  scopeOf: (orderBy: string) => CursorScope,
+  scopeOf: (orderBy: string, deleted: boolean) => CursorScope,
 ): ListRequest {
-  const reader = read(resource, parameters, scalars)
+  const reader = read(resource, parameters, withDeleted(resource, listScalars))
+  const deleted = readFlag(reader, 'deleted')
   const limit = readLimit(reader)
   const order = readOrder(reader, resource)
-  const cursor = readCursors(reader, resource, scopeOf(reader.scalars.get('orderBy') ?? 'createdAt'))
+  const cursor = readCursors(reader, resource, scopeOf(reader.scalars.get('orderBy') ?? 'createdAt', deleted))
   const words = readWords(reader, resource)
   const selection = readSelected(reader, resource)
   if (reader.faults.length > 0 || !order) throw invalidParameters(reader.faults)
-  return { limit, order, cursor, selection, filter: { and: reader.conditions }, words }
+  return { limit, order, cursor, selection, filter: { and: reader.conditions }, words, deleted }
 }
 
 /** Reads the parameters of a count: filters and `query`. Throws 400 `invalid_parameters` with every error. */
 export function readFilters(resource: Resource, parameters: readonly QueryParameter[]): Filters {
-  const reader = read(resource, parameters, ['query'])
+  const reader = read(resource, parameters, withDeleted(resource, ['query']))
   return filtersOf(reader, resource, 'a count')
 }
 
 /** The parameters of a change by filter: a count's and `dryRun`. Throws `invalid_parameters` (400) with every error. */
 export function readChange(resource: Resource, parameters: readonly QueryParameter[]): ChangeRequest {
   const reader = read(resource, parameters, ['query', 'dryRun'])
-  const dryRun = reader.scalars.get('dryRun') ?? 'false'
-  if (dryRun !== 'true' && dryRun !== 'false') reader.addError('dryRun', 'expected true or false')
-  return { ...filtersOf(reader, resource, 'a change by filter'), dryRun: dryRun === 'true' }
+  const dryRun = readFlag(reader, 'dryRun')
+  return { ...filtersOf(reader, resource, 'a change by filter'), dryRun }
 }
 
 function filtersOf(reader: QueryReader, resource: Resource, what: string): Filters {
   const words = readWords(reader, resource)
+  const deleted = readFlag(reader, 'deleted')
   if (reader.selected.length > 0) reader.addError('select', `${what} has no fields to select`)
   if (reader.faults.length > 0) throw invalidParameters(reader.faults)
-  return { filter: { and: reader.conditions }, words }
+  return { filter: { and: reader.conditions }, words, deleted }
+}
+
+function readFlag(reader: QueryReader, name: string): boolean {
+  const value = reader.scalars.get(name) ?? 'false'
+  if (value !== 'true' && value !== 'false') reader.addError(name, 'expected true or false')
+  return value === 'true'
 }
 
 /** Reads the parameters of a single record: only `select[]`. Throws 400 `invalid_parameters` with every error. */

@@ -88,7 +88,7 @@ const uuidOf = (kind: string, number: number): Promise<string> =>
 
 /**
  * Replaces `{middle}` by a contact in the middle, `{note}` by its note, `{inactive}` by a contact without activity,
- * `{company}` by a company and `{author}` by the member.
+ * `{company}` by a company, `{deleted}` by a deleted contact and `{author}` by the member.
  */
 async function resolveIds(query: string): Promise<string> {
   const [middle, inactive, company, note] = [
@@ -102,6 +102,7 @@ async function resolveIds(query: string): Promise<string> {
     .replace('{inactive}', `con_${inactive}`)
     .replace('{company}', `com_${company}`)
     .replace('{note}', `not_${note}`)
+    .replace('{deleted}', `con_${await uuidOf('contact', 49_950)}`)
     .replace('{author}', `usr_${organizationId.replaceAll('-', '')}`)
 }
 
@@ -206,6 +207,22 @@ test.each([
   const plan = await countPlan(query, allNotes)
   expect(plan.isExpensive).toBe(false)
   expect(recordsRead(await explain(client, toSql(plan.statement)))).toBeLessThanOrEqual(maxRecords)
+})
+
+// The newest hundred contacts are deleted.
+test.each([
+  ['deleted=true', false],
+  ['deleted=true&sort=asc&startingAfter={deleted}', false],
+  ['deleted=true&orderBy=name', true],
+  ['deleted=true&orderBy=email&filter.city.contains=1', true],
+  ['deleted=true&query=lovelace', true],
+  ['deleted=true&filter.tags.has=vip', true],
+])('the deleted contacts by %s are read without the others', async (query, isExpensive) => {
+  const plan = await pagePlan(query)
+  expect(plan.isExpensive).toBe(isExpensive)
+  expect(recordsRead(await explain(client, toSql(plan.statement)))).toBeLessThanOrEqual(2 * 100 + page)
+  if (query.includes('orderBy') || query.includes('sort')) return
+  expect(recordsRead(await explain(client, (await countPlan(query)).statement))).toBeLessThanOrEqual(2 * 100 + page)
 })
 
 test('a page reads companies only for its own records', async () => {

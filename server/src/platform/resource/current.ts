@@ -42,17 +42,14 @@ export async function lockRecords(
   const ids = changes.flatMap((change) => (change.kind === 'update' ? [change.id] : []))
   if (ids.length === 0) return new Map()
   const restoring = changes.some((change) => change.kind === 'update' && change.deleted)
-  const bounds = withinScope(restoring ? { ...resource, softDelete: false } : resource, scopeOf(transaction, parentId))
-  const deleted = restoring
-    ? raw(` and ${root}.deleted_at > now() - interval '${resource.restorableDays} days'`)
-    : raw('')
+  const bounds = withinScope(resource, scopeOf(transaction, parentId), { deleted: restoring })
   const rows = await transaction.query<Omit<CurrentRow, 'record'>>(
     preparedForOne(
       ids,
       sql`
     select ${storedSql(resource)}, ${danglingSql(resource)} as dangling
     from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, transaction.organization)}
-    where ${bounds}${deleted} and ${isOneOf(sql`${raw(root)}.id`, ids, 'uuid')}
+    where ${bounds} and ${isOneOf(sql`${raw(root)}.id`, ids, 'uuid')}
     order by ${raw(root)}.id for update of ${raw(root)}`,
     ),
   )

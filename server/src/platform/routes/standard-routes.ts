@@ -9,6 +9,7 @@ import type {
   WriteRequest,
   WriteRoute,
 } from '../http/route.ts'
+import { assertScope } from '../http/denied-scope.ts'
 import { cursorScope } from '../http/route.ts'
 import { planCount, planPage, parsePosition } from '../query/page.ts'
 import { writeCursor } from '../query/cursor.ts'
@@ -169,14 +170,19 @@ async function list(group: RouteGroup, request: ReadRequest): Promise<RouteRespo
   const parentId = group.parentId(params)
   const scope = cursorScope(services, caller, resource, parentId)
   const wanted = readList(resource, query, scope)
+  if (wanted.deleted) await assertMayRestore(group, request)
   const plan = planPage(resource, wanted, scopeOf(db, parentId))
   const read = () => readPage(db, resource, plan, wanted.cursor)
   const page = plan.isExpensive ? await services.queryLimiter.run(caller.organizationId, read) : await read()
   const link = linkHeader(request, wanted, page, (position) =>
-    writeCursor(scope(wanted.order.target.name), parsePosition(position)),
+    writeCursor(scope(wanted.order.target.name, wanted.deleted), parsePosition(position)),
   )
   return { status: 200, text: page.text, ...(link && { headers: { link } }) }
 }
+
+/** Deleted records are shown to those who may restore them. */
+const assertMayRestore = (group: RouteGroup, { services, caller, client }: ReadRequest): Promise<void> =>
+  assertScope({ services, caller, client, route: group.path }, group.scope('restore', 'write'))
 
 /** `Link: rel="next"/"prev"` (RFC 8288), with cursors that survive the deletion of their records. */
 function linkHeader(
@@ -219,8 +225,11 @@ function countRoute(group: RouteGroup): ReadRoute {
     scope: group.scope('count', 'read'),
     query: { kind: 'count', resource },
     responses: { 200: { kind: 'schema', component: 'Count', schema: countSchema } },
-    async handle({ services, caller, db, query, params }) {
-      const plan = planCount(resource, readFilters(resource, query), scopeOf(db, group.parentId(params)))
+    async handle(request) {
+      const { services, caller, db, query, params } = request
+      const wanted = readFilters(resource, query)
+      if (wanted.deleted) await assertMayRestore(group, request)
+      const plan = planCount(resource, wanted, scopeOf(db, group.parentId(params)))
       const read = () => readCount(db, resource, plan)
       const count = plan.isExpensive ? await services.queryLimiter.run(caller.organizationId, read) : await read()
       return { status: 200, text: JSON.stringify({ count }) }

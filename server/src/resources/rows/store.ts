@@ -135,11 +135,11 @@ async function lockAvailable(
 }
 
 /** Adds the condition that the row is in one of these states. */
-function withStatuses({ filter, words }: Filters, statuses: readonly RowStatus[]): Filters {
+function withStatuses({ filter, ...others }: Filters, statuses: readonly RowStatus[]): Filters {
   const target = findTarget(rows, 'status')
   if ('fault' in target) throw new Error('rows have a status')
   const isOneOf: Filter = { target, operator: 'in', operand: { kind: 'texts', values: statuses } }
-  return { filter: { and: [filter, isOneOf] }, words }
+  return { ...others, filter: { and: [filter, isOneOf] } }
 }
 
 function assignments(columns: Transition['columns']): Sql {
