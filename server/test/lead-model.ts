@@ -33,7 +33,7 @@ export const teamId = showId('tea', newId())
 export function leadRow(payload: JsonObject, settings: Partial<LeadRow> = {}): LeadRow {
   const read = readPush(payload, {})
   if ('faults' in read) throw new Error(`${JSON.stringify(payload)}: ${JSON.stringify(read.faults)}`)
-  return { id: newId(), lead: read.lead, teamId, tags: [], mergePolicy: 'fill', ...settings }
+  return { id: newId(), importId: newId(), lead: read.lead, teamId, tags: [], mergePolicy: 'fill', ...settings }
 }
 
 export function preloadedRecords(model: StoredRecords): PreloadedRecords {

@@ -59,6 +59,7 @@ export interface PlannedBootstrap {
   organizationId: string
   teamId: string
   ownerId: string
+  importId: string
   /** Creates everything. May be called again in another transaction if the first one failed. Errors: `StartError`. */
   insert: (db: CrossTenantConnection) => Promise<BootstrapResult>
 }
@@ -118,6 +119,7 @@ export async function planBootstrap(options: BootstrapOptions): Promise<PlannedB
     organizationId,
     teamId,
     ownerId: owner.id,
+    importId,
     insert: async (db) => {
       const refreshToken = await insert(db).catch((error: unknown) => {
         if (violatesConstraint(error, 'users_email_unique')) {

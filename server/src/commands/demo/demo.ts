@@ -72,14 +72,14 @@ export async function createDemo(options: CreateDemoOptions): Promise<DemoResult
 
 async function fillOrganization(
   client: pg.Client,
-  { insert, organizationId, teamId, ownerId }: PlannedBootstrap,
+  { insert, organizationId, teamId, ownerId, importId }: PlannedBootstrap,
   { seed, contacts, day, progress }: CreateDemoOptions,
 ): Promise<Omit<DemoResult, 'seconds'>> {
   const bootstrap = await insert(crossTenantConnection(client))
   const partnerTeamId = newId()
   const team = [organizationId, partnerTeamId, 'Partners']
   await client.query('insert into teams (organization_id, id, name) values ($1, $2, $3)', team)
-  const demo = { seed, contacts, end: day, organizationId, teamId, partnerTeamId, ownerId }
+  const demo = { seed, contacts, end: day, organizationId, teamId, partnerTeamId, ownerId, importId }
   const counts = await fill(client, demo, progress.loaded)
   return { bootstrap, partnerTeamId: showId('tea', partnerTeamId), counts }
 }

@@ -21,6 +21,7 @@ const ids = {
   teamId: '01a20074-400d-72ad-a53f-0fb68acc882d',
   partnerTeamId: '01a20074-400d-72ad-a53f-0fb68acc882e',
   ownerId: '01a20074-400d-72ad-a53f-11f0604adaba',
+  importId: '01a20074-400d-72ad-a53f-13f0604adaba',
 }
 
 function make(options: Partial<DemoOptions>): { people: GeneratedPerson[]; employers: GeneratedRecord[] } {

@@ -5,7 +5,7 @@ import { Companies, type Employer, firstUnused, tagsOf } from './companies.ts'
 import { jobsOf, notesOf, type Title, titleOf } from './histories.ts'
 import type { GeneratedRecord, GeneratedPerson } from './generated-record.ts'
 import { makePlaces, type Name, type Place } from './places.ts'
-import { Random } from './random.ts'
+import { itemAt, Random } from './random.ts'
 import { idAt, formatInstant, Timeline } from './timeline.ts'
 
 export interface DemoOptions {
@@ -18,6 +18,7 @@ export interface DemoOptions {
   teamId: string
   partnerTeamId: string
   ownerId: string
+  importId: string
 }
 
 /** A person, from which the related records are generated. */
@@ -42,7 +43,7 @@ export class People {
   /** Every place, repeated by its weight. */
   readonly #weightedPlaces: readonly Place[]
   readonly #addresses = new Set<string>()
-  readonly #ids: { team: string; partners: string; owner: string }
+  readonly #ids: { team: string; partners: string; owner: string; import: string }
   /** The previous person, who may get a second contact in another team. */
   #previous: { identity: PersonIdentity; rootId: string } | undefined
 
@@ -57,6 +58,7 @@ export class People {
       team: showId('tea', options.teamId),
       partners: showId('tea', options.partnerTeamId),
       owner: showId('usr', options.ownerId),
+      import: showId('imp', options.importId),
     }
   }
 
@@ -146,6 +148,8 @@ export class People {
     const hasPhone = random.chance(email === null ? 0.85 : 0.55)
     const { city, state, countryCode, location, timeZone, latitude, longitude } = locationOf(random, place)
     // Property by property: spreading other objects would take longer than all the rest.
+    // By number, so that the random values of everything else do not depend on it.
+    const source = itemAt(contactOrigins, index % contactOrigins.length)
     const values: JsonObject = {
       id: `con_${id}`,
       email,
@@ -182,11 +186,15 @@ export class People {
       lastActivityAt: activeAt === undefined ? null : formatInstant(activeAt),
       createdAt: formatInstant(createdAt),
       updatedAt: formatInstant(updatedAt),
+      source,
+      importId: source === 'import' ? this.#ids.import : null,
     }
     return { values, hidden: { email_key: email === null ? null : emailKey(email) }, revision: 1 + changes }
   }
 }
 
+/** Null: as for contacts that are older than this field. */
+const contactOrigins = ['import', 'person', 'import', 'api_key', 'import', null, 'import', 'person'] as const
 const statuses = ['lead', 'customer', 'archived']
 const sources = ['website', 'fair', 'recommendation', 'webinar', 'import', 'phone']
 const plans = ['free', 'team', 'business', 'enterprise']

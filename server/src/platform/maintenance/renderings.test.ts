@@ -97,7 +97,7 @@ test('a new field rewrites no table, and responses are correct before and after 
   const extended = defineResource({
     ...contacts,
     fields: { id: idField, ...otherFields, motto: text({ label: 'Motto' }) },
-    renderingVersion: 2,
+    renderingVersion: Number(contacts.renderingVersion) + 1,
   })
   const db = service.database.reader({
     ...serviceActor('command', readId('org', organization.organizationId) ?? '', organization.userId),

@@ -14,7 +14,7 @@ export async function createInOneStatement(
   pending: PendingChange,
   singleStatement: SingleStatementCreate,
 ): Promise<WrittenRecord> {
-  singleStatement.prepare?.(pending)
+  singleStatement.prepare?.(transaction, pending)
   const record = recordOf(resource, pending)
   const { organization } = transaction
   try {

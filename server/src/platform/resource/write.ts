@@ -73,7 +73,7 @@ export interface SingleStatementCreate {
   /** True if nothing else has to be written with the record. */
   applies: (transaction: Transaction, pending: PendingChange) => boolean
   /** Sets additional columns of the recordset `input`, before it is sent. */
-  prepare?: (pending: PendingChange) => void
+  prepare?: (transaction: Transaction, pending: PendingChange) => void
   /** Common table expressions between `input` and the record. */
   tables?: (organization: Sql) => Sql
   /** The values of columns that do not come from `input` alone. */

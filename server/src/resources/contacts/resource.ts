@@ -40,6 +40,10 @@ export const seniorities = [
   'owner',
 ] as const
 
+/** Who can create contacts. */
+export const contactSources = ['person', 'api_key', 'import'] as const
+export type ContactSource = (typeof contactSources)[number]
+
 export const contacts = defineResource({
   name: 'contacts',
   singular: 'contact',
@@ -50,7 +54,7 @@ export const contacts = defineResource({
   search: ['name', 'firstName', 'lastName', 'nickname', 'email', 'phone', 'employmentTitle', 'tags'],
   searchEmbedded: ['company.name'],
   hidden: { email_key: 'text' },
-  renderingVersion: 1,
+  renderingVersion: 2,
   uniques: { contacts_email_unique: { field: 'email', columns: ['email_key', 'team_id'] } },
   prepare: prepareContact,
   embedded: {
@@ -128,6 +132,19 @@ export const contacts = defineResource({
       hasNoForeignKey: true,
     }),
     blockedAt: timestamp({ label: 'Blocked at', readOnly: true }),
+    source: choice(contactSources, {
+      label: 'Source',
+      description:
+        'How it was created: by a `person` who is logged in, with an API key, or by an import; null if that was not recorded',
+      readOnly: true,
+    }),
+    importId: reference('imp', {
+      label: 'Import',
+      description: 'The import that created it, even if that import has been deleted',
+      readOnly: true,
+      hasNoForeignKey: true,
+      equality: 'indexed',
+    }),
     // Must be last: it depends on the company, which follows the stored rendering.
     companyId: reference('com', { label: 'Company', table: 'companies', equality: 'indexed' }),
   },

@@ -1,3 +1,4 @@
+import type { Actor } from '../../platform/model/caller.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { isOneOf, prepared, preparedForOne, raw, sql } from '../../platform/model/sql.ts'
 import { writtenSql } from '../../platform/query/rendering.ts'
@@ -7,10 +8,11 @@ import { newId, showId } from '../../platform/model/ids.ts'
 import { standardStore } from '../../platform/resource/store.ts'
 import type { PendingChange, WriteSteps } from '../../platform/resource/write.ts'
 import { assignTeams } from '../../identity/teams/store.ts'
-import { contacts, teamContacts } from './resource.ts'
+import { contacts, type ContactSource, teamContacts } from './resource.ts'
 
 const steps: WriteSteps = {
   async beforeWrite(transaction, pending) {
+    for (const { before, columns } of pending) if (!before) columns.source = sourceOf(transaction.actor)
     await Promise.all([assignTeams(transaction, pending), assignRootContacts(transaction, pending)])
   },
   async afterWrite(transaction, written, pending) {
@@ -21,17 +23,25 @@ const steps: WriteSteps = {
     applies: (transaction, pending) => !touchesExternalIds(pending) && !hasEdits(transaction.actor, pending),
     // Id for a new root contact. If one with this email exists, it is locked instead, so that no purge deletes it
     // meanwhile.
-    prepare: (pending) => void (pending.columns.root_contact_id = newId()),
+    prepare: ({ actor }, { columns }) => {
+      columns.root_contact_id = newId()
+      columns.source = sourceOf(actor)
+    },
     tables: (organization) => sql`person as (
       insert into root_contacts (organization_id, id, email_key)
       select ${organization}, root_contact_id, email_key from input
       on conflict (organization_id, email_key) do update set email_key = excluded.email_key returning id)`,
     columns: {
       root_contact_id: () => sql`(select id from person)`,
+      source: () => sql`input.source`,
       team_id: (organization) => sql`(select id from teams where organization_id = ${organization} and is_default)`,
     },
   },
 }
+
+const sources: Partial<Record<Actor['kind'], ContactSource>> = { session: 'person', key: 'api_key', work: 'import' }
+
+const sourceOf = ({ kind }: Actor): ContactSource | null => sources[kind] ?? null
 
 export const contactStore = standardStore(contacts, steps)
 

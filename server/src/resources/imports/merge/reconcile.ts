@@ -29,6 +29,8 @@ import { type Finding, finding, type MergePolicy, type RowStatus } from '../reso
 export interface LeadRow {
   id: string
   lead: Lead
+  /** Uuid. */
+  importId: string
   /** In the form of the API. */
   teamId: string
   tags: readonly string[]
@@ -171,7 +173,7 @@ class Batch {
 
   #mergeContact(row: LeadRow, found: Draft | undefined, employer: Draft | undefined, outcome: Outcome): Draft {
     const { lead, tags, teamId, mergePolicy } = row
-    const draft = found ?? new Draft(contacts, newId(), { columns: {} })
+    const draft = found ?? new Draft(contacts, newId(), { columns: { import_id: row.importId } })
     const incoming: JsonObject = {
       ...lead.contact,
       ...(tags.length > 0 && { tags: [...tags] }),

@@ -23,6 +23,7 @@ export interface LeasedRows extends Omit<Claim, 'rowIds'> {
 /** A row that is being processed, with the settings of its import. */
 export interface ClaimedRow {
   id: string
+  importId: string
   payload: JsonValue
   parameters: JsonObject
   teamId: string
@@ -139,7 +140,7 @@ export async function claimRows(
 /** The pushed data of these rows, in push order. Each row is looked up by its key, however many there are. */
 export async function readRows(transaction: Transaction, rowIds: readonly string[]): Promise<ClaimedRow[]> {
   return transaction.query<ClaimedRow>(sql`
-    select row.id, row.payload, row.parameters, import.tags, import.merge_policy as "mergePolicy",
+    select row.id, row.import_id as "importId", row.payload, row.parameters, import.tags, import.merge_policy as "mergePolicy",
       'tea_' || replace(coalesce(team.id, home.id)::text, '-', '') as "teamId"
     from unnest(${rowIds}::uuid[]) as wanted (id)
     cross join lateral (
