@@ -14,7 +14,7 @@ import { parameterOf } from '../src/platform/routes/standard-routes.ts'
 import { mails } from '../src/identity/mails/resource.ts'
 import { members } from '../src/identity/members/resource.ts'
 import { notes } from '../src/resources/notes/resource.ts'
-import { rowDetails } from '../src/resources/rows/resource.ts'
+import { rowDetails, rows } from '../src/resources/rows/resource.ts'
 import { teamMembers } from '../src/identity/team-members/resource.ts'
 import { createFinishedMail } from './mail-queue.ts'
 import { until } from './processes.ts'
@@ -48,7 +48,8 @@ export const collections: readonly Collection[] = routes.flatMap((list) => {
     count: find('GET', `${list.path}/count`),
     get: find('GET', one),
     create: find('POST', list.path),
-    update: find('PATCH', one),
+    // The correction of a row is not a change of its fields.
+    ...(resource.component !== rows.component && { update: find('PATCH', one) }),
     delete: find('DELETE', one),
     restore: find('POST', `${one}/restore`),
   }

@@ -33,7 +33,8 @@ export const teamId = showId('tea', newId())
 export function leadRow(payload: JsonObject, settings: Partial<LeadRow> = {}): LeadRow {
   const read = readPush(payload, {})
   if ('faults' in read) throw new Error(`${JSON.stringify(payload)}: ${JSON.stringify(read.faults)}`)
-  return { id: newId(), importId: newId(), lead: read.lead, teamId, tags: [], mergePolicy: 'fill', ...settings }
+  const about = { importId: newId(), teamId, tags: [], mergePolicy: 'fill', createdContactId: null } as const
+  return { id: newId(), lead: read.lead, ...about, ...settings }
 }
 
 export function preloadedRecords(model: StoredRecords): PreloadedRecords {

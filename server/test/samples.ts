@@ -15,6 +15,7 @@ const validSamples: Readonly<Record<string, readonly JsonValue[]>> = {
   'invitations.expiresInDays': [7, 1, 30, 14],
   'invitations.role': ['member', 'viewer', 'admin'],
   'api-keys.scopes': [['urn:service:contact:list:read'], ['urn:service:contact:*:read', 'urn:service:team:get:read']],
+  'a body.payload': [{ contact: { email: 'ada@example.com' } }],
   'api-keys.allowedAddresses': [['203.0.113.0/24'], ['127.0.0.1', '2001:db8::/32']],
 }
 

@@ -19,6 +19,7 @@ export const auditActions = {
   'import.enabled': 'An import was enabled.',
   'import.disabled': 'An import was disabled.',
   'row.retried': 'A row of an import was queued again.',
+  'row.corrected': 'The payload of a row of an import was corrected, and the row was queued again.',
   'rows.retried': 'Rows of an import were queued again.',
   'rows.cancelled': 'Rows of an import were cancelled.',
   'api-key.created': 'An API key was created and shown.',

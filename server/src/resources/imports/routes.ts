@@ -5,6 +5,7 @@ import { timestamp, url } from '../../platform/model/fields.ts'
 import { showId } from '../../platform/model/ids.ts'
 import { changeOne, RouteGroup, standardRoutes } from '../../platform/routes/standard-routes.ts'
 import { recordWithSecret, overlapOf, withSecretFields } from '../../platform/routes/one-time-secret.ts'
+import { correctionRoute } from './intake/correction-route.ts'
 import { pushRoute } from './intake/push-route.ts'
 import { importRotationShape, imports } from './resource.ts'
 import { createImport, importStore, rotateTrigger, type ImportWithSecret } from './store.ts'
@@ -93,5 +94,6 @@ export const importPart: Part = {
         }),
     },
     pushRoute,
+    correctionRoute,
   ],
 }

@@ -6,7 +6,7 @@ import { matching, planCount } from '../../platform/query/page.ts'
 import type { ChangeRequest, Filters } from '../../platform/query/parse.ts'
 import { findTarget, root } from '../../platform/query/target.ts'
 import { columnTypes } from '../../platform/model/define.ts'
-import type { JsonValue } from '../../platform/model/fields.ts'
+import type { JsonObject, JsonValue } from '../../platform/model/fields.ts'
 import { readCount, scopeOf } from '../../platform/resource/read.ts'
 import { assertParent } from '../../platform/resource/siblings.ts'
 import { standardStore } from '../../platform/resource/store.ts'
@@ -68,6 +68,31 @@ export const retryColumns: ColumnsOf = ({ status }) => {
   const reason = notRetryable[status as RowStatus]
   if (reason !== undefined) throw new ApiError('resource_locked', reason)
   return retry.columns
+}
+
+const correctable: readonly RowStatus[] = ['PARTIAL', 'INVALID', 'CONFLICT', 'DEAD', 'CANCELLED']
+
+/** Why a row that is neither finished nor correctable cannot be corrected; other rows explain why they need no retry. */
+const notCorrectable: Partial<Record<RowStatus, string>> = {
+  ...notRetryable,
+  PENDING: 'This row is waiting to be processed. Cancel it, then correct it.',
+  RETRYING: 'This row is waiting for its next attempt. Cancel it, then correct it.',
+}
+
+/** Columns that queue a row with a corrected payload. Errors: 423 unless it was unsuccessful. */
+export const correctColumns: ColumnsOf = ({ status }) => {
+  if (correctable.includes(status as RowStatus)) return retry.columns
+  throw new ApiError('resource_locked', notCorrectable[status as RowStatus] ?? 'This row cannot be corrected.')
+}
+
+/**
+ * Replaces the payload of a row. A separate statement, because the standard write would reorder the properties of the
+ * JSON. The caller checks in the same transaction that the row exists and may be corrected.
+ */
+export async function replacePayload(db: Transaction, rowId: string, payload: JsonObject): Promise<void> {
+  await db.query(sql`
+    update import_rows set payload = ${JSON.stringify(payload)}::json
+    where organization_id = ${db.organization} and id = ${rowId}::uuid and status = any(${correctable}::text[])`)
 }
 
 /** Maximum number of rows that one call changes, so that it stays within the statement timeout. */

@@ -67,6 +67,9 @@ async function findContacts(transaction: Transaction, rows: readonly LeadRow[]):
   const externals = rows.flatMap(({ lead: { contact }, teamId }) =>
     externalIdsOf(contact).map((external) => ({ team_id: uuid('tea', teamId), ...external })),
   )
+  const created = rows.flatMap(({ createdContactId }) =>
+    createdContactId === null ? [] : uuid('con', createdContactId),
+  )
   const lone = rows.flatMap(({ lead }) => loneExternalIds(lead.contact))
   // Handles are used only if nothing more reliable identifies the contact.
   const matchedByHandle = rows.filter(({ lead, teamId }) => contactKeys(lead.contact, teamId).length === 0)
@@ -92,10 +95,17 @@ async function findContacts(transaction: Transaction, rows: readonly LeadRow[]):
     select owner.contact_id from ${recordset(externals, 'wanted (team_id uuid, provider text, value text)')}
     join contact_external_ids owner on owner.organization_id = ${transaction.organization}
       and owner.team_id = wanted.team_id and owner.provider = wanted.provider and owner.value = wanted.value
+    ${created.length > 0 ? createdBefore(transaction, created) : raw('')}
     ${lone.length > 0 ? formerHolders(transaction, contacts, 'externalIds', lone) : raw('')}
     ${matchedByHandle.length > 0 ? join(byHandle, '') : raw('')}`,
   )
 }
+
+/** Adds contacts (uuids) that earlier runs of the rows created. */
+const createdBefore = (transaction: Transaction, ids: readonly string[]): Sql => sql`
+    union
+    select contact.id from contacts contact where contact.organization_id = ${transaction.organization}
+      and ${isOneOfMany(raw('contact.id'), ids, 'uuid')} and contact.deleted_at is null`
 
 /** Adds records from which a person removed one of these values. */
 function formerHolders(

@@ -14,6 +14,9 @@ export function contactKeys(contact: JsonObject, teamId: string): string[] {
   ]
 }
 
+/** The key of a contact that an earlier run of a row created. */
+export const contactIdKey = (id: string): string => `contact id ${id}`
+
 /** Handles that identify a person, in the order of the fields. */
 export const handleFields = [
   'linkedinHandle',

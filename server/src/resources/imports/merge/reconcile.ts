@@ -10,6 +10,7 @@ import { type Jobs, mergeJobs } from './jobs.ts'
 import {
   companyKeys,
   companyNameKey,
+  contactIdKey,
   contactKeys,
   contradictions,
   findCompanies,
@@ -35,6 +36,8 @@ export interface LeadRow {
   teamId: string
   tags: readonly string[]
   mergePolicy: MergePolicy
+  /** The contact that an earlier run of the row created, in the form of the API; null if none did. */
+  createdContactId: string | null
 }
 
 /** The stored contacts and companies that a batch may match. */
@@ -102,7 +105,7 @@ class Batch {
 
   processRow(row: LeadRow): Outcome {
     const { lead } = row
-    const people = this.#contacts.find(searchKeys(lead.contact, row.teamId))
+    const people = this.#findPeople(row)
     const employers = lead.company ? findCompanies(this.#companies, lead.company) : []
     const errors = [...this.#contactConflicts(row, people), ...companyConflicts(lead, employers)]
     const outcome: Outcome = {
@@ -125,6 +128,14 @@ class Batch {
     if (outcome.errors.length > 0) outcome.status = 'PARTIAL'
     else if (outcome.changes.length === 0 && isAllStored(outcome.warnings)) outcome.status = 'DUPLICATE'
     return outcome
+  }
+
+  /** A corrected row whose new keys match nobody keeps the contact that it created before. */
+  #findPeople({ lead, teamId, createdContactId }: LeadRow): Draft[] {
+    const people = this.#contacts.find(searchKeys(lead.contact, teamId))
+    return people.length > 0 || createdContactId === null
+      ? people
+      : this.#contacts.find([contactIdKey(createdContactId)])
   }
 
   /**
@@ -238,10 +249,10 @@ function conflictsOf(part: 'contact' | 'company', found: readonly Draft[], pushe
   )
 }
 
-function contactKeysOf({ state, edits }: Draft): string[] {
+function contactKeysOf({ id, state, edits }: Draft): string[] {
   const teamId = String(state.teamId)
   const former = formerContactKeys(edits.digests('externalIds'), teamId)
-  return [...contactKeys(state, teamId), ...handleKeys(state, teamId), ...former]
+  return [contactIdKey(showId('con', id)), ...contactKeys(state, teamId), ...handleKeys(state, teamId), ...former]
 }
 
 function companyKeysOf({ state, edits }: Draft): string[] {

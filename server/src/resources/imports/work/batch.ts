@@ -128,9 +128,9 @@ async function write(transaction: Transaction, plan: Plan, { people, employers }
 }
 
 /** Payloads were validated when they were pushed; one that is invalid now was accepted by an older version. */
-function leadOf({ id, importId, payload, parameters, teamId, tags, mergePolicy }: ClaimedRow): LeadRow | Outcome {
+function leadOf({ id, payload, parameters, ...settings }: ClaimedRow): LeadRow | Outcome {
   const read = readPush(payload, parameters)
-  if ('lead' in read) return { id, importId, lead: read.lead, teamId, tags, mergePolicy }
+  if ('lead' in read) return { id, lead: read.lead, ...settings }
   const errors = read.faults.map(({ field, message }) => finding('invalid_payload', field, message))
   return { rowId: id, status: 'INVALID', contactId: null, companyId: null, warnings: [], errors, changes: [] }
 }

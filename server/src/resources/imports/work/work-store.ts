@@ -29,6 +29,8 @@ export interface ClaimedRow {
   teamId: string
   tags: string[]
   mergePolicy: MergePolicy
+  /** The contact that an earlier run of the row created, as `con_…`; null if none did. */
+  createdContactId: string | null
 }
 
 /** Number of crashes after which a row is processed alone. After one more, it is dead. */
@@ -140,11 +142,15 @@ export async function claimRows(
 /** The pushed data of these rows, in push order. Each row is looked up by its key, however many there are. */
 export async function readRows(transaction: Transaction, rowIds: readonly string[]): Promise<ClaimedRow[]> {
   return transaction.query<ClaimedRow>(sql`
-    select row.id, row.import_id as "importId", row.payload, row.parameters, import.tags, import.merge_policy as "mergePolicy",
-      'tea_' || replace(coalesce(team.id, home.id)::text, '-', '') as "teamId"
+    select row.id, row.import_id as "importId", row.payload, row.parameters, import.tags,
+      import.merge_policy as "mergePolicy", 'tea_' || replace(coalesce(team.id, home.id)::text, '-', '') as "teamId",
+      row.created_contact_id as "createdContactId"
     from unnest(${rowIds}::uuid[]) as wanted (id)
     cross join lateral (
-      select id, import_id, payload, parameters from import_rows
+      select id, import_id, payload, parameters, case when contact_id is not null then (
+          select change->>'id' from json_array_elements(changes) change
+          where change->>'object' = 'contact' and change->>'action' = 'created' limit 1) end as created_contact_id
+      from import_rows
       where organization_id = ${transaction.organization} and id = wanted.id offset 0) row
     join imports import on import.organization_id = ${transaction.organization} and import.id = row.import_id
     join teams home on home.organization_id = ${transaction.organization} and home.is_default
