@@ -70,6 +70,8 @@ export async function startRecorder({ connection, dataFolder, headers }: Recorde
     log: pino({ level: 'error' }),
     isReady: () => true,
     prepared: Promise.resolve(),
+    startedAt: new Date(),
+    examine: async () => [],
   })
   const send = async (target: string, init?: RequestInit) => {
     const response = await fetch(`${service.url}${target}`, { ...init, headers: { ...headers, ...init?.headers } })

@@ -33,6 +33,7 @@ import { scopeRoutes } from './identity/scopes/routes.ts'
 import { ssoConnections } from './identity/single-sign-on/connection.ts'
 import { domains } from './identity/single-sign-on/domain.ts'
 import { singleSignOnRoutes } from './identity/single-sign-on/routes.ts'
+import { systemPart } from './resources/system/routes.ts'
 import { teamMemberPart } from './identity/team-members/routes.ts'
 import { teamPart } from './identity/teams/routes.ts'
 import { userRoutes } from './identity/users/routes.ts'
@@ -83,6 +84,7 @@ const parts: readonly Part[] = [
   },
   auditLogPart(Object.keys(declaredActions)),
   { resources: [mails], routes: mailRoutes },
+  systemPart,
   {
     routes: [...docsRoutes(() => openapi(routes, headings)), ...explorerFiles, ...accountPage, ...homeRoutes],
     headings: { documentation: 'The start page and the API documentation.' },

@@ -26,6 +26,8 @@ import { retentionPolicies } from './retention-policies.ts'
 import { createIntake } from './resources/imports/intake/intake.ts'
 import type { Intake } from './resources/imports/intake/push.ts'
 import { createImportWorkers } from './resources/imports/work/import-workers.ts'
+import { createInstallation, type SystemFinding } from './resources/system/installation.ts'
+import { version } from './release.ts'
 import { startMail } from './identity/mails/start.ts'
 
 export interface ServiceOptions {
@@ -41,6 +43,10 @@ export interface ServiceOptions {
   isReady: () => boolean
   /** Resolves once the database is migrated, when background work starts. */
   prepared: Promise<unknown>
+  /** When the service was started; one of several processes may have been started later. */
+  startedAt: Date
+  /** Runs the checks of `rapport doctor`. */
+  examine: () => Promise<SystemFinding[]>
   /** Routes to serve: those of the product, unless a test adds others. */
   servedRoutes?: readonly Route[]
   /** Ports reserved for the service; without them, it binds its own. */
@@ -141,7 +147,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
 
 /** The services that routes use. `mail` and `origin` are set once the address is known. */
 function createServices(
-  { config, database, secret, log, part }: ServiceOptions,
+  { config, database, secret, log, part, startedAt, examine }: ServiceOptions,
   { intake, onFailure }: { intake: Intake; onFailure: FailedLogins['record'] },
 ): Services {
   const limits = part?.limits ?? createLimits(config)
@@ -161,6 +167,15 @@ function createServices(
     egress: createEgress({ allowed, plaintextHosts }),
     queryLimiter: limits.costlyQueries,
     intake,
+    installation: createInstallation(
+      {
+        version: version(),
+        startedAt,
+        databaseKind: config.databaseUrl === undefined ? 'embedded' : 'external',
+        hasMailServer: config.smtpUrl !== undefined,
+      },
+      examine,
+    ),
     mail: { wake: () => part?.notify('mail') },
     cursorKey: deriveKey(secret, 'cursor'),
     origin: '',

@@ -150,6 +150,7 @@ test('only administrative scopes cover access to an organization', () => {
     'mail',
     'mail-content',
     'sso-connection',
+    'system',
   ])
 })
 
@@ -167,7 +168,7 @@ test.each(roles)(
       if (status === 403) expect(body.code).toBe('missing_scopes')
       if (status === 403) refused.push(route.scope)
     }
-    const ownerOnly = /^(?:sso-connection|domain):\w+:write$|^mail-content:/
+    const ownerOnly = /^(?:sso-connection|domain):\w+:write$|^mail-content:|^system:/
     const canRead = (scope: string) => scope.endsWith(':read') && roleGroupOf(scope) !== 'administration'
     const canWrite = (scope: string) => scope.endsWith(':write') && roleGroupOf(scope) === 'records'
     const allowed: Record<string, (scope: string) => boolean> = {

@@ -3,6 +3,7 @@ import { Writable } from 'node:stream'
 import { pino } from 'pino'
 import { roleScopes } from '../src/app.ts'
 import { type BootstrapResult, bootstrap } from '../src/commands/bootstrap.ts'
+import { examineInstallation } from '../src/commands/examine-installation.ts'
 import { createApiKey } from '../src/commands/create-api-key.ts'
 import { type Config, readConfig } from '../src/config.ts'
 import type { Secret } from '../src/platform/secret/secret.ts'
@@ -92,6 +93,8 @@ export async function startTestService(
     log,
     isReady: () => true,
     prepared: Promise.resolve(),
+    startedAt: new Date(),
+    examine: () => examineInstallation(config, connection),
     ...(servedRoutes && { servedRoutes }),
   })
   const call = callerOf(service.url)

@@ -1,8 +1,9 @@
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { Writable } from 'node:stream'
 import { Command } from 'commander'
 import { embeddedDatabaseExists } from '../platform/embedded-postgres/data-folder.ts'
 import { SnapshotError } from '../platform/backup/format.ts'
+import { recordLastBackup } from '../platform/backup/last-backup.ts'
 import { takeSnapshot, takeSnapshotFile } from '../platform/backup/take.ts'
 import { migrationsFolder, version } from '../release.ts'
 import { megabytes, withBareDatabase } from './bare-database.ts'
@@ -46,6 +47,10 @@ async function run(name: string, { force = false, json }: Options): Promise<void
     }
     const options = { connection, migrationsFolder, version: version(), force, onProgress, signal }
     const snapshot = isPiped ? await takeSnapshot(standardOutput(), options) : await takeSnapshotFile(file, options)
+    await recordLastBackup(connection, {
+      takenAt: snapshot.header.takenAt,
+      folder: isPiped ? null : dirname(file),
+    }).catch((error: Error) => printMessage(`The time of this backup could not be recorded: ${error.message}`))
     progress?.end(`Wrote ${formatCount(snapshot.rows)} rows to ${file} (${megabytes(snapshot.bytes)}).`)
     return snapshot
   })

@@ -41,18 +41,20 @@ async function examine(): Promise<Finding[]> {
       { name: 'configuration', state: 'wrong', message: error.message, advice: 'Correct the environment variables.' },
     ]
   }
-  const warnings = configWarnings(process.env).map((message): Finding => ({
-    name: 'configuration',
-    state: 'note',
-    message,
-  }))
-  const configuration: Finding = { name: 'configuration', state: 'ok', message: 'valid' }
   return [
-    ...(warnings.length > 0 ? warnings : [configuration]),
+    ...examineConfiguration(),
     ...(await examineMachine(config)),
     ...(await examineService(config)),
     ...(await examineDatabase(config)),
   ]
+}
+
+/** Reports settings that are probably misspelled. The others are valid, or `readConfig` would have failed. */
+export function examineConfiguration(): Finding[] {
+  const name = 'configuration'
+  const warnings = configWarnings(process.env)
+  if (warnings.length === 0) return [{ name, state: 'ok', message: 'valid' }]
+  return warnings.map((message) => ({ name, state: 'note', message }))
 }
 
 const labels = { ok: 'ok   ', note: 'note ', wrong: 'WRONG' }

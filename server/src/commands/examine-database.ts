@@ -11,6 +11,7 @@ import { openEmbedded } from '../platform/embedded-postgres/embedded.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import type { Finding } from './doctor.ts'
 import { connectionsOf } from './open.ts'
+import { examineBackup } from './examine-backup.ts'
 import { examineMail } from './examine-mail.ts'
 import { examineMaintenance, checkTransactions } from './examine-maintenance.ts'
 import { compareSchema } from './schema.ts'
@@ -22,15 +23,16 @@ export async function examineDatabase(config: Config): Promise<Finding[]> {
     return [{ name: 'database', state: 'note', message: 'none yet; the first start creates it' }]
   }
   try {
-    if (databaseUrl !== undefined) return await examine({ connectionString: databaseUrl }, config)
+    if (databaseUrl !== undefined) return await examineConnection({ connectionString: databaseUrl }, config)
     const embedded = await openEmbedded({ dataFolder, purpose: 'rapport doctor', log: () => undefined })
-    return await examine(embedded.connection, config).finally(() => embedded.close())
+    return await examineConnection(embedded.connection, config).finally(() => embedded.close())
   } catch (error) {
     return [failedFinding('database', error)]
   }
 }
 
-async function examine(connection: pg.ClientConfig, config: Config): Promise<Finding[]> {
+/** Checks a database with connections of its own, which have timeouts. */
+export async function examineConnection(connection: pg.ClientConfig, config: Config): Promise<Finding[]> {
   const client = new pg.Client({ ...connection, connectionTimeoutMillis: 5000, statement_timeout: 10_000 })
   client.on('error', () => undefined)
   try {
@@ -50,7 +52,11 @@ async function examine(connection: pg.ClientConfig, config: Config): Promise<Fin
       found.push(await check(client, config))
     }
     if (schema.state === 'ok')
-      found.push(...(await examineMaintenance(client, config)), await examineMail(client, config))
+      found.push(
+        ...(await examineMaintenance(client, config)),
+        await examineMail(client, config),
+        await examineBackup(client),
+      )
     return found
   } finally {
     await client.end()

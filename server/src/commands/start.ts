@@ -9,6 +9,7 @@ import type { Service } from '../service.ts'
 import { addressesOfService, localUrl, publishAddresses } from './addresses.ts'
 import { printResult, configuration, withExample } from './command.ts'
 import { drain, drainTimeout } from './drain.ts'
+import { examineInstallation } from './examine-installation.ts'
 import { openRapport, type Rapport } from './open.ts'
 import { reservePorts } from './reserve-ports.ts'
 import { createSetUpLink } from './set-up-link.ts'
@@ -31,6 +32,7 @@ export const startCommand = () =>
   )
 
 async function start(): Promise<void> {
+  const startedAt = new Date()
   const config = configuration()
   const isPrimary = config.processes > 1
   // Loaded here, because no other command needs it, and first, while the files of this build still exist.
@@ -54,7 +56,8 @@ async function start(): Promise<void> {
   let withdraw: (() => Promise<void>) | undefined
   try {
     const isReady = () => rapport.isPrepared() && !stop.isRequested()
-    service = await startService({ ...rapport, config, log, isReady, ports, stop })
+    const examine = () => examineInstallation(config, rapport.connection)
+    service = await startService({ ...rapport, config, log, isReady, ports, stop, startedAt, examine })
     const url = config.port === 0 ? service.url : localUrl(config.host, config.port)
     withdraw = await announce(config, url, log)
     await Promise.race([rapport.prepared, stop.requested])

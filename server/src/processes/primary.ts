@@ -13,6 +13,7 @@ import type { Service } from '../service.ts'
 
 export interface PrimaryOptions extends Pick<Rapport, 'connection' | 'secret' | 'prepared' | 'isPrepared'> {
   config: Config
+  startedAt: Date
   log: Logger
   ports: ReservedPorts
   stop: { requested: Promise<void>; isRequested(): boolean }
@@ -30,6 +31,7 @@ export async function startWorkers({ config, log, ports, stop, ...rapport }: Pri
       index,
       processes: config.processes,
       connection: rapport.connection,
+      startedAt: rapport.startedAt.toISOString(),
       secret: rapport.secret.export().toString('hex'),
       url,
       isPrepared: rapport.isPrepared(),

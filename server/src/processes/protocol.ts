@@ -13,6 +13,8 @@ export interface Assignment {
   connection: pg.ClientConfig
   /** 32 bytes as hexadecimal. */
   secret: string
+  /** When the service was started; ISO 8601. */
+  startedAt: string
   /** Where the primary listens. */
   url: string
   isPrepared: boolean

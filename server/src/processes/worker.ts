@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { drain, drainTimeout } from '../commands/drain.ts'
+import { examineInstallation } from '../commands/examine-installation.ts'
 import { openPools, shareOf } from '../commands/open.ts'
 import { readConfig } from '../config.ts'
 import { createLog } from '../log.ts'
@@ -67,13 +68,15 @@ export async function runWorker(): Promise<void> {
 }
 
 /** Opens the parts of a service from the assignment and the environment, which it inherits from the primary. */
-async function open({ index, processes, connection, secret: text }: Assignment) {
-  const config = shareOf({ ...readConfig(process.env), processes }, index)
+async function open({ index, processes, connection, secret: text, startedAt }: Assignment) {
+  const whole = { ...readConfig(process.env), processes }
+  const config = shareOf(whole, index)
   await setBreachedPasswordsFile(config.breachedPasswordsFile)
   const log = createLog(config.logLevel, index + 1)
   const pools = openPools(config, connection, (message) => log.info(message))
   const secret = parseSecret(text)
-  return { ...pools, config, log, secret }
+  const examine = () => examineInstallation(whole, connection)
+  return { ...pools, config, log, secret, startedAt: new Date(startedAt), examine }
 }
 
 /** A promise and the function that resolves it. */

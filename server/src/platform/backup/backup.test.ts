@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { chmod, mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findBinaries } from '../embedded-postgres/binaries.ts'
 import { clusterConnection, initializeCluster, startPostgres } from '../embedded-postgres/cluster.ts'
@@ -158,12 +158,17 @@ test('a restore reproduces every table, generated column and the schema, and a s
   const [file, again] = [fixture.file('quiet'), fixture.file('again')]
   const target = await createEmptyDatabase()
   try {
+    const before = await tableChecksums(source.connection)
     expect(await fixture.backUp(source, file)).toMatchObject({ code: 0 })
     expect(await fixture.restore(target, file)).toMatchObject({ code: 0 })
-    expect(await tableChecksums(target.connection)).toEqual(await tableChecksums(source.connection))
+    expect(await tableChecksums(target.connection)).toEqual(before)
     expect(await schemaOf(target.connection)).toEqual(await schemaOf(source.connection))
     expect(await fixture.backUp(target, again)).toMatchObject({ code: 0 })
     expect((await checkSnapshot(again)).sums).toEqual((await checkSnapshot(file)).sums)
+    // The record of a backup is written after its snapshot.
+    const { takenAt } = (await checkSnapshot(again)).header
+    const [record] = await query(target.connection, `select value from instance where name = 'last_backup'`)
+    expect(JSON.parse(String(record?.['value']))).toEqual({ takenAt, folder: dirname(again) })
   } finally {
     await target.drop()
   }

@@ -23,5 +23,6 @@ export const crossTenantPurposes = [
   'purge expired rows',
   'update statistics',
   'refresh renderings',
+  'show the state of the system',
 ] as const
 export type CrossTenantPurpose = (typeof crossTenantPurposes)[number]

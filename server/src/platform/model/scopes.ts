@@ -9,7 +9,7 @@ export type Role = (typeof roles)[number]
 /** All scopes that a wildcard resource covers. */
 export const allScopes: readonly string[] = ['urn:service:*:*:read', 'urn:service:*:*:write']
 
-/** Not covered by wildcards: callers could extend their access, or read links that log someone in. */
+/** Not covered by wildcards: callers could extend their access, read links that log someone in, or see the machine. */
 const guarded: Readonly<Record<string, readonly ('read' | 'write')[]>> = {
   'api-key': ['write'],
   member: ['write'],
@@ -18,21 +18,24 @@ const guarded: Readonly<Record<string, readonly ('read' | 'write')[]>> = {
   'sso-connection': ['write'],
   domain: ['write'],
   'mail-content': ['read'],
+  system: ['read'],
 }
 
 /** Must the scope name this resource, because no wildcard covers it? */
 export const isGuarded = (resource: string, permission: string): boolean =>
   guarded[resource]?.some((one) => one === permission) ?? false
 
+const guardReasons: Readonly<Record<string, string>> = {
+  'mail-content': 'the contents of mails include links that log people in or change accounts',
+  system: 'it describes the machine and not the organization',
+}
+
 /** Why the scope is missing; explains why wildcards are not enough. */
 export function missingScopeReason(needed: string): string {
   const [resource = '', , permission = ''] = needed.split(':')
   const required = 'The credential must have the required scopes.'
   if (!isGuarded(resource, permission)) return required
-  const why =
-    resource === 'mail-content'
-      ? 'the contents of mails include links that log people in or change accounts'
-      : 'it lets its holder change who has access'
+  const why = guardReasons[resource] ?? 'it lets its holder change who has access'
   return `${required} Wildcards such as "*:*:${permission}" do not include this one, because ${why}. It must be granted by name.`
 }
 
@@ -49,7 +52,10 @@ const administration: readonly string[] = [
   ...writeScopes('api-key', 'member', 'invitation', 'organization'),
 ]
 
-/** All except creating API keys (a leaked key could outlive its revocation) and reading the contents of mails. */
+/**
+ * All except creating API keys (a leaked key could outlive its revocation), reading the contents of mails, and the state
+ * of the machine.
+ */
 export const firstKeyScopes: readonly string[] = [
   ...allScopes,
   ...writeScopes('organization', 'member', 'invitation', 'domain', 'sso-connection'),
@@ -61,7 +67,7 @@ export function scopesByRole(groups: Readonly<Record<string, RoleGroup>>): RoleS
   const records = nouns.filter((noun) => groups[noun] === 'records')
   const visible = nouns.filter((noun) => groups[noun] !== 'administration')
   const scopes: Record<Role, readonly string[]> = {
-    owner: [...administration, ...writeScopes('sso-connection', 'domain'), ...readScopes('mail-content')],
+    owner: [...administration, ...writeScopes('sso-connection', 'domain'), ...readScopes('mail-content', 'system')],
     admin: administration,
     member: [...readScopes(...visible), ...writeScopes(...records)],
     viewer: readScopes(...visible),
