@@ -3,11 +3,9 @@ import { organizationQuery, meQuery } from './api/me.ts'
 import { queryClient } from './api/query-client.ts'
 import { schemaQuery } from './api/schema.ts'
 import { accessToken } from './api/session.ts'
+import { parseSearch, stringifySearch } from './shell/search.ts'
 import { Shell } from './shell/shell.tsx'
 import { Loading, NotFound, PageError } from './shell/states.tsx'
-
-/** Search parameters are those of the API: plain strings, such as `filter.status.equals=active`. */
-export type Search = Record<string, string | readonly string[]>
 
 const root = createRootRoute({ notFoundComponent: NotFound })
 
@@ -106,21 +104,4 @@ declare module '@tanstack/react-router' {
   interface Register {
     router: typeof router
   }
-}
-
-function parseSearch(text: string): Search {
-  const parameters = new URLSearchParams(text)
-  return Object.fromEntries(
-    [...new Set(parameters.keys())].map((name) => {
-      const values = parameters.getAll(name)
-      return [name, values.length === 1 ? (values[0] ?? '') : values]
-    }),
-  )
-}
-
-function stringifySearch(search: Record<string, unknown>): string {
-  const parameters = new URLSearchParams()
-  for (const [name, value] of Object.entries(search))
-    for (const one of [value].flat()) if (one !== undefined) parameters.append(name, String(one))
-  return parameters.size > 0 ? `?${parameters}` : ''
 }

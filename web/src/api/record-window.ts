@@ -154,7 +154,7 @@ export class RecordWindow {
     return undefined
   }
 
-  /** Loads the page with this row or, if no row beside it is known, the ids that lead there. */
+  /** Loads the page with this row or, if no row next to it is known, the ids that lead there. */
   async #approach(index: number): Promise<Page> {
     const total = this.total ?? 0
     let before = index
@@ -167,14 +167,15 @@ export class RecordWindow {
     return isForward ? this.#page({ start: before }, what) : this.#page({ end: after }, what)
   }
 
-  /** The page that starts at, or ends before, an index; the row beside it must be known, except at both ends. */
+  /** The page that starts at, or ends before, an index; the row next to it must be known, except at both ends. */
   async #page(place: { start: number } | { end: number }, what: 'all' | 'ids'): Promise<Page> {
     const query = new URLSearchParams([...this.#filters, ...this.#order, ['limit', String(pageSize)]])
     const isTail = 'end' in place && place.end === this.total
     if ('start' in place && place.start > 0) query.set('startingAfter', this.#ids.get(place.start - 1) ?? '')
     if ('end' in place && !isTail) query.set('endingBefore', this.#ids.get(place.end) ?? '')
     if (isTail) query.set('sort', query.get('sort') === 'asc' ? 'desc' : 'asc')
-    for (const field of what === 'ids' ? ['id'] : this.#fields) query.append('select[]', field)
+    const fields = what === 'ids' ? ['id'] : this.#fields
+    for (const field of fields) query.append('select[]', field)
     const { body } = await send<RecordData[]>('GET', this.#path, { query })
     const rows = isTail ? body.reverse() : body
     return { start: 'start' in place ? place.start : place.end - rows.length, rows }

@@ -72,8 +72,12 @@ export function valueAt(record: RecordData, path: string): unknown {
   return value
 }
 
-/** What people call a record: its title, otherwise something that tells it apart. */
+/** What people call a record: its title, otherwise something that distinguishes it. */
 export function titleOf(resource: ResourceSchema, record: RecordData): string {
   const candidates = [resource.titleField, 'name', 'email', 'phone', 'domain', 'id']
-  return String(candidates.map((name) => valueAt(record, name)).find((value) => value != null && value !== ''))
+  return String(
+    candidates
+      .map((name) => valueAt(record, name))
+      .find((value) => value !== null && value !== undefined && value !== ''),
+  )
 }

@@ -12,7 +12,7 @@ export interface FormErrors {
 }
 
 interface FormProps {
-  /** Sends the values. Rejects with an `ApiError`, whose details appear beside their fields. */
+  /** Sends the values. Rejects with an `ApiError`, whose details appear next to their fields. */
   onSubmit(): Promise<void>
   submitLabel: string
   submitKind?: ButtonKind

@@ -4,7 +4,7 @@ import styles from './page.module.css'
 
 interface PageBarProps {
   title: string
-  /** Beside the heading, such as a count. */
+  /** Next to the heading, such as a count. */
   note?: ReactNode
   /** Before the heading: a way back. */
   leading?: ReactNode
@@ -40,7 +40,7 @@ export function PageContent({ isNarrow, children }: { isNarrow?: boolean; childr
 interface PanelProps {
   title: string
   description?: ReactNode
-  /** Buttons beside the heading. */
+  /** Buttons next to the heading. */
   actions?: ReactNode
   children?: ReactNode
 }

@@ -17,7 +17,7 @@ interface PopoverProps {
   children: ReactNode
 }
 
-/** Content that floats beside a button. Escape and a press outside close it; focus returns to the button. */
+/** Content that floats next to a button. Escape and a press outside close it; focus returns to the button. */
 export function Popover({
   label,
   trigger,

@@ -15,6 +15,7 @@ import {
   ToggleLeft,
   Type,
 } from 'lucide-react'
+import { createElement } from 'react'
 import type { FieldSchema, FieldType, ResourceSchema } from '../api/schema.ts'
 
 /** A value of a record that can be shown, edited or filtered: a field, an embedded record or a custom property. */
@@ -137,3 +138,7 @@ const icons: Readonly<Record<Property['type'], LucideIcon>> = {
 }
 
 export const iconOf = ({ type }: Property): LucideIcon => icons[type]
+
+/** The icon of a property's type. */
+export const PropertyIcon = ({ property }: { property: Property }) =>
+  createElement(iconOf(property), { size: 14, strokeWidth: 1.75, 'aria-hidden': true })

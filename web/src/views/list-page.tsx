@@ -5,7 +5,7 @@ import { useFormatter, useTranslations } from 'use-intl'
 import { type ResourceSchema, titleOf, useResource } from '../api/schema.ts'
 import { useLabel, useNoun } from '../messages/labels.ts'
 import { resourceViews } from '../resources/registry.ts'
-import type { Search } from '../router.tsx'
+import type { Search } from '../shell/search.ts'
 import { useShortcuts } from '../shell/shortcuts.tsx'
 import { NotFound } from '../shell/states.tsx'
 import { Button } from '../ui/button.tsx'
@@ -18,7 +18,7 @@ import { BulkBar } from './bulk-bar.tsx'
 import { useUndoShortcut } from './changes.ts'
 import { CreateDialog } from './create-dialog.tsx'
 import { DeletedNotice } from './deleted-notice.tsx'
-import { type ListState, readListState, writeListState } from './list-state.ts'
+import { filterParameters, type ListState, readListState, writeListState } from './list-state.ts'
 import { ListToolbar } from './list-toolbar.tsx'
 import { PeekPanel } from './peek-panel.tsx'
 import { useColumnChanges, useGridColumns } from './use-grid-columns.tsx'
@@ -35,12 +35,6 @@ export function ListPage() {
 
 /** Where the person was in each list, for Back. */
 const positions = new Map<string, GridPosition>()
-
-function positionOf(key: string): { current: GridPosition } {
-  const position = positions.get(key) ?? { offset: 0, active: undefined }
-  positions.set(key, position)
-  return { current: position }
-}
 
 function ResourceList({ resource }: { resource: ResourceSchema }) {
   const t = useTranslations('list')
@@ -67,10 +61,7 @@ function ResourceList({ resource }: { resource: ResourceSchema }) {
       ? [{ keys: 'c', label: t('create', { name: nounOf(resource.singularLabel) }), run: create }]
       : [],
   )
-  const position = useMemo(
-    () => positionOf(`${resource.name} ${state.query} ${JSON.stringify(state.filters)}`),
-    [resource, state.query, state.filters],
-  )
+  const place = `${resource.name} ${filterParameters(state)}`
   const columns = useGridColumns(resource, state)
   const columnChanges = useColumnChanges(state, change)
   const onNeed = useCallback((first: number, last: number) => list.need(first, last), [list])
@@ -110,7 +101,10 @@ function ResourceList({ resource }: { resource: ResourceSchema }) {
               onOpen={open}
               peeked={state.peek}
               onPeek={(peek) => change({ peek }, true)}
-              position={position}
+              startPosition={positions.get(place) ?? { offset: 0, active: undefined }}
+              onMove={(move) =>
+                positions.set(place, { offset: 0, active: undefined, ...positions.get(place), ...move })
+              }
               empty={
                 total === 0 && (
                   <NothingHere

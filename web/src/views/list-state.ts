@@ -1,6 +1,6 @@
 import type { ResourceSchema } from '../api/schema.ts'
 import { resourceViews } from '../resources/registry.ts'
-import type { Search } from '../router.tsx'
+import type { Search } from '../shell/search.ts'
 
 export interface Filter {
   /** A field or a dotted path, such as `customProperties.plan`. */

@@ -15,7 +15,7 @@ interface PeekPanelProps {
   onClose(): void
 }
 
-/** The active record beside the list. The focus stays in the list, whose arrow keys change the record. */
+/** The active record next to the list. The focus stays in the list, whose arrow keys change the record. */
 export function PeekPanel({ resource, id, onClose }: PeekPanelProps) {
   const t = useTranslations('list')
   const common = useTranslations('common')

@@ -6,7 +6,7 @@ import { useLabel } from '../messages/labels.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import { classes } from '../ui/classes.ts'
 import { changeableValue, changeProperty, recordChanged } from './changes.ts'
-import { iconOf, type Property, propertiesOf } from './columns.tsx'
+import { type Property, PropertyIcon, propertiesOf } from './columns.tsx'
 import { useChangeTexts } from './use-grid-columns.tsx'
 import { Value } from './value.tsx'
 import { ValueEditor } from './value-editor.tsx'
@@ -65,7 +65,6 @@ function PropertyRow({ resource, record, property, canEdit }: PropertyRowProps) 
   const textsOf = useChangeTexts()
   const [isEditing, setEditing] = useState(false)
   const editButton = useRef<HTMLButtonElement>(null)
-  const Icon = iconOf(property)
   const label = labelOf(property.label)
   const close = () => {
     setEditing(false)
@@ -75,13 +74,10 @@ function PropertyRow({ resource, record, property, canEdit }: PropertyRowProps) 
   return (
     <div className={styles.property}>
       <dt className={styles.name}>
-        <Icon size={14} strokeWidth={1.75} aria-hidden />
+        <PropertyIcon property={property} />
         <span className="truncate">{label}</span>
       </dt>
-      <dd
-        className={classes(styles.value, canEdit && !isEditing && styles.editable, isEditing && styles.editing)}
-        onDoubleClick={() => canEdit && setEditing(true)}
-      >
+      <dd className={classes(styles.value, canEdit && !isEditing && styles.editable, isEditing && styles.editing)}>
         {isEditing ? (
           <ValueEditor
             property={{ ...property, label }}

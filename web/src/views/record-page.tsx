@@ -1,13 +1,14 @@
 import { useNavigate, useParams, useRouter } from '@tanstack/react-router'
 import { ArrowLeft, Code, Ellipsis, RotateCcw, Trash2 } from 'lucide-react'
-import { type ComponentType, lazy, Suspense, useState } from 'react'
+import { Suspense, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { ApiError } from '../api/error.ts'
 import { useOrganization } from '../api/me.ts'
 import { type RecordData, type ResourceSchema, titleOf, useResource, valueAt } from '../api/schema.ts'
 import { apiOrigin } from '../api/session.ts'
 import { useLabel } from '../messages/labels.ts'
-import { type RecordSection, resourceViews } from '../resources/registry.ts'
+import { resourceViews } from '../resources/registry.ts'
+import { type RecordSection, recordSections } from '../resources/sections.ts'
 import { NotFound } from '../shell/states.tsx'
 import { Button, IconButton } from '../ui/button.tsx'
 import { ConfirmDialog } from '../ui/dialog.tsx'
@@ -125,7 +126,7 @@ function RecordLayout({ resource, record }: { resource: ResourceSchema; record: 
             </div>
           </div>
           <div className={styles.sections}>
-            {(view?.sections ?? []).map((section) => (
+            {(recordSections[resource.name] ?? []).map((section) => (
               <Section key={section.title} section={section} record={record} />
             ))}
           </div>
@@ -152,17 +153,9 @@ function subtitleOf(record: RecordData): string | undefined {
   return parts.filter((part) => typeof part === 'string' && part !== '').join(' · ') || undefined
 }
 
-const loaded = new Map<RecordSection, ComponentType<{ record: RecordData }>>()
-
-function componentOf(section: RecordSection): ComponentType<{ record: RecordData }> {
-  const component = loaded.get(section) ?? lazy(async () => ({ default: await section.load() }))
-  loaded.set(section, component)
-  return component
-}
-
 function Section({ section, record }: { section: RecordSection; record: RecordData }) {
   const t = useTranslations('record')
-  const Content = componentOf(section)
+  const { content: Content } = section
   return (
     <section className={styles.section} aria-label={t(section.title)}>
       <h3>{t(section.title)}</h3>

@@ -39,7 +39,8 @@ export function ReferenceEditor({ property, typed, onCommit, onCancel }: ValueEd
     if (step !== undefined) setSelected((selected + step + options.length) % Math.max(options.length, 1))
     else if (event.key === 'Escape') cancel()
     else if (event.key === 'Enter' && option !== undefined) commit(option, 'down')
-    else if (event.key === 'Tab') option === undefined || text === '' ? cancel() : commit(option, 'right')
+    else if (event.key === 'Tab' && option !== undefined && text !== '') commit(option, 'right')
+    else if (event.key === 'Tab') cancel()
     else return
     event.preventDefault()
   }

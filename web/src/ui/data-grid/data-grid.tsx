@@ -41,7 +41,9 @@ export interface DataGridProps<Row extends { id: string }> {
   /** The row in the side panel. */
   peeked: string | undefined
   onPeek(id: string | undefined): void
-  position: { current: GridPosition }
+  /** Where the person was when the list was shown last. */
+  startPosition: GridPosition
+  onMove(position: Partial<GridPosition>): void
   /** Shown below the head if there are no rows. */
   empty?: ReactNode
 }
@@ -58,7 +60,7 @@ interface Active {
  * that leave the document, which a focus on the cell itself would not.
  */
 export function DataGrid<Row extends { id: string }>(props: DataGridProps<Row>) {
-  const { label, columns, rowCount, rowAt, indexOf, selection, onSelect, peeked, onPeek, position } = props
+  const { label, columns, rowCount, rowAt, indexOf, selection, onSelect, peeked, onPeek } = props
   const t = useTranslations('list')
   const scroller = useRef<HTMLDivElement>(null)
   const [active, setActive] = useActive(props)
@@ -69,7 +71,7 @@ export function DataGrid<Row extends { id: string }>(props: DataGridProps<Row>) 
     estimateSize: () => rowHeight,
     overscan: 6,
     scrollPaddingEnd: headHeight,
-    initialOffset: position.current.offset,
+    initialOffset: props.startPosition.offset,
   })
   const rows = virtualizer.getVirtualItems()
   const [first, last] = [rows[0]?.index ?? 0, rows.at(-1)?.index ?? 0]
@@ -130,7 +132,7 @@ export function DataGrid<Row extends { id: string }>(props: DataGridProps<Row>) 
       aria-activedescendant={active && rowAt(active.index) ? cellId(active) : undefined}
       className={classes(styles.grid, selection.ids.size > 0 && styles.hasSelection)}
       onKeyDown={onKeyDown}
-      onScroll={() => (position.current.offset = scroller.current?.scrollTop ?? 0)}
+      onScroll={() => props.onMove({ offset: scroller.current?.scrollTop ?? 0 })}
     >
       <GridHead
         columns={columns}
@@ -178,14 +180,14 @@ const cellId = (active: Pick<Active, 'index' | 'column'> | undefined): string =>
 
 /** The active cell, which follows its record when rows are sorted, inserted or loaded. */
 function useActive<Row extends { id: string }>(props: DataGridProps<Row>) {
-  const { rowAt, indexOf, position } = props
+  const { rowAt, indexOf, startPosition, onMove } = props
   const [state, setState] = useState<Active | undefined>(() => {
-    const restored = position.current.active
+    const restored = startPosition.active
     return restored && { ...restored, index: indexOf(restored.id) }
   })
   const setActive = (next: Active | undefined) => {
     setState(next)
-    position.current.active = next?.id === undefined ? undefined : { id: next.id, column: next.column }
+    onMove({ active: next?.id === undefined ? undefined : { id: next.id, column: next.column } })
   }
   if (!state) return [undefined, setActive] as const
   if (state.id === undefined) {

@@ -97,6 +97,7 @@ function HeadCell<Row>({ column, neighbours, left, order, changes }: HeadCellPro
   return (
     <div
       role="columnheader"
+      tabIndex={-1}
       aria-sort={isOrder ? (order.sort === 'asc' ? 'ascending' : 'descending') : undefined}
       className={classes(styles.cell, styles.headCell, left !== undefined && styles.pinned)}
       style={{ width: column.width, ...(left !== undefined && { left }) }}
