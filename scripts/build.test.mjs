@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { brotliDecompressSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 
 const scripts = dirname(fileURLToPath(import.meta.url))
@@ -49,7 +50,7 @@ function createPackage(name, value) {
 }
 
 const node = (...args) => execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' }).trim()
-const build = () => node('scripts/build.mjs')
+const build = () => node('scripts/build.mjs').split('\n').at(-1)
 const runMain = () =>
   node('--input-type=module', '-e', `console.log(await (await import('./server/dist/rapport.js')).main())`)
 
@@ -109,4 +110,52 @@ test('a dynamically imported package stays external, so that a running service c
   build()
   createPackage('when-needed', 'second')
   expect(runMain()).toBe('first second')
+})
+
+/** A copy with a web application of one script. */
+function addWeb() {
+  symlinkSync(join(dirname(scripts), 'node_modules/vite'), join(root, 'node_modules/vite'))
+  write('web/package.json', '{"type":"module"}')
+  write('tsconfig.json', '{}')
+  write('web/tsconfig.json', '{"extends":"../tsconfig.json"}')
+  write('web/vite.config.ts', 'export default {}')
+  write('web/index.html', '<!doctype html><script type="module" src="/src/main.ts"></script>')
+  write('web/public/theme.js', `document.title = '${'theme '.repeat(100)}'`)
+  write('web/src/main.ts', `document.title = '${'first '.repeat(100)}'`)
+}
+
+const webFiles = () => readdirSync(join(root, 'web/dist'), { recursive: true }).map(String)
+const scriptsOf = (names) => names.filter((name) => /^assets\/.*\.js$/.test(name))
+
+test('the web application is built with hashed names and compressed, and its old files are removed', () => {
+  addWeb()
+  build()
+  const files = webFiles()
+  const [first] = scriptsOf(files)
+  expect(first).toMatch(/^assets\/index-[\w-]{8}\.js$/)
+  expect(files).toEqual(expect.arrayContaining(['index.html', 'theme.js', 'theme.js.br', 'theme.js.gz', `${first}.br`]))
+  const [plain, brotli] = [first, `${first}.br`].map((name) => readFileSync(join(root, 'web/dist', name)))
+  expect(brotliDecompressSync(brotli)).toEqual(plain)
+  expect(files).not.toContain('index.html.br')
+  write('web/src/main.ts', `document.title = 'second'`)
+  expect(build()).toMatch(/^Built in /)
+  const [second, ...others] = scriptsOf(webFiles())
+  expect([second === first, others]).toEqual([false, []])
+})
+
+test('types and tests of the web application do not cause a build', () => {
+  addWeb()
+  build()
+  write('web/src/main.test.ts', '')
+  write('web/src/api/openapi.d.ts', '')
+  expect(build()).toBe('Nothing changed since the last build.')
+  write('web/src/main.ts', '')
+  expect(build()).toMatch(/^Built in /)
+})
+
+test('a web application that cannot be built fails the build', () => {
+  addWeb()
+  write('web/src/main.ts', `import './absent.ts'`)
+  const { status, stderr } = spawnSync(process.execPath, ['scripts/build.mjs'], { cwd: root, encoding: 'utf8' })
+  expect([status, stderr]).toEqual([3, expect.stringMatching(/absent[^]*The web application could not be built/)])
 })

@@ -55,7 +55,7 @@ async function installUnderLock(root, { development, log, recordPid }) {
   const began = Date.now()
   const command = additive ? ['install', '--no-save'] : ['ci']
   const packageKinds = development ? ['--include=dev', '--include=optional'] : ['--omit=dev', '--include=optional']
-  const parameters = [...command, ...packageKinds, '--no-audit', '--no-fund', '--loglevel=error']
+  const parameters = [...command, ...packageKinds, '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
   const unreachable = await whyUnreachable(root, recordPid)
   if (unreachable === undefined) await npm(root, parameters, recordPid)
   else await installFromCache(root, parameters, { recordPid, unreachable })

@@ -1,5 +1,5 @@
 // A worker process of a service with PROCESSES above 1: runs the bundle of its primary and never builds.
-import { bundle } from './build.mjs'
+import { bundle } from './bundle.mjs'
 import { exit } from './exit.mjs'
 import { pathToFileURL } from 'node:url'
 

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 // This file is as deep below the root as the bundle in server/dist that it becomes part of.
@@ -9,10 +10,14 @@ export const migrationsFolder = fileURLToPath(new URL('../migrations', import.me
 /** Script that a worker process of `rapport start` runs. */
 export const workerFile = fileURLToPath(new URL('../../scripts/worker.mjs', import.meta.url))
 
-/** Identifies the bundle by its sources; undefined if the code runs without being built. */
+/** The built web application, which the service serves. */
+export const webFolder = fileURLToPath(new URL('../../web/dist', import.meta.url))
+
+/** Identifies what was built by its sources; undefined if the code runs without being built. */
 export function buildId(): string | undefined {
   try {
-    return readFileSync(new URL('build.json', import.meta.url), 'utf8')
+    const stamps = [new URL('build.json', import.meta.url), join(webFolder, 'build.json')]
+    return stamps.map((file) => readFileSync(file, 'utf8')).join('\n')
   } catch {
     return undefined
   }

@@ -111,8 +111,11 @@ test('the image contains what the service needs, without tests, data or secrets'
     'package.json',
     'scripts',
     'server',
+    'tsconfig.json',
+    'web',
   ])
   expect((await readdir(join(image.folder, 'server'))).sort()).toEqual(['data', 'dist', 'migrations', 'src'])
+  expect(await readdir(join(image.folder, 'web/dist'))).toContain('index.html')
   const files = (await readdir(join(image.folder, 'server'), { recursive: true })).map(String)
   expect(files.filter((file) => file.includes('.test.'))).toEqual([])
   expect(await readdir(join(image.folder, 'node_modules'))).not.toContain('vitest')
@@ -122,6 +125,7 @@ test('the image contains what the service needs, without tests, data or secrets'
     'data/secret',
     '.git/config',
     'server/dist/rapport.js',
+    'web/dist/index.html',
     'server/test/x.ts',
     'bin/x.test.ts',
   ]) {

@@ -90,12 +90,12 @@ async function runIn(image: Image, { project }: BuildOptions, text: string): Pro
 async function installProduction(project: string, folder: string): Promise<void> {
   const from = join(project, 'node_modules')
   const lock = JSON.parse(await readFile(join(from, '.package-lock.json'), 'utf8')) as {
-    packages: Record<string, { dev?: boolean; devOptional?: boolean }>
+    packages: Record<string, { dev?: boolean; devOptional?: boolean; link?: boolean }>
   }
   const isReadable = await canAccess(from)
-  for (const [path, { dev, devOptional }] of Object.entries(lock.packages)) {
-    // A nested package is copied with its parent.
-    if (dev || devOptional || path.lastIndexOf('node_modules/') > 0) continue
+  for (const [path, { dev, devOptional, link }] of Object.entries(lock.packages)) {
+    // A nested package is copied with its parent, and a workspace with the sources.
+    if (dev || devOptional || link || path.lastIndexOf('node_modules/') !== 0) continue
     const destination = join(folder, path)
     await mkdir(dirname(destination), { recursive: true })
     if (isReadable) await symlink(join(project, path), destination)

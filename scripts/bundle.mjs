@@ -1,0 +1,7 @@
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+
+/** The bundle that the service and the command line run. */
+export const bundle = join(root, 'server/dist/rapport.js')
