@@ -7,6 +7,7 @@ import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { IntlProvider } from 'use-intl'
+import { Reauthentication } from './access/reauthenticate.tsx'
 import { queryClient } from './api/query-client.ts'
 import { whenSessionIsLost } from './api/session.ts'
 import { loadMessages } from './messages/messages.ts'
@@ -34,6 +35,7 @@ createRoot(root).render(
           <ShortcutProvider>
             <Tooltip.Provider delay={400}>
               <RouterProvider router={router} />
+              <Reauthentication />
               <Toasts />
             </Tooltip.Provider>
           </ShortcutProvider>

@@ -1,7 +1,7 @@
 import createClient from 'openapi-fetch'
 import { ApiError } from './error.ts'
 import type { paths } from './openapi.d.ts'
-import { apiOrigin, authorizedFetch } from './session.ts'
+import { accessToken, apiOrigin, authorizedFetch, beginSession, type Tokens, withSessionLock } from './session.ts'
 
 /** The public API, typed by its OpenAPI document. Refusals are thrown as `ApiError`. */
 export const api = createClient<paths>({ baseUrl: apiOrigin, fetch: authorizedFetch })
@@ -63,11 +63,20 @@ export async function send<T>(method: Method, path: string, options: SendOptions
 }
 
 /** Calls a route that needs no credential, on this page's own host, where its cookies are. */
-export async function sendPublic<T>(path: string, body: unknown): Promise<T> {
+export const sendPublic = <T>(path: string, body?: unknown): Promise<T> => sendToOwnHost(path, body, {})
+
+/** Proves who the person is: replaces this browser's session, its cookie and its access token. */
+export async function renewSession(path: string, proof: object): Promise<void> {
+  const authorization = `Bearer ${await accessToken()}`
+  const body = { ...proof, cookie: true }
+  beginSession(await withSessionLock(() => sendToOwnHost<Tokens>(path, body, { authorization })))
+}
+
+async function sendToOwnHost<T>(path: string, body: unknown, headers: Record<string, string>): Promise<T> {
   const response = await fetch(path, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
+    headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
   })
   if (!response.ok) throw await errorOf(response)
   const text = await response.text()

@@ -36,8 +36,14 @@ export function whenSessionIsLost(handler: () => void): void {
 export async function accessToken(): Promise<string | undefined> {
   if (token !== undefined && secondsLeft(token) > margin) return token
   // Requests that start together share one renewal: a refresh token can be used once.
-  renewal ??= renew().finally(() => (renewal = undefined))
+  renewal ??= withSessionLock(renew).finally(() => (renewal = undefined))
   return renewal
+}
+
+/** Replaces the session's cookie in one tab at a time: its refresh token can be used once. */
+export async function withSessionLock<T>(replace: () => Promise<T>): Promise<T> {
+  // On plain HTTP, browsers have no locks; the service gives no cookies there either.
+  return isSecureContext ? navigator.locks.request('rapport.session', replace) : replace()
 }
 
 async function renew(): Promise<string | undefined> {
@@ -45,6 +51,8 @@ async function renew(): Promise<string | undefined> {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: '{}',
+    // The other tabs wait for this one.
+    signal: AbortSignal.timeout(20_000),
   })
   if (response.status === 401) {
     token = undefined

@@ -1,5 +1,5 @@
 import { Eye, EyeOff } from 'lucide-react'
-import { type ComponentProps, type ReactNode, useId, useState } from 'react'
+import { type ComponentProps, type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { IconButton } from './button.tsx'
 import { classes } from './classes.ts'
@@ -61,11 +61,20 @@ export function TextField({ label, hint, error, isOptional, ...input }: FieldPro
 export function PasswordField({ label, hint, error, ...input }: FieldProps & InputProps) {
   const t = useTranslations('common')
   const [isShown, setShown] = useState(false)
+  const element = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    // Browsers offer to store only what is in a password field when the form is sent.
+    const hide = () => setShown(false)
+    const form = element.current?.form
+    form?.addEventListener('submit', hide)
+    return () => form?.removeEventListener('submit', hide)
+  }, [])
   return (
     <Field {...{ label, hint, error }}>
       {(attributes) => (
         <div className={styles.row}>
           <input
+            ref={element}
             {...input}
             {...attributes}
             type={isShown ? 'text' : 'password'}

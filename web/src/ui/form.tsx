@@ -11,9 +11,12 @@ export interface FormErrors {
   summary?: string
 }
 
+/** What is in a form's inputs, by their names; empty ones are left out. */
+export type FormValues = Readonly<Record<string, string>>
+
 interface FormProps {
   /** Sends the values. Rejects with an `ApiError`, whose details appear next to their fields. */
-  onSubmit(): Promise<void>
+  onSubmit(values: FormValues): Promise<void>
   submitLabel: string
   submitKind?: ButtonKind
   onCancel?(): void
@@ -33,14 +36,17 @@ export function Form({ onSubmit, submitLabel, submitKind = 'primary', onCancel, 
     shown.add(field)
     return errors.fields[field]
   }
-  const submit = async (event: SubmitEvent) => {
+  const submit = async (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault()
+    // A form in a dialog is, for React, inside the form that opened it.
+    event.stopPropagation()
     // The button is disabled while it is busy, but Enter in a field would submit again.
     if (isBusy) return
+    const values = valuesOf(event.currentTarget)
     setBusy(true)
     setErrors({ fields: {} })
     try {
-      await onSubmit()
+      await onSubmit(values)
     } catch (error) {
       setErrors(formErrors(error, t('unreachable')))
       requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus())
@@ -48,10 +54,21 @@ export function Form({ onSubmit, submitLabel, submitKind = 'primary', onCancel, 
       setBusy(false)
     }
   }
+  const forgetErrorOf = (name: string) => {
+    if (errors.fields[name] === undefined) return
+    const { [name]: _, ...fields } = errors.fields
+    setErrors({ ...errors, fields })
+  }
   const fields = children(errorOf, isBusy)
   const others = Object.entries(errors.fields).filter(([name]) => !shown.has(name))
   return (
-    <form ref={form} className={styles.form} onSubmit={(event) => void submit(event)} noValidate>
+    <form
+      ref={form}
+      className={styles.form}
+      onSubmit={(event) => void submit(event)}
+      onInput={({ target }) => forgetErrorOf((target as HTMLInputElement).name)}
+      noValidate
+    >
       {fields}
       {(errors.summary !== undefined || others.length > 0) && (
         <div role="alert" className={styles.summary}>
@@ -70,6 +87,13 @@ export function Form({ onSubmit, submitLabel, submitKind = 'primary', onCancel, 
     </form>
   )
 }
+
+const valuesOf = (form: HTMLFormElement): FormValues =>
+  Object.fromEntries(
+    [...new FormData(form)].filter(
+      (entry): entry is [string, string] => typeof entry[1] === 'string' && entry[1].trim() !== '',
+    ),
+  )
 
 /** The errors of a failed request, by field; everything else becomes the summary. */
 export function formErrors(error: unknown, unreachable: string): FormErrors {

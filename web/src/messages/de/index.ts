@@ -1,3 +1,4 @@
+import access from './access.json'
 import choices from './choices.json'
 import common from './common.json'
 import labels from './labels.json'
@@ -7,4 +8,4 @@ import record from './record.json'
 import shell from './shell.json'
 import type { Messages } from '../messages.ts'
 
-export const messages: Messages = { choices, common, labels, list, operators, record, shell }
+export const messages: Messages = { access, choices, common, labels, list, operators, record, shell }

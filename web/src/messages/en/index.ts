@@ -1,3 +1,4 @@
+import access from './access.json'
 import choices from './choices.json'
 import common from './common.json'
 import labels from './labels.json'
@@ -6,4 +7,4 @@ import operators from './operators.json'
 import record from './record.json'
 import shell from './shell.json'
 
-export const messages = { choices, common, labels, list, operators, record, shell }
+export const messages = { access, choices, common, labels, list, operators, record, shell }

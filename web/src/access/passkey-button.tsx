@@ -1,0 +1,47 @@
+import { KeyRound } from 'lucide-react'
+import { useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { Button, type ButtonKind } from '../ui/button.tsx'
+import { formErrors } from '../ui/form.tsx'
+import styles from './access.module.css'
+import { hasPasskeys, passkeyFault } from './passkeys.ts'
+
+interface PasskeyButtonProps {
+  label: string
+  kind?: ButtonKind
+  /** Gets the options, asks for the passkey and sends it. */
+  run(): Promise<void>
+}
+
+/** A button that asks for a passkey, with what went wrong below it. Nothing in browsers that have none. */
+export function PasskeyButton({ label, kind = 'default', run }: PasskeyButtonProps) {
+  const t = useTranslations('access.passkeys')
+  const common = useTranslations('common')
+  const [isBusy, setBusy] = useState(false)
+  const [fault, setFault] = useState<string>()
+  if (!hasPasskeys) return null
+  const press = async () => {
+    setBusy(true)
+    setFault(undefined)
+    try {
+      await run()
+    } catch (error) {
+      const { fields, summary } = formErrors(passkeyFault(error, t), common('unreachable'))
+      setFault(summary ?? Object.values(fields).join(' '))
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <div className={styles.stack}>
+      <Button icon={KeyRound} kind={kind} isWide isBusy={isBusy} onClick={() => void press()}>
+        {label}
+      </Button>
+      {fault !== undefined && (
+        <p role="alert" className={styles.fault}>
+          {fault}
+        </p>
+      )}
+    </div>
+  )
+}

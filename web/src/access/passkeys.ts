@@ -1,0 +1,26 @@
+import { ApiError } from '../api/error.ts'
+
+/** Whether this browser can use and create passkeys; on plain HTTP, none can. */
+export const hasPasskeys =
+  'PublicKeyCredential' in window && typeof PublicKeyCredential.parseRequestOptionsFromJSON === 'function'
+
+/** Asks the person to use a passkey; what it returns is the `credential` of the request that follows. */
+export async function askForPasskey(options: PublicKeyCredentialRequestOptionsJSON): Promise<unknown> {
+  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options)
+  return jsonOf(await navigator.credentials.get({ publicKey }))
+}
+
+/** Asks the person to create a passkey. */
+export async function createPasskey(options: PublicKeyCredentialCreationOptionsJSON): Promise<unknown> {
+  const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options)
+  return jsonOf(await navigator.credentials.create({ publicKey }))
+}
+
+const jsonOf = (credential: Credential | null): unknown => (credential as PublicKeyCredential | null)?.toJSON()
+
+/** The sentence for a passkey that was not used or created. */
+export function passkeyFault(error: unknown, t: (key: 'passkeyExists' | 'passkeyCancelled') => string): Error {
+  if (!(error instanceof DOMException)) return error instanceof Error ? error : new Error(String(error))
+  const description = t(error.name === 'InvalidStateError' ? 'passkeyExists' : 'passkeyCancelled')
+  return new ApiError(0, { code: error.name, message: description, description }, undefined)
+}

@@ -1,0 +1,149 @@
+import { useQuery } from '@tanstack/react-query'
+import { useSyncExternalStore } from 'react'
+import { useTranslations } from 'use-intl'
+import { api, dataOf, renewSession } from '../api/client.ts'
+import { ApiError } from '../api/error.ts'
+import { queryClient } from '../api/query-client.ts'
+import { Dialog } from '../ui/dialog.tsx'
+import { Failure } from '../ui/empty-state.tsx'
+import { PasswordField, TextField } from '../ui/field.tsx'
+import { Form } from '../ui/form.tsx'
+import styles from './access.module.css'
+import { PasskeyButton } from './passkey-button.tsx'
+import { askForPasskey } from './passkeys.ts'
+
+interface Question {
+  /** Settles when the person has answered or closed the dialog. */
+  answer: Promise<void>
+  confirm(): void
+  decline(error: ApiError): void
+}
+
+let question: Question | undefined
+const listeners = new Set<() => void>()
+
+/**
+ * Runs a sensitive action. If the service demands a recent authentication, asks the person to prove who they are and
+ * runs the action again. Rejects with an `ApiError` if they close the dialog, so that forms need no case for it.
+ */
+export async function withRecentAuthentication<T>(action: () => Promise<T>): Promise<T> {
+  try {
+    return await action()
+  } catch (error) {
+    if (!(error instanceof ApiError && error.code === 'reauthentication_required')) throw error
+    await (question ?? setQuestion(createQuestion())).answer
+    return action()
+  }
+}
+
+function createQuestion(): Question {
+  let [confirm, decline]: [() => void, (error: ApiError) => void] = [() => undefined, () => undefined]
+  const promise = new Promise<void>((resolve, reject) => {
+    confirm = resolve
+    decline = reject
+  })
+  return { answer: promise.finally(() => setQuestion(undefined)), confirm, decline }
+}
+
+function setQuestion<Next extends Question | undefined>(next: Next): Next {
+  question = next
+  for (const listener of listeners) listener()
+  return next
+}
+
+/** The dialog of `withRecentAuthentication`; the application has one. */
+export function Reauthentication() {
+  const t = useTranslations('access.reauthenticate')
+  const open = useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    () => question,
+  )
+  const close = () => {
+    const refusal = { code: 'reauthentication_required', message: t('title'), description: t('declined') }
+    open?.decline(new ApiError(403, refusal, undefined))
+  }
+  return (
+    <Dialog title={t('title')} description={t('text')} isOpen={open !== undefined} onClose={close}>
+      {open && <Proof onDone={open.confirm} />}
+    </Dialog>
+  )
+}
+
+/** Asks for the strongest kind that the account has; the service accepts no weaker one. */
+function Proof({ onDone }: { onDone(): void }) {
+  const t = useTranslations('access.reauthenticate')
+  const factors = useQuery({
+    queryKey: ['me', 'second-factors'],
+    queryFn: () => dataOf(api.GET('/v5/me/second-factors')),
+  })
+  if (factors.error) return <Failure error={factors.error} onRetry={() => void factors.refetch()} />
+  if (!factors.data) return null
+  const prove = async (path: string, proof: object) => {
+    await renewSession(path, proof)
+    // The session has a new id.
+    void queryClient.invalidateQueries({ queryKey: ['me'] })
+    onDone()
+  }
+  const { totp, passkeys } = factors.data
+  if (totp === null && passkeys.length === 0) return <PasswordProof prove={prove} />
+  const usePasskey = async () => {
+    const options = await dataOf(api.POST('/v5/me/reauthenticate/passkey/options'))
+    const credential = await askForPasskey(options as unknown as PublicKeyCredentialRequestOptionsJSON)
+    await prove('/v5/me/reauthenticate/passkey', { credential })
+  }
+  return (
+    <>
+      {totp !== null && (
+        <Form submitLabel={t('confirm')} isWide onSubmit={(values) => prove('/v5/me/reauthenticate/totp', values)}>
+          {(errorOf) => (
+            <TextField
+              name="code"
+              label={t('code')}
+              hint={t('codeHint')}
+              error={errorOf('code')}
+              inputMode="numeric"
+              autoComplete="one-time-code"
+            />
+          )}
+        </Form>
+      )}
+      {passkeys.length > 0 && (
+        <PasskeyButton label={t('passkey')} kind={totp === null ? 'primary' : 'default'} run={usePasskey} />
+      )}
+    </>
+  )
+}
+
+function PasswordProof({ prove }: { prove(path: string, proof: object): Promise<void> }) {
+  const t = useTranslations('access.reauthenticate')
+  const identities = useQuery({
+    queryKey: ['me', 'identities'],
+    queryFn: () => dataOf(api.GET('/v5/me/identities')),
+  })
+  return (
+    <>
+      <Form submitLabel={t('confirm')} isWide onSubmit={(values) => prove('/v5/me/reauthenticate', values)}>
+        {(errorOf) => (
+          <PasswordField
+            name="password"
+            label={t('password')}
+            error={errorOf('password')}
+            autoComplete="current-password"
+          />
+        )}
+      </Form>
+      {identities.data?.map(({ id, connectionId, connectionName }) => (
+        <a
+          key={id}
+          className={styles.textLink}
+          href={`/auth/sso/${connectionId}?returnTo=${encodeURIComponent(location.pathname)}`}
+        >
+          {t('logInAgain', { name: connectionName })}
+        </a>
+      ))}
+    </>
+  )
+}
