@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { openLink } from './access/opened-link.ts'
 import { organizationQuery, meQuery } from './api/me.ts'
 import { queryClient } from './api/query-client.ts'
 import { schemaQuery } from './api/schema.ts'
@@ -16,10 +17,30 @@ const login = createRoute({
   path: '/login',
   component: lazyRouteComponent(() => import('./access/login.tsx'), 'Login'),
 })
+const forgotPassword = createRoute({
+  getParentRoute: () => root,
+  path: '/forgot-password',
+  component: lazyRouteComponent(() => import('./access/forgot-password.tsx'), 'ForgotPassword'),
+})
+const signUp = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-up',
+  component: lazyRouteComponent(() => import('./access/forgot-password.tsx'), 'SignUp'),
+})
+const singleSignOn = createRoute({
+  getParentRoute: () => root,
+  path: '/single-sign-on',
+  component: lazyRouteComponent(() => import('./access/single-sign-on.tsx'), 'SingleSignOn'),
+})
 /** Where links in mails and on the terminal lead; the link's kind and secret are in the fragment. */
 const account = createRoute({
   getParentRoute: () => root,
   path: '/account',
+  beforeLoad: ({ location, preload }) => {
+    if (location.hash === '' || preload) return
+    openLink(location.hash)
+    throw redirect({ to: '/account', hash: '', replace: true })
+  },
   component: lazyRouteComponent(() => import('./access/account-link.tsx'), 'AccountLink'),
 })
 const logout = createRoute({
@@ -84,6 +105,9 @@ const record = createRoute({
 /** All pages: the table of contents of the application. */
 const routeTree = root.addChildren([
   login,
+  forgotPassword,
+  signUp,
+  singleSignOn,
   account,
   logout,
   application.addChildren([home, profile, imports, importRecord, settings, settingsSection, list, record]),

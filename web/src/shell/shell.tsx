@@ -195,7 +195,7 @@ function AccountMenu() {
         {t('profile')}
       </MenuItem>
       <MenuSeparator />
-      <MenuItem icon={LogOut} onSelect={() => void navigate({ to: '/logout' })}>
+      <MenuItem icon={LogOut} onSelect={() => void navigate({ to: '/logout', state: { isLogOutWanted: true } })}>
         {t('logOut')}
       </MenuItem>
     </Menu>

@@ -1,4 +1,4 @@
-import { type ReactNode, type SubmitEvent, useRef, useState } from 'react'
+import { type ReactNode, type SubmitEvent, useEffect, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { ApiError } from '../api/error.ts'
 import { Button, type ButtonKind } from './button.tsx'
@@ -31,6 +31,14 @@ export function Form({ onSubmit, submitLabel, submitKind = 'primary', onCancel, 
   const form = useRef<HTMLFormElement>(null)
   const [errors, setErrors] = useState<FormErrors>({ fields: {} })
   const [isBusy, setBusy] = useState(false)
+  const [failures, setFailures] = useState(0)
+  // The button loses the focus while it is disabled.
+  useEffect(() => {
+    if (failures === 0) return
+    const first = form.current?.querySelector<HTMLElement>('[aria-invalid=true]')
+    const target = first ?? form.current?.querySelector<HTMLElement>('[type=submit]')
+    target?.focus()
+  }, [failures])
   const shown = new Set<string>()
   const errorOf = (field: string) => {
     shown.add(field)
@@ -49,7 +57,7 @@ export function Form({ onSubmit, submitLabel, submitKind = 'primary', onCancel, 
       await onSubmit(values)
     } catch (error) {
       setErrors(formErrors(error, t('unreachable')))
-      requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus())
+      setFailures((count) => count + 1)
     } finally {
       setBusy(false)
     }

@@ -1,0 +1,130 @@
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { sendPublic } from '../api/client.ts'
+import { forgetAccessToken, type Tokens } from '../api/session.ts'
+import { buttonClasses } from '../ui/button.tsx'
+import { TextField } from '../ui/field.tsx'
+import { Form } from '../ui/form.tsx'
+import { Card } from './card.tsx'
+import { useEnter } from './enter.ts'
+import { NewPasswordField } from './new-password-field.tsx'
+import { closeLink } from './opened-link.ts'
+
+type ErrorOf = (field: string) => string | undefined
+
+/** Creates the first account of the service and its organization. */
+export function SetUpForm({ token }: { token: string }) {
+  const t = useTranslations('access.setUp')
+  const enter = useEnter()
+  return (
+    <Card title={t('title')} lead={t('lead')}>
+      <Form
+        submitLabel={t('submit')}
+        isWide
+        onSubmit={async (values) => enter(await sendPublic<Tokens>('/auth/set-up', { ...values, token, cookie: true }))}
+      >
+        {(errorOf) => (
+          <>
+            <EmailField errorOf={errorOf} />
+            <PersonFields errorOf={errorOf} hasOrganization />
+          </>
+        )}
+      </Form>
+    </Card>
+  )
+}
+
+/** Creates an account whose address has been confirmed by the link. */
+export function SignUpForm({ token, email }: { token: string; email: string | null | undefined }) {
+  const t = useTranslations('access.signUpForm')
+  const enter = useEnter()
+  const submit = async (values: object) =>
+    enter(await sendPublic<Tokens>('/auth/sign-up/confirm', { ...values, token, cookie: true }))
+  return (
+    <Card title={t('title')} lead={t('lead')}>
+      <Form submitLabel={t('submit')} isWide onSubmit={submit}>
+        {(errorOf) => (
+          <>
+            <AccountOf email={email} />
+            <PersonFields errorOf={errorOf} hasOrganization email={email} />
+          </>
+        )}
+      </Form>
+    </Card>
+  )
+}
+
+/** Sets a forgotten password. It ends all sessions and begins none. */
+export function ResetPasswordForm({ token, email }: { token: string; email: string | null | undefined }) {
+  const t = useTranslations('access.resetPassword')
+  const [isDone, setDone] = useState(false)
+  if (isDone) {
+    return (
+      <Card key="done" title={t('doneTitle')} lead={t('doneLead')}>
+        <Link to="/login" className={buttonClasses('primary', true)} onClick={closeLink}>
+          {t('logIn')}
+        </Link>
+      </Card>
+    )
+  }
+  const submit = async (values: object) => {
+    await sendPublic('/auth/reset-password', { ...values, token })
+    forgetAccessToken()
+    setDone(true)
+  }
+  return (
+    <Card title={t('title')} lead={t('lead')}>
+      <Form submitLabel={t('submit')} isWide onSubmit={submit}>
+        {(errorOf) => (
+          <>
+            <AccountOf email={email} />
+            <NewPasswordField
+              name="password"
+              label={t('password')}
+              error={errorOf('password')}
+              email={email ?? undefined}
+            />
+          </>
+        )}
+      </Form>
+    </Card>
+  )
+}
+
+function EmailField({ errorOf }: { errorOf: ErrorOf }) {
+  const t = useTranslations('access')
+  return <TextField name="email" type="email" label={t('email')} error={errorOf('email')} autoComplete="username" />
+}
+
+/** The address of the link; password managers store the password for it. */
+export function AccountOf({ email }: { email: string | null | undefined }) {
+  const t = useTranslations('access')
+  return email ? <TextField type="email" label={t('email')} value={email} readOnly autoComplete="username" /> : null
+}
+
+interface PersonFieldsProps {
+  errorOf: ErrorOf
+  hasOrganization?: boolean
+  email?: string | null | undefined
+}
+
+/** Name, organization and password of a new account. */
+export function PersonFields({ errorOf, hasOrganization, email }: PersonFieldsProps) {
+  const t = useTranslations('access')
+  return (
+    <>
+      <TextField name="name" label={t('yourName')} error={errorOf('name')} autoComplete="name" autoCapitalize="words" />
+      {hasOrganization && (
+        <TextField
+          name="organization"
+          label={t('organization')}
+          error={errorOf('organization')}
+          autoComplete="organization"
+          autoCapitalize="words"
+        />
+      )}
+      <NewPasswordField name="password" label={t('password')} error={errorOf('password')} email={email ?? undefined} />
+    </>
+  )
+}

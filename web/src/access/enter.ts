@@ -1,0 +1,29 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useRouter } from '@tanstack/react-router'
+import { beginSession, type Tokens } from '../api/session.ts'
+import { closeLink } from './opened-link.ts'
+
+/**
+ * The page to continue with after a log-in, from the URL of the log-in page. Anything but a path of this application is
+ * ignored: a link to the log-in page must not lead to another site.
+ */
+export function nextPath(search: string): string {
+  const next = new URLSearchParams(search).get('next') ?? '/'
+  if (!next.startsWith('/') || !URL.canParse(next, location.origin)) return '/'
+  const url = new URL(next, location.origin)
+  if (url.origin !== location.origin || /^\/(?:login|logout)\/?$/.test(url.pathname)) return '/'
+  return `${url.pathname}${url.search}${url.hash}`
+}
+
+/** Uses the session that a log-in returned, and opens a page of the application. */
+export function useEnter(): (tokens: Tokens, path?: string) => void {
+  const router = useRouter()
+  const queryClient = useQueryClient()
+  return (tokens, path = '/') => {
+    beginSession(tokens)
+    queryClient.clear()
+    if (path !== '/account') closeLink()
+    // The Back button does not return to the form.
+    router.history.replace(path)
+  }
+}

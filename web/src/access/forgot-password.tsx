@@ -1,0 +1,41 @@
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { sendPublic } from '../api/client.ts'
+import { TextField } from '../ui/field.tsx'
+import { Form } from '../ui/form.tsx'
+import styles from './access.module.css'
+import { Card } from './card.tsx'
+
+/** Has a link mailed with which a new password can be set. */
+export const ForgotPassword = () => <MailedLink path="/auth/forgot-password" kind="forgotPassword" />
+
+/** Has a link mailed that creates an account, if the service is open for that. */
+export const SignUp = () => <MailedLink path="/auth/sign-up" kind="signUp" />
+
+/** Both answer the same whether or not the address has an account. */
+function MailedLink({ path, kind }: { path: string; kind: 'forgotPassword' | 'signUp' }) {
+  const t = useTranslations(`access.${kind}`)
+  const [address, setAddress] = useState<string>()
+  const logIn = (
+    <Link to="/login" className={styles.textLink}>
+      {t('logIn')}
+    </Link>
+  )
+  if (address !== undefined) {
+    return <Card key="done" title={t('doneTitle')} lead={t('doneLead', { address })} footer={logIn} />
+  }
+  const submit = async ({ email = '', ...rest }: Readonly<Record<string, string>>) => {
+    await sendPublic(path, email === '' ? rest : { email: email.trim() })
+    setAddress(email.trim())
+  }
+  return (
+    <Card title={t('title')} lead={t('lead')} footer={logIn}>
+      <Form submitLabel={t('submit')} isWide onSubmit={submit}>
+        {(errorOf) => (
+          <TextField name="email" type="email" label={t('email')} error={errorOf('email')} autoComplete="username" />
+        )}
+      </Form>
+    </Card>
+  )
+}

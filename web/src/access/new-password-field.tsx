@@ -1,0 +1,41 @@
+import { type FocusEvent, useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { sendPublic } from '../api/client.ts'
+import { PasswordField } from '../ui/field.tsx'
+
+interface NewPasswordFieldProps {
+  name: string
+  label: string
+  error: string | undefined
+  /** The account's address, if the form has no field for it. */
+  email?: string | undefined
+}
+
+/** A new password, checked against the rules of the service when the field is left. */
+export function NewPasswordField({ name, label, error, email }: NewPasswordFieldProps) {
+  const t = useTranslations('access')
+  const [fault, setFault] = useState<string>()
+  const check = async ({ currentTarget: input }: FocusEvent<HTMLInputElement>) => {
+    const password = input.value
+    if (password === '' || !input.form) return
+    const form = new FormData(input.form)
+    const names = [form.get('name'), form.get('organization')].filter((one) => typeof one === 'string' && one !== '')
+    const address = email ?? form.get('email')
+    const isAddress = typeof address === 'string' && /^\S+@\S+$/.test(address)
+    const body = { password, names, ...(isAddress && { email: address }) }
+    // Other refusals, such as a strange address, are reported when the form is sent.
+    const checked = await sendPublic<{ fault: string | null }>('/auth/passwords/check', body).catch(() => undefined)
+    if (input.value === password) setFault(checked?.fault ?? undefined)
+  }
+  return (
+    <PasswordField
+      name={name}
+      label={label}
+      hint={t('passwordHint')}
+      error={error ?? fault}
+      autoComplete="new-password"
+      onBlur={(event) => void check(event)}
+      onInput={() => setFault(undefined)}
+    />
+  )
+}

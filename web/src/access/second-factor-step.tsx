@@ -1,0 +1,96 @@
+import { useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { sendPublic } from '../api/client.ts'
+import type { Tokens } from '../api/session.ts'
+import { Button } from '../ui/button.tsx'
+import { TextField } from '../ui/field.tsx'
+import { Form } from '../ui/form.tsx'
+import { Card } from './card.tsx'
+import { PasskeyButton } from './passkey-button.tsx'
+import { askForPasskey } from './passkeys.ts'
+
+export type Factor = 'totp' | 'passkey' | 'recovery-code'
+
+interface SecondFactorStepProps {
+  pendingToken: string
+  /** What the account has; all kinds if that is unknown. */
+  factors?: readonly Factor[]
+  onDone(tokens: Tokens): void
+  onRestart(): void
+}
+
+/** The second step of a log-in: a code, a passkey or a recovery code. */
+export function SecondFactorStep({
+  pendingToken,
+  factors = ['totp', 'passkey', 'recovery-code'],
+  onDone,
+  onRestart,
+}: SecondFactorStepProps) {
+  const t = useTranslations('access.secondFactor')
+  const [isRecovering, setRecovering] = useState(false)
+  const send = async (step: string, proof: object) =>
+    onDone(await sendPublic<Tokens>(`/auth/login/${step}`, { pendingToken, ...proof }))
+  const sendPasskey = async () => {
+    const path = '/auth/login/passkey/options'
+    const options = await sendPublic<PublicKeyCredentialRequestOptionsJSON>(path, { pendingToken })
+    await send('passkey', { credential: await askForPasskey(options) })
+  }
+  const hasCodes = factors.includes('totp')
+  const footer = (
+    <>
+      {factors.includes('recovery-code') && (
+        <Button kind="quiet" onClick={() => setRecovering(!isRecovering)}>
+          {t(isRecovering ? 'useFactor' : 'useRecoveryCode')}
+        </Button>
+      )}
+      <Button kind="quiet" onClick={onRestart}>
+        {t('restart')}
+      </Button>
+    </>
+  )
+  if (isRecovering) {
+    return (
+      <Card key="recovery" title={t('recoveryTitle')} lead={t('recoveryLead')} footer={footer}>
+        <Form
+          submitLabel={t('submit')}
+          isWide
+          onSubmit={({ code = '' }) => send('recovery-code', { code: code.trim() })}
+        >
+          {(errorOf) => (
+            <TextField
+              name="code"
+              label={t('recoveryCode')}
+              error={errorOf('code')}
+              autoComplete="off"
+              autoCapitalize="none"
+            />
+          )}
+        </Form>
+      </Card>
+    )
+  }
+  return (
+    <Card key="factor" title={t('title')} lead={t(hasCodes ? 'lead' : 'passkeyLead')} footer={footer}>
+      {hasCodes && (
+        <Form
+          submitLabel={t('submit')}
+          isWide
+          onSubmit={({ code = '' }) => send('totp', { code: code.replaceAll(/\s/g, '') })}
+        >
+          {(errorOf) => (
+            <TextField
+              name="code"
+              label={t('code')}
+              error={errorOf('code')}
+              inputMode="numeric"
+              autoComplete="one-time-code"
+            />
+          )}
+        </Form>
+      )}
+      {factors.includes('passkey') && (
+        <PasskeyButton label={t('passkey')} kind={hasCodes ? 'default' : 'primary'} run={sendPasskey} />
+      )}
+    </Card>
+  )
+}

@@ -1,0 +1,135 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { Link, useRouter } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { api } from '../api/client.ts'
+import { ApiError } from '../api/error.ts'
+import { accessToken } from '../api/session.ts'
+import { readPreference, storePreference } from '../preferences/storage.ts'
+import { TextField } from '../ui/field.tsx'
+import { Form, type FormValues } from '../ui/form.tsx'
+import { notify } from '../ui/toast.tsx'
+import styles from './access.module.css'
+import { Card } from './card.tsx'
+import { LogInFirst } from './log-in-first.tsx'
+import { closeLink } from './opened-link.ts'
+
+/** The log-in at a provider begins with a request of the browser, which remembers that this browser began it. */
+function beginAt(connectionId: string): void {
+  storePreference('single-sign-on', connectionId)
+  location.assign(`/auth/sso/${encodeURIComponent(connectionId)}`)
+}
+
+/**
+ * Starts the log-in at an organization's provider. The service reveals nobody's provider by their address, so the person
+ * needs the link of their organization; this browser remembers it.
+ */
+export function SingleSignOn() {
+  const t = useTranslations('access.singleSignOn')
+  const begin = async ({ link = '' }: FormValues) => {
+    const connectionId = /sso_[\da-f]{32}/.exec(link)?.[0]
+    if (connectionId === undefined) throw new ApiError(422, invalid(t('invalid')), undefined)
+    beginAt(connectionId)
+  }
+  return (
+    <Card title={t('title')} lead={t('lead')} footer={<ToLogIn />}>
+      <Form submitLabel={t('submit')} isWide onSubmit={begin}>
+        {(errorOf) => (
+          <TextField
+            name="link"
+            label={t('link')}
+            hint={t('linkHint')}
+            error={errorOf('link')}
+            defaultValue={readPreference('single-sign-on')}
+            autoCapitalize="none"
+          />
+        )}
+      </Form>
+    </Card>
+  )
+}
+
+const invalid = (message: string) => ({
+  code: 'invalid_field_value',
+  message,
+  description: message,
+  details: [{ field: 'link', message }],
+})
+
+/** Another site sent the person here: the log-in must begin on this one. */
+export function BeginSingleSignOn({ connectionId }: { connectionId: string }) {
+  const t = useTranslations('access.singleSignOn')
+  return (
+    <Card title={t('title')} lead={t('fromElsewhere')} footer={<ToLogIn />}>
+      <Form submitLabel={t('submit')} isWide onSubmit={async () => beginAt(connectionId)}>
+        {() => null}
+      </Form>
+    </Card>
+  )
+}
+
+/** Finishes linking the account to a provider's. */
+export function LinkLogin({ token }: { token: string }) {
+  const t = useTranslations('access.singleSignOn')
+  const router = useRouter()
+  const queryClient = useQueryClient()
+  const [isLoggedIn, setLoggedIn] = useState(true)
+  if (!isLoggedIn) return <LogInFirst title={t('linkTitle')} />
+  const finish = async () => {
+    if ((await accessToken()) === undefined) return setLoggedIn(false)
+    await api.POST('/v5/me/identities/confirm', { body: { token } })
+    await queryClient.invalidateQueries({ queryKey: ['me'] })
+    notify(t('linked'))
+    closeLink()
+    router.history.replace('/profile')
+  }
+  return (
+    <Card title={t('linkTitle')} lead={t('linkLead')}>
+      <Form submitLabel={t('linkSubmit')} isWide onSubmit={finish}>
+        {() => null}
+      </Form>
+    </Card>
+  )
+}
+
+const faults = [
+  'unavailable',
+  'provider',
+  'denied',
+  'expired',
+  'not-linked',
+  'not-verified',
+  'not-a-member',
+  'second-factor-needed',
+] as const
+
+/** Why a log-in at a provider failed; the service's log has more. */
+export function SingleSignOnFault({ code }: { code: string }) {
+  const t = useTranslations('access.singleSignOnFaults')
+  const known = faults.find((one) => one === code)
+  return (
+    <Card
+      title={t('title')}
+      lead={t(known ?? 'unknown')}
+      footer={
+        <>
+          {known === 'not-verified' && (
+            <Link to="/forgot-password" className={styles.textLink}>
+              {t('forgot')}
+            </Link>
+          )}
+          <ToLogIn />
+        </>
+      }
+    />
+  )
+}
+
+function ToLogIn() {
+  const t = useTranslations('access.singleSignOn')
+  return (
+    <Link to="/login" className={styles.textLink}>
+      {t('logIn')}
+    </Link>
+  )
+}
