@@ -11,8 +11,6 @@ import { useEnter } from './enter.ts'
 import { NewPasswordField } from './new-password-field.tsx'
 import { closeLink } from './opened-link.ts'
 
-type ErrorOf = (field: string) => string | undefined
-
 /** Creates the first account of the service and its organization. */
 export function SetUpForm({ token }: { token: string }) {
   const t = useTranslations('access.setUp')
@@ -26,8 +24,8 @@ export function SetUpForm({ token }: { token: string }) {
       >
         {(errorOf) => (
           <>
-            <EmailField errorOf={errorOf} />
-            <PersonFields errorOf={errorOf} hasOrganization />
+            <EmailField error={errorOf('email')} />
+            <PersonFields errors={accountErrors(errorOf)} hasOrganization />
           </>
         )}
       </Form>
@@ -47,7 +45,7 @@ export function SignUpForm({ token, email }: { token: string; email: string | nu
         {(errorOf) => (
           <>
             <AccountOf email={email} />
-            <PersonFields errorOf={errorOf} hasOrganization email={email} />
+            <PersonFields errors={accountErrors(errorOf)} hasOrganization email={email} />
           </>
         )}
       </Form>
@@ -92,9 +90,9 @@ export function ResetPasswordForm({ token, email }: { token: string; email: stri
   )
 }
 
-function EmailField({ errorOf }: { errorOf: ErrorOf }) {
+function EmailField({ error }: { error: string | undefined }) {
   const t = useTranslations('access')
-  return <TextField name="email" type="email" label={t('email')} error={errorOf('email')} autoComplete="username" />
+  return <TextField name="email" type="email" label={t('email')} error={error} autoComplete="username" />
 }
 
 /** The address of the link; password managers store the password for it. */
@@ -103,28 +101,35 @@ export function AccountOf({ email }: { email: string | null | undefined }) {
   return email ? <TextField type="email" label={t('email')} value={email} readOnly autoComplete="username" /> : null
 }
 
+/** The errors of `PersonFields`. The form must ask here, so that it knows that these fields show theirs. */
+export const accountErrors = (errorOf: (field: string) => string | undefined) => ({
+  name: errorOf('name'),
+  organization: errorOf('organization'),
+  password: errorOf('password'),
+})
+
 interface PersonFieldsProps {
-  errorOf: ErrorOf
+  errors: ReturnType<typeof accountErrors>
   hasOrganization?: boolean
   email?: string | null | undefined
 }
 
 /** Name, organization and password of a new account. */
-export function PersonFields({ errorOf, hasOrganization, email }: PersonFieldsProps) {
+export function PersonFields({ errors, hasOrganization, email }: PersonFieldsProps) {
   const t = useTranslations('access')
   return (
     <>
-      <TextField name="name" label={t('yourName')} error={errorOf('name')} autoComplete="name" autoCapitalize="words" />
+      <TextField name="name" label={t('yourName')} error={errors.name} autoComplete="name" autoCapitalize="words" />
       {hasOrganization && (
         <TextField
           name="organization"
           label={t('organization')}
-          error={errorOf('organization')}
+          error={errors.organization}
           autoComplete="organization"
           autoCapitalize="words"
         />
       )}
-      <NewPasswordField name="password" label={t('password')} error={errorOf('password')} email={email ?? undefined} />
+      <NewPasswordField name="password" label={t('password')} error={errors.password} email={email ?? undefined} />
     </>
   )
 }

@@ -8,7 +8,7 @@ import { accessToken, forgetAccessToken, type Tokens } from '../api/session.ts'
 import { Button } from '../ui/button.tsx'
 import { Form } from '../ui/form.tsx'
 import styles from './access.module.css'
-import { AccountOf, PersonFields } from './account-forms.tsx'
+import { AccountOf, accountErrors, PersonFields } from './account-forms.tsx'
 import type { CheckedDetails } from './account-link.tsx'
 import { Card } from './card.tsx'
 import { useEnter } from './enter.ts'
@@ -104,7 +104,7 @@ function NewAccount({ token, invitation, isOther }: InvitationProps & { isOther:
         {(errorOf) => (
           <>
             <AccountOf email={invitation.email} />
-            <PersonFields errorOf={errorOf} email={invitation.email} />
+            <PersonFields errors={accountErrors(errorOf)} email={invitation.email} />
           </>
         )}
       </Form>

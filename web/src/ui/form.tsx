@@ -32,11 +32,12 @@ export function Form({ onSubmit, submitLabel, submitKind = 'primary', onCancel, 
   const [errors, setErrors] = useState<FormErrors>({ fields: {} })
   const [isBusy, setBusy] = useState(false)
   const [failures, setFailures] = useState(0)
-  // The button loses the focus while it is disabled.
   useEffect(() => {
     if (failures === 0) return
     const first = form.current?.querySelector<HTMLElement>('[aria-invalid=true]')
-    const target = first ?? form.current?.querySelector<HTMLElement>('[type=submit]')
+    // The button loses the focus while it is disabled.
+    const isLost = document.activeElement === document.body
+    const target = first ?? (isLost ? form.current?.querySelector<HTMLElement>('[type=submit]') : undefined)
     target?.focus()
   }, [failures])
   const shown = new Set<string>()
