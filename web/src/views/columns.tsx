@@ -16,6 +16,7 @@ import {
   Type,
 } from 'lucide-react'
 import { createElement } from 'react'
+import { resourceViews } from '../resources/registry.ts'
 import type { FieldSchema, FieldType, ResourceSchema } from '../api/schema.ts'
 
 /** A value of a record that can be shown, edited or filtered: a field, an embedded record or a custom property. */
@@ -36,8 +37,15 @@ export interface Property {
 
 const customOperators = ['equals', 'not', 'contains', 'startsWith', 'endsWith', 'in', 'gt', 'gte', 'lt', 'lte'] as const
 
-/** Everything that a list of this resource can show, in the order of the description; custom properties at the end. */
+/** Everything that a list of this resource can show: the first columns, the rest as described, custom properties. */
 export function propertiesOf(resource: ResourceSchema): Property[] {
+  const first = resourceViews[resource.name]?.columns ?? []
+  const rank = ({ name, isReadOnly }: Property) =>
+    isReadOnly || !first.includes(name) ? first.length : first.indexOf(name)
+  return describedProperties(resource).sort((one, other) => rank(one) - rank(other))
+}
+
+function describedProperties(resource: ResourceSchema): Property[] {
   const throughs = new Set(resource.embedded.map(({ through }) => through))
   const fields = resource.fields.flatMap((field): Property[] => {
     if (field.type === 'properties' || field.type === 'document') return []

@@ -11,6 +11,8 @@ import { useChoiceLabel } from './choices.ts'
 import { type Property, propertiesOf, propertyOf } from './columns.tsx'
 import type { Filter } from './list-state.ts'
 import styles from './list.module.css'
+import { PropertyInput } from './property-input.tsx'
+import { ReferenceTitle } from './reference-title.tsx'
 import { countryName } from './value.tsx'
 import { useOptions } from './value-editor.tsx'
 
@@ -96,10 +98,19 @@ function FilterSentence({ resource, filter }: { resource: ResourceSchema; filter
   return (
     <span className="truncate">
       {labelOf(property?.label ?? filter.field)} <em>{operatorLabel(filter.operator)}</em>{' '}
-      <strong>{valueLabel(property, filter)}</strong>
+      <strong>
+        {isReference(property) && filter.value.includes('_') ? (
+          <ReferenceTitle resourceName={property?.resource} id={filter.value} />
+        ) : (
+          valueLabel(property, filter)
+        )}
+      </strong>
     </span>
   )
 }
+
+const isReference = (property: Property | undefined): boolean =>
+  property?.type === 'embedded' || property?.type === 'reference'
 
 /** A filter of a reference is about the record that the list shows in its place. */
 const embeddedFor = (resource: ResourceSchema, field: string): Property | undefined =>
@@ -187,8 +198,7 @@ const filterName = ({ name, type, field }: Property): string => (type === 'embed
 /** References are chosen, not typed: only equality makes sense for people. */
 const operatorsOf = (property: Property | undefined): readonly string[] => {
   const operators = property?.operators ?? []
-  const isReference = property?.type === 'embedded' || property?.type === 'reference'
-  return isReference ? operators.filter((operator) => operator === 'equals' || operator === 'not') : operators
+  return isReference(property) ? operators.filter((operator) => operator === 'equals' || operator === 'not') : operators
 }
 
 function emptyFilter(property: Property | undefined): Filter {
@@ -226,6 +236,15 @@ function FilterValue({ property, filter, onChange }: FilterValueProps) {
       />
     )
   }
+  if (property && isReference(property))
+    return (
+      <PropertyInput
+        property={property}
+        value={filter.value}
+        error={undefined}
+        onChange={(id) => onChange(String(id ?? 'null'))}
+      />
+    )
   const hasChoices = property?.type === 'choice' || property?.type === 'country'
   if (hasChoices && singleValued.has(filter.operator)) {
     const options = choices.map((option) => (option.value === '' ? { value: 'null', label: common('none') } : option))

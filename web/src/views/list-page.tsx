@@ -14,11 +14,13 @@ import { DataGrid, type GridPosition } from '../ui/data-grid/data-grid.tsx'
 import { type GridSelection, nothingSelected } from '../ui/data-grid/grid-model.ts'
 import { EmptyState, Failure, NoMatch } from '../ui/empty-state.tsx'
 import { PageBar } from '../ui/page.tsx'
+import { useIsPhone } from '../ui/use-media.ts'
 import { BulkBar } from './bulk-bar.tsx'
 import { useUndoShortcut } from './changes.ts'
 import { CreateDialog } from './create-dialog.tsx'
 import { DeletedNotice } from './deleted-notice.tsx'
 import { filterParameters, type ListState, readListState, writeListState } from './list-state.ts'
+import { cardColumns } from './card.tsx'
 import { ListToolbar } from './list-toolbar.tsx'
 import { PeekPanel } from './peek-panel.tsx'
 import { useColumnChanges, useGridColumns } from './use-grid-columns.tsx'
@@ -62,7 +64,9 @@ function ResourceList({ resource }: { resource: ResourceSchema }) {
       : [],
   )
   const place = `${resource.name} ${filterParameters(state)}`
-  const columns = useGridColumns(resource, state)
+  const isPhone = useIsPhone()
+  const gridColumns = useGridColumns(resource, state)
+  const columns = isPhone ? cardColumns(resource) : gridColumns
   const columnChanges = useColumnChanges(state, change)
   const onNeed = useCallback((first: number, last: number) => list.need(first, last), [list])
   const total = list.total
@@ -88,6 +92,8 @@ function ResourceList({ resource }: { resource: ResourceSchema }) {
             <DataGrid
               label={labelOf(resource.label)}
               columns={columns}
+              rowHeight={isPhone ? 60 : 36}
+              isHeadHidden={isPhone}
               rowCount={total ?? 0}
               rowAt={(index) => list.rowAt(index)}
               indexOf={(id) => list.indexOf(id)}

@@ -86,9 +86,17 @@ export const orderParameters = ({ orderBy, sort }: ListState): URLSearchParams =
 /** The fields that the columns need, and those by which a row is known. */
 export function selectedFields(resource: ResourceSchema, columns: readonly Column[]): string[] {
   const names = columns.map(({ name }) => name)
-  const always = ['id', resource.titleField, 'name', 'email', 'phone', 'domain'].filter(
-    (name) => name === 'id' || resource.fields.some((field) => field.name === name),
-  )
+  const always = [
+    'id',
+    resource.titleField,
+    'name',
+    'email',
+    'phone',
+    'domain',
+    'employmentTitle',
+    'status',
+    'subject',
+  ].filter((name) => name === 'id' || resource.fields.some((field) => field.name === name))
   const references = resource.embedded.filter(({ name }) => names.includes(name)).map(({ through }) => through)
   return [...new Set([...always, ...names, ...references])]
 }

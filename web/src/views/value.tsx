@@ -1,13 +1,12 @@
-import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useFormatter, useLocale, useTranslations } from 'use-intl'
-import { send } from '../api/client.ts'
 import { type RecordData, type ResourceSchema, titleOf, useResource, valueAt } from '../api/schema.ts'
 import { resourceViews } from '../resources/registry.ts'
 import { Avatar, Tag, tintOf } from '../ui/tag.tsx'
 import { Time } from '../ui/time.tsx'
 import { useChoiceLabel } from './choices.ts'
 import type { Property } from './columns.tsx'
+import { ReferenceTitle } from './reference-title.tsx'
 import styles from './value.module.css'
 
 interface ValueProps {
@@ -139,19 +138,6 @@ const ExternalLink = ({ href, text }: { href: string; text: string }) => (
     {text}
   </a>
 )
-
-/** The name behind an id, such as a team's or an owner's. */
-function ReferenceTitle({ resourceName, id }: { resourceName: string | undefined; id: string }) {
-  const resource = useResource(resourceName ?? '')
-  const path = resource?.permissions.get === true && !resource.path.includes('{') ? resource.path : undefined
-  const { data } = useQuery({
-    queryKey: ['record', resourceName, id],
-    queryFn: async () => (await send<RecordData>('GET', `${path}/${id}`)).body,
-    enabled: path !== undefined,
-    staleTime: 300_000,
-  })
-  return <span className="truncate">{resource && data ? titleOf(resource, data) : id}</span>
-}
 
 /** All digits of a decimal, grouped as the locale does: numbers would be rounded. */
 export const formatDecimal = (decimal: string, locale: string): string =>

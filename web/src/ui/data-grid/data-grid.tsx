@@ -1,5 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { type CSSProperties, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { classes } from '../classes.ts'
 import styles from './data-grid.module.css'
@@ -8,7 +8,6 @@ import { type ColumnChanges, GridHead } from './grid-head.tsx'
 import { GridRow } from './grid-row.tsx'
 import { createGridKeys } from './use-grid-keys.ts'
 
-export const rowHeight = 36
 const headHeight = 36
 const selectWidth = 40
 
@@ -22,6 +21,10 @@ export interface DataGridProps<Row extends { id: string }> {
   /** Its name for assistive technology. */
   label: string
   columns: readonly GridColumn<Row>[]
+  /** In pixels. */
+  rowHeight: number
+  /** Cards on phones have none. */
+  isHeadHidden?: boolean
   rowCount: number
   /** Undefined while it is loaded: a skeleton is shown. */
   rowAt(index: number): Row | undefined
@@ -60,7 +63,7 @@ interface Active {
  * that leave the document, which a focus on the cell itself would not.
  */
 export function DataGrid<Row extends { id: string }>(props: DataGridProps<Row>) {
-  const { label, columns, rowCount, rowAt, indexOf, selection, onSelect, peeked, onPeek } = props
+  const { label, columns, rowHeight, rowCount, rowAt, indexOf, selection, onSelect, peeked, onPeek } = props
   const t = useTranslations('list')
   const scroller = useRef<HTMLDivElement>(null)
   const [active, setActive] = useActive(props)
@@ -119,7 +122,7 @@ export function DataGrid<Row extends { id: string }>(props: DataGridProps<Row>) 
   useLayoutEffect(() => {
     document.getElementById(cellId(active))?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
   }, [active])
-  const width = columns.reduce((sum, column) => sum + column.width, selectWidth)
+  const width = props.isHeadHidden ? 0 : columns.reduce((sum, column) => sum + column.width, selectWidth)
   return (
     <div
       ref={scroller}
@@ -130,17 +133,24 @@ export function DataGrid<Row extends { id: string }>(props: DataGridProps<Row>) 
       aria-colcount={columns.length + 1}
       aria-multiselectable
       aria-activedescendant={active && rowAt(active.index) ? cellId(active) : undefined}
-      className={classes(styles.grid, selection.ids.size > 0 && styles.hasSelection)}
+      className={classes(
+        styles.grid,
+        selection.ids.size > 0 && styles.hasSelection,
+        props.isHeadHidden && styles.hasCards,
+      )}
+      style={{ '--row': `${rowHeight}px` } as CSSProperties}
       onKeyDown={onKeyDown}
       onScroll={() => props.onMove({ offset: scroller.current?.scrollTop ?? 0 })}
     >
-      <GridHead
-        columns={columns}
-        order={props.order}
-        changes={props.columnChanges}
-        isAllSelected={selection.ids.size > 0 && selection.ids.size >= props.loadedIds().length}
-        onSelectAll={(isChecked) => onSelect({ ids: new Set(isChecked ? props.loadedIds() : []), anchor: undefined })}
-      />
+      {!props.isHeadHidden && (
+        <GridHead
+          columns={columns}
+          order={props.order}
+          changes={props.columnChanges}
+          isAllSelected={selection.ids.size > 0 && selection.ids.size >= props.loadedIds().length}
+          onSelectAll={(isChecked) => onSelect({ ids: new Set(isChecked ? props.loadedIds() : []), anchor: undefined })}
+        />
+      )}
       <div role="rowgroup" className={styles.body} style={{ height: virtualizer.getTotalSize(), minWidth: width }}>
         {rows.map(({ index, start }) => {
           const row = rowAt(index)

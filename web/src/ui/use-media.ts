@@ -1,0 +1,16 @@
+import { useSyncExternalStore } from 'react'
+
+/** Does the screen fit this media query now? */
+export function useMedia(query: string): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      const media = matchMedia(query)
+      media.addEventListener('change', listener)
+      return () => media.removeEventListener('change', listener)
+    },
+    () => matchMedia(query).matches,
+  )
+}
+
+/** Phones have their own layout: cards instead of columns, and navigation at the bottom. */
+export const useIsPhone = (): boolean => useMedia('(max-width: 700px)')

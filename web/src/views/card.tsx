@@ -1,0 +1,51 @@
+import { Link } from '@tanstack/react-router'
+import { UserRound } from 'lucide-react'
+import { type RecordData, type ResourceSchema, titleOf, valueAt } from '../api/schema.ts'
+import { resourceViews } from '../resources/registry.ts'
+import type { GridColumn } from '../ui/data-grid/grid-model.ts'
+import { Avatar, Tag, tintOf } from '../ui/tag.tsx'
+import { useChoiceLabel } from './choices.ts'
+import styles from './card.module.css'
+
+/** On phones, a record is a card of two lines instead of a row of cells. */
+export const cardColumns = (resource: ResourceSchema): GridColumn<RecordData>[] => [
+  {
+    name: resource.titleField,
+    title: resource.singularLabel,
+    icon: UserRound,
+    width: 320,
+    isPinned: false,
+    isSortable: false,
+    render: (record) => <Card resource={resource} record={record} />,
+  },
+]
+
+function Card({ resource, record }: { resource: ResourceSchema; record: RecordData }) {
+  const choiceLabel = useChoiceLabel()
+  const title = titleOf(resource, record)
+  const about = ['employmentTitle', 'company.name', 'subject', 'domain', 'email', 'phone']
+    .map((path) => valueAt(record, path))
+    .filter((value): value is string => typeof value === 'string' && value !== title)
+  const status = valueAt(record, 'status')
+  return (
+    <span className={styles.card}>
+      <Avatar name={title} isLarge isSquare={!resourceViews[resource.name]?.isPerson} />
+      <span className={styles.text}>
+        <Link
+          to="/$resource/$recordId"
+          params={{ resource: resource.name, recordId: record.id }}
+          className={`${styles.title} truncate`}
+          tabIndex={-1}
+        >
+          {title}
+        </Link>
+        <span className={`${styles.soft} truncate`}>{about.slice(0, 2).join(' · ')}</span>
+      </span>
+      {typeof status === 'string' && (
+        <Tag tint={tintOf(status)} hasDot>
+          {choiceLabel(status)}
+        </Tag>
+      )}
+    </span>
+  )
+}
