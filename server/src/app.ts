@@ -76,13 +76,18 @@ const parts: readonly Part[] = [
   { resources: [invitations], routes: [...invitationRoutes, ...acceptanceRoutes] },
   { resources: [ssoConnections, domains], routes: singleSignOnRoutes },
   { resources: [apiKeys], routes: apiKeyRoutes(isScopeUsed) },
-  { routes: scopeRoutes(() => routes) },
+  {
+    routes: scopeRoutes(
+      () => routes,
+      () => roleScopes,
+    ),
+  },
   {
     routes: schemaRoutes(() => ({ resources, routes })),
     headings: { schema: 'The resources and their fields, for applications that show them.' },
     roleGroups: { schema: 'visible' },
   },
-  auditLogPart(Object.keys(declaredActions)),
+  auditLogPart(declaredActions),
   { resources: [mails], routes: mailRoutes },
   systemPart,
   {

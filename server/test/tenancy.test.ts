@@ -22,7 +22,7 @@ afterAll(() => service.close())
 
 /** Routes without an organization. Any other public route needs test cases. */
 const withoutOrganization =
-  /^((GET|POST) \/auth(\/[\w./{}-]+)?|GET \/\.well-known\/jwks\.json|GET \/v5\/docs|GET \/v5\/scopes|GET \/v5\/swagger(\/[\w.-]+)?|GET \/(v5|healthz|readyz|account(\/[\w.]+)?)?)$/
+  /^((GET|POST) \/auth(\/[\w./{}-]+)?|GET \/\.well-known\/jwks\.json|GET \/v5\/docs|GET \/v5\/(scopes|audit-log\/actions)|GET \/v5\/swagger(\/[\w.-]+)?|GET \/(v5|healthz|readyz|account(\/[\w.]+)?)?)$/
 
 const nameOf = ({ method, path }: (typeof routes)[number]): string => `${method} ${path}`
 // Routes of a person's account have no organization either; their own tests use other people's ids.

@@ -288,3 +288,17 @@ test.each([
     expect((await byToken(own)('GET', `/v5/audit-log${path}`)).status).toBe(status)
   }
 })
+
+test('every action has a sentence, and filters accept exactly these actions', async () => {
+  const { status, body } = await service.anonymous('GET', '/v5/audit-log/actions')
+  expect(status).toBe(200)
+  const names = body.map(({ action }: Json) => action as string)
+  expect(names).toEqual([...new Set<string>(names)].sort())
+  expect(names).toEqual(expect.arrayContaining(['import.created', 'row.corrected', 'login.failed']))
+  for (const { action, description } of body) {
+    expect([action, description]).toEqual([action, expect.stringMatching(/^[A-Z].+\.$/)])
+  }
+  expect((await organization.call('GET', `/v5/audit-log?filter.action.in=${names.join()}&limit=1`)).status).toBe(200)
+  const unknown = (await organization.call('GET', '/v5/audit-log?filter.action.equals=import.painted')).body
+  for (const name of names) expect(JSON.stringify(unknown)).toContain(name)
+})

@@ -1,14 +1,48 @@
 import type { Part } from '../../platform/http/part.ts'
+import type { PublicRoute } from '../../platform/http/route.ts'
 import { standardStore } from '../../platform/resource/store.ts'
 import { standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { auditActions } from './actions.ts'
 import { auditEventsWith } from './resource.ts'
 
-/** Read-only: events are added by `recordEvent`. */
-export function auditLogPart(actions: readonly string[]): Part {
-  const auditEvents = auditEventsWith(actions)
+const actionsSchema = {
+  type: 'array',
+  items: {
+    type: 'object',
+    required: ['action', 'description'],
+    additionalProperties: false,
+    properties: {
+      action: { type: 'string', description: 'As in `action` of an event and in its filter' },
+      description: { type: 'string', description: 'A sentence for people' },
+    },
+  },
+}
+
+/** Every action with its sentence, sorted by name. The same for everyone, like the API document, which lists them too. */
+function actionsRoute(actions: Readonly<Record<string, string>>): PublicRoute {
+  const listed = Object.entries(actions).map(([action, description]) => ({ action, description }))
+  const text = JSON.stringify(listed.sort((left, right) => (left.action < right.action ? -1 : 1)))
+  return {
+    kind: 'public',
+    host: 'api',
+    method: 'GET',
+    path: '/v5/audit-log/actions',
+    operation: 'listAuditActions',
+    summary: 'List the actions of the audit log, each with a sentence',
+    tag: 'audit-log',
+    params: {},
+    query: { kind: 'none' },
+    responses: { 200: { kind: 'schema', component: 'AuditActions', schema: actionsSchema } },
+    handle: async () => ({ status: 200, text }),
+  }
+}
+
+/** Read-only: events are added by `recordEvent`. `declared` are the actions of the resources, with their sentences. */
+export function auditLogPart(declared: Readonly<Record<string, string>>): Part {
+  const auditEvents = auditEventsWith(Object.keys(declared))
   const routes = standardRoutes(standardStore(auditEvents), {
     path: '/v5/audit-log',
     operations: ['list', 'count', 'get'],
   })
-  return { resources: [auditEvents], routes }
+  return { resources: [auditEvents], routes: [actionsRoute({ ...auditActions, ...declared }), ...routes] }
 }

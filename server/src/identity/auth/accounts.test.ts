@@ -199,6 +199,7 @@ test('with open sign-up, the mailed link creates an account and an organization;
 
 test.each(['invite', 'closed'])('with SIGN_UP=%s, sign-up is rejected', async (mode) => {
   const other = await startTestService({ SIGN_UP: mode })
+  expect((await other.anonymous('GET', '/auth/settings')).body).toEqual({ signUp: mode })
   try {
     for (const [path, body] of [
       ['/auth/sign-up', { email: newEmail() }],

@@ -3,13 +3,14 @@ import type { Route } from '../../platform/http/route.ts'
 import { changeAddressRoute, confirmAddressRoute, updateMeRoute, verifyAddressRoute } from './addresses.ts'
 import { loginRoute } from './login.ts'
 import { checkRoutes } from './checks.ts'
-import { confirmSignUpRoute, setUpRoute, signUpRoute } from './sign-up.ts'
+import { confirmSignUpRoute, loginSettingsRoute, setUpRoute, signUpRoute } from './sign-up.ts'
 import { changePasswordRoute, forgotPasswordRoute, reauthenticateRoute, resetPasswordRoute } from './passwords.ts'
 import { keySetRoute, logoutRoute, refreshCookieRoute, refreshRoute } from './refresh.ts'
 import { sessionRoutes } from './sessions.ts'
 
 export const authRoutes: Route[] = [
   loginRoute,
+  loginSettingsRoute,
   refreshRoute,
   refreshCookieRoute,
   logoutRoute,

@@ -9,7 +9,7 @@ import { violatesConstraint } from '../../platform/database/failures.ts'
 import { ApiError, type BodyFault } from '../../platform/model/errors.ts'
 import { chargeAttempt } from '../../platform/http/request-context.ts'
 import { addressKey } from '../../platform/http/rate-limit.ts'
-import type { PublicRequest } from '../../platform/http/route.ts'
+import type { PublicRequest, PublicRoute } from '../../platform/http/route.ts'
 import { queueMail } from '../mails/store.ts'
 import { newId, showId } from '../../platform/model/ids.ts'
 import { newSlug } from '../../platform/model/slug.ts'
@@ -55,6 +55,34 @@ export const setUpRoute = authRoute({
 
 const alreadySetUp = () =>
   new ApiError('insufficient_permissions', 'This service already has users. Ask one of its owners to invite you.')
+
+const settingsSchema = {
+  type: 'object',
+  required: ['signUp'],
+  additionalProperties: false,
+  properties: {
+    signUp: {
+      type: 'string',
+      enum: ['open', 'invite', 'closed'],
+      description: 'Who can create an account: anyone, only people with an invitation, or nobody (`SIGN_UP`)',
+    },
+  },
+}
+
+/** Lets a login form offer only what the service accepts. */
+export const loginSettingsRoute: PublicRoute = {
+  kind: 'public',
+  host: 'auth',
+  method: 'GET',
+  path: '/auth/settings',
+  operation: 'getLoginSettings',
+  summary: 'Get the settings that a login form needs',
+  tag: 'authentication',
+  params: {},
+  query: { kind: 'none' },
+  responses: { 200: { kind: 'schema', component: 'LoginSettings', schema: settingsSchema } },
+  handle: async ({ services: { signUp } }) => ({ status: 200, text: JSON.stringify({ signUp }) }),
+}
 
 /** Returns the same response for every address; only the owner of the mailbox learns more. */
 export const signUpRoute = authRoute({

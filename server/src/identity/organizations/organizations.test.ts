@@ -181,3 +181,25 @@ test('an API key cannot create, choose or leave an organization', async () => {
     await service.close()
   }
 })
+
+test('a person removed from the current organization still lists the others and chooses one', async () => {
+  const first = await newOwner(mailed.service)
+  const member = await mailed.join(first.call, 'member')
+  const list = async () => (await member.call('GET', '/v5/me/organizations')).body
+  expect(await list()).toEqual([
+    { id: first.organizationId, name: expect.any(String), slug: expect.any(String), role: 'member', isCurrent: true },
+  ])
+  const second = await newOwner(mailed.service)
+  await mailed.service.database.crossTenantQuery(
+    'check the database',
+    sql`insert into members (organization_id, user_id, role)
+      values (${readId('org', second.organizationId)}, ${readId('usr', member.userId)}, 'viewer')`,
+  )
+  expect((await first.call('DELETE', `/v5/members/${member.userId}`)).status).toBe(204)
+  expect((await member.call('GET', '/v5/me')).body.code).toBe('insufficient_permissions')
+  expect(await list()).toMatchObject([{ id: second.organizationId, role: 'viewer', isCurrent: false }])
+  await member.call('POST', '/v5/me/organization', { body: { organizationId: second.organizationId } })
+  expect((await member.call('GET', '/v5/me')).body).toMatchObject({ organizationId: second.organizationId })
+  expect(await list()).toMatchObject([{ isCurrent: true }])
+  expect((await second.organization.call('GET', '/v5/me/organizations')).body.code).toBe('insufficient_permissions')
+})

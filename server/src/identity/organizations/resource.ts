@@ -77,3 +77,16 @@ export const membershipSchema = {
   additionalProperties: false,
   properties: ownProperties,
 }
+
+/** A person's own organizations. */
+export const membershipsSchema = {
+  type: 'array',
+  items: {
+    ...membershipSchema,
+    required: [...membershipSchema.required, 'isCurrent'],
+    properties: {
+      ...ownProperties,
+      isCurrent: { type: 'boolean', description: 'Whether requests of this session that name none use it' },
+    },
+  },
+}

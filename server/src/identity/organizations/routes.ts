@@ -10,12 +10,20 @@ import { type ReadRoute, type Route, writeRoute } from '../../platform/http/rout
 import { newId, readId, showId } from '../../platform/model/ids.ts'
 import { newSlug } from '../../platform/model/slug.ts'
 import { leaveOrganization } from '../members/store.ts'
-import { choiceShape, membershipSchema, newShape, organizationSchema, settingsShape } from './resource.ts'
+import {
+  choiceShape,
+  membershipSchema,
+  membershipsSchema,
+  newShape,
+  organizationSchema,
+  settingsShape,
+} from './resource.ts'
 import {
   chooseOrganization,
   insertOrganization,
   ownsOrganization,
   readMembership,
+  readMemberships,
   readOrganization,
   findAuthenticationStatus,
   updateOrganization,
@@ -83,6 +91,18 @@ async function assertMayRequireSecondFactor(db: Transaction, caller: Caller, isR
 }
 
 const accountBase = { ...common, kind: 'account' } as const
+
+const list: AccountRoute = {
+  ...accountBase,
+  method: 'GET',
+  path: '/v5/me/organizations',
+  operation: 'listOwnOrganizations',
+  summary: 'List your organizations',
+  description:
+    'Also works if the session’s current organization rejects it: after the person was removed from it, or while it requires a second factor.',
+  responses: { 200: { kind: 'schema', component: 'OwnOrganizations', schema: membershipsSchema } },
+  handle: async ({ person, db }) => ({ status: 200, text: await readMemberships(db, person) }),
+}
 
 const create = accountRoute({
   ...accountBase,
@@ -169,4 +189,4 @@ const leave: AccountRoute = {
   },
 }
 
-export const organizationRoutes: Route[] = [read, update, ...[create, choose, leave].map(toRoute)]
+export const organizationRoutes: Route[] = [read, update, ...[list, create, choose, leave].map(toRoute)]

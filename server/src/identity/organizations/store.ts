@@ -120,6 +120,21 @@ export async function readMembership(
   return row?.text
 }
 
+/** The person's organizations as response JSON, oldest first; ids are uuids. */
+export async function readMemberships(
+  db: CrossTenantConnection,
+  { userId, sessionId }: { userId: string; sessionId: string },
+): Promise<string> {
+  const [row] = await db.query<{ text: string }>(sql`
+    select coalesce(json_agg(json_build_object('id', 'org_' || replace(organizations.id::text, '-', ''), 'name', name,
+      'slug', slug, 'role', role, 'isCurrent', organizations.id is not distinct from sessions.organization_id)
+      order by organizations.id), '[]')::text as text
+    from members join organizations on organizations.id = members.organization_id
+      join sessions on sessions.id = ${sessionId}::uuid
+    where members.user_id = ${userId}::uuid`)
+  return row?.text ?? '[]'
+}
+
 /** Whether the person (uuid) owns any organization. */
 export async function ownsOrganization(db: CrossTenantConnection, userId: string): Promise<boolean> {
   const rows = await db.query(sql`

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { callAs } from '../../../test/people.ts'
 import { startTestService, type Json, type TestOrganization, type TestService } from '../../../test/service.ts'
-import { isScopeUsed, routes } from '../../app.ts'
+import { isScopeUsed, roleScopes, routes } from '../../app.ts'
+import { readId } from '../../platform/model/ids.ts'
+import { sql } from '../../platform/model/sql.ts'
 import { covers, isGuarded } from '../../platform/model/scopes.ts'
 import { isScoped } from '../../platform/http/route.ts'
 import { listScopes } from './catalogue.ts'
@@ -77,17 +79,50 @@ test('every listed scope can be granted to a key, and a scope that no route need
   expect(isScopeUsed('urn:service:nothing:*:*')).toBe(false)
 })
 
+test('each scope names the roles whose members can grant it, and each of them can', async () => {
+  const rolesOf = (name: string) => listed.find(({ scope }) => scope === `urn:service:${name}`)?.grantableBy
+  expect(rolesOf('contact:list:read')).toEqual(['owner', 'admin'])
+  expect(rolesOf('*:*:write')).toEqual(['owner', 'admin'])
+  expect(rolesOf('api-key:create:write')).toEqual(['owner'])
+  expect(rolesOf('mail-content:get:read')).toEqual(['owner'])
+  const own = await service.newOrganization()
+  const call = callAs(service, own.accessToken)
+  const create = async (grantable: (role: string) => boolean) => {
+    const scopes = listed.filter(({ grantableBy }) => grantableBy.some(grantable)).map(({ scope }) => scope as string)
+    const results = await Promise.all(
+      [scopes.slice(0, 100), scopes.slice(100)]
+        .filter(({ length }) => length > 0)
+        .map((part) => call('POST', '/v5/api-keys', { body: { name: 'All', scopes: part } })),
+    )
+    return results.map(({ status }) => status)
+  }
+  expect(new Set(await create((role) => role === 'owner'))).toEqual(new Set([201]))
+  await service.database.crossTenantQuery(
+    'check the database',
+    sql`update members set role = 'admin' where user_id = ${readId('usr', own.userId)}::uuid`,
+  )
+  expect(new Set(await create((role) => role === 'admin'))).toEqual(new Set([201]))
+  const guarded = listed.filter(({ grantableBy }) => !grantableBy.includes('admin'))
+  for (const { scope } of guarded) {
+    expect([scope, (await call('POST', '/v5/api-keys', { body: { name: 'One', scopes: [scope] } })).status]).toEqual([
+      scope,
+      403,
+    ])
+  }
+})
+
 test('the scope of an added route is listed automatically', () => {
   const [route] = scoped
   if (!route) throw new Error('there are routes')
   const planted = { ...route, scope: 'planet:land:read', path: '/v5/planets', summary: 'Land on a planet' }
-  expect(listScopes([...routes, planted])).toContainEqual({
+  expect(listScopes([...routes, planted], roleScopes)).toContainEqual({
     scope: 'urn:service:planet:land:read',
     resource: 'planet',
     action: 'land',
     permission: 'read',
     description: 'Land on a planet.',
     guarded: false,
+    grantableBy: ['owner', 'admin'],
     endpoints: [`${route.method} /v5/planets`],
   })
 })

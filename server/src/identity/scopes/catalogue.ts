@@ -1,4 +1,5 @@
-import { coversScope, namesGuarded } from '../access/grants.ts'
+import { type Role, type RoleScopes, roles } from '../../platform/model/scopes.ts'
+import { coversScope, namesGuarded, refusedScopes } from '../access/grants.ts'
 import { isScoped, type ReadRoute, type Route, type WriteRoute } from '../../platform/http/route.ts'
 
 /** A scope that a key can have, as returned by `GET /v5/scopes`. */
@@ -11,6 +12,8 @@ export interface ListedScope {
   description: string
   /** No wildcard in the resource position covers it, and only a logged-in owner can grant it. */
   guarded: boolean
+  /** Roles whose members can grant it to a key. */
+  grantableBy: Role[]
   /** Method and path of the requests that need it; for a wildcard, of those that it covers. */
   endpoints: string[]
 }
@@ -18,20 +21,28 @@ export interface ListedScope {
 type ScopedRoute = ReadRoute | WriteRoute
 
 /** Every scope that the routes need, by resource, with the wildcards that cover it. */
-export function listScopes(routes: readonly Route[]): ListedScope[] {
+export function listScopes(routes: readonly Route[], roleScopes: RoleScopes): ListedScope[] {
   const scoped = routes.filter(isScoped)
   const needed = [...new Set(scoped.map(({ scope }) => scope))]
   const resources = [...new Set(needed.map((scope) => scope.split(':')[0] ?? ''))]
-  return [...wildcards('*', scoped), ...resources.flatMap((resource) => ofResource(resource, needed, scoped))]
+  const all = [...wildcards('*', scoped), ...resources.flatMap((resource) => ofResource(resource, needed, scoped))]
+  const granting = roles.filter((role) => coversScope(roleScopes(role), createKeyScope))
+  const mayGrant = (role: Role, scope: string) =>
+    refusedScopes({ scopes: roleScopes(role), role }, [scope]).length === 0
+  return all.map((one) => ({ ...one, grantableBy: granting.filter((role) => mayGrant(role, one.scope)) }))
 }
 
-const ofResource = (resource: string, needed: readonly string[], scoped: readonly ScopedRoute[]): ListedScope[] => [
+const createKeyScope = 'urn:service:api-key:create:write'
+
+type UngrantedScope = Omit<ListedScope, 'grantableBy'>
+
+const ofResource = (resource: string, needed: readonly string[], scoped: readonly ScopedRoute[]): UngrantedScope[] => [
   ...wildcards(resource, scoped),
   ...needed.filter((scope) => scope.startsWith(`${resource}:`)).map((scope) => literal(scope, scoped)),
 ]
 
 /** The read and the write wildcard of one resource or of all. */
-function wildcards(resource: string, scoped: readonly ScopedRoute[]): ListedScope[] {
+function wildcards(resource: string, scoped: readonly ScopedRoute[]): UngrantedScope[] {
   return (['read', 'write'] as const).flatMap((permission) => {
     const short = `${resource}:*:${permission}`
     const endpoints = endpointsOf(short, scoped)
@@ -48,7 +59,7 @@ function wildcardSentence(resource: string, permission: 'read' | 'write'): strin
 const nounOf = (resource: string): string => resource.replaceAll('-', ' ')
 
 /** Described by the first request that needs it; others with the same scope do the same elsewhere. */
-function literal(scope: string, scoped: readonly ScopedRoute[]): ListedScope {
+function literal(scope: string, scoped: readonly ScopedRoute[]): UngrantedScope {
   const summary = scoped.find((route) => route.scope === scope)?.summary ?? ''
   return listed(scope, `${summary}.`, endpointsOf(scope, scoped))
 }
@@ -60,7 +71,7 @@ function endpointsOf(short: string, scoped: readonly ScopedRoute[]): string[] {
     .map(({ method, path }) => `${method} ${path}`)
 }
 
-function listed(short: string, description: string, endpoints: string[]): ListedScope {
+function listed(short: string, description: string, endpoints: string[]): UngrantedScope {
   const [resource = '', action = '', permission] = short.split(':')
   const scope = `urn:service:${short}`
   return {

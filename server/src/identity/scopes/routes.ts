@@ -1,5 +1,6 @@
 import type { Route } from '../../platform/http/route.ts'
 import type { Schema } from '../../platform/model/fields.ts'
+import { roles, type RoleScopes } from '../../platform/model/scopes.ts'
 import { listScopes } from './catalogue.ts'
 
 const segment = { type: 'string', pattern: '^(\\*|[a-z][a-z0-9-]*)$' }
@@ -8,7 +9,7 @@ const scopesSchema: Schema = {
   type: 'array',
   items: {
     type: 'object',
-    required: ['scope', 'resource', 'action', 'permission', 'description', 'guarded', 'endpoints'],
+    required: ['scope', 'resource', 'action', 'permission', 'description', 'guarded', 'grantableBy', 'endpoints'],
     additionalProperties: false,
     properties: {
       scope: { type: 'string', pattern: '^urn:service:[a-z0-9*-]+:[a-z0-9*-]+:(read|write)$' },
@@ -20,6 +21,11 @@ const scopesSchema: Schema = {
         type: 'boolean',
         description: 'True if no wildcard in the resource position covers it; a logged-in owner grants it by name.',
       },
+      grantableBy: {
+        type: 'array',
+        items: { type: 'string', enum: roles },
+        description: 'Roles whose members can grant it to an API key.',
+      },
       endpoints: {
         type: 'array',
         items: { type: 'string' },
@@ -30,7 +36,7 @@ const scopesSchema: Schema = {
 }
 
 /** The scopes that keys can have, derived from the routes. */
-export const scopeRoutes = (routes: () => readonly Route[]): Route[] => {
+export const scopeRoutes = (routes: () => readonly Route[], roleScopes: () => RoleScopes): Route[] => {
   let text: string | undefined
   return [
     {
@@ -46,7 +52,7 @@ export const scopeRoutes = (routes: () => readonly Route[]): Route[] => {
       params: {},
       query: { kind: 'none' },
       responses: { 200: { kind: 'schema', component: 'Scopes', schema: scopesSchema } },
-      handle: async () => ({ status: 200, text: (text ??= JSON.stringify(listScopes(routes()))) }),
+      handle: async () => ({ status: 200, text: (text ??= JSON.stringify(listScopes(routes(), roleScopes()))) }),
     },
   ]
 }

@@ -46,12 +46,21 @@ test('a token’s profile shows all organizations of the user, a key’s profile
     name: `Acme ${index + 1}`,
     role: 'owner',
   }))
-  expect(await read(await callerOf(first.accessToken))).toEqual({ ...user, organizations: [one, two] })
-  expect(await read(await callerOf(first.accessToken, second.organizationId))).toEqual({
+  expect(await read(await callerOf(first.accessToken))).toEqual({
     ...user,
+    organizationId: first.organizationId,
     organizations: [one, two],
   })
-  expect(await read(await callerOf(second.apiKey, second.organizationId))).toEqual({ ...user, organizations: [two] })
+  expect(await read(await callerOf(first.accessToken, second.organizationId))).toEqual({
+    ...user,
+    organizationId: second.organizationId,
+    organizations: [one, two],
+  })
+  expect(await read(await callerOf(second.apiKey, second.organizationId))).toEqual({
+    ...user,
+    organizationId: second.organizationId,
+    organizations: [two],
+  })
 })
 
 test('an invalid credential gets no profile', async () => {

@@ -3,12 +3,17 @@ import { profile } from './store.ts'
 
 const profileSchema = {
   type: 'object',
-  required: ['id', 'email', 'name', 'organizations', 'credential'],
+  required: ['id', 'email', 'name', 'organizationId', 'organizations', 'credential'],
   additionalProperties: false,
   properties: {
     id: { type: 'string', pattern: '^usr_[0-9a-f]{32}$' },
     email: { type: 'string' },
     name: { type: 'string' },
+    organizationId: {
+      type: 'string',
+      pattern: '^org_[0-9a-f]{32}$',
+      description: 'The organization of the request: that of the header, or the session’s current one.',
+    },
     organizations: {
       type: 'array',
       items: {

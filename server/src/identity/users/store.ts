@@ -60,7 +60,8 @@ export async function profile(database: Database, caller: Caller): Promise<strin
     'read the profile of a user',
     sql`select ${caller.live} as live, (
         select row_to_json(profile)::text from (
-          select 'usr_' || replace(users.id::text, '-', '') as id, users.email, users.name, (
+          select 'usr_' || replace(users.id::text, '-', '') as id, users.email, users.name,
+            'org_' || replace(${caller.organizationId}, '-', '') as "organizationId", (
             select coalesce(json_agg(row_to_json(organization)), '[]') from (
               select 'org_' || replace(membership.id::text, '-', '') as id, membership.name, membership.role
               from (${memberships}) membership order by membership.id
