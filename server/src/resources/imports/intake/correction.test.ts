@@ -88,6 +88,16 @@ test('a row whose first run created a contact changes that contact, whatever the
   expect(contacts).toMatchObject([{ id: pushed?.contactId, email: first, nickname: 'Ada' }])
 })
 
+test('a retry of a row whose contact got another address since keeps that contact', async () => {
+  const [old, changed] = [newAddress(), newAddress()]
+  const [pushed] = await pushesOf(service, organization)(payloadOf(old, withoutCompanyName))
+  await organization.call('PATCH', `/v5/contacts/${pushed?.contactId}`, { body: { email: changed } })
+  expect((await organization.call('POST', `${pathOf(pushed?.id ?? '')}/retry`)).status).toBe(200)
+  await processRows()
+  expect(await rowOf(pushed?.id ?? '')).toMatchObject({ status: 'PARTIAL', contactId: pushed?.contactId })
+  expect(await contactsWith(old, changed)).toMatchObject([{ id: pushed?.contactId, email: changed }])
+})
+
 test('a correction that names another existing contact changes that one, and one that only matched is left', async () => {
   const [mine, theirs, fresh] = [newAddress(), newAddress(), newAddress()]
   const push = pushesOf(service, organization)
