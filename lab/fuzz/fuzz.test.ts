@@ -60,6 +60,13 @@ test('a valid response breaks no rule, and each invalid one breaks the expected 
   expect(brokenRules(get, responseOf(404, { ...notFound, message: 'Gone' }))).toEqual(['error format'])
 })
 
+test('a browser may be sent to the login page where a program gets a 401', () => {
+  const list = draftOf('listContacts')
+  const redirect = responseOf(303, undefined, { location: '/login?next=%2Fv5%2Fcontacts' })
+  expect(brokenRules(list, redirect)).toEqual([])
+  expect(brokenRules(list, responseOf(303, undefined, { location: 'https://example.com' }))).not.toEqual([])
+})
+
 test('data of the other organization is found in bodies and headers, except ids from the request', () => {
   const get = draftOf('getContact')
   const response = responseOf(404, { ...notFound, description: `con_${foreignId}` })

@@ -43,7 +43,9 @@ export class Rules {
 
   /** The rules that the response breaks. */
   faultsOf(draft: Draft, response: HttpResponse): Fault[] {
-    const { status } = response
+    // Browsers are sent to the login page instead.
+    const isLogin = response.status === 303 && response.headers.get('location')?.startsWith('/login?next=') === true
+    const status = isLogin ? 401 : response.status
     const faults: Fault[] = []
     const check = (holds: boolean, law: string, what: string) => {
       if (!holds) faults.push({ law, what })
@@ -56,7 +58,7 @@ export class Rules {
       faults.push({ law: 'documented status', what: `${status}, not ${[...allowed].join(', ')}` })
     check(response.headers.get('version') === this.#contract.version, 'headers', 'Version')
     check(/^req_[0-9a-f]{32}$/.test(response.headers.get('x-request-id') ?? ''), 'headers', 'X-Request-Id')
-    const body = status >= 400 ? errorFault(draft, response) : this.#bodyFault(draft, response)
+    const body = isLogin ? undefined : status >= 400 ? errorFault(draft, response) : this.#bodyFault(draft, response)
     check(body === undefined, status >= 400 ? 'error format' : 'documented body', body ?? '')
     const leak = this.#leakIn(draft, response)
     check(leak === undefined, 'no foreign data', leak ?? '')
@@ -143,6 +145,8 @@ function errorFault({ method, headers }: Draft, response: HttpResponse): string 
   if (!isPage) return errorBodyFault(response, method === 'HEAD')
   if (!isRead || !headers.some((line) => /^accept:.*text\/html/i.test(line))) return 'an unrequested HTML page'
   if (method === 'HEAD') return response.text === '' ? undefined : 'a body'
+  // The web application has its own page for paths that do not exist.
+  if (response.status === 404 && response.text.includes('<meta name="rapport-paths"')) return undefined
   const expected = [`<h1>${response.status} `, response.headers.get('x-request-id') ?? '']
   return expected.every((text) => response.text.includes(text))
     ? undefined

@@ -122,7 +122,7 @@ export const settings = {
   authOrigin: optional({
     name: 'AUTH_ORIGIN',
     description:
-      'Moves the authentication routes (`POST /auth`) to this host name and removes them from the API’s host. If unset, both share one host.',
+      'Moves the authentication routes (`POST /auth`) and the web application to this host name and removes them from the API’s host. If unset, both share one host.',
     example: 'https://auth.example.com',
     parse: origin,
   }),

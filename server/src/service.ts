@@ -18,10 +18,12 @@ import { createMetrics, type Metrics, serveMetrics } from './platform/http/metri
 import type { ReservedPort } from './platform/http/reserved-port.ts'
 import type { Route, Services } from './platform/http/route.ts'
 import { createServer } from './platform/http/server.ts'
+import { readWebApplication } from './platform/http/web-files.ts'
 import type { HandedConnections } from './processes/connections.ts'
 import { createLimits, type Limits } from './processes/limits.ts'
 import type { WorkKind } from './processes/protocol.ts'
 import { createMaintenance } from './platform/maintenance/maintenance.ts'
+import { webFolder } from './release.ts'
 import { retentionPolicies } from './retention-policies.ts'
 import { createIntake } from './resources/imports/intake/intake.ts'
 import type { Intake } from './resources/imports/intake/push.ts'
@@ -114,6 +116,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     trustProxy,
     corsOrigins,
     authOrigin,
+    web: await readWebApplication(webFolder),
     metrics,
     isReady,
   })

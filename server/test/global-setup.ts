@@ -1,8 +1,11 @@
+import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { lstatSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { chmod, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
 import { findBinaries } from '../src/platform/embedded-postgres/binaries.ts'
@@ -40,12 +43,21 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
   const engines = enginesFor[process.env.TEST_ENGINE ?? 'embedded']
   if (!engines) throw new Error(`TEST_ENGINE must be one of ${Object.keys(enginesFor).join(', ')}.`)
   if (engines.length > 0) removeStale()
-  const started = await Promise.all(engines.map(startCluster))
+  // Services of this run serve the application, and none of them should build it.
+  const [started] = await Promise.all([
+    Promise.all(engines.map(startCluster)),
+    engines.length > 0 ? build() : undefined,
+  ])
   project.provide(
     'clusters',
     started.map(({ cluster }) => cluster),
   )
   return async () => void (await Promise.all(started.map(({ stop }) => stop())))
+}
+
+async function build(): Promise<void> {
+  const script = fileURLToPath(new URL('../../scripts/build.mjs', import.meta.url))
+  await promisify(execFile)(process.execPath, [script])
 }
 
 async function startCluster(engine: TestCluster['engine']): Promise<{ cluster: TestCluster; stop(): Promise<void> }> {

@@ -160,3 +160,11 @@ test('a database without free connections causes 503, and the service recovers o
   for (const occupier of occupiers) await occupier.end()
   await until('there are connections', async () => (await organization.call('GET', '/v5/contacts')).status === 200)
 })
+
+test('the web application is served while the database does not respond', async () => {
+  process.kill(server.pid, 'SIGSTOP')
+  const page = await service.anonymous('GET', '/contacts', { headers: { accept: 'text/html' } })
+  expect(page.status).toBe(200)
+  const script = /src="(\/assets\/[^"]+)"/.exec(page.text)?.[1] ?? ''
+  expect((await service.anonymous('GET', script)).headers.get('content-type')).toMatch(/^text\/javascript/)
+})

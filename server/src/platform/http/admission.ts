@@ -8,8 +8,8 @@ export interface AdmissionOptions {
   /** The contract's date, sent with every response. */
   version: string
   securityHeaders: Readonly<Record<string, string>>
-  /** Paths that are never rejected; CORS preflights are not either. */
-  alwaysAdmitted: readonly RegExp[]
+  /** Is this path never rejected? CORS preflights are not either. */
+  isAlwaysAdmitted: (path: string) => boolean
   /** Milliseconds that the longest waiter has been waiting for the database; 0 while few wait. */
   longestWait: () => number
   /** CORS headers, which let an allowed page read the rejection. */
@@ -45,7 +45,7 @@ export class RejectionLog {
 /** Rejects requests early and cheaply while accepted ones wait too long; otherwise no response would come in time. */
 export function addAdmissionControl(
   server: Server,
-  { version, securityHeaders, alwaysAdmitted, longestWait, corsHeaders, home, onRejected }: AdmissionOptions,
+  { version, securityHeaders, isAlwaysAdmitted, longestWait, corsHeaders, home, onRejected }: AdmissionOptions,
 ): void {
   // The framework's listener is the last one; observers are in front of it.
   const handle = (server.listeners('request') as RequestListener[]).at(-1)
@@ -56,7 +56,7 @@ export function addAdmissionControl(
   )
   const json = { text: JSON.stringify(apiError.body()), headers: { 'content-type': 'application/json; charset=utf-8' } }
   const isAlwaysAdmittedRequest = ({ method, url = '' }: IncomingMessage) =>
-    method === 'OPTIONS' || alwaysAdmitted.some((path) => path.test(url.split('?', 1)[0] ?? ''))
+    method === 'OPTIONS' || isAlwaysAdmitted(url.split('?', 1)[0] ?? '')
   server.removeListener('request', handle)
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     if (longestWait() < maxWait || isAlwaysAdmittedRequest(request)) return handle(request, response)

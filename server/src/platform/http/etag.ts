@@ -8,7 +8,7 @@ const hashLength = 16
 export const recordTag = (revision: number, text: string): string => `"${revision}-${digest(text)}"`
 
 /** The weak tag of a list, or of any text that has no revision. */
-export const listTag = (text: string): string => `W/"${digest(text)}"`
+export const listTag = (text: string | Uint8Array): string => `W/"${digest(text)}"`
 
 /** Weak comparison with If-None-Match: true if no tag matches, false if the response is 304. */
 export function matchesNone(header: string, tag: string): boolean {
@@ -33,7 +33,7 @@ export function revisionsOf(header: string): 'any' | number[] {
 /** A list's tag is shorter than the shortest match, so it is never taken for a revision. */
 const revisionPattern = new RegExp(`^(\\d{1,15})-[\\w-]{${hashLength}}`)
 
-const digest = (text: string): string => hash('sha1', text, 'base64url').slice(0, hashLength)
+const digest = (text: string | Uint8Array): string => hash('sha1', text, 'base64url').slice(0, hashLength)
 
 const opaque = (tag: string): string => tag.slice(tag.indexOf('"') + 1, -1)
 

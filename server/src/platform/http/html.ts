@@ -15,6 +15,12 @@ export function wantsPage({ method, headers }: Pick<IncomingMessage, 'method' | 
 export const basePath = (origin: string): string =>
   URL.canParse(origin) ? new URL(origin).pathname.replace(/\/$/, '') : ''
 
+/** Where the web application is: on the requested host, under the path of PUBLIC_URL, or at AUTH_ORIGIN. */
+export function applicationBase({ pageOrigin, origin }: { pageOrigin: string | undefined; origin: string }): string {
+  const isElsewhere = pageOrigin !== undefined && URL.canParse(origin) && new URL(origin).origin !== pageOrigin
+  return isElsewhere ? pageOrigin : basePath(origin)
+}
+
 interface Page {
   text: string
   headers: Record<string, string>

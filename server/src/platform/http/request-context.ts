@@ -53,6 +53,10 @@ const trailingSlash = /^([^?]+)\/(?=\?|$)/
 /** Host names are case-insensitive, and the default port may be present. */
 export const normalizeHost = (host: string): string => host.toLowerCase().replace(/:(?:80|443)$/, '')
 
+/** Does the request name the host of this origin? */
+export const isOnHost = (request: FastifyRequest, origin: string): boolean =>
+  normalizeHost(request.host) === normalizeHost(new URL(origin).host)
+
 /** A header that may occur once. Node joins repeated ones with a comma, or returns a list. */
 export function singleHeader(request: FastifyRequest, name: string): string | undefined {
   const value = request.headers[name]

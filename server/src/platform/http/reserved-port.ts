@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http'
 import { createServer as createNetServer, type Socket } from 'node:net'
 import { newId, showId } from '../model/ids.ts'
 import { ApiError } from '../model/errors.ts'
+import { errorPage, wantsPage } from './html.ts'
 import { listenOn } from './listen.ts'
 import { createSecurityHeaders } from './security-headers.ts'
 import { version } from './version.ts'
@@ -22,19 +23,25 @@ const requestTimeout = 15_000
 
 /** Binds the port. Throws errors of `listen`, such as EADDRINUSE. */
 export async function reservePort(port: number, host: string): Promise<ReservedPort> {
-  const rejectingServer = createServer((_request, response) => {
+  const rejectingServer = createServer((request, response) => {
     const apiError = new ApiError('overloaded', 'The service is starting. Try again in a moment.')
+    const requestId = showId('req', newId())
+    const json = {
+      text: JSON.stringify(apiError.body()),
+      headers: { 'content-type': 'application/json; charset=utf-8' },
+    }
+    const { text, headers: bodyHeaders } = wantsPage(request) ? errorPage(apiError, { requestId, home: '/' }) : json
     const headers = {
-      'content-type': 'application/json; charset=utf-8',
       'retry-after': '1',
-      'x-request-id': showId('req', newId()),
+      'x-request-id': requestId,
       version,
       'cache-control': 'no-store',
       // The next request on this connection belongs to the server that takes over the port.
       connection: 'close',
       ...createSecurityHeaders(false),
+      ...bodyHeaders,
     }
-    response.writeHead(apiError.status, headers).end(JSON.stringify(apiError.body()))
+    response.writeHead(apiError.status, headers).end(text)
   })
   let acceptConnection = (_socket: Socket): boolean => false
   // An accepted connection may be passed to another process, so nothing is read from it.

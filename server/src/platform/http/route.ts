@@ -194,6 +194,8 @@ export interface PublicRoute<Body = JsonObject> extends RouteBase {
   host: 'api' | 'auth' | 'both'
   /** False for routes that are served even while requests wait for the database. */
   needsDatabase?: false
+  /** Do browsers get the web application instead? */
+  hasWebPage?: true
   body?: { component: string; shape: BodyShape<Body>; required: boolean }
   /** Checks the well-formed values, so that a form shows all errors at once. Throws if it cannot be served. */
   check?(request: PublicRequest): Promise<readonly BodyFault[]>

@@ -1,10 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../model/errors.ts'
 import { urlTooLong } from './request-limits.ts'
-import { basePath, errorPage, wantsPage } from './html.ts'
+import { applicationBase, errorPage, wantsPage } from './html.ts'
+import { requestTarget } from './request-context.ts'
 import type { Services } from './route.ts'
 
-/** Sends an error: a page for browsers, JSON for everyone else. */
+/** Sends an error: a page for browsers, or the login page if they are not logged in; JSON for everyone else. */
 export function sendError(services: Services, request: FastifyRequest, reply: FastifyReply, error: unknown): void {
   const apiError = toApiError(error)
   // An error without a cause (not ready, overloaded) is fully described by the request's log line.
@@ -13,9 +14,13 @@ export function sendError(services: Services, request: FastifyRequest, reply: Fa
     const { id: requestId, requestContext } = request
     services.log[level]({ requestId, route: requestContext.route, err: errorForLog(apiError.cause) }, apiError.code)
   }
+  if (apiError.status === 401 && wantsPage(request)) {
+    const next = encodeURIComponent(requestTarget(request))
+    return void reply.redirect(`${applicationBase(services)}/login?next=${next}`, 303)
+  }
   void reply.code(apiError.status).headers(apiError.headers)
   if (wantsPage(request)) {
-    const { text, headers } = errorPage(apiError, { requestId: request.id, home: `${basePath(services.origin)}/` })
+    const { text, headers } = errorPage(apiError, { requestId: request.id, home: `${applicationBase(services)}/` })
     void reply.headers(headers).send(text)
   } else void reply.type('application/json; charset=utf-8').send(JSON.stringify(apiError.body()))
 }

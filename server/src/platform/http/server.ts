@@ -8,10 +8,10 @@ import { addAdmissionControl, RejectionLog } from './admission.ts'
 import { BodyBudget } from './body-budget.ts'
 import { addCors, corsHeaders } from './cors.ts'
 import { ApiError } from '../model/errors.ts'
-import { hasTrailingSlash, normalizeHost, type RequestContext, requestTarget } from './request-context.ts'
+import { hasTrailingSlash, isOnHost, type RequestContext, requestTarget } from './request-context.ts'
 import { callerAddress, type TrustedProxies, createTrust } from './forwarded.ts'
 import { checkLimits, checkContentTypes, maxBodyBytes, maxUrlLength } from './request-limits.ts'
-import { basePath } from './html.ts'
+import { applicationBase } from './html.ts'
 import type { Metrics } from './metrics.ts'
 import { sendError } from './send-error.ts'
 import { isPage, type ProbeRoute, type Route, type ServedRoute, type Services } from './route.ts'
@@ -19,6 +19,8 @@ import { createSecurityHeaders } from './security-headers.ts'
 import { serve } from './serve.ts'
 import { ParserErrorHandler } from './parser-errors.ts'
 import { version } from './version.ts'
+import { addWebFiles, type WebApplication } from './web-files.ts'
+import { createWebPages, type SendWebPage } from './web-pages.ts'
 
 export interface ServerOptions {
   services: Services
@@ -27,6 +29,8 @@ export interface ServerOptions {
   corsOrigins: readonly string[]
   /** The separate origin of authentication; undefined if it shares the API's. */
   authOrigin: string | undefined
+  /** The web application that browsers get. */
+  web: WebApplication
   metrics: Metrics
   /** True while the service should receive requests; reported by `/readyz`. */
   isReady: () => boolean
@@ -47,7 +51,8 @@ declare module 'fastify' {
 
 /** Creates the HTTP server. Every response has the headers and error format of the interface. */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
-  const { services, routes, trustProxy, corsOrigins, metrics } = options
+  const { services, routes, trustProxy, web, metrics } = options
+  const corsOrigins = allowedOrigins(options)
   const trust = createTrust(trustProxy)
   const budget = options.budget ?? new BodyBudget()
   const timeouts = options.timeouts ?? { headers: 15_000, request: 30_000 }
@@ -95,14 +100,15 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   // By default Node silently drops headers beyond 2000; their total size is limited anyway.
   app.server.maxHeadersCount = 0
   parserErrors.watch(app.server)
+  const admitted = knownPaths(routes.filter(isAlwaysAdmitted))
   const rejectionLog = new RejectionLog(services.log)
   addAdmissionControl(app.server, {
     version,
     securityHeaders,
-    alwaysAdmitted: knownPaths(routes.filter(isAlwaysAdmitted)).map(({ pattern }) => pattern),
+    isAlwaysAdmitted: (path) => web.files.has(path) || admitted.some(({ pattern }) => pattern.test(path)),
     longestWait: () => services.database.longestWait,
     corsHeaders: corsHeaders(corsOrigins),
-    home: () => `${basePath(services.origin)}/`,
+    home: () => `${applicationBase(services)}/`,
     onRejected: () => {
       metrics.rejected()
       rejectionLog.count()
@@ -143,21 +149,32 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     brotliOptions: { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } },
     zlibOptions: { level: 5 },
   })
-  for (const route of routes) {
-    if (route.kind === 'probe') addProbe(app, options, route)
-    else addRoute(app, options, route)
-  }
-  addFallbackRoutes(app, options)
+  addRoutes(app, options)
   return app
 }
 
-function addRoute(app: FastifyInstance, options: ServerOptions, route: ServedRoute): void {
+/** The application at AUTH_ORIGIN calls the API of the other host. */
+const allowedOrigins = ({ corsOrigins, authOrigin }: ServerOptions): readonly string[] =>
+  authOrigin === undefined ? corsOrigins : [...corsOrigins, authOrigin]
+
+function addRoutes(app: FastifyInstance, options: ServerOptions): void {
+  const sendWebPage = createWebPages(options)
+  for (const route of options.routes) {
+    if (route.kind === 'probe') addProbe(app, options, route)
+    else addRoute(app, options, route, sendWebPage)
+  }
+  addWebFiles(app, options.web.files)
+  addFallbackRoutes(app, options, sendWebPage)
+}
+
+function addRoute(app: FastifyInstance, options: ServerOptions, route: ServedRoute, sendWebPage: SendWebPage): void {
   const { services, authOrigin } = options
   app.route({
     method: methodsOf(route.method),
     url: pattern(route.path),
     // Not async: awaiting the reply would cost more than the rest of `serve`'s overhead.
     handler: (request, reply) => {
+      if (route.kind === 'public' && route.hasWebPage && sendWebPage(request, reply)) return
       request.requestContext.route = route.path
       request.requestContext.isPush = route.kind === 'push'
       if (!isServedOnHost(route, authOrigin, request)) {
@@ -186,8 +203,7 @@ function isServedOnHost(route: Route, authOrigin: string | undefined, request: F
   if (authOrigin === undefined || route.kind === 'probe' || (route.kind === 'public' && route.host === 'both'))
     return true
   if (route.kind === 'account' && route.isOnBothHosts) return true
-  const onAuthHost = normalizeHost(request.host) === normalizeHost(new URL(authOrigin).host)
-  return onAuthHost === (route.kind === 'public' && route.host === 'auth')
+  return isOnHost(request, authOrigin) === (route.kind === 'public' && route.host === 'auth')
 }
 
 const routeNotFound = (request: FastifyRequest, options: Pick<ServerOptions, 'routes'>) =>
@@ -221,7 +237,7 @@ function knownPaths(routes: readonly Route[]): KnownPath[] {
 }
 
 /** A known path with another method returns 405 with the allowed methods (RFC 9110 section 15.5.6). */
-function addFallbackRoutes(app: FastifyInstance, options: ServerOptions): void {
+function addFallbackRoutes(app: FastifyInstance, options: ServerOptions, sendWebPage: SendWebPage): void {
   const { routes, authOrigin } = options
   const known = knownPaths(routes)
   const respond = (found: KnownPath | undefined, request: FastifyRequest, reply: FastifyReply) => {
@@ -236,7 +252,8 @@ function addFallbackRoutes(app: FastifyInstance, options: ServerOptions): void {
   app.setNotFoundHandler(async (request, reply) => {
     const path = requestTarget(request).split('?', 1)[0] ?? ''
     // The router prefers the path with the fewest parameters.
-    return respond(known.filter(({ pattern }) => pattern.test(path)).sort(byParameters)[0], request, reply)
+    const found = known.filter(({ pattern }) => pattern.test(path)).sort(byParameters)[0]
+    return !found && sendWebPage(request, reply) ? reply : respond(found, request, reply)
   })
   // A path such as `/v5/contacts/count` also matches another path's parameter.
   for (const path of known) {

@@ -36,6 +36,7 @@ export const homeRoutes: readonly PublicRoute[] = [
   {
     ...home,
     host: 'both',
+    hasWebPage: true,
     path: '/',
     operation: 'getService',
     summary: 'Get the start page, or its links as JSON',

@@ -1,0 +1,73 @@
+import { execFile, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { root } from './run.mjs'
+
+const run = promisify(execFile)
+/** An empty folder in which the package is installed, as a person would who has no copy of the repository. */
+let folder
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'rapport-package-'))
+  const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: root })
+  writeFileSync(join(folder, 'package.json'), '{ "private": true }')
+  const file = join(folder, stdout.trim().split('\n').at(-1))
+  await run('npm', ['install', '--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund', file], {
+    cwd: folder,
+  })
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+test('the installed package contains no tool, source or test', () => {
+  const installed = join(folder, 'node_modules/rapport')
+  expect(readdirSync(join(installed, 'server')).sort()).toEqual(['data', 'dist', 'migrations'])
+  expect(readdirSync(join(installed, 'web'))).toEqual(['dist'])
+  expect(readdirSync(join(installed, 'scripts'))).not.toContain('build.mjs')
+  const tools = ['esbuild', 'vite', 'rolldown', 'react', 'react-dom', 'typescript', 'vitest', '@rapport']
+  expect(tools.filter((name) => existsSync(join(folder, 'node_modules', name)))).toEqual([])
+})
+
+test('`npx rapport start` runs the installed package: the application, its files and the database', async () => {
+  const port = await freePort()
+  const child = spawn('npx', ['--no-install', 'rapport', 'start'], {
+    cwd: folder,
+    env: { ...process.env, NODE_ENV: 'production', PORT: String(port), DATA_DIR: join(folder, 'data') },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
+  const exited = new Promise((resolve) => child.once('exit', resolve))
+  const stop = () => {
+    child.kill('SIGTERM')
+    return exited
+  }
+  onTestFinished(stop)
+  const url = `http://127.0.0.1:${port}`
+  while (child.exitCode === null && !output.includes('Rapport listens on')) await delay(50)
+  expect(output).toContain(`Rapport listens on ${url}`)
+  expect((await fetch(`${url}/readyz`)).status).toBe(200)
+  const page = await fetch(url, { headers: { accept: 'text/html,*/*;q=0.8' } })
+  const html = await page.text()
+  expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+  const [, script = ''] = /src="(\/assets\/[^"]+\.js)"/.exec(html) ?? []
+  const asset = await fetch(`${url}${script}`, { headers: { 'accept-encoding': 'br' } })
+  expect([asset.status, asset.headers.get('cache-control'), asset.headers.get('content-encoding')]).toEqual([
+    200,
+    'public, max-age=31536000, immutable',
+    'br',
+  ])
+  await stop()
+  expect(output).toContain('Stopped.')
+})
+
+async function freePort() {
+  const server = createServer()
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}

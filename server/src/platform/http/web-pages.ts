@@ -1,0 +1,85 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { escapeHtml } from './escape-html.ts'
+import { listTag, matchesNone } from './etag.ts'
+import { applicationBase, wantsPage } from './html.ts'
+import { isOnHost, requestTarget, singleHeader } from './request-context.ts'
+import type { Route, Services } from './route.ts'
+import { isPage } from './route.ts'
+import type { WebApplication } from './web-files.ts'
+
+export interface WebPageOptions {
+  services: Services
+  routes: readonly Route[]
+  web: WebApplication
+  /** The host that serves the application, if it is not the API's. */
+  authOrigin: string | undefined
+}
+
+/** Sends the application's page to a browser; returns false if the request is not for the application. */
+export type SendWebPage = (request: FastifyRequest, reply: FastifyReply) => boolean
+
+/** Every path that is not the API's belongs to the application, which has its own page for those that do not exist. */
+export function createWebPages({ services, routes, web, authOrigin }: WebPageOptions): SendWebPage {
+  const ofApi = new Set(routes.filter((route) => !isPage(route)).map(({ path }) => firstSegment(path)))
+  let page: Page | undefined
+  return (request, reply) => {
+    const target = requestTarget(request)
+    const segment = firstSegment(target)
+    if (!wantsPage(request) || (segment !== '' && ofApi.has(segment))) return false
+    request.requestContext.route = 'web page'
+    if (authOrigin !== undefined && !isOnHost(request, authOrigin)) {
+      void reply.redirect(`${authOrigin}${target}`, 302)
+      return true
+    }
+    // The API's address is known once the service listens.
+    page ??= createPage(web.page, services)
+    const isKnown = segment === '' || web.segments.has(segment)
+    void sendPage(page, isKnown ? 200 : 404, request, reply)
+    return true
+  }
+}
+
+/** `contacts` of `/contacts/con_1?tab=notes`. */
+const firstSegment = (target: string): string => target.split(/[/?]/, 2)[1] ?? ''
+
+interface Page {
+  text: string
+  etag: string
+  contentSecurityPolicy: string
+}
+
+/** With AUTH_ORIGIN, the API has another origin: the page names it, and may connect to it. */
+function createPage(html: string, services: Services): Page {
+  const isApiElsewhere = applicationBase(services) === services.pageOrigin
+  const meta = `<meta name="rapport-api" content="${escapeHtml(services.origin)}" />`
+  const text = isApiElsewhere ? html.replace('<title>', `${meta}\n    <title>`) : html
+  const api = isApiElsewhere ? ` ${new URL(services.origin).origin}` : ''
+  return { text, etag: listTag(text), contentSecurityPolicy: contentSecurityPolicy(api) }
+}
+
+/** Nothing is loaded from another host, not even the pictures of contacts, whose addresses other people choose. */
+const contentSecurityPolicy = (api: string): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "font-src 'self'",
+    `connect-src 'self'${api}`,
+    "manifest-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+
+function sendPage(page: Page, status: number, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  void reply.headers({
+    'content-security-policy': page.contentSecurityPolicy,
+    'cache-control': 'no-cache',
+    etag: page.etag,
+    vary: 'accept, accept-encoding, origin',
+  })
+  const none = singleHeader(request, 'if-none-match')
+  if (status === 200 && none !== undefined && !matchesNone(none, page.etag)) return reply.code(304).send()
+  return reply.code(status).type('text/html; charset=utf-8').send(page.text)
+}
