@@ -1,3 +1,89 @@
+import { Link, Navigate, useParams } from '@tanstack/react-router'
+import { ChevronLeft, ChevronRight } from 'lucide-react'
+import { Suspense, useSyncExternalStore } from 'react'
+import { useTranslations } from 'use-intl'
+import { Loading, NotFound } from '../shell/states.tsx'
+import { PageBar } from '../ui/page.tsx'
+import { type Section, useSections } from './sections.ts'
+import styles from './settings.module.css'
+
+/** The settings: the list of sections on the left and one section. On phones, `/settings` is the list alone. */
 export function Settings() {
-  return <p>Settings</p>
+  return (
+    <Suspense fallback={<Loading />}>
+      <Frame />
+    </Suspense>
+  )
 }
+
+function Frame() {
+  const t = useTranslations('settings')
+  const sections = useSections()
+  const { section: name } = useParams({ strict: false })
+  const isPhone = useIsPhone()
+  const section = sections.find((one) => one.name === name)
+  if (name === undefined && !isPhone) {
+    return <Navigate to="/settings/$section" params={{ section: sections[0]?.name ?? '' }} replace />
+  }
+  if (name === undefined) {
+    return (
+      <>
+        <PageBar title={t('title')} />
+        <SectionList sections={sections} />
+      </>
+    )
+  }
+  return (
+    <div className={styles.frame}>
+      {isPhone ? <BackLink /> : <SectionList sections={sections} />}
+      <div className={styles.page}>
+        <Suspense fallback={<Loading />}>{section ? <section.Page key={name} /> : <NotFound />}</Suspense>
+      </div>
+    </div>
+  )
+}
+
+function SectionList({ sections }: { sections: readonly Section[] }) {
+  const t = useTranslations('settings')
+  return (
+    <nav className={styles.sections} aria-label={t('title')}>
+      <p className={styles.sectionsTitle} aria-hidden>
+        {t('title')}
+      </p>
+      <ul>
+        {sections.map(({ name, messages, icon: Icon }) => (
+          <li key={name}>
+            <Link to="/settings/$section" params={{ section: name }} search={{}} className={styles.section}>
+              <Icon size={16} strokeWidth={1.75} aria-hidden />
+              <span>{t(`${messages}.title`)}</span>
+              <ChevronRight size={16} className={styles.chevron} aria-hidden />
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}
+
+function BackLink() {
+  const t = useTranslations('settings')
+  return (
+    <nav aria-label={t('title')}>
+      <Link to="/settings" className={styles.back}>
+        <ChevronLeft size={16} aria-hidden />
+        {t('title')}
+      </Link>
+    </nav>
+  )
+}
+
+const phone = matchMedia('(max-width: 700px)')
+
+const useIsPhone = (): boolean =>
+  useSyncExternalStore(
+    (listener) => {
+      phone.addEventListener('change', listener)
+      return () => phone.removeEventListener('change', listener)
+    },
+    () => phone.matches,
+  )

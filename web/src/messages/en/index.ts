@@ -5,6 +5,7 @@ import labels from './labels.json'
 import list from './list.json'
 import operators from './operators.json'
 import record from './record.json'
+import settings from './settings.json'
 import shell from './shell.json'
 
-export const messages = { access, choices, common, labels, list, operators, record, shell }
+export const messages = { access, choices, common, labels, list, operators, record, settings, shell }

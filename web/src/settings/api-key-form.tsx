@@ -1,0 +1,118 @@
+import { useQuery } from '@tanstack/react-query'
+import { useRef, useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { send } from '../api/client.ts'
+import { ApiError } from '../api/error.ts'
+import { Loading, NotFound } from '../shell/states.tsx'
+import { Failure } from '../ui/empty-state.tsx'
+import { TextAreaField, TextField } from '../ui/field.tsx'
+import { Form, type FormValues } from '../ui/form.tsx'
+import { PageBar, PageContent, Panel } from '../ui/page.tsx'
+import { notify } from '../ui/toast.tsx'
+import { change } from './act.ts'
+import { endOfDay, toDateInput } from './dates.ts'
+import type { ApiKey, ApiKeyWithText } from './records.ts'
+import { ScopePicker } from './scope-picker.tsx'
+import styles from './settings.module.css'
+
+interface ApiKeyPageProps {
+  /** Undefined to create one. */
+  apiKeyId: string | undefined
+  onCreated(key: ApiKeyWithText): void
+  onClose(): void
+}
+
+/** Creates a key, or changes the one that the URL names. */
+export function ApiKeyPage({ apiKeyId, onCreated, onClose }: ApiKeyPageProps) {
+  const t = useTranslations('settings.apiKeys')
+  const key = useQuery({
+    queryKey: ['api-keys', apiKeyId],
+    queryFn: async () => (await send<ApiKey>('GET', `/v5/api-keys/${apiKeyId}`)).body,
+    enabled: apiKeyId !== undefined,
+  })
+  if (key.error instanceof ApiError && key.error.status === 404) return <NotFound />
+  const isReady = apiKeyId === undefined || key.data !== undefined
+  return (
+    <>
+      <PageBar title={apiKeyId === undefined ? t('createTitle') : (key.data?.name ?? t('title'))} />
+      <PageContent isNarrow>
+        {key.error && <Failure error={key.error} onRetry={() => void key.refetch()} />}
+        {isReady ? (
+          <ApiKeyForm key={apiKeyId} apiKey={key.data} onCreated={onCreated} onClose={onClose} />
+        ) : (
+          <Loading />
+        )}
+      </PageContent>
+    </>
+  )
+}
+
+interface ApiKeyFormProps {
+  apiKey: ApiKey | undefined
+  onCreated(key: ApiKeyWithText): void
+  onClose(): void
+}
+
+function ApiKeyForm({ apiKey, onCreated, onClose }: ApiKeyFormProps) {
+  const t = useTranslations('settings.apiKeys')
+  const common = useTranslations('common')
+  const [scopes, setScopes] = useState<readonly string[]>(apiKey?.scopes ?? [])
+  const idempotencyKey = useRef(crypto.randomUUID())
+  const submit = async (values: FormValues) => {
+    const body = bodyOf(values, scopes)
+    if (apiKey) {
+      await change(['api-keys'], () => send('PATCH', `/v5/api-keys/${apiKey.id}`, { body }))
+      notify(t('saved', { name: body.name }))
+      onClose()
+    } else {
+      const options = { body, idempotencyKey: idempotencyKey.current }
+      onCreated((await change(['api-keys'], () => send<ApiKeyWithText>('POST', '/v5/api-keys', options))).body)
+    }
+  }
+  return (
+    <Form submitLabel={apiKey ? common('save') : t('create')} onCancel={onClose} onSubmit={submit}>
+      {(errorOf) => (
+        <>
+          <Panel title={t('key')}>
+            <div className={styles.columns}>
+              <TextField
+                name="name"
+                label={t('name')}
+                hint={t('nameHint')}
+                defaultValue={apiKey?.name}
+                error={errorOf('name')}
+                autoComplete="off"
+              />
+              <TextField
+                type="date"
+                name="expiresAt"
+                label={t('expiry')}
+                hint={t('expiryHint')}
+                isOptional
+                defaultValue={toDateInput(apiKey?.expiresAt)}
+                error={errorOf('expiresAt')}
+              />
+            </div>
+            <TextAreaField
+              name="allowedAddresses"
+              label={t('addresses')}
+              hint={t('addressesHint')}
+              isOptional
+              rows={2}
+              defaultValue={apiKey?.allowedAddresses.join('\n')}
+              error={errorOf('allowedAddresses')}
+            />
+          </Panel>
+          <ScopePicker scopes={scopes} error={errorOf('scopes')} onChange={setScopes} />
+        </>
+      )}
+    </Form>
+  )
+}
+
+const bodyOf = (values: FormValues, scopes: readonly string[]) => ({
+  name: values.name ?? '',
+  scopes,
+  expiresAt: endOfDay(values.expiresAt) ?? null,
+  allowedAddresses: (values.allowedAddresses ?? '').split(/[\s,]+/).filter(Boolean),
+})

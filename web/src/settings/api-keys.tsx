@@ -1,0 +1,81 @@
+import { Plus } from 'lucide-react'
+import { useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { Button } from '../ui/button.tsx'
+import { List, PageBar, PageContent, Panel } from '../ui/page.tsx'
+import { ApiKeyPage } from './api-key-form.tsx'
+import { ApiKeyRow } from './api-key-row.tsx'
+import { useGoTo, useSectionSearch } from './location.ts'
+import { NewApiKey } from './new-api-key.tsx'
+import { Paged, usePages } from './paged.tsx'
+import { useMay } from './permissions.ts'
+import type { ApiKey, ApiKeyWithText } from './records.ts'
+
+/** The organization's API keys; `?new=true` creates one, `?key=…` changes one. */
+export function ApiKeys() {
+  const goTo = useGoTo()
+  const { new: isNew, key } = useSectionSearch()
+  // Only here: a key's value is gone after the page is left or loaded again.
+  const [shown, setShown] = useState<ApiKeyWithText>()
+  const close = () => goTo('api-keys')
+  if (isNew === 'true' || key !== undefined) {
+    const onCreated = (created: ApiKeyWithText) => {
+      setShown(created)
+      close()
+    }
+    return <ApiKeyPage apiKeyId={key} onCreated={onCreated} onClose={close} />
+  }
+  return <ApiKeyList shown={shown} onShow={setShown} />
+}
+
+interface ApiKeyListProps {
+  shown: ApiKeyWithText | undefined
+  onShow(key: ApiKeyWithText | undefined): void
+}
+
+function ApiKeyList({ shown, onShow }: ApiKeyListProps) {
+  const t = useTranslations('settings.apiKeys')
+  const may = useMay()
+  const goTo = useGoTo()
+  const active = usePages<ApiKey>('/v5/api-keys', { 'filter.revokedAt.equals': 'null' })
+  const revoked = usePages<ApiKey>('/v5/api-keys', { 'filter.revokedAt.not': 'null' }, 10)
+  const hasRevoked = (revoked.data?.pages[0]?.records.length ?? 0) > 0
+  return (
+    <>
+      <PageBar title={t('title')}>
+        {may('api-key:create:write') && (
+          <Button kind="primary" icon={Plus} onClick={() => goTo('api-keys', { new: 'true' })}>
+            {t('create')}
+          </Button>
+        )}
+      </PageBar>
+      <PageContent isNarrow>
+        {shown && <NewApiKey apiKey={shown} onDone={() => onShow(undefined)} />}
+        <Panel title={t('active')} description={t('text')}>
+          <Paged pages={active} empty={t('empty')}>
+            {(keys) => (
+              <List label={t('active')}>
+                {keys.map((key) => (
+                  <ApiKeyRow key={key.id} apiKey={key} onRotated={onShow} />
+                ))}
+              </List>
+            )}
+          </Paged>
+        </Panel>
+        {hasRevoked && (
+          <Panel title={t('revokedKeys')}>
+            <Paged pages={revoked} empty={t('empty')}>
+              {(keys) => (
+                <List label={t('revokedKeys')}>
+                  {keys.map((key) => (
+                    <ApiKeyRow key={key.id} apiKey={key} onRotated={onShow} />
+                  ))}
+                </List>
+              )}
+            </Paged>
+          </Panel>
+        )}
+      </PageContent>
+    </>
+  )
+}

@@ -1,0 +1,142 @@
+import { ChevronRight } from 'lucide-react'
+import { useId } from 'react'
+import { useFormatter, useTranslations } from 'use-intl'
+import { PageBar, PageContent, Panel } from '../ui/page.tsx'
+import { Avatar } from '../ui/tag.tsx'
+import { Time } from '../ui/time.tsx'
+import { type Actors, useActors } from './actors.ts'
+import { useActions } from './audit-actions.ts'
+import { AuditFilters } from './audit-filters.tsx'
+import styles from './audit-log.module.css'
+import { useGoTo, useSectionSearch } from './location.ts'
+import { Paged, usePages } from './paged.tsx'
+import type { AuditEvent } from './records.ts'
+import { useSentence } from './sentences.ts'
+import settings from './settings.module.css'
+
+/** What happened in the organization, newest first. The URL has the filters of the API and the event that is open. */
+export function AuditLog() {
+  const t = useTranslations('settings.audit')
+  const goTo = useGoTo()
+  const search = useSectionSearch()
+  const filters = filtersOf(search)
+  const pages = usePages<AuditEvent>('/v5/audit-log', filters, 50)
+  return (
+    <>
+      <PageBar title={t('title')} />
+      <PageContent isNarrow>
+        <AuditFilters filters={filters} onChange={(next) => goTo('audit-log', next)} />
+        <Panel title={t('events')}>
+          <Paged pages={pages} empty={t('empty')}>
+            {(events) => (
+              <EventList
+                events={events}
+                openId={search.event}
+                onToggle={(event) => goTo('audit-log', { ...filters, ...(event && { event }) }, { replace: true })}
+              />
+            )}
+          </Paged>
+        </Panel>
+      </PageContent>
+    </>
+  )
+}
+
+const filtersOf = (search: ReturnType<typeof useSectionSearch>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(search).flatMap(([name, value]) =>
+      name.startsWith('filter.') && value !== undefined ? [[name, value]] : [],
+    ),
+  )
+
+interface EventListProps {
+  events: readonly AuditEvent[]
+  openId: string | undefined
+  onToggle(id: string | undefined): void
+}
+
+function EventList({ events, openId, onToggle }: EventListProps) {
+  const t = useTranslations('settings.audit')
+  const actors = useActors(events.flatMap(({ actorId }) => actorId ?? []))
+  return (
+    <ul aria-label={t('events')}>
+      {events.map((event) => (
+        <EventRow
+          key={event.id}
+          event={event}
+          actors={actors}
+          isOpen={event.id === openId}
+          onToggle={() => onToggle(event.id === openId ? undefined : event.id)}
+        />
+      ))}
+    </ul>
+  )
+}
+
+interface EventRowProps {
+  event: AuditEvent
+  actors: Actors
+  isOpen: boolean
+  onToggle(): void
+}
+
+function EventRow({ event, actors, isOpen, onToggle }: EventRowProps) {
+  const id = useId()
+  const sentence = useSentence()
+  const description = useActions().find(({ action }) => action === event.action)?.description ?? event.action
+  const actor = useActorName(event, actors)
+  return (
+    <li className={styles.event}>
+      <button type="button" className={styles.head} aria-expanded={isOpen} aria-controls={id} onClick={onToggle}>
+        <ChevronRight size={14} className={styles.chevron} aria-hidden />
+        <Avatar name={actor} isSquare={event.actorKind !== 'user'} />
+        <span className={styles.text}>
+          <span className={styles.sentence}>{sentence(description)}</span>
+          <span className={settings.soft}>{actor}</span>
+        </span>
+        <span className={styles.time}>
+          <Time value={event.createdAt} />
+        </span>
+      </button>
+      <div id={id} hidden={!isOpen}>
+        {isOpen && <EventDetails event={event} actor={actor} />}
+      </div>
+    </li>
+  )
+}
+
+function useActorName({ actorId, actorKind }: AuditEvent, actors: Actors): string {
+  const t = useTranslations('settings.audit')
+  const name = actorId === null ? undefined : actors[actorId]
+  return name ?? t(`actorKinds.${actorKind}`)
+}
+
+function EventDetails({ event, actor }: { event: AuditEvent; actor: string }) {
+  const t = useTranslations('settings.audit')
+  const format = useFormatter()
+  const facts: readonly (readonly [string, string | null])[] = [
+    [t('when'), format.dateTime(new Date(event.createdAt), { dateStyle: 'full', timeStyle: 'long' })],
+    [t('action'), event.action],
+    [t('actor'), event.actorId === null ? actor : `${actor} (${event.actorId})`],
+    [t('record'), event.recordId],
+    [t('address'), event.address],
+    [t('request'), event.requestId],
+    [t('details'), isEmpty(event.details) ? null : JSON.stringify(event.details, null, 2)],
+  ]
+  return (
+    <dl className={styles.facts}>
+      {facts.map(
+        ([name, value]) =>
+          value !== null && (
+            <div key={name} className={styles.fact}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ),
+      )}
+    </dl>
+  )
+}
+
+const isEmpty = (details: unknown): boolean =>
+  typeof details !== 'object' || details === null || Object.keys(details).length === 0

@@ -1,0 +1,131 @@
+import { BadgeCheck, Plus, Trash2 } from 'lucide-react'
+import { useRef, useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { send } from '../api/client.ts'
+import { Button, IconButton } from '../ui/button.tsx'
+import { CopyField } from '../ui/copy-field.tsx'
+import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
+import { TextField } from '../ui/field.tsx'
+import { Form } from '../ui/form.tsx'
+import { List, ListRow, Panel } from '../ui/page.tsx'
+import { Tag } from '../ui/tag.tsx'
+import { act, change } from './act.ts'
+import { Paged, usePages } from './paged.tsx'
+import { useMay } from './permissions.ts'
+import type { Domain } from './records.ts'
+import styles from './settings.module.css'
+
+/** Domains of email addresses that the organization has proved to own. */
+export function Domains() {
+  const t = useTranslations('settings.domains')
+  const may = useMay()
+  const [isAdding, setAdding] = useState(false)
+  const pages = usePages<Domain>('/v5/domains')
+  return (
+    <Panel
+      title={t('title')}
+      description={t('text')}
+      actions={
+        may('domain:create:write') && (
+          <Button icon={Plus} onClick={() => setAdding(true)}>
+            {t('add')}
+          </Button>
+        )
+      }
+    >
+      <Paged pages={pages} empty={t('empty')}>
+        {(domains) => (
+          <List label={t('title')}>
+            {domains.map((domain) => (
+              <DomainRow key={domain.id} domain={domain} />
+            ))}
+          </List>
+        )}
+      </Paged>
+      <Dialog title={t('addTitle')} isOpen={isAdding} onClose={() => setAdding(false)}>
+        <DomainForm onClose={() => setAdding(false)} />
+      </Dialog>
+    </Panel>
+  )
+}
+
+function DomainForm({ onClose }: { onClose(): void }) {
+  const t = useTranslations('settings.domains')
+  const key = useRef(crypto.randomUUID())
+  return (
+    <Form
+      submitLabel={t('add')}
+      onCancel={onClose}
+      onSubmit={async ({ domain = '' }) => {
+        await change(['domains'], () => send('POST', '/v5/domains', { body: { domain }, idempotencyKey: key.current }))
+        onClose()
+      }}
+    >
+      {(errorOf) => (
+        <TextField
+          name="domain"
+          label={t('domain')}
+          hint={t('domainHint')}
+          error={errorOf('domain')}
+          autoCapitalize="none"
+          autoComplete="off"
+        />
+      )}
+    </Form>
+  )
+}
+
+function DomainRow({ domain: { id, domain, recordName, recordValue, verifiedAt } }: { domain: Domain }) {
+  const t = useTranslations('settings.domains')
+  const common = useTranslations('common')
+  const may = useMay()
+  const [isRemoving, setRemoving] = useState(false)
+  const [isVerifying, setVerifying] = useState(false)
+  const options = { refresh: ['domains'], unreachable: common('unreachable') }
+  const verify = async () => {
+    setVerifying(true)
+    await act(() => send('POST', `/v5/domains/${id}/verify`), { ...options, done: t('verifiedNow', { domain }) })
+    setVerifying(false)
+  }
+  const remove = () => act(() => send('DELETE', `/v5/domains/${id}`), { ...options, done: t('removed', { domain }) })
+  return (
+    <ListRow
+      title={
+        <span className={styles.name}>
+          <span className="truncate">{domain}</span>
+          <Tag tint={verifiedAt === null ? 'orange' : 'green'} hasDot>
+            {t(verifiedAt === null ? 'unverified' : 'verified')}
+          </Tag>
+        </span>
+      }
+      text={
+        verifiedAt === null && (
+          <div className={styles.stack}>
+            <p>{t('recordText')}</p>
+            <CopyField label={t('recordName')} value={recordName} />
+            <CopyField label={t('recordValue')} value={recordValue} />
+            {may('domain:verify:write') && (
+              <div className={styles.buttons}>
+                <Button icon={BadgeCheck} isBusy={isVerifying} onClick={() => void verify()}>
+                  {t('verify')}
+                </Button>
+              </div>
+            )}
+          </div>
+        )
+      }
+    >
+      {may('domain:delete:write') && (
+        <IconButton icon={Trash2} label={t('removeNamed', { domain })} onClick={() => setRemoving(true)} />
+      )}
+      <ConfirmDialog
+        title={t('removeConfirm', { domain })}
+        description={t('removeText')}
+        action={common('remove')}
+        isOpen={isRemoving}
+        onClose={() => setRemoving(false)}
+        onConfirm={remove}
+      />
+    </ListRow>
+  )
+}

@@ -1,0 +1,83 @@
+import { useQuery } from '@tanstack/react-query'
+import { useRef } from 'react'
+import { useTranslations } from 'use-intl'
+import { send } from '../api/client.ts'
+import { SelectField, TextField } from '../ui/field.tsx'
+import { Form } from '../ui/form.tsx'
+import { change } from './act.ts'
+import type { Invitation, Team } from './records.ts'
+import { useRoleOptions } from './role-menu.tsx'
+import styles from './settings.module.css'
+
+const lifetimes = [1, 7, 14, 30]
+
+/** Invites a person by email. */
+export function InvitationForm({ onDone, onCancel }: { onDone(email: string): void; onCancel(): void }) {
+  const t = useTranslations('settings.invitations')
+  const roles = useRoleOptions()
+  const key = useRef(crypto.randomUUID())
+  const teams = useQuery({
+    queryKey: ['teams', 'choices'],
+    queryFn: async () => {
+      const query = new URLSearchParams({
+        limit: '100',
+        orderBy: 'name',
+        sort: 'asc',
+        'filter.isDefault.equals': 'false',
+      })
+      return (await send<Team[]>('GET', '/v5/teams', { query })).body
+    },
+  })
+  return (
+    <Form
+      submitLabel={t('submit')}
+      onCancel={onCancel}
+      onSubmit={async ({ expiresInDays, ...values }) => {
+        const body = { ...values, expiresInDays: Number(expiresInDays) }
+        const { body: invitation } = await change(['invitations'], () =>
+          send<Invitation>('POST', '/v5/invitations', { body, idempotencyKey: key.current }),
+        )
+        onDone(invitation.email)
+      }}
+    >
+      {(errorOf) => (
+        <>
+          <TextField
+            type="email"
+            name="email"
+            label={t('email')}
+            error={errorOf('email')}
+            autoComplete="off"
+            inputMode="email"
+          />
+          <SelectField
+            name="role"
+            label={t('role')}
+            hint={t('roleHint')}
+            error={errorOf('role')}
+            options={roles}
+            defaultValue="member"
+          />
+          <div className={styles.columns}>
+            <SelectField
+              name="teamId"
+              label={t('team')}
+              error={errorOf('teamId')}
+              options={[
+                { value: '', label: t('noTeam') },
+                ...(teams.data ?? []).map(({ id, name }) => ({ value: id, label: name })),
+              ]}
+            />
+            <SelectField
+              name="expiresInDays"
+              label={t('lifetime')}
+              error={errorOf('expiresInDays')}
+              options={lifetimes.map((days) => ({ value: String(days), label: t('days', { days }) }))}
+              defaultValue="7"
+            />
+          </div>
+        </>
+      )}
+    </Form>
+  )
+}

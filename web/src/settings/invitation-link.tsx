@@ -1,0 +1,64 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { send } from '../api/client.ts'
+import { Loading } from '../shell/states.tsx'
+import { Button } from '../ui/button.tsx'
+import { CopyField } from '../ui/copy-field.tsx'
+import { Failure } from '../ui/empty-state.tsx'
+import { act } from './act.ts'
+import { useMay } from './permissions.ts'
+import type { Mail, MailContent } from './records.ts'
+
+/** How an invitation reaches the person: by mail, or, without a mail server, by a link that an owner copies. */
+export function InvitationLink({ email }: { email: string }) {
+  const t = useTranslations('settings.invitations')
+  const may = useMay()
+  const mail = useQuery({
+    queryKey: ['mails', 'invitation', email],
+    queryFn: () => latestInvitationTo(email),
+    // The mail is composed a moment after the invitation is stored.
+    refetchInterval: ({ state }) => (state.data?.status === 'queued' ? 700 : false),
+    gcTime: 0,
+  })
+  if (mail.error) return <Failure error={mail.error} onRetry={() => void mail.refetch()} />
+  if (mail.isPending) return <Loading />
+  const { id, status, lastError } = mail.data ?? {}
+  if (status === 'queued') return <p role="status">{t('sending')}</p>
+  if (status === 'sent') return <p>{t('sentText')}</p>
+  if (status === 'failed') return <p>{t('failedText', { reason: lastError ?? '' })}</p>
+  if (status !== 'kept' || id === undefined) return <p>{t('goneText')}</p>
+  return may('mail-content:get:read') ? <Link mailId={id} /> : <p>{t('askOwner')}</p>
+}
+
+/** The link lets its holder join, so it is read, and recorded in the audit log, only when it is wanted. */
+function Link({ mailId }: { mailId: string }) {
+  const t = useTranslations('settings.invitations')
+  const common = useTranslations('common')
+  const [link, setLink] = useState<string>()
+  const show = () =>
+    void act(
+      async () => {
+        const { body } = await send<MailContent>('GET', `/v5/mails/${mailId}/content`)
+        setLink(body.links[0])
+      },
+      { refresh: ['audit-log'], unreachable: common('unreachable') },
+    )
+  if (link !== undefined) return <CopyField label={t('link')} value={link} />
+  return (
+    <>
+      <p>{t('noMailServer')}</p>
+      <div>
+        <Button kind="primary" onClick={show}>
+          {t('showLink')}
+        </Button>
+      </div>
+    </>
+  )
+}
+
+async function latestInvitationTo(email: string): Promise<Mail | null> {
+  const filter = { 'filter.kind.equals': 'invitation', 'filter.recipient.equals': email, limit: '1' }
+  const { body } = await send<Mail[]>('GET', '/v5/mails', { query: new URLSearchParams(filter) })
+  return body[0] ?? null
+}

@@ -1,0 +1,157 @@
+import { useQuery } from '@tanstack/react-query'
+import { Ellipsis, MailPlus } from 'lucide-react'
+import { useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { send } from '../api/client.ts'
+import { useMe, useRole } from '../api/me.ts'
+import { Button, IconButton } from '../ui/button.tsx'
+import { ConfirmDialog } from '../ui/dialog.tsx'
+import { Menu, MenuItem } from '../ui/menu.tsx'
+import { List, ListRow, PageBar, PageContent, Panel } from '../ui/page.tsx'
+import { Avatar, Tag } from '../ui/tag.tsx'
+import { Time } from '../ui/time.tsx'
+import { act } from './act.ts'
+import { useLastLogins } from './last-logins.ts'
+import { useGoTo, useSectionSearch } from './location.ts'
+import { Paged, usePages } from './paged.tsx'
+import { useMay } from './permissions.ts'
+import type { Member, Role } from './records.ts'
+import { RoleMenu } from './role-menu.tsx'
+import { SearchInput } from './search-input.tsx'
+import styles from './settings.module.css'
+
+const path = '/v5/members'
+
+/** The people of the organization and their roles. */
+export function Members() {
+  const t = useTranslations('settings.members')
+  const may = useMay()
+  const goTo = useGoTo()
+  const { q = '' } = useSectionSearch()
+  const pages = usePages<Member>(path, {
+    orderBy: 'person',
+    sort: 'asc',
+    ...(q !== '' && { 'filter.person.name.contains': q }),
+  })
+  const count = useQuery({
+    queryKey: ['members', 'count'],
+    queryFn: async () => (await send<{ count: number }>('GET', `${path}/count`)).body.count,
+  })
+  return (
+    <>
+      <PageBar title={t('title')} note={count.data}>
+        {may('invitation:create:write') && (
+          <Button kind="primary" icon={MailPlus} onClick={() => goTo('invitations', { new: 'true' })}>
+            {t('invite')}
+          </Button>
+        )}
+      </PageBar>
+      <PageContent isNarrow>
+        <Panel title={t('people')} description={t('text')}>
+          <SearchInput
+            label={t('search')}
+            value={q}
+            onChange={(text) => goTo('members', text ? { q: text } : {}, { replace: true })}
+          />
+          <Paged pages={pages} empty={t('noMatch')}>
+            {(members) => <MemberList members={members} />}
+          </Paged>
+        </Panel>
+      </PageContent>
+    </>
+  )
+}
+
+function MemberList({ members }: { members: readonly Member[] }) {
+  const t = useTranslations('settings.members')
+  const lastLogins = useLastLogins(members.map(({ id }) => id))
+  return (
+    <List label={t('title')}>
+      {members.map((member) => (
+        <MemberRow key={member.id} member={member} lastLogin={lastLogins?.[member.id]} />
+      ))}
+    </List>
+  )
+}
+
+function MemberRow({ member, lastLogin }: { member: Member; lastLogin: string | null | undefined }) {
+  const t = useTranslations('settings')
+  const common = useTranslations('common')
+  const may = useMay()
+  const isOwner = useRole() === 'owner'
+  const isSelf = useMe().id === member.id
+  const { name, email } = member.person
+  const canChange = may('member:update:write') && (isOwner || member.role !== 'owner')
+  const setRole = (role: Role) =>
+    void act(() => send('PATCH', `${path}/${member.id}`, { body: { role } }), {
+      refresh: isSelf ? [] : ['members'],
+      done: t('members.roleChanged', { name, role: t(`roles.${role}`) }),
+      unreachable: common('unreachable'),
+    })
+  return (
+    <ListRow
+      leading={<Avatar name={name} />}
+      title={
+        <span className={styles.name}>
+          <span className="truncate">{name}</span>
+          {isSelf && <Tag>{t('members.you')}</Tag>}
+        </span>
+      }
+      text={
+        <span className={styles.facts}>
+          <span className="truncate">{email}</span>
+          {lastLogin === null && <span>{t('members.neverLoggedIn')}</span>}
+          {typeof lastLogin === 'string' && (
+            <span>
+              {t('members.lastLogin')} <Time value={lastLogin} />
+            </span>
+          )}
+        </span>
+      }
+    >
+      {canChange ? (
+        <RoleMenu name={name} role={member.role} onChange={setRole} />
+      ) : (
+        <span className={styles.soft}>{t(`roles.${member.role}`)}</span>
+      )}
+      {!isSelf && canChange && may('member:delete:write') && <MemberMenu member={member} />}
+    </ListRow>
+  )
+}
+
+function MemberMenu({ member }: { member: Member }) {
+  const t = useTranslations('settings.members')
+  const common = useTranslations('common')
+  const [isRemoving, setRemoving] = useState(false)
+  const goTo = useGoTo()
+  const may = useMay()
+  const { name } = member.person
+  const remove = () =>
+    act(() => send('DELETE', `${path}/${member.id}`), {
+      refresh: ['members'],
+      done: t('removed', { name }),
+      unreachable: common('unreachable'),
+    })
+  return (
+    <>
+      <Menu trigger={<IconButton icon={Ellipsis} label={t('actionsOf', { name })} />}>
+        {may('audit-event:list:read') && (
+          <MenuItem onSelect={() => goTo('audit-log', { 'filter.actorId.equals': member.id })}>
+            {t('showEvents')}
+          </MenuItem>
+        )}
+        <MenuItem isDanger onSelect={() => setRemoving(true)}>
+          {t('remove')}
+        </MenuItem>
+      </Menu>
+      <ConfirmDialog
+        title={t('removeConfirm', { name })}
+        description={t('removeText')}
+        action={t('removeAction')}
+        isOpen={isRemoving}
+        onClose={() => setRemoving(false)}
+        onConfirm={remove}
+      />
+    </>
+  )
+}

@@ -1,0 +1,53 @@
+import { useEffect, useRef } from 'react'
+import { useTranslations } from 'use-intl'
+import { useOrganization } from '../api/me.ts'
+import { apiOrigin } from '../api/session.ts'
+import { Button } from '../ui/button.tsx'
+import { CopyField } from '../ui/copy-field.tsx'
+import { Panel } from '../ui/page.tsx'
+import { covers, type Scope, useScopes } from './permissions.ts'
+import type { ApiKeyWithText } from './records.ts'
+import styles from './settings.module.css'
+
+/** The value of a key that was just created or rotated, and a command that uses it. */
+export function NewApiKey({ apiKey, onDone }: { apiKey: ApiKeyWithText; onDone(): void }) {
+  const t = useTranslations('settings.apiKeys')
+  const scopes = useScopes()
+  const { id: organizationId } = useOrganization()
+  const element = useRef<HTMLDivElement>(null)
+  useEffect(() => element.current?.focus(), [apiKey])
+  const command = curl(exampleEndpoint(apiKey.scopes, scopes), apiKey.apiKey, organizationId)
+  return (
+    <div ref={element} tabIndex={-1}>
+      <Panel title={t('shownTitle', { name: apiKey.name })} description={t('shownText')}>
+        <CopyField label={t('value')} value={apiKey.apiKey} />
+        <CopyField label={t('curl')} value={command} />
+        <div className={styles.buttons}>
+          <Button onClick={onDone}>{t('stored')}</Button>
+        </div>
+      </Panel>
+    </div>
+  )
+}
+
+/** A request that the key may make: a list if possible, otherwise any without an id in its path. */
+function exampleEndpoint(held: readonly string[], scopes: readonly Scope[]): string {
+  const endpoints = scopes
+    .filter((scope) => scope.action !== '*' && covers(held, scope))
+    .toSorted((one, other) => rank(one) - rank(other))
+    .flatMap((scope) => scope.endpoints)
+  return endpoints.find((endpoint) => !endpoint.includes('{')) ?? 'GET /v5/me'
+}
+
+const rank = ({ action, permission }: Scope): number => (action === 'list' ? 0 : permission === 'read' ? 1 : 2)
+
+function curl(endpoint: string, apiKey: string, organizationId: string): string {
+  const [method = 'GET', path = ''] = endpoint.split(' ')
+  const lines = [
+    `curl${method === 'GET' ? '' : ` -X ${method}`} '${apiOrigin}${path}'`,
+    `-H 'Authorization: Bearer ${apiKey}'`,
+    `-H 'Service-Organization-ID: ${organizationId}'`,
+    ...(method === 'POST' ? [`-H 'Content-Type: application/json'`, `-d '{}'`] : []),
+  ]
+  return lines.join(' \\\n  ')
+}

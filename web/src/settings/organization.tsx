@@ -1,0 +1,217 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate, useRouter } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useLocale, useTranslations } from 'use-intl'
+import { withRecentAuthentication } from '../access/reauthenticate.tsx'
+import { api, dataOf, send } from '../api/client.ts'
+import { useMe, useOrganization, useRole } from '../api/me.ts'
+import { forgetAccessToken } from '../api/session.ts'
+import { Button } from '../ui/button.tsx'
+import { CopyField } from '../ui/copy-field.tsx'
+import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
+import { SelectField, TextField } from '../ui/field.tsx'
+import { Form } from '../ui/form.tsx'
+import { List, ListRow, PageBar, PageContent, Panel } from '../ui/page.tsx'
+import { notify } from '../ui/toast.tsx'
+import { act, change } from './act.ts'
+import { useGoTo, useSectionSearch } from './location.ts'
+import { useMay } from './permissions.ts'
+import styles from './settings.module.css'
+
+/** Name, time zone, currency and second factor of the organization; leaving it, and creating another one. */
+export function OrganizationSettings() {
+  const t = useTranslations('settings.organization')
+  const may = useMay()
+  const { id } = useOrganization()
+  return (
+    <>
+      <PageBar title={t('title')} />
+      <PageContent isNarrow>
+        <Panel title={t('general')}>
+          {may('organization:update:write') ? <GeneralForm /> : <GeneralFacts />}
+          <CopyField label={t('id')} value={id} />
+        </Panel>
+        <SecondFactor />
+        <Panel title={t('membership')}>
+          <List label={t('membership')}>
+            <CreateRow />
+            <LeaveRow />
+          </List>
+        </Panel>
+      </PageContent>
+    </>
+  )
+}
+
+function GeneralForm() {
+  const t = useTranslations('settings.organization')
+  const common = useTranslations('common')
+  const locale = useLocale()
+  const { name, timeZone, defaultCurrency, updatedAt } = useOrganization()
+  const currencyNames = new Intl.DisplayNames(locale, { type: 'currency' })
+  return (
+    <Form
+      key={updatedAt}
+      submitLabel={common('save')}
+      onSubmit={async (values) => {
+        await change(['organization'], () => send('PATCH', '/v5/organization', { body: { name: '', ...values } }))
+        notify(t('saved'))
+      }}
+    >
+      {(errorOf) => (
+        <>
+          <TextField label={t('name')} name="name" defaultValue={name} error={errorOf('name')} autoComplete="off" />
+          <div className={styles.columns}>
+            <SelectField
+              label={t('timeZone')}
+              name="timeZone"
+              defaultValue={timeZone}
+              error={errorOf('timeZone')}
+              options={withCurrent(timeZones, timeZone).map((value) => ({ value, label: value.replaceAll('_', ' ') }))}
+            />
+            <SelectField
+              label={t('currency')}
+              name="defaultCurrency"
+              defaultValue={defaultCurrency}
+              error={errorOf('defaultCurrency')}
+              options={withCurrent(currencies, defaultCurrency).map((value) => ({
+                value,
+                label: `${value} · ${currencyNames.of(value) ?? value}`,
+              }))}
+            />
+          </div>
+        </>
+      )}
+    </Form>
+  )
+}
+
+const timeZones = ['UTC', ...Intl.supportedValuesOf('timeZone')]
+const currencies = Intl.supportedValuesOf('currency')
+
+/** The service may know values that this browser does not. */
+const withCurrent = (values: readonly string[], current: string): readonly string[] =>
+  values.includes(current) ? values : [current, ...values]
+
+function GeneralFacts() {
+  const t = useTranslations('settings.organization')
+  const { name, timeZone, defaultCurrency } = useOrganization()
+  return (
+    <List label={t('general')}>
+      <ListRow title={name} text={t('name')} />
+      <ListRow title={timeZone} text={t('timeZone')} />
+      <ListRow title={defaultCurrency} text={t('currency')} />
+    </List>
+  )
+}
+
+/** Only owners can change it; turning it on locks out members who have no second factor. */
+function SecondFactor() {
+  const t = useTranslations('settings.organization')
+  const common = useTranslations('common')
+  const isOwner = useRole() === 'owner'
+  const { requiresSecondFactor } = useOrganization()
+  const [isConfirming, setConfirming] = useState(false)
+  const require = (value: boolean) =>
+    act(() => send('PATCH', '/v5/organization', { body: { requiresSecondFactor: value } }), {
+      refresh: ['organization'],
+      done: t(value ? 'factorRequired' : 'factorOptional'),
+      unreachable: common('unreachable'),
+    })
+  return (
+    <Panel title={t('security')}>
+      <List label={t('security')}>
+        <ListRow title={t('secondFactor')} text={t(requiresSecondFactor ? 'factorOnText' : 'factorOffText')}>
+          {isOwner && (
+            <Button onClick={() => (requiresSecondFactor ? void require(false) : setConfirming(true))}>
+              {t(requiresSecondFactor ? 'factorStop' : 'factorRequire')}
+            </Button>
+          )}
+        </ListRow>
+      </List>
+      <ConfirmDialog
+        title={t('factorConfirm')}
+        description={t('factorConfirmText')}
+        action={t('factorRequire')}
+        isOpen={isConfirming}
+        onClose={() => setConfirming(false)}
+        onConfirm={() => require(true)}
+      />
+    </Panel>
+  )
+}
+
+/** Continues in another organization of the person. */
+function useSwitch(): (organizationId: string) => Promise<void> {
+  const queryClient = useQueryClient()
+  const navigate = useNavigate()
+  const router = useRouter()
+  return async (organizationId) => {
+    await api.POST('/v5/me/organization', { body: { organizationId } })
+    forgetAccessToken()
+    queryClient.clear()
+    await navigate({ to: '/' })
+    await router.invalidate()
+  }
+}
+
+/** The form is open at `?new=true`, where the menu of organizations leads. */
+function CreateRow() {
+  const t = useTranslations('settings.organization')
+  const common = useTranslations('common')
+  const goTo = useGoTo()
+  const switchTo = useSwitch()
+  const isOpen = useSectionSearch().new === 'true'
+  const close = () => goTo('organization')
+  return (
+    <ListRow title={t('another')} text={t('anotherText')}>
+      <Button onClick={() => goTo('organization', { new: 'true' })}>{t('createAction')}</Button>
+      <Dialog title={t('createTitle')} isOpen={isOpen} onClose={close}>
+        <Form
+          submitLabel={common('create')}
+          onCancel={close}
+          onSubmit={async ({ name = '' }) => {
+            const created = await withRecentAuthentication(() =>
+              dataOf(api.POST('/v5/me/organizations', { body: { name } })),
+            )
+            await switchTo(created.id)
+          }}
+        >
+          {(errorOf) => <TextField label={t('name')} name="name" error={errorOf('name')} autoComplete="off" />}
+        </Form>
+      </Dialog>
+    </ListRow>
+  )
+}
+
+function LeaveRow() {
+  const t = useTranslations('settings.organization')
+  const common = useTranslations('common')
+  const navigate = useNavigate()
+  const switchTo = useSwitch()
+  const { id, name } = useOrganization()
+  const { organizations } = useMe()
+  const [isOpen, setOpen] = useState(false)
+  const leave = () =>
+    act(
+      async () => {
+        await send('DELETE', `/v5/me/organizations/${id}`)
+        const other = organizations.find((organization) => organization.id !== id)
+        await (other ? switchTo(other.id) : navigate({ to: '/logout' }))
+      },
+      { refresh: [], done: t('left', { name }), unreachable: common('unreachable') },
+    )
+  return (
+    <ListRow title={t('leaveTitle', { name })} text={t('leaveText')}>
+      <Button onClick={() => setOpen(true)}>{t('leaveAction')}</Button>
+      <ConfirmDialog
+        title={t('leaveConfirm', { name })}
+        description={t('leaveConfirmText')}
+        action={t('leaveAction')}
+        isOpen={isOpen}
+        onClose={() => setOpen(false)}
+        onConfirm={leave}
+      />
+    </ListRow>
+  )
+}

@@ -1,0 +1,61 @@
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { useTranslations } from 'use-intl'
+import { send } from '../api/client.ts'
+import { Loading } from '../shell/states.tsx'
+import { Button } from '../ui/button.tsx'
+import { Failure } from '../ui/empty-state.tsx'
+import styles from './settings.module.css'
+
+/** Query key of a list or record: `/v5/teams/tea_1/members` is ['teams', 'tea_1', 'members']. */
+export const keyOfPath = (path: string): readonly string[] => path.split('/').slice(2)
+
+/** A list of the API, page by page. */
+export function usePages<T>(path: string, query: Readonly<Record<string, string>> = {}, pageSize = 25) {
+  return useInfiniteQuery({
+    queryKey: [...keyOfPath(path), query],
+    queryFn: async ({ pageParam, signal }) => {
+      const parameters = new URLSearchParams({ ...query, limit: String(pageSize), ...pageParam })
+      const { body, link } = await send<T[]>('GET', path, { query: parameters, signal })
+      return { records: body, next: nextCursor(link) }
+    },
+    placeholderData: keepPreviousData,
+    initialPageParam: {} as Record<string, string>,
+    getNextPageParam: ({ next }) => (next === undefined ? undefined : { startingAfter: next }),
+  })
+}
+
+type Pages<T> = ReturnType<typeof usePages<T>>
+
+function nextCursor(link: string | undefined): string | undefined {
+  const url = /<([^>]+)>; rel="next"/.exec(link ?? '')?.[1]
+  return url === undefined ? undefined : (new URL(url).searchParams.get('startingAfter') ?? undefined)
+}
+
+interface PagedProps<T> {
+  pages: Pages<T>
+  /** Shown if the list has no record. */
+  empty: ReactNode
+  children(records: readonly T[]): ReactNode
+}
+
+/** The records of all pages so far, and a button for the next one; or that it is loading, failed or is empty. */
+export function Paged<T>({ pages, empty, children }: PagedProps<T>) {
+  const t = useTranslations('settings')
+  if (pages.isPending) return <Loading />
+  if (pages.error && !pages.data) return <Failure error={pages.error} onRetry={() => void pages.refetch()} />
+  const records = pages.data?.pages.flatMap((page) => page.records) ?? []
+  if (records.length === 0) return <div className={styles.empty}>{empty}</div>
+  return (
+    <>
+      {children(records)}
+      {pages.hasNextPage && (
+        <div className={styles.more}>
+          <Button isBusy={pages.isFetchingNextPage} onClick={() => void pages.fetchNextPage()}>
+            {t('loadMore')}
+          </Button>
+        </div>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,47 @@
+import { queryOptions, useSuspenseQuery } from '@tanstack/react-query'
+import { send } from '../api/client.ts'
+import { useMe } from '../api/me.ts'
+
+/** A scope that the API has, with a sentence that says what it allows. */
+export interface Scope {
+  scope: string
+  resource: string
+  action: string
+  permission: string
+  description: string
+  /** No wildcard resource covers it. */
+  guarded: boolean
+  endpoints: readonly string[]
+}
+
+const prefix = 'urn:service:'
+
+export const scopesQuery = queryOptions({
+  queryKey: ['scopes'],
+  queryFn: async () => (await send<Scope[]>('GET', '/v5/scopes')).body,
+  staleTime: Number.POSITIVE_INFINITY,
+})
+
+export const useScopes = (): readonly Scope[] => useSuspenseQuery(scopesQuery).data
+
+/** Does one of the held scopes include this one? Wildcards do not include guarded resources. */
+export function covers(held: readonly string[], wanted: Scope): boolean {
+  return held.some((text) => {
+    const [resource, action, permission] = text.slice(prefix.length).split(':')
+    return (
+      (resource === wanted.resource || (resource === '*' && !wanted.guarded)) &&
+      (action === '*' || action === wanted.action) &&
+      (permission === '*' || permission === wanted.permission)
+    )
+  })
+}
+
+/** Says whether the person may do something here: `may('member:update:write')`. */
+export function useMay(): (action: string) => boolean {
+  const scopes = useScopes()
+  const held = useMe().credential.scopes
+  return (action) => {
+    const wanted = scopes.find(({ scope }) => scope === prefix + action)
+    return wanted !== undefined && covers(held, wanted)
+  }
+}

@@ -1,0 +1,123 @@
+import { Ellipsis, Pencil, Plus, Trash2 } from 'lucide-react'
+import { useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { send } from '../api/client.ts'
+import { Button, IconButton } from '../ui/button.tsx'
+import { CopyField } from '../ui/copy-field.tsx'
+import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
+import { Menu, MenuItem } from '../ui/menu.tsx'
+import { List, ListRow, PageBar, PageContent, Panel } from '../ui/page.tsx'
+import { Tag } from '../ui/tag.tsx'
+import { act } from './act.ts'
+import { Domains } from './domains.tsx'
+import { Paged, usePages } from './paged.tsx'
+import { useMay } from './permissions.ts'
+import type { SsoConnection } from './records.ts'
+import styles from './settings.module.css'
+import { SsoConnectionForm } from './sso-connection-form.tsx'
+
+/** Connections to identity providers, and the domains whose people may join through them. */
+export function SingleSignOn() {
+  const t = useTranslations('settings.sso')
+  return (
+    <>
+      <PageBar title={t('title')} />
+      <PageContent isNarrow>
+        <Connections />
+        <Domains />
+      </PageContent>
+    </>
+  )
+}
+
+function Connections() {
+  const t = useTranslations('settings.sso')
+  const may = useMay()
+  const [isCreating, setCreating] = useState(false)
+  const pages = usePages<SsoConnection>('/v5/sso-connections')
+  return (
+    <Panel
+      title={t('connections')}
+      description={t('connectionsText')}
+      actions={
+        may('sso-connection:create:write') && (
+          <Button icon={Plus} onClick={() => setCreating(true)}>
+            {t('add')}
+          </Button>
+        )
+      }
+    >
+      <Paged pages={pages} empty={t('empty')}>
+        {(connections) => (
+          <List label={t('connections')}>
+            {connections.map((connection) => (
+              <ConnectionRow key={connection.id} connection={connection} />
+            ))}
+          </List>
+        )}
+      </Paged>
+      <Dialog title={t('addTitle')} isOpen={isCreating} onClose={() => setCreating(false)}>
+        <SsoConnectionForm onDone={() => setCreating(false)} onCancel={() => setCreating(false)} />
+      </Dialog>
+    </Panel>
+  )
+}
+
+function ConnectionRow({ connection }: { connection: SsoConnection }) {
+  const t = useTranslations('settings.sso')
+  const common = useTranslations('common')
+  const may = useMay()
+  const [open, setOpen] = useState<'addresses' | 'edit' | 'delete'>()
+  const close = () => setOpen(undefined)
+  const { id, name, issuer, enabled } = connection
+  const remove = () =>
+    act(() => send('DELETE', `/v5/sso-connections/${id}`), {
+      refresh: ['sso-connections'],
+      done: t('removed', { name }),
+      unreachable: common('unreachable'),
+    })
+  return (
+    <ListRow
+      title={
+        <span className={styles.name}>
+          <span className="truncate">{name}</span>
+          <Tag tint={enabled ? 'green' : 'gray'} hasDot>
+            {t(enabled ? 'enabled' : 'disabled')}
+          </Tag>
+        </span>
+      }
+      text={issuer}
+    >
+      <Button kind="quiet" onClick={() => setOpen('addresses')}>
+        {t('addresses')}
+      </Button>
+      {may('sso-connection:update:write') && (
+        <Menu trigger={<IconButton icon={Ellipsis} label={t('actionsOf', { name })} />}>
+          <MenuItem icon={Pencil} onSelect={() => setOpen('edit')}>
+            {common('edit')}
+          </MenuItem>
+          <MenuItem icon={Trash2} isDanger onSelect={() => setOpen('delete')}>
+            {t('remove')}
+          </MenuItem>
+        </Menu>
+      )}
+      <Dialog title={t('addressesTitle', { name })} isOpen={open === 'addresses'} onClose={close}>
+        <p>{t('redirectText')}</p>
+        <CopyField label={t('redirect')} value={`${location.origin}/auth/sso/callback/${id}`} />
+        <p>{t('startText')}</p>
+        <CopyField label={t('start')} value={`${location.origin}/auth/sso/${id}`} />
+      </Dialog>
+      <Dialog title={t('editTitle', { name })} isOpen={open === 'edit'} onClose={close}>
+        <SsoConnectionForm connection={connection} onDone={close} onCancel={close} />
+      </Dialog>
+      <ConfirmDialog
+        title={t('removeConfirm', { name })}
+        description={t('removeText')}
+        action={common('remove')}
+        isOpen={open === 'delete'}
+        onClose={close}
+        onConfirm={remove}
+      />
+    </ListRow>
+  )
+}

@@ -1,0 +1,141 @@
+import { useQuery } from '@tanstack/react-query'
+import { CircleAlert, CircleCheck, Lock, RefreshCw, TriangleAlert } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { useFormatter, useTranslations } from 'use-intl'
+import { send } from '../api/client.ts'
+import { ApiError } from '../api/error.ts'
+import { Loading } from '../shell/states.tsx'
+import { Button } from '../ui/button.tsx'
+import { EmptyState, Failure } from '../ui/empty-state.tsx'
+import { List, ListRow, PageBar, PageContent, Panel } from '../ui/page.tsx'
+import { Time } from '../ui/time.tsx'
+import styles from './system.module.css'
+
+interface Finding {
+  level: 'ok' | 'warning' | 'error'
+  name: string
+  message: string
+  advice: string | null
+}
+
+interface SystemStatus {
+  version: string
+  apiVersion: string
+  node: string
+  database: { version: string; sizeBytes: number; kind: string }
+  startedAt: string
+  backup: { lastAt: string | null; folder: string | null }
+  smtp: boolean
+  findings: Finding[]
+}
+
+/** The state of the installation, for owners: versions, the last backup, and what `rapport doctor` would say. */
+export function System() {
+  const t = useTranslations('settings.system')
+  const system = useQuery({
+    queryKey: ['system'],
+    queryFn: async () => (await send<SystemStatus>('GET', '/v5/system')).body,
+  })
+  return (
+    <>
+      <PageBar title={t('title')}>
+        <Button icon={RefreshCw} isBusy={system.isFetching} onClick={() => void system.refetch()}>
+          {t('check')}
+        </Button>
+      </PageBar>
+      <PageContent isNarrow>
+        {system.isPending && <Loading />}
+        {system.error && !system.data && <Refusal error={system.error} onRetry={() => void system.refetch()} />}
+        {system.data && <Status status={system.data} />}
+      </PageContent>
+    </>
+  )
+}
+
+/** The state of the installation is for the owners of its first organization; the service says so. */
+function Refusal({ error, onRetry }: { error: Error; onRetry(): void }) {
+  return error instanceof ApiError && error.status === 403 ? (
+    <EmptyState icon={Lock} title={error.title} text={error.description} />
+  ) : (
+    <Failure error={error} onRetry={onRetry} />
+  )
+}
+
+function Status({ status }: { status: SystemStatus }) {
+  const t = useTranslations('settings.system')
+  const format = useFormatter()
+  const { version, apiVersion, node, database, startedAt, backup, smtp, findings } = status
+  const megabytes = format.number(database.sizeBytes / 1_000_000, {
+    style: 'unit',
+    unit: 'megabyte',
+    maximumFractionDigits: 1,
+  })
+  return (
+    <>
+      <Panel title={t('findings')} description={t('findingsText')}>
+        <Findings findings={findings} />
+      </Panel>
+      <Panel title={t('installation')}>
+        <List label={t('installation')}>
+          <Fact name={t('version')}>{version}</Fact>
+          <Fact name={t('apiVersion')}>{apiVersion}</Fact>
+          <Fact name={t('started')}>
+            <Time value={startedAt} />
+          </Fact>
+          <Fact name={t('backup')} note={backup.folder ?? undefined}>
+            {backup.lastAt !== null ? <Time value={backup.lastAt} /> : t('noBackup')}
+          </Fact>
+          <Fact name={t('mail')} note={smtp ? undefined : t('noMailText')}>
+            {t(smtp ? 'hasMail' : 'noMail')}
+          </Fact>
+          <Fact name={t('database')} note={t(database.kind === 'embedded' ? 'embedded' : 'external')}>
+            {`PostgreSQL ${database.version} · ${megabytes}`}
+          </Fact>
+          <Fact name="Node.js">{node}</Fact>
+        </List>
+      </Panel>
+    </>
+  )
+}
+
+function Fact({ name, note, children }: { name: string; note?: string | undefined; children: ReactNode }) {
+  return (
+    <ListRow title={name} text={note}>
+      <span className={styles.value}>{children}</span>
+    </ListRow>
+  )
+}
+
+const icons = { ok: CircleCheck, warning: TriangleAlert, error: CircleAlert }
+const severity = { error: 0, warning: 1, ok: 2 }
+
+/** Problems first. */
+function Findings({ findings }: { findings: readonly Finding[] }) {
+  const t = useTranslations('settings.system')
+  const sorted = findings.toSorted((one, other) => severity[one.level] - severity[other.level])
+  return (
+    <List label={t('findings')}>
+      {sorted.map(({ level, name, message, advice }) => {
+        const Icon = icons[level]
+        return (
+          <ListRow
+            key={`${name} ${message}`}
+            leading={<Icon size={17} strokeWidth={1.75} className={styles[level]} aria-hidden />}
+            title={
+              <>
+                <span className="visually-hidden">{t(level)}: </span>
+                {name}
+              </>
+            }
+            text={
+              <>
+                <p>{message}</p>
+                {advice !== null && <p className={styles.advice}>{advice}</p>}
+              </>
+            }
+          />
+        )
+      })}
+    </List>
+  )
+}

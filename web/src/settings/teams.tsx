@@ -1,0 +1,80 @@
+import { Link } from '@tanstack/react-router'
+import { ChevronRight, Plus } from 'lucide-react'
+import { useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { Button } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { List, ListRow, PageBar, PageContent, Panel } from '../ui/page.tsx'
+import { Avatar, Tag } from '../ui/tag.tsx'
+import { useGoTo, useSectionSearch } from './location.ts'
+import { Paged, usePages } from './paged.tsx'
+import { useMay } from './permissions.ts'
+import type { Team } from './records.ts'
+import styles from './settings.module.css'
+import { TeamForm } from './team-form.tsx'
+import { TeamPage } from './team.tsx'
+
+/** All teams; with `?team=…` one of them and its members. */
+export function Teams() {
+  const { team } = useSectionSearch()
+  return team !== undefined ? <TeamPage key={team} teamId={team} /> : <TeamList />
+}
+
+function TeamList() {
+  const t = useTranslations('settings.teams')
+  const may = useMay()
+  const goTo = useGoTo()
+  const [isCreating, setCreating] = useState(false)
+  const pages = usePages<Team>('/v5/teams', { orderBy: 'name', sort: 'asc' })
+  return (
+    <>
+      <PageBar title={t('title')}>
+        {may('team:create:write') && (
+          <Button kind="primary" icon={Plus} onClick={() => setCreating(true)}>
+            {t('create')}
+          </Button>
+        )}
+      </PageBar>
+      <PageContent isNarrow>
+        <Panel title={t('all')} description={t('text')}>
+          <Paged pages={pages} empty={t('empty')}>
+            {(teams) => (
+              <List label={t('title')}>
+                {teams.map((team) => (
+                  <TeamRow key={team.id} team={team} />
+                ))}
+              </List>
+            )}
+          </Paged>
+        </Panel>
+      </PageContent>
+      <Dialog title={t('createTitle')} isOpen={isCreating} onClose={() => setCreating(false)}>
+        <TeamForm onCancel={() => setCreating(false)} onDone={({ id }) => goTo('teams', { team: id })} />
+      </Dialog>
+    </>
+  )
+}
+
+function TeamRow({ team: { id, name, isDefault } }: { team: Team }) {
+  const t = useTranslations('settings.teams')
+  return (
+    <ListRow
+      leading={<Avatar name={name} isSquare />}
+      title={
+        <span className={styles.name}>
+          <Link
+            to="/settings/$section"
+            params={{ section: 'teams' }}
+            search={{ team: id }}
+            className={`${styles.nameLink} truncate`}
+          >
+            {name}
+          </Link>
+          {isDefault && <Tag>{t('default')}</Tag>}
+        </span>
+      }
+    >
+      <ChevronRight size={16} className={styles.faint} aria-hidden />
+    </ListRow>
+  )
+}
