@@ -35,15 +35,18 @@ test('`npx rapport start` runs the installed package: the application, its files
   const port = await freePort()
   const child = spawn('npx', ['--no-install', 'rapport', 'start'], {
     cwd: folder,
+    detached: true,
     env: { ...process.env, NODE_ENV: 'production', PORT: String(port), DATA_DIR: join(folder, 'data') },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
-  const exited = new Promise((resolve) => child.once('exit', resolve))
+  // The service writes to the same pipes.
+  const ended = new Promise((resolve) => child.once('close', resolve))
+  // Ctrl-C in a terminal reaches the whole process group.
   const stop = () => {
-    child.kill('SIGTERM')
-    return exited
+    if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid, 'SIGINT')
+    return ended
   }
   onTestFinished(stop)
   const url = `http://127.0.0.1:${port}`
