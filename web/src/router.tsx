@@ -69,7 +69,7 @@ const home = createRoute({
 const profile = createRoute({
   getParentRoute: () => application,
   path: '/profile',
-  component: lazyRouteComponent(() => import('./access/profile.tsx'), 'Profile'),
+  component: lazyRouteComponent(() => import('./access/profile/profile.tsx'), 'Profile'),
 })
 const imports = createRoute({
   getParentRoute: () => application,

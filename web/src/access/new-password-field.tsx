@@ -9,17 +9,21 @@ interface NewPasswordFieldProps {
   error: string | undefined
   /** The account's address, if the form has no field for it. */
   email?: string | undefined
+  /** Names that it must not contain, besides those in the form. */
+  names?: readonly string[]
 }
 
 /** A new password, checked against the rules of the service when the field is left. */
-export function NewPasswordField({ name, label, error, email }: NewPasswordFieldProps) {
+export function NewPasswordField({ name, label, error, email, names: more = [] }: NewPasswordFieldProps) {
   const t = useTranslations('access')
   const [fault, setFault] = useState<string>()
   const check = async ({ currentTarget: input }: FocusEvent<HTMLInputElement>) => {
     const password = input.value
     if (password === '' || !input.form) return
     const form = new FormData(input.form)
-    const names = [form.get('name'), form.get('organization')].filter((one) => typeof one === 'string' && one !== '')
+    const names = [form.get('name'), form.get('organization'), ...more].filter(
+      (one) => typeof one === 'string' && one !== '',
+    )
     const address = email ?? form.get('email')
     const isAddress = typeof address === 'string' && /^\S+@\S+$/.test(address)
     const body = { password, names, ...(isAddress && { email: address }) }

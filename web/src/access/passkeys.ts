@@ -1,4 +1,5 @@
 import { ApiError } from '../api/error.ts'
+import type { components } from '../api/openapi.d.ts'
 
 /** Whether this browser can use and create passkeys; on plain HTTP, none can. */
 export const hasPasskeys =
@@ -10,10 +11,12 @@ export async function askForPasskey(options: PublicKeyCredentialRequestOptionsJS
   return jsonOf(await navigator.credentials.get({ publicKey }))
 }
 
+type Registration = components['schemas']['NewPasskey']['credential']
+
 /** Asks the person to create a passkey. */
-export async function createPasskey(options: PublicKeyCredentialCreationOptionsJSON): Promise<unknown> {
+export async function createPasskey(options: PublicKeyCredentialCreationOptionsJSON): Promise<Registration> {
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options)
-  return jsonOf(await navigator.credentials.create({ publicKey }))
+  return jsonOf(await navigator.credentials.create({ publicKey })) as Registration
 }
 
 const jsonOf = (credential: Credential | null): unknown => (credential as PublicKeyCredential | null)?.toJSON()

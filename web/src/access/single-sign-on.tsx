@@ -3,7 +3,6 @@ import { Link, useRouter } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { api } from '../api/client.ts'
-import { ApiError } from '../api/error.ts'
 import { accessToken } from '../api/session.ts'
 import { readPreference, storePreference } from '../preferences/storage.ts'
 import { TextField } from '../ui/field.tsx'
@@ -13,6 +12,7 @@ import styles from './access.module.css'
 import { Card } from './card.tsx'
 import { LogInFirst } from './log-in-first.tsx'
 import { closeLink } from './opened-link.ts'
+import { connectionIdOf } from './connection-id.ts'
 
 /** The log-in at a provider begins with a request of the browser, which remembers that this browser began it. */
 function beginAt(connectionId: string): void {
@@ -27,9 +27,7 @@ function beginAt(connectionId: string): void {
 export function SingleSignOn() {
   const t = useTranslations('access.singleSignOn')
   const begin = async ({ link = '' }: FormValues) => {
-    const connectionId = /sso_[\da-f]{32}/.exec(link)?.[0]
-    if (connectionId === undefined) throw new ApiError(422, invalid(t('invalid')), undefined)
-    beginAt(connectionId)
+    beginAt(connectionIdOf(link, t('invalid')))
   }
   return (
     <Card title={t('title')} lead={t('lead')} footer={<ToLogIn />}>
@@ -48,13 +46,6 @@ export function SingleSignOn() {
     </Card>
   )
 }
-
-const invalid = (message: string) => ({
-  code: 'invalid_field_value',
-  message,
-  description: message,
-  details: [{ field: 'link', message }],
-})
 
 /** Another site sent the person here: the log-in must begin on this one. */
 export function BeginSingleSignOn({ connectionId }: { connectionId: string }) {

@@ -4,6 +4,7 @@ import { ApiError } from '../api/error.ts'
 import { Button, type ButtonKind } from './button.tsx'
 import { DialogActions } from './dialog.tsx'
 import styles from './field.module.css'
+import { UnsavedGuard } from './unsaved-guard.tsx'
 
 /** What the service said about a form's values: a sentence by field, and one for the whole. */
 export interface FormErrors {
@@ -21,17 +22,21 @@ interface FormProps {
   submitKind?: ButtonKind
   onCancel?(): void
   isWide?: boolean
+  /** Asks before changes are lost by leaving the page. */
+  isGuarded?: boolean
   /** The names of the fields that it shows; errors of others appear above the button. */
   children(errorOf: (field: string) => string | undefined, isBusy: boolean): ReactNode
 }
 
 /** A form: Enter submits it once, all errors appear at once, and the first field with an error gets the focus. */
-export function Form({ onSubmit, submitLabel, submitKind = 'primary', onCancel, isWide, children }: FormProps) {
+export function Form(props: FormProps) {
+  const { onSubmit, submitLabel, submitKind = 'primary', onCancel, isWide, isGuarded, children } = props
   const t = useTranslations('common')
   const form = useRef<HTMLFormElement>(null)
   const [errors, setErrors] = useState<FormErrors>({ fields: {} })
   const [isBusy, setBusy] = useState(false)
   const [failures, setFailures] = useState(0)
+  const [isChanged, setChanged] = useState(false)
   useEffect(() => {
     if (failures === 0) return
     const first = form.current?.querySelector<HTMLElement>('[aria-invalid=true]')
@@ -56,6 +61,7 @@ export function Form({ onSubmit, submitLabel, submitKind = 'primary', onCancel, 
     setErrors({ fields: {} })
     try {
       await onSubmit(values)
+      setChanged(false)
     } catch (error) {
       setErrors(formErrors(error, t('unreachable')))
       setFailures((count) => count + 1)
@@ -75,10 +81,14 @@ export function Form({ onSubmit, submitLabel, submitKind = 'primary', onCancel, 
       ref={form}
       className={styles.form}
       onSubmit={(event) => void submit(event)}
-      onInput={({ target }) => forgetErrorOf((target as HTMLInputElement).name)}
+      onInput={({ target }) => {
+        forgetErrorOf((target as HTMLInputElement).name)
+        setChanged(true)
+      }}
       noValidate
     >
       {fields}
+      {isGuarded && <UnsavedGuard isUnsaved={isChanged} />}
       {(errors.summary !== undefined || others.length > 0) && (
         <div role="alert" className={styles.summary}>
           {errors.summary}

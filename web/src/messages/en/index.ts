@@ -4,8 +4,9 @@ import common from './common.json'
 import labels from './labels.json'
 import list from './list.json'
 import operators from './operators.json'
+import profile from './profile.json'
 import record from './record.json'
 import settings from './settings.json'
 import shell from './shell.json'
 
-export const messages = { access, choices, common, labels, list, operators, record, settings, shell }
+export const messages = { access, choices, common, labels, list, operators, profile, record, settings, shell }

@@ -1,3 +1,0 @@
-export function Profile() {
-  return <p>Profile</p>
-}

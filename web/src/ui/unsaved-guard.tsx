@@ -1,0 +1,25 @@
+import { useBlocker } from '@tanstack/react-router'
+import { useTranslations } from 'use-intl'
+import { Button } from './button.tsx'
+import { Dialog, DialogActions } from './dialog.tsx'
+
+/** Asks before the person leaves the page, inside the application or by the browser, and loses what they entered. */
+export function UnsavedGuard({ isUnsaved }: { isUnsaved: boolean }) {
+  const t = useTranslations('common')
+  const blocker = useBlocker({
+    shouldBlockFn: () => isUnsaved,
+    enableBeforeUnload: isUnsaved,
+    withResolver: true,
+  })
+  if (blocker.status !== 'blocked') return null
+  return (
+    <Dialog title={t('unsavedTitle')} description={t('unsavedText')} isOpen onClose={blocker.reset}>
+      <DialogActions>
+        <Button onClick={blocker.reset}>{t('stay')}</Button>
+        <Button kind="danger" onClick={blocker.proceed}>
+          {t('leave')}
+        </Button>
+      </DialogActions>
+    </Dialog>
+  )
+}
