@@ -25,7 +25,8 @@ type Answer = ({ status: 'complete' } & Tokens) | ({ status: 'second_factor_requ
 export function Login() {
   const router = useRouter()
   const { searchStr } = useLocation()
-  const next = nextPath(searchStr)
+  // As it was at first: the URL changes when the log-in succeeds, before this page has gone.
+  const [next] = useState(() => nextPath(searchStr))
   const enter = useEnter()
   const [pending, setPending] = useState<Pending>()
   useEffect(() => {

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useSyncExternalStore } from 'react'
+import { useEffect, useRef, useSyncExternalStore } from 'react'
 import { useTranslations } from 'use-intl'
 import { api, dataOf, renewSession } from '../api/client.ts'
 import { ApiError } from '../api/error.ts'
@@ -74,28 +74,39 @@ export function Reauthentication() {
 
 /** Asks for the strongest kind that the account has; the service accepts no weaker one. */
 function Proof({ onDone }: { onDone(): void }) {
-  const t = useTranslations('access.reauthenticate')
   const factors = useQuery({
     queryKey: ['me', 'second-factors'],
     queryFn: () => dataOf(api.GET('/v5/me/second-factors')),
   })
   if (factors.error) return <Failure error={factors.error} onRetry={() => void factors.refetch()} />
   if (!factors.data) return null
+  return <ProofForms factors={factors.data} onDone={onDone} />
+}
+
+interface ProofFormsProps {
+  factors: { totp: object | null; passkeys: readonly object[] }
+  onDone(): void
+}
+
+function ProofForms({ factors: { totp, passkeys }, onDone }: ProofFormsProps) {
+  const t = useTranslations('access.reauthenticate')
+  const forms = useRef<HTMLDivElement>(null)
+  // The dialog opened before it was known what to ask for.
+  useEffect(() => forms.current?.querySelector<HTMLElement>('input, button')?.focus(), [])
   const prove = async (path: string, proof: object) => {
     await renewSession(path, proof)
     // The session has a new id.
     void queryClient.invalidateQueries({ queryKey: ['me'] })
     onDone()
   }
-  const { totp, passkeys } = factors.data
-  if (totp === null && passkeys.length === 0) return <PasswordProof prove={prove} />
   const usePasskey = async () => {
     const options = await dataOf(api.POST('/v5/me/reauthenticate/passkey/options'))
     const credential = await askForPasskey(options as unknown as PublicKeyCredentialRequestOptionsJSON)
     await prove('/v5/me/reauthenticate/passkey', { credential })
   }
   return (
-    <>
+    <div ref={forms} className={styles.stack}>
+      {totp === null && passkeys.length === 0 && <PasswordProof prove={prove} />}
       {totp !== null && (
         <Form submitLabel={t('confirm')} isWide onSubmit={(values) => prove('/v5/me/reauthenticate/totp', values)}>
           {(errorOf) => (
@@ -113,7 +124,7 @@ function Proof({ onDone }: { onDone(): void }) {
       {passkeys.length > 0 && (
         <PasskeyButton label={t('passkey')} kind={totp === null ? 'primary' : 'default'} run={usePasskey} />
       )}
-    </>
+    </div>
   )
 }
 

@@ -1,6 +1,6 @@
 import { Dialog as Base } from '@base-ui/react/dialog'
 import { X } from 'lucide-react'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { Button, IconButton } from './button.tsx'
 import { classes } from './classes.ts'
@@ -15,20 +15,30 @@ interface DialogProps {
   children?: ReactNode
 }
 
+const fields = 'input:not([readonly], [disabled]), select, textarea'
+
 /** A modal dialog. It traps focus and returns it; on phones it rises from the bottom edge. */
 export function Dialog({ title, description, isOpen, onClose, isLarge, children }: DialogProps) {
   const t = useTranslations('common')
+  const body = useRef<HTMLDivElement>(null)
+  // The first field, otherwise the first of the buttons at the end; not the one that closes it.
+  const firstOf = () =>
+    body.current?.querySelector<HTMLElement>(fields) ??
+    body.current?.querySelector<HTMLElement>(`.${styles.dialogActions} button`)
   return (
     <Base.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
       <Base.Portal>
         <Base.Backdrop className={styles.backdrop} />
         <Base.Viewport className={styles.viewport}>
-          <Base.Popup className={classes(styles.dialog, isLarge && styles.large)}>
+          <Base.Popup
+            initialFocus={() => firstOf() ?? true}
+            className={classes(styles.dialog, isLarge && styles.large)}
+          >
             <div className={styles.dialogHead}>
               <Base.Title className={styles.dialogTitle}>{title}</Base.Title>
               <Base.Close render={<IconButton icon={X} label={t('close')} />} />
             </div>
-            <div className={styles.dialogBody}>
+            <div ref={body} className={styles.dialogBody}>
               {description !== undefined && (
                 <Base.Description className={styles.dialogDescription} render={<div />}>
                   {description}

@@ -33,20 +33,21 @@ export function NamePanel() {
 export function AddressPanel() {
   const t = useTranslations('profile.address')
   const { email } = useMe()
-  const [sentTo, setSentTo] = useState<string>()
+  // A new form after each link.
+  const [links, setLinks] = useState(0)
   const send = async (values: { email?: string }) => {
     const wanted = values.email?.trim() ?? ''
     await change(() => api.POST('/v5/me/address', { body: { email: wanted } }))
-    setSentTo(wanted)
+    notify(t('sent', { email: wanted }))
+    setLinks((count) => count + 1)
   }
   return (
     <Panel title={t('title')} description={t('text', { email })}>
-      <Form key={sentTo} submitLabel={t('submit')} isGuarded onSubmit={send}>
+      <Form key={links} submitLabel={t('submit')} isGuarded onSubmit={send}>
         {(errorOf) => (
           <TextField name="email" type="email" label={t('label')} error={errorOf('email')} autoComplete="email" />
         )}
       </Form>
-      <output>{sentTo !== undefined && t('sent', { email: sentTo })}</output>
     </Panel>
   )
 }
