@@ -7,12 +7,13 @@ import { Loading, NotFound } from '../shell/states.tsx'
 import { Failure } from '../ui/empty-state.tsx'
 import { TextAreaField, TextField } from '../ui/field.tsx'
 import { Form, type FormValues } from '../ui/form.tsx'
-import { PageBar, PageContent, Panel } from '../ui/page.tsx'
+import { PageContent, Panel } from '../ui/page.tsx'
 import { notify } from '../ui/toast.tsx'
 import { change } from './act.ts'
 import { endOfDay, toDateInput } from './dates.ts'
 import type { ApiKey, ApiKeyWithText } from './records.ts'
 import { ScopePicker } from './scope-picker.tsx'
+import { SectionBar } from './section-bar.tsx'
 import styles from './settings.module.css'
 
 interface ApiKeyPageProps {
@@ -34,7 +35,10 @@ export function ApiKeyPage({ apiKeyId, onCreated, onClose }: ApiKeyPageProps) {
   const isReady = apiKeyId === undefined || key.data !== undefined
   return (
     <>
-      <PageBar title={apiKeyId === undefined ? t('createTitle') : (key.data?.name ?? t('title'))} />
+      <SectionBar
+        title={apiKeyId === undefined ? t('createTitle') : (key.data?.name ?? t('title'))}
+        parent={{ section: 'api-keys', title: t('title') }}
+      />
       <PageContent isNarrow>
         {key.error && <Failure error={key.error} onRetry={() => void key.refetch()} />}
         {isReady ? (

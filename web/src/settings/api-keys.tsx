@@ -2,7 +2,7 @@ import { Plus } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { Button } from '../ui/button.tsx'
-import { List, PageBar, PageContent, Panel } from '../ui/page.tsx'
+import { List, PageContent, Panel } from '../ui/page.tsx'
 import { ApiKeyPage } from './api-key-form.tsx'
 import { ApiKeyRow } from './api-key-row.tsx'
 import { useGoTo, useSectionSearch } from './location.ts'
@@ -10,6 +10,7 @@ import { NewApiKey } from './new-api-key.tsx'
 import { Paged, usePages } from './paged.tsx'
 import { useMay } from './permissions.ts'
 import type { ApiKey, ApiKeyWithText } from './records.ts'
+import { SectionBar } from './section-bar.tsx'
 
 /** The organization's API keys; `?new=true` creates one, `?key=…` changes one. */
 export function ApiKeys() {
@@ -42,13 +43,13 @@ function ApiKeyList({ shown, onShow }: ApiKeyListProps) {
   const hasRevoked = (revoked.data?.pages[0]?.records.length ?? 0) > 0
   return (
     <>
-      <PageBar title={t('title')}>
+      <SectionBar title={t('title')}>
         {may('api-key:create:write') && (
           <Button kind="primary" icon={Plus} onClick={() => goTo('api-keys', { new: 'true' })}>
             {t('create')}
           </Button>
         )}
-      </PageBar>
+      </SectionBar>
       <PageContent isNarrow>
         {shown && <NewApiKey apiKey={shown} onDone={() => onShow(undefined)} />}
         <Panel title={t('active')} description={t('text')}>

@@ -1,7 +1,7 @@
 import { ChevronRight } from 'lucide-react'
 import { useId } from 'react'
 import { useFormatter, useTranslations } from 'use-intl'
-import { PageBar, PageContent, Panel } from '../ui/page.tsx'
+import { PageContent, Panel } from '../ui/page.tsx'
 import { Avatar } from '../ui/tag.tsx'
 import { Time } from '../ui/time.tsx'
 import { type Actors, useActors } from './actors.ts'
@@ -11,6 +11,7 @@ import styles from './audit-log.module.css'
 import { useGoTo, useSectionSearch } from './location.ts'
 import { Paged, usePages } from './paged.tsx'
 import type { AuditEvent } from './records.ts'
+import { SectionBar } from './section-bar.tsx'
 import { useSentence } from './sentences.ts'
 import settings from './settings.module.css'
 
@@ -23,7 +24,7 @@ export function AuditLog() {
   const pages = usePages<AuditEvent>('/v5/audit-log', filters, 50)
   return (
     <>
-      <PageBar title={t('title')} />
+      <SectionBar title={t('title')} />
       <PageContent isNarrow>
         <AuditFilters filters={filters} onChange={(next) => goTo('audit-log', next)} />
         <Panel title={t('events')}>

@@ -1,8 +1,8 @@
-import { BadgeCheck, Plus, Trash2 } from 'lucide-react'
+import { BadgeCheck, Plus } from 'lucide-react'
 import { useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { send } from '../api/client.ts'
-import { Button, IconButton } from '../ui/button.tsx'
+import { Button } from '../ui/button.tsx'
 import { CopyField } from '../ui/copy-field.tsx'
 import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
 import { TextField } from '../ui/field.tsx'
@@ -88,36 +88,40 @@ function DomainRow({ domain: { id, domain, recordName, recordValue, verifiedAt }
     setVerifying(false)
   }
   const remove = () => act(() => send('DELETE', `/v5/domains/${id}`), { ...options, done: t('removed', { domain }) })
+  const removeButton = may('domain:delete:write') && (
+    <Button kind="quiet" aria-label={t('removeNamed', { domain })} onClick={() => setRemoving(true)}>
+      {common('remove')}
+    </Button>
+  )
   return (
     <ListRow
       title={
-        <span className={styles.name}>
-          <span className="truncate">{domain}</span>
-          <Tag tint={verifiedAt === null ? 'orange' : 'green'} hasDot>
-            {t(verifiedAt === null ? 'unverified' : 'verified')}
-          </Tag>
-        </span>
-      }
-      text={
-        verifiedAt === null && (
-          <div className={styles.stack}>
-            <p>{t('recordText')}</p>
-            <CopyField label={t('recordName')} value={recordName} />
-            <CopyField label={t('recordValue')} value={recordValue} />
-            {may('domain:verify:write') && (
+        <div className={styles.stack}>
+          <span className={styles.name}>
+            <span className="truncate">{domain}</span>
+            <Tag tint={verifiedAt === null ? 'orange' : 'green'} hasDot>
+              {t(verifiedAt === null ? 'unverified' : 'verified')}
+            </Tag>
+          </span>
+          {verifiedAt === null && (
+            <>
+              <p className={styles.soft}>{t('recordText')}</p>
+              <CopyField label={t('recordName')} value={recordName} />
+              <CopyField label={t('recordValue')} value={recordValue} />
               <div className={styles.buttons}>
-                <Button icon={BadgeCheck} isBusy={isVerifying} onClick={() => void verify()}>
-                  {t('verify')}
-                </Button>
+                {may('domain:verify:write') && (
+                  <Button icon={BadgeCheck} isBusy={isVerifying} onClick={() => void verify()}>
+                    {t('verify')}
+                  </Button>
+                )}
+                {removeButton}
               </div>
-            )}
-          </div>
-        )
+            </>
+          )}
+        </div>
       }
     >
-      {may('domain:delete:write') && (
-        <IconButton icon={Trash2} label={t('removeNamed', { domain })} onClick={() => setRemoving(true)} />
-      )}
+      {verifiedAt !== null && removeButton}
       <ConfirmDialog
         title={t('removeConfirm', { domain })}
         description={t('removeText')}

@@ -5,7 +5,7 @@ import { send } from '../api/client.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import { ConfirmDialog, Dialog, DialogActions } from '../ui/dialog.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
-import { List, ListRow, PageBar, PageContent, Panel } from '../ui/page.tsx'
+import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
 import { Tag } from '../ui/tag.tsx'
 import { Time } from '../ui/time.tsx'
 import { act } from './act.ts'
@@ -15,6 +15,7 @@ import { InvitationLink } from './invitation-link.tsx'
 import { useGoTo, useSectionSearch } from './location.ts'
 import { Paged, usePages } from './paged.tsx'
 import type { Invitation } from './records.ts'
+import { SectionBar } from './section-bar.tsx'
 import styles from './settings.module.css'
 
 const path = '/v5/invitations'
@@ -35,7 +36,7 @@ export function Invitations() {
   )
   return (
     <>
-      <PageBar title={t('title')}>{invite}</PageBar>
+      <SectionBar title={t('title')}>{invite}</SectionBar>
       <PageContent isNarrow>
         <Panel title={t('open')} description={t('text')}>
           <Paged pages={pages} empty={t('empty')}>

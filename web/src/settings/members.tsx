@@ -7,7 +7,7 @@ import { useMe, useRole } from '../api/me.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import { ConfirmDialog } from '../ui/dialog.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
-import { List, ListRow, PageBar, PageContent, Panel } from '../ui/page.tsx'
+import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
 import { Avatar, Tag } from '../ui/tag.tsx'
 import { Time } from '../ui/time.tsx'
 import { act } from './act.ts'
@@ -18,6 +18,7 @@ import { useMay } from './permissions.ts'
 import type { Member, Role } from './records.ts'
 import { RoleMenu } from './role-menu.tsx'
 import { SearchInput } from './search-input.tsx'
+import { SectionBar } from './section-bar.tsx'
 import styles from './settings.module.css'
 
 const path = '/v5/members'
@@ -39,13 +40,13 @@ export function Members() {
   })
   return (
     <>
-      <PageBar title={t('title')} note={count.data}>
+      <SectionBar title={t('title')} note={count.data}>
         {may('invitation:create:write') && (
           <Button kind="primary" icon={MailPlus} onClick={() => goTo('invitations', { new: 'true' })}>
             {t('invite')}
           </Button>
         )}
-      </PageBar>
+      </SectionBar>
       <PageContent isNarrow>
         <Panel title={t('people')} description={t('text')}>
           <SearchInput

@@ -11,11 +11,12 @@ import { CopyField } from '../ui/copy-field.tsx'
 import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
-import { List, ListRow, PageBar, PageContent, Panel } from '../ui/page.tsx'
+import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
 import { notify } from '../ui/toast.tsx'
 import { act, change } from './act.ts'
 import { useGoTo, useSectionSearch } from './location.ts'
 import { useMay } from './permissions.ts'
+import { SectionBar } from './section-bar.tsx'
 import styles from './settings.module.css'
 
 /** Name, time zone, currency and second factor of the organization; leaving it, and creating another one. */
@@ -25,7 +26,7 @@ export function OrganizationSettings() {
   const { id } = useOrganization()
   return (
     <>
-      <PageBar title={t('title')} />
+      <SectionBar title={t('title')} />
       <PageContent isNarrow>
         <Panel title={t('general')}>
           {may('organization:update:write') ? <GeneralForm /> : <GeneralFacts />}

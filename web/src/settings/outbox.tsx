@@ -4,7 +4,7 @@ import { send } from '../api/client.ts'
 import { Button } from '../ui/button.tsx'
 import { CopyField } from '../ui/copy-field.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { List, ListRow, PageBar, PageContent, Panel } from '../ui/page.tsx'
+import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
 import { Tag, type Tint } from '../ui/tag.tsx'
 import { Time } from '../ui/time.tsx'
 import { act } from './act.ts'
@@ -12,6 +12,7 @@ import styles from './outbox.module.css'
 import { Paged, usePages } from './paged.tsx'
 import { useMay } from './permissions.ts'
 import type { Mail, MailContent } from './records.ts'
+import { SectionBar } from './section-bar.tsx'
 import settings from './settings.module.css'
 
 const tints: Record<Mail['status'], Tint> = {
@@ -29,7 +30,7 @@ export function Outbox() {
   const [open, setOpen] = useState<{ mail: Mail; content: MailContent }>()
   return (
     <>
-      <PageBar title={t('title')} />
+      <SectionBar title={t('title')} />
       <PageContent isNarrow>
         <Panel title={t('mails')} description={t('text')}>
           <Paged pages={pages} empty={t('empty')}>

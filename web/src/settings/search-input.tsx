@@ -1,19 +1,18 @@
+import { Search } from 'lucide-react'
 import { useEffect, useEffectEvent, useState } from 'react'
-import { TextField } from '../ui/field.tsx'
+import styles from './search-input.module.css'
 
 /** Milliseconds without typing after which the search begins. */
 const pause = 250
 
-/** A search field that reports its text when the person pauses. */
-export function SearchInput({
-  label,
-  value,
-  onChange,
-}: {
+interface SearchInputProps {
   label: string
   value: string
   onChange(text: string): void
-}) {
+}
+
+/** A search field that reports its text when the person pauses. */
+export function SearchInput({ label, value, onChange }: SearchInputProps) {
   const [text, setText] = useState(value)
   const report = useEffectEvent(() => {
     if (text.trim() !== value) onChange(text.trim())
@@ -23,12 +22,18 @@ export function SearchInput({
     return () => clearTimeout(timer)
   }, [text])
   return (
-    <TextField
-      type="search"
-      label={label}
-      value={text}
-      autoComplete="off"
-      onChange={(event) => setText(event.target.value)}
-    />
+    <div className={styles.search}>
+      <Search size={15} strokeWidth={1.75} className={styles.icon} aria-hidden />
+      <input
+        type="search"
+        aria-label={label}
+        placeholder={label}
+        value={text}
+        autoComplete="off"
+        spellCheck={false}
+        className={styles.input}
+        onChange={(event) => setText(event.target.value)}
+      />
+    </div>
   )
 }

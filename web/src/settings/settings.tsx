@@ -1,9 +1,10 @@
 import { Link, Navigate, useParams } from '@tanstack/react-router'
-import { ChevronLeft, ChevronRight } from 'lucide-react'
-import { Suspense, useSyncExternalStore } from 'react'
+import { ChevronRight } from 'lucide-react'
+import { Suspense } from 'react'
 import { useTranslations } from 'use-intl'
 import { Loading, NotFound } from '../shell/states.tsx'
 import { PageBar } from '../ui/page.tsx'
+import { useIsPhone } from './section-bar.tsx'
 import { type Section, useSections } from './sections.ts'
 import styles from './settings.module.css'
 
@@ -35,7 +36,7 @@ function Frame() {
   }
   return (
     <div className={styles.frame}>
-      {isPhone ? <BackLink /> : <SectionList sections={sections} />}
+      {!isPhone && <SectionList sections={sections} />}
       <div className={styles.page}>
         <Suspense fallback={<Loading />}>{section ? <section.Page key={name} /> : <NotFound />}</Suspense>
       </div>
@@ -64,26 +65,3 @@ function SectionList({ sections }: { sections: readonly Section[] }) {
     </nav>
   )
 }
-
-function BackLink() {
-  const t = useTranslations('settings')
-  return (
-    <nav aria-label={t('title')}>
-      <Link to="/settings" className={styles.back}>
-        <ChevronLeft size={16} aria-hidden />
-        {t('title')}
-      </Link>
-    </nav>
-  )
-}
-
-const phone = matchMedia('(max-width: 700px)')
-
-const useIsPhone = (): boolean =>
-  useSyncExternalStore(
-    (listener) => {
-      phone.addEventListener('change', listener)
-      return () => phone.removeEventListener('change', listener)
-    },
-    () => phone.matches,
-  )

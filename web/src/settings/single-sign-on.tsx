@@ -6,13 +6,14 @@ import { Button, IconButton } from '../ui/button.tsx'
 import { CopyField } from '../ui/copy-field.tsx'
 import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
-import { List, ListRow, PageBar, PageContent, Panel } from '../ui/page.tsx'
+import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
 import { Tag } from '../ui/tag.tsx'
 import { act } from './act.ts'
 import { Domains } from './domains.tsx'
 import { Paged, usePages } from './paged.tsx'
 import { useMay } from './permissions.ts'
 import type { SsoConnection } from './records.ts'
+import { SectionBar } from './section-bar.tsx'
 import styles from './settings.module.css'
 import { SsoConnectionForm } from './sso-connection-form.tsx'
 
@@ -21,7 +22,7 @@ export function SingleSignOn() {
   const t = useTranslations('settings.sso')
   return (
     <>
-      <PageBar title={t('title')} />
+      <SectionBar title={t('title')} />
       <PageContent isNarrow>
         <Connections />
         <Domains />

@@ -7,8 +7,9 @@ import { ApiError } from '../api/error.ts'
 import { Loading } from '../shell/states.tsx'
 import { Button } from '../ui/button.tsx'
 import { EmptyState, Failure } from '../ui/empty-state.tsx'
-import { List, ListRow, PageBar, PageContent, Panel } from '../ui/page.tsx'
+import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
 import { Time } from '../ui/time.tsx'
+import { SectionBar } from './section-bar.tsx'
 import styles from './system.module.css'
 
 interface Finding {
@@ -38,11 +39,11 @@ export function System() {
   })
   return (
     <>
-      <PageBar title={t('title')}>
+      <SectionBar title={t('title')}>
         <Button icon={RefreshCw} isBusy={system.isFetching} onClick={() => void system.refetch()}>
           {t('check')}
         </Button>
-      </PageBar>
+      </SectionBar>
       <PageContent isNarrow>
         {system.isPending && <Loading />}
         {system.error && !system.data && <Refusal error={system.error} onRetry={() => void system.refetch()} />}
@@ -65,6 +66,7 @@ function Status({ status }: { status: SystemStatus }) {
   const t = useTranslations('settings.system')
   const format = useFormatter()
   const { version, apiVersion, node, database, startedAt, backup, smtp, findings } = status
+  const problems = findings.filter(({ level }) => level !== 'ok')
   const megabytes = format.number(database.sizeBytes / 1_000_000, {
     style: 'unit',
     unit: 'megabyte',
@@ -72,9 +74,11 @@ function Status({ status }: { status: SystemStatus }) {
   })
   return (
     <>
-      <Panel title={t('findings')} description={t('findingsText')}>
-        <Findings findings={findings} />
-      </Panel>
+      {problems.length > 0 && (
+        <Panel title={t('attention')}>
+          <Findings label={t('attention')} findings={problems} />
+        </Panel>
+      )}
       <Panel title={t('installation')}>
         <List label={t('installation')}>
           <Fact name={t('version')}>{version}</Fact>
@@ -94,6 +98,9 @@ function Status({ status }: { status: SystemStatus }) {
           <Fact name="Node.js">{node}</Fact>
         </List>
       </Panel>
+      <Panel title={t('passed')} description={t('passedText')}>
+        <Findings label={t('passed')} findings={findings.filter(({ level }) => level === 'ok')} />
+      </Panel>
     </>
   )
 }
@@ -107,32 +114,25 @@ function Fact({ name, note, children }: { name: string; note?: string | undefine
 }
 
 const icons = { ok: CircleCheck, warning: TriangleAlert, error: CircleAlert }
-const severity = { error: 0, warning: 1, ok: 2 }
 
-/** Problems first. */
-function Findings({ findings }: { findings: readonly Finding[] }) {
+function Findings({ label, findings }: { label: string; findings: readonly Finding[] }) {
   const t = useTranslations('settings.system')
-  const sorted = findings.toSorted((one, other) => severity[one.level] - severity[other.level])
   return (
-    <List label={t('findings')}>
-      {sorted.map(({ level, name, message, advice }) => {
+    <List label={label}>
+      {findings.map(({ level, name, message, advice }) => {
         const Icon = icons[level]
         return (
           <ListRow
             key={`${name} ${message}`}
             leading={<Icon size={17} strokeWidth={1.75} className={styles[level]} aria-hidden />}
             title={
-              <>
+              <span className={styles.finding}>
                 <span className="visually-hidden">{t(level)}: </span>
-                {name}
-              </>
+                <span className={styles.name}>{name}</span>
+                <span className={styles.message}>{message}</span>
+              </span>
             }
-            text={
-              <>
-                <p>{message}</p>
-                {advice !== null && <p className={styles.advice}>{advice}</p>}
-              </>
-            }
+            text={advice ?? undefined}
           />
         )
       })}

@@ -1,15 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
 import { Pencil, Plus, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { send } from '../api/client.ts'
 import { ApiError } from '../api/error.ts'
 import { NotFound } from '../shell/states.tsx'
-import { Button, buttonClasses } from '../ui/button.tsx'
+import { Button } from '../ui/button.tsx'
 import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
 import { Failure } from '../ui/empty-state.tsx'
-import { List, ListRow, PageBar, PageContent, Panel } from '../ui/page.tsx'
+import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
 import { Avatar } from '../ui/tag.tsx'
 import { act } from './act.ts'
 import { useGoTo } from './location.ts'
@@ -17,6 +16,7 @@ import { Paged, usePages } from './paged.tsx'
 import { useMay } from './permissions.ts'
 import type { Member, Team, TeamMember } from './records.ts'
 import { SearchInput } from './search-input.tsx'
+import { SectionBar } from './section-bar.tsx'
 import { TeamForm } from './team-form.tsx'
 
 /** A team: its name and its members. */
@@ -29,12 +29,9 @@ export function TeamPage({ teamId }: { teamId: string }) {
   if (team.error instanceof ApiError && team.error.status === 404) return <NotFound />
   return (
     <>
-      <PageBar title={team.data?.name ?? t('title')}>
+      <SectionBar title={team.data?.name ?? t('title')} parent={{ section: 'teams', title: t('all') }}>
         {team.data && <TeamActions team={team.data} />}
-        <Link to="/settings/$section" params={{ section: 'teams' }} search={{}} className={buttonClasses()}>
-          {t('all')}
-        </Link>
-      </PageBar>
+      </SectionBar>
       <PageContent isNarrow>
         {team.error && <Failure error={team.error} onRetry={() => void team.refetch()} />}
         {team.data && <TeamMembers team={team.data} />}

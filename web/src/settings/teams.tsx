@@ -4,12 +4,13 @@ import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { List, ListRow, PageBar, PageContent, Panel } from '../ui/page.tsx'
+import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
 import { Avatar, Tag } from '../ui/tag.tsx'
 import { useGoTo, useSectionSearch } from './location.ts'
 import { Paged, usePages } from './paged.tsx'
 import { useMay } from './permissions.ts'
 import type { Team } from './records.ts'
+import { SectionBar } from './section-bar.tsx'
 import styles from './settings.module.css'
 import { TeamForm } from './team-form.tsx'
 import { TeamPage } from './team.tsx'
@@ -28,13 +29,13 @@ function TeamList() {
   const pages = usePages<Team>('/v5/teams', { orderBy: 'name', sort: 'asc' })
   return (
     <>
-      <PageBar title={t('title')}>
+      <SectionBar title={t('title')}>
         {may('team:create:write') && (
           <Button kind="primary" icon={Plus} onClick={() => setCreating(true)}>
             {t('create')}
           </Button>
         )}
-      </PageBar>
+      </SectionBar>
       <PageContent isNarrow>
         <Panel title={t('all')} description={t('text')}>
           <Paged pages={pages} empty={t('empty')}>

@@ -1,0 +1,44 @@
+import { Link } from '@tanstack/react-router'
+import { ChevronLeft } from 'lucide-react'
+import { type ReactNode, useSyncExternalStore } from 'react'
+import { useTranslations } from 'use-intl'
+import { PageBar } from '../ui/page.tsx'
+import styles from './settings.module.css'
+
+interface SectionBarProps {
+  title: string
+  note?: ReactNode
+  /** The section that it is a part of, such as the list of teams for a team. */
+  parent?: { section: string; title: string }
+  children?: ReactNode
+}
+
+/** The bar of a section. It leads back to its list, and on phones to the list of sections. */
+export function SectionBar({ parent, ...bar }: SectionBarProps) {
+  const t = useTranslations('settings')
+  const isPhone = useIsPhone()
+  const back = (label: string, section: string | undefined) => (
+    <Link
+      to={section === undefined ? '/settings' : '/settings/$section'}
+      params={{ section }}
+      search={{}}
+      aria-label={label}
+      className={styles.back}
+    >
+      <ChevronLeft size={18} aria-hidden />
+    </Link>
+  )
+  const leading = parent ? back(parent.title, parent.section) : isPhone ? back(t('title'), undefined) : undefined
+  return <PageBar {...bar} leading={leading} />
+}
+
+const phone = matchMedia('(max-width: 700px)')
+
+export const useIsPhone = (): boolean =>
+  useSyncExternalStore(
+    (listener) => {
+      phone.addEventListener('change', listener)
+      return () => phone.removeEventListener('change', listener)
+    },
+    () => phone.matches,
+  )
