@@ -62,6 +62,25 @@ export async function send<T>(method: Method, path: string, options: SendOptions
   }
 }
 
+/** Reads a path again and again at little cost: the service answers 304 if nothing has changed since `previous`. */
+export async function readIfChanged<T>(
+  path: string,
+  query: URLSearchParams,
+  previous: Answer<T> | undefined,
+  signal: AbortSignal,
+): Promise<Answer<T>> {
+  const search = query.size > 0 ? `?${query}` : ''
+  const headers = new Headers(previous?.etag === undefined ? {} : { 'if-none-match': previous.etag })
+  const response = await authorizedFetch(new Request(`${apiOrigin}${path}${search}`, { headers, signal }))
+  if (response.status === 304 && previous) return previous
+  if (!response.ok) throw await errorOf(response)
+  return {
+    body: (await response.json()) as T,
+    etag: response.headers.get('etag') ?? undefined,
+    link: response.headers.get('link') ?? undefined,
+  }
+}
+
 /** Calls a route that needs no credential, on this page's own host, where its cookies are. */
 export const sendPublic = <T>(path: string, body?: unknown): Promise<T> => sendToOwnHost(path, body, {})
 

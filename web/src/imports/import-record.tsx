@@ -1,3 +1,88 @@
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { useCallback, useEffect, useState } from 'react'
+import { useFormatter, useTranslations } from 'use-intl'
+import { ApiError } from '../api/error.ts'
+import { NotFound } from '../shell/states.tsx'
+import { classes } from '../ui/classes.ts'
+import { Failure } from '../ui/empty-state.tsx'
+import { PageBar } from '../ui/page.tsx'
+import { BulkActions } from './bulk-actions.tsx'
+import { ImportActions } from './import-actions.tsx'
+import { importQuery, type RotatedImport } from './import-queries.ts'
+import { Enabled } from './imports.tsx'
+import styles from './imports.module.css'
+import { forgetUrl, keptUrl } from './one-time-url.ts'
+import { RowFilters } from './row-filters.tsx'
+import { RowList } from './row-list.tsx'
+import { RowPanel } from './row-panel.tsx'
+import { filtersOf } from './row-states.ts'
+import { TriggerUrl } from './trigger-url.tsx'
+
+/** One import with its rows as they arrive; the open row is in the address. */
 export function ImportRecord() {
-  return <p>ImportRecord</p>
+  const { importId = '' } = useParams({ strict: false })
+  return <ImportPage key={importId} importId={importId} />
+}
+
+function ImportPage({ importId }: { importId: string }) {
+  const navigate = useNavigate()
+  const search: Record<string, unknown> = useSearch({ strict: false })
+  const { data, error, refetch } = useQuery(importQuery(importId))
+  const secret = useTriggerUrl(importId)
+  const rowId = typeof search.row === 'string' ? search.row : undefined
+  const openRow = useCallback(
+    (row: string | undefined) => {
+      const { row: previous, ...others } = search
+      void navigate({ to: '.', search: row === undefined ? others : { ...others, row }, resetScroll: false })
+      // The focus goes back to where the panel was opened from.
+      if (row === undefined) document.getElementById(String(previous))?.focus({ preventScroll: true })
+    },
+    [navigate, search],
+  )
+  if (error instanceof ApiError && error.status === 404) return <NotFound />
+  if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />
+  if (!data) return null
+  const one = data.body
+  const filters = filtersOf(search)
+  return (
+    <>
+      <PageBar title={one.name}>
+        <Enabled isEnabled={one.disabledAt === null} />
+        <ImportActions one={one} onRotated={secret.showRotated} />
+      </PageBar>
+      <div className={classes(styles.page, rowId !== undefined && styles.withPanel)}>
+        <div className={styles.main}>
+          {secret.url !== undefined && <TriggerUrl url={secret.url} text={secret.text} onDone={secret.forget} />}
+          <RowFilters one={one} search={search}>
+            <BulkActions one={one} filters={filters} />
+          </RowFilters>
+          <RowList one={one} filters={filters} openId={rowId} onOpen={openRow} />
+        </div>
+        {rowId !== undefined && <RowPanel importId={importId} rowId={rowId} onClose={() => openRow(undefined)} />}
+      </div>
+    </>
+  )
+}
+
+/** The URL of an import that was just created or rotated. Only this page knows it, until it is left. */
+function useTriggerUrl(importId: string) {
+  const t = useTranslations('imports')
+  const format = useFormatter()
+  const [url, setUrl] = useState(() => keptUrl(importId))
+  const [previousEnd, setPreviousEnd] = useState<string | null>()
+  useEffect(() => forgetUrl, [])
+  const time = (end: string) => format.dateTime(new Date(end), { dateStyle: 'medium', timeStyle: 'short' })
+  const ends = previousEnd && t('previousEnds', { time: time(previousEnd) })
+  return {
+    url,
+    text: [t('urlText'), ends, previousEnd === null && t('previousEnded')].filter(Boolean).join(' '),
+    showRotated({ triggerUrl, previousUrlExpiresAt }: RotatedImport) {
+      setUrl(triggerUrl)
+      setPreviousEnd(previousUrlExpiresAt)
+    },
+    forget() {
+      setUrl(undefined)
+    },
+  }
 }

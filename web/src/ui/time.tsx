@@ -6,11 +6,12 @@ export function Time({ value, isFocusable = false }: { value: string; isFocusabl
   const format = useFormatter()
   const now = useNow({ updateInterval: 60_000 })
   const date = new Date(value)
+  // The clock of this page is read once a minute, so that a new record may seem to be of the future.
   const full = format.dateTime(date, { dateStyle: 'full', timeStyle: 'long' })
   return (
     <Tip label={full}>
       <time dateTime={value} {...(isFocusable && { tabIndex: 0 })}>
-        {format.relativeTime(date, now)}
+        {format.relativeTime(date, date > now ? date : now)}
       </time>
     </Tip>
   )

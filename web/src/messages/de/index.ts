@@ -1,6 +1,9 @@
 import access from './access.json'
+import charts from './charts.json'
 import choices from './choices.json'
 import common from './common.json'
+import home from './home.json'
+import imports from './imports.json'
 import labels from './labels.json'
 import list from './list.json'
 import operators from './operators.json'
@@ -10,4 +13,4 @@ import settings from './settings.json'
 import shell from './shell.json'
 import type { Messages } from '../messages.ts'
 
-export const messages: Messages = { access, choices, common, labels, list, operators, profile, record, settings, shell }
+export const messages: Messages = { access, charts, choices, common, home, imports, labels, list, operators, profile, record, settings, shell }

@@ -1,0 +1,131 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { CircleCheck, CircleDashed, X } from 'lucide-react'
+import { useEffect, useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { send } from '../api/client.ts'
+import { useOrganization } from '../api/me.ts'
+import { useSchema } from '../api/schema.ts'
+import { importsQuery } from '../imports/import-queries.ts'
+import { rowStatuses, sumOf } from '../imports/row-states.ts'
+import { readPreference, storePreference } from '../preferences/storage.ts'
+import { IconButton } from '../ui/button.tsx'
+import { Panel } from '../ui/page.tsx'
+import styles from './home.module.css'
+
+type Name = 'contact' | 'key' | 'import' | 'colleague'
+
+interface Step {
+  name: Name
+  /** Undefined until it is known. */
+  isDone: boolean | undefined
+  to: string
+  search?: Record<string, string>
+}
+
+/** The first steps in an organization. It ends when all are done, and can be closed in this browser. */
+export function Checklist() {
+  const { id } = useOrganization()
+  const preference = `checklist.${id}`
+  const [isOver, setOver] = useState(() => readPreference(preference) !== undefined)
+  const end = () => {
+    storePreference(preference, 'over')
+    setOver(true)
+  }
+  return isOver ? null : <Steps onEnd={end} />
+}
+
+function Steps({ onEnd }: { onEnd(): void }) {
+  const t = useTranslations('home')
+  const steps = useSteps()
+  const isKnown = steps.every(({ isDone }) => isDone !== undefined)
+  const done = steps.filter(({ isDone }) => isDone).length
+  const isOver = isKnown && done === steps.length
+  useEffect(() => {
+    if (isOver) onEnd()
+  }, [isOver, onEnd])
+  if (!isKnown || isOver) return null
+  return (
+    <Panel
+      title={t('checklist')}
+      description={t('checklistDone', { done, total: steps.length })}
+      actions={<IconButton icon={X} label={t('dismiss')} onClick={onEnd} />}
+    >
+      <ul className={styles.steps}>
+        {steps.map((step) => (
+          <li key={step.name}>
+            <StepCard step={step} />
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  )
+}
+
+function StepCard({ step: { name, isDone, to, search } }: { step: Step }) {
+  const t = useTranslations('home')
+  const Icon = isDone ? CircleCheck : CircleDashed
+  const content = (
+    <>
+      <Icon size={18} strokeWidth={1.75} aria-hidden />
+      <span className={styles.stepText}>
+        <strong>
+          {t(`steps.${name}.title`)}
+          {isDone && <span className="visually-hidden">: {t('stepDone')}</span>}
+        </strong>
+        <span className={styles.soft}>{t(`steps.${name}.text`)}</span>
+      </span>
+    </>
+  )
+  return isDone ? (
+    <div className={styles.step} data-done>
+      {content}
+    </div>
+  ) : (
+    <Link to={to} {...(search && { search })} className={styles.step}>
+      {content}
+    </Link>
+  )
+}
+
+/** The steps that the person may do, and whether they are done in the organization. */
+function useSteps(): readonly Step[] {
+  const schema = useSchema()
+  const may = (name: string) => schema.some((one) => one.name === name && one.permissions.create)
+  const contacts = useCount('contacts', may('contacts'))
+  const keys = useCount('api-keys', may('api-keys'))
+  const members = useCount('members', may('invitations'))
+  const invitations = useCount('invitations', may('invitations'))
+  const { data: imports } = useQuery({ ...importsQuery, enabled: may('imports'), refetchInterval: false })
+  const unused = imports?.find(({ stats }) => sumOf(stats.counts, rowStatuses) === 0)
+  const importStep: Step = {
+    name: 'import',
+    isDone: imports?.some(({ stats }) => sumOf(stats.counts, rowStatuses) > 0),
+    ...(unused ? { to: `/imports/${unused.id}` } : { to: '/imports', search: { new: '1' } }),
+  }
+  const colleague: Step = {
+    name: 'colleague',
+    isDone: members === undefined || invitations === undefined ? undefined : members > 1 || invitations > 0,
+    to: '/settings/members',
+  }
+  return [
+    ...(may('contacts')
+      ? [{ name: 'contact' as const, isDone: isAny(contacts), to: '/contacts', search: { new: '1' } }]
+      : []),
+    ...(may('api-keys') ? [{ name: 'key' as const, isDone: isAny(keys), to: '/settings/api-keys' }] : []),
+    ...(may('imports') ? [importStep] : []),
+    ...(may('invitations') ? [colleague] : []),
+  ]
+}
+
+const isAny = (count: number | undefined): boolean | undefined => (count === undefined ? undefined : count > 0)
+
+function useCount(resource: string, enabled: boolean): number | undefined {
+  const { data } = useQuery({
+    queryKey: [resource, 'count', 'all'],
+    enabled,
+    queryFn: async ({ signal }) =>
+      (await send<{ count: number }>('GET', `/v5/${resource}/count`, { signal })).body.count,
+  })
+  return data
+}

@@ -1,0 +1,58 @@
+import { queryOptions } from '@tanstack/react-query'
+import { send } from '../api/client.ts'
+import type { RowStatus } from '../imports/import-queries.ts'
+import { timeZone } from '../preferences/locale.ts'
+
+/** The days that the charts show, counted back from today. */
+export const periods = [7, 30, 90] as const
+export type Period = (typeof periods)[number]
+
+export const periodOf = (days: unknown): Period => periods.find((period) => String(period) === days) ?? 30
+
+/** A day of the person's calendar: `2026-11-03`. */
+export type Day = string
+
+const dayOf = (date: Date): Day =>
+  [date.getFullYear(), date.getMonth() + 1, date.getDate()].map((part) => String(part).padStart(2, '0')).join('-')
+
+/** Midnight at the beginning of a day, some days later; a day can have 23 or 25 hours. */
+export function midnight(day: Day, later = 0): Date {
+  const [year = 0, month = 1, date = 1] = day.split('-').map(Number)
+  return new Date(year, month - 1, date + later)
+}
+
+export function daysOf(period: Period): readonly Day[] {
+  const today = dayOf(new Date())
+  return Array.from({ length: period }, (_, index) => dayOf(midnight(today, index + 1 - period)))
+}
+
+/** The filters of an API list for records that were created on these days. */
+export const createdOn = (first: Day, last: Day = first): Record<string, string> => ({
+  'filter.createdAt.gte': midnight(first).toISOString(),
+  'filter.createdAt.lt': midnight(last, 1).toISOString(),
+})
+
+export type Source = 'person' | 'api_key' | 'import'
+
+export interface ContactStatistics {
+  days: readonly { date: Day; counts: readonly { source: Source | null; importId: string | null; count: number }[] }[]
+  countries: readonly { countryCode: string | null; count: number }[]
+}
+
+export interface ImportStatistics {
+  days: readonly { date: Day; counts: Partial<Record<RowStatus, number>> }[]
+}
+
+const statisticsQuery = <T>(resource: 'contacts' | 'imports', period: Period) => {
+  const days = daysOf(period)
+  return queryOptions({
+    queryKey: [resource, 'statistics', days[0], days.at(-1)],
+    queryFn: async ({ signal }) => {
+      const query = new URLSearchParams({ from: days[0] ?? '', to: days.at(-1) ?? '', timeZone })
+      return (await send<T>('GET', `/v5/${resource}/statistics`, { query, signal })).body
+    },
+  })
+}
+
+export const contactStatisticsQuery = (period: Period) => statisticsQuery<ContactStatistics>('contacts', period)
+export const importStatisticsQuery = (period: Period) => statisticsQuery<ImportStatistics>('imports', period)

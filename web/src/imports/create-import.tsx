@@ -1,0 +1,34 @@
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { Dialog } from '../ui/dialog.tsx'
+import { Form } from '../ui/form.tsx'
+import { ImportFields, inputOf, valuesOf } from './import-fields.tsx'
+import { change, type ImportWithUrl } from './import-queries.ts'
+import { keepUrl } from './one-time-url.ts'
+
+/** Creates an import and opens its page, which shows the new URL once. */
+export function CreateImport({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
+  const t = useTranslations('imports')
+  return (
+    <Dialog title={t('new')} description={t('newText')} isOpen={isOpen} onClose={onClose}>
+      <CreateForm onClose={onClose} />
+    </Dialog>
+  )
+}
+
+function CreateForm({ onClose }: { onClose(): void }) {
+  const t = useTranslations('imports')
+  const navigate = useNavigate()
+  const [input, setInput] = useState(inputOf())
+  const create = async () => {
+    const { id, triggerUrl } = await change<ImportWithUrl>('/v5/imports', valuesOf(input))
+    keepUrl(id, triggerUrl)
+    await navigate({ to: '/imports/$importId', params: { importId: id } })
+  }
+  return (
+    <Form onSubmit={create} onCancel={onClose} submitLabel={t('createAction')}>
+      {(errorOf) => <ImportFields input={input} onChange={setInput} errorOf={errorOf} />}
+    </Form>
+  )
+}

@@ -1,0 +1,213 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useMessages, useTranslations } from 'use-intl'
+import { useResource } from '../api/schema.ts'
+import { Button } from '../ui/button.tsx'
+import { Failure } from '../ui/empty-state.tsx'
+import { SidePanel } from '../ui/side-panel.tsx'
+import { Tag } from '../ui/tag.tsx'
+import { notify } from '../ui/toast.tsx'
+import { showError } from './import-actions.tsx'
+import { change, type Finding, type RowDetails, rowQuery, rowsPathOf } from './import-queries.ts'
+import styles from './imports.module.css'
+import { PayloadEditor } from './payload-editor.tsx'
+import { RowChanges } from './row-changes.tsx'
+import { codeName, useTimeOf } from './row-list.tsx'
+import { cancellable, correctable, retryable, rowTints } from './row-states.ts'
+
+interface RowPanelProps {
+  importId: string
+  rowId: string
+  onClose(): void
+}
+
+/** A row: what was pushed, what came of it, and what to do about it. */
+export function RowPanel({ importId, rowId, onClose }: RowPanelProps) {
+  const t = useTranslations('imports')
+  const { data, error, refetch } = useQuery(rowQuery(importId, rowId))
+  const row = data?.body
+  const tag = row && (
+    <Tag tint={rowTints[row.status]} hasDot>
+      {t(`statuses.${row.status}`)}
+    </Tag>
+  )
+  return (
+    <SidePanel
+      subject={rowId}
+      title={
+        <>
+          {t('row')} {tag}
+        </>
+      }
+      onClose={onClose}
+    >
+      {error && !row && <Failure error={error} onRetry={() => void refetch()} />}
+      {row && <RowContent key={rowId} row={row} />}
+    </SidePanel>
+  )
+}
+
+function RowContent({ row }: { row: RowDetails }) {
+  const t = useTranslations('imports')
+  const [isEditing, setEditing] = useState(false)
+  const mayEdit = useResource('rows')?.permissions.update === true && correctable.includes(row.status)
+  const hasParameters = Object.keys(row.parameters).length > 0
+  return (
+    <>
+      <RowActions row={row} />
+      <Findings title={t('errors')} findings={row.errors} isError />
+      <Findings title={t('warnings')} findings={row.warnings} />
+      <section className={styles.part} aria-labelledby="row-payload">
+        <div className={styles.partHead}>
+          <h3 id="row-payload">{t('payload')}</h3>
+          {mayEdit && !isEditing && <Button onClick={() => setEditing(true)}>{t('editAndRetry')}</Button>}
+        </div>
+        {isEditing && mayEdit ? (
+          <PayloadEditor row={row} onClose={() => setEditing(false)} />
+        ) : (
+          <pre className={styles.payload} role="region" aria-labelledby="row-payload" tabIndex={0}>
+            {JSON.stringify(row.payload, undefined, 2)}
+          </pre>
+        )}
+        {hasParameters && (
+          <>
+            <h3>{t('parameters')}</h3>
+            <pre className={styles.payload}>{JSON.stringify(row.parameters, undefined, 2)}</pre>
+          </>
+        )}
+      </section>
+      <RowChanges changes={row.changes} />
+      <RowFacts row={row} />
+    </>
+  )
+}
+
+function RowActions({ row }: { row: RowDetails }) {
+  const t = useTranslations('imports')
+  const mayChange = useResource('rows')?.permissions.update === true
+  const [busy, setBusy] = useState<'retry' | 'cancel'>()
+  const path = rowsPathOf(row.importId)
+  const run = async (action: 'retry' | 'cancel') => {
+    setBusy(action)
+    try {
+      const target = action === 'retry' ? `${path}/${row.id}/retry` : `${path}/cancel?filter.id.equals=${row.id}`
+      const { count } = await change<{ count?: number }>(target)
+      // Zero: a worker has taken it since.
+      notify(t(action === 'retry' ? 'retried' : count === 0 ? 'tooLate' : 'cancelled'))
+    } catch (error) {
+      showError(error, t('failedAction'))
+    } finally {
+      setBusy(undefined)
+    }
+  }
+  const mayRetry = mayChange && retryable.includes(row.status)
+  const mayCancel = mayChange && cancellable.includes(row.status)
+  return (
+    <>
+      <p className={styles.soft}>{t(`results.${row.status}`)}</p>
+      {(mayRetry || mayCancel) && (
+        <div className={styles.actions}>
+          {mayRetry && (
+            <Button isBusy={busy !== undefined} onClick={() => void run('retry')}>
+              {t('retry')}
+            </Button>
+          )}
+          {mayCancel && (
+            <Button isBusy={busy !== undefined} onClick={() => void run('cancel')}>
+              {t('cancel')}
+            </Button>
+          )}
+        </div>
+      )}
+    </>
+  )
+}
+
+interface FindingsProps {
+  title: string
+  findings: readonly Finding[]
+  isError?: boolean
+}
+
+function Findings({ title, findings, isError }: FindingsProps) {
+  const hints = useMessages().imports.hints as Readonly<Record<string, string>>
+  const t = useTranslations('imports')
+  if (findings.length === 0) return null
+  return (
+    <section className={styles.part}>
+      <h3>{title}</h3>
+      <ul className={styles.findings}>
+        {findings.map(({ code, path, message, hint }) => (
+          <li key={`${code} ${path} ${message}`} className={styles.finding} data-error={isError}>
+            <strong>{codeName(t, code)}</strong>
+            {path !== '' && <code>{path}</code>}
+            <span>{message}</span>
+            <span className={styles.soft}>{hints[code] ?? hint}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function RowFacts({ row }: { row: RowDetails }) {
+  const t = useTranslations('imports')
+  const timeOf = useTimeOf()
+  return (
+    <dl className={styles.facts}>
+      <dt>{t('received')}</dt>
+      <dd>{timeOf(row.createdAt)}</dd>
+      {row.finishedAt !== null && (
+        <>
+          <dt>{t('finished')}</dt>
+          <dd>{timeOf(row.finishedAt)}</dd>
+        </>
+      )}
+      {row.status === 'RETRYING' && row.runAt !== null && (
+        <>
+          <dt>{t('nextAttempt')}</dt>
+          <dd>{timeOf(row.runAt)}</dd>
+        </>
+      )}
+      {row.attempts > 0 && (
+        <>
+          <dt>{t('attempts')}</dt>
+          <dd>{row.attempts}</dd>
+        </>
+      )}
+      {row.contactId !== null && (
+        <>
+          <dt>{t('contact')}</dt>
+          <dd>
+            <Link
+              to="/$resource/$recordId"
+              params={{ resource: 'contacts', recordId: row.contactId }}
+              className={styles.cellLink}
+            >
+              {t('showContact')}
+            </Link>
+          </dd>
+        </>
+      )}
+      {row.companyId !== null && (
+        <>
+          <dt>{t('company')}</dt>
+          <dd>
+            <Link
+              to="/$resource/$recordId"
+              params={{ resource: 'companies', recordId: row.companyId }}
+              className={styles.cellLink}
+            >
+              {t('showCompany')}
+            </Link>
+          </dd>
+        </>
+      )}
+      <dt>{t('id')}</dt>
+      <dd>
+        <code>{row.id}</code>
+      </dd>
+    </dl>
+  )
+}
