@@ -2,8 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { webFolder } from '../src/release.ts'
+import { chromium, launchChromium } from './chromium.ts'
 import { requestText, sendRaw } from './raw-http.ts'
 import { startTestService, type TestService } from './service.ts'
 
@@ -36,6 +37,24 @@ test('browsers get the application at each of its paths, and its own "not found"
   }
   const absent = await open('/nothing')
   expect([absent.status, absent.text]).toEqual([404, (await open('/')).text])
+})
+
+test.skipIf(!chromium)('a browser runs the application under its policy, with files of this service only', async () => {
+  const launched = await launchChromium()
+  onTestFinished(() => launched.close())
+  const page = await launched.newPage()
+  const troubles: string[] = []
+  page.on('pageerror', (error) => troubles.push(String(error)))
+  page.on('console', (message) => {
+    // The application asks whether the person is logged in.
+    if (message.type() === 'error' && !/status of 4\d\d/.test(message.text())) troubles.push(message.text())
+  })
+  page.on('request', (request) => {
+    if (!request.url().startsWith(`${service.url}/`)) troubles.push(request.url())
+  })
+  await page.goto(`${service.url}/`)
+  await page.waitForFunction('document.getElementById("root").textContent !== ""')
+  expect(troubles).toEqual([])
 })
 
 test('programs get JSON at the same paths', async () => {

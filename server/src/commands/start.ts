@@ -123,6 +123,7 @@ async function printWelcome({ config, database }: Rapport, url: string, log: Log
   )
   const lines = [
     `Rapport listens on ${url}`,
+    `  Application    ${addresses.authOrigin ?? root}/`,
     `  API            ${root}/v5`,
     `  API explorer   ${root}/v5/swagger`,
     `  OpenAPI        ${root}/v5/docs`,

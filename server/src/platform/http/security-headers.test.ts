@@ -14,6 +14,8 @@ afterAll(() => Promise.all([local.close(), secure.close()]))
 
 /** Requests for each kind of response: pages, files, records, errors of the service and of the HTTP parser. */
 const requests = [
+  requestText('GET', '/contacts', { headers: { accept: 'text/html' } }),
+  requestText('GET', '/theme.js'),
   requestText('GET', '/account'),
   requestText('GET', '/account/start.js'),
   requestText('GET', '/v5/swagger'),
