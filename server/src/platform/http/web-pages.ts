@@ -21,6 +21,7 @@ export type SendWebPage = (request: FastifyRequest, reply: FastifyReply) => bool
 /** Every path that is not the API's belongs to the application, which has its own page for those that do not exist. */
 export function createWebPages({ services, routes, web, authOrigin }: WebPageOptions): SendWebPage {
   const ofApi = new Set(routes.filter((route) => !isPage(route)).map(({ path }) => firstSegment(path)))
+  const collections = new Set(routes.flatMap(({ path }) => /^\/v5\/([\w-]+)$/.exec(path)?.[1] ?? []))
   let page: Page | undefined
   return (request, reply) => {
     const target = requestTarget(request)
@@ -33,7 +34,7 @@ export function createWebPages({ services, routes, web, authOrigin }: WebPageOpt
     }
     // The API's address is known once the service listens.
     page ??= createPage(web.page, services)
-    const isKnown = segment === '' || web.segments.has(segment)
+    const isKnown = segment === '' || web.segments.has(segment) || collections.has(segment)
     void sendPage(page, isKnown ? 200 : 404, request, reply)
     return true
   }
