@@ -15,7 +15,7 @@ let split: TestService
 let script: string
 beforeAll(async () => {
   ;[service, split] = await Promise.all([
-    startTestService({ RATE_LIMIT_PER_MINUTE: '12' }),
+    startTestService({ RATE_LIMIT_PER_MINUTE: '30' }),
     startTestService({ AUTH_ORIGIN: 'https://app.example.com', PUBLIC_URL: 'https://api.example.com' }),
   ])
   script = /src="(\/assets\/[^"]+)"/.exec((await open('/login')).text)?.[1] ?? ''
