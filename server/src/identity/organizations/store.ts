@@ -2,7 +2,7 @@ import type { JsonObject } from '../../platform/model/fields.ts'
 import { recentAuthenticationSeconds } from '../access/account-store.ts'
 import type { Role } from '../../platform/model/scopes.ts'
 import type { Connection, Database, CrossTenantConnection, Transaction } from '../../platform/database/database.ts'
-import { identifier, join, raw, sql } from '../../platform/model/sql.ts'
+import { identifier, join, raw, type Sql, sql } from '../../platform/model/sql.ts'
 import { columnOf } from '../../platform/model/define.ts'
 import { revokeOpenLinks } from '../members/store.ts'
 
@@ -54,6 +54,10 @@ export const findOrganizations = (
       where organizations.id = ${id}::uuid or slug = ${text} or fold(name) = fold(${text})
       order by "isExact" desc, organizations.id`,
   )
+
+/** The time zone of the organization, as a part of a statement. */
+export const timeZoneOf = (organization: Sql): Sql =>
+  sql`(select time_zone from organizations where id = ${organization})`
 
 /** The organization as response JSON. */
 export async function readOrganization(db: Connection): Promise<string> {

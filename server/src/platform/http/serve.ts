@@ -146,6 +146,7 @@ async function runRoute(
   const url = requestTarget(request)
   const query = readQuery(url)
   if (route.query.kind === 'none') readNone(query)
+  if (route.query.kind === 'parameters') checkParameters(query, route.query)
   const params = paramsOf(route, request)
   const client = clientOf(request)
   if (route.kind === 'read') {

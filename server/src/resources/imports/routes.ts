@@ -3,11 +3,13 @@ import { type Services, type WriteRequest, writeRoute } from '../../platform/htt
 import { bodyShape } from '../../platform/resource/body.ts'
 import { timestamp, url } from '../../platform/model/fields.ts'
 import { showId } from '../../platform/model/ids.ts'
+import { dailyStatisticsRoute } from '../../platform/routes/daily-statistics.ts'
 import { changeOne, RouteGroup, standardRoutes } from '../../platform/routes/standard-routes.ts'
 import { recordWithSecret, overlapOf, withSecretFields } from '../../platform/routes/one-time-secret.ts'
 import { correctionRoute } from './intake/correction-route.ts'
 import { pushRoute } from './intake/push-route.ts'
-import { importRotationShape, imports } from './resource.ts'
+import { importRotationShape, imports, rowStatuses } from './resource.ts'
+import { readImportStatistics } from './statistics-store.ts'
 import { createImport, importStore, rotateTrigger, type ImportWithSecret } from './store.ts'
 import { triggerUrl } from './trigger.ts'
 
@@ -64,10 +66,25 @@ const rotate = writeRoute({
   },
 })
 
+const statisticsRoute = dailyStatisticsRoute({
+  resource: imports,
+  path: `${group.path}/statistics`,
+  summary: 'Count the pushes to all imports by day',
+  description:
+    'For charts: the rows pushed on each local day, by their current status, which has no entry if its count is 0. Without the rows of deleted imports, and without those that were purged.',
+  counts: {
+    type: 'object',
+    additionalProperties: false,
+    properties: Object.fromEntries(rowStatuses.map((status) => [status, { type: 'integer', minimum: 1 }])),
+  },
+  read: readImportStatistics,
+})
+
 export const importPart: Part = {
   resources: [imports],
   routes: [
     ...standardRoutes(importStore, { path: group.path, operations: ['list', 'count', 'get'] }),
+    statisticsRoute,
     create,
     ...standardRoutes(importStore, { path: group.path, operations: ['update', 'delete', 'restore'] }),
     rotate,

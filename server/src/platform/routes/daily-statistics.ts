@@ -1,0 +1,67 @@
+import type { ReadRoute } from '../http/route.ts'
+import type { Connection } from '../database/database.ts'
+import { sqlState } from '../database/failures.ts'
+import type { Resource } from '../model/define.ts'
+import { invalidParameters } from '../model/errors.ts'
+import type { Schema } from '../model/fields.ts'
+import { type DayRange, dayRangeQuery, readDayRange } from '../query/day-range.ts'
+
+interface DailyStatistics {
+  resource: Resource
+  path: string
+  summary: string
+  description: string
+  /** Schema of the `counts` of a day. */
+  counts: Schema
+  /** Other properties of the response. */
+  others?: Record<string, Schema>
+  read: (db: Connection, range: DayRange) => Promise<object>
+}
+
+/** Counts by local day, of which every day of the range is present. */
+export function dailyStatisticsRoute({ resource, counts, others = {}, read, ...texts }: DailyStatistics): ReadRoute {
+  const date = { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$' }
+  const day = closedObject({ date, counts })
+  const days = { type: 'array', items: day, description: 'Every day of the range, in order.' }
+  return {
+    kind: 'read',
+    method: 'GET',
+    operation: `get${resource.component}Statistics`,
+    ...texts,
+    tag: resource.name,
+    params: {},
+    scope: `${resource.singular}:statistics:read`,
+    query: dayRangeQuery,
+    responses: {
+      200: {
+        kind: 'schema',
+        component: `${resource.component}Statistics`,
+        schema: closedObject({ from: date, to: date, timeZone: { type: 'string' }, days, ...others }),
+      },
+    },
+    async handle({ services, caller, db, query }) {
+      const range = readDayRange(query)
+      // The work grows with the number of records.
+      const statistics = await services.queryLimiter.run(caller.organizationId, () =>
+        read(db, range).catch((error: unknown) => Promise.reject(translateError(error))),
+      )
+      return { status: 200, text: JSON.stringify(statistics) }
+    },
+  }
+}
+
+/** An older database may not know the newest zones. */
+const translateError = (error: unknown): unknown =>
+  sqlState(error) === invalidParameterValue
+    ? invalidParameters([{ field: 'timeZone', message: 'the database does not know this time zone; send another one' }])
+    : error
+
+const invalidParameterValue = '22023'
+
+/** An object with exactly these properties. */
+export const closedObject = (properties: Record<string, Schema>): Schema => ({
+  type: 'object',
+  required: Object.keys(properties),
+  additionalProperties: false,
+  properties,
+})

@@ -1,0 +1,39 @@
+import type { Connection } from '../../platform/database/database.ts'
+import { sql } from '../../platform/model/sql.ts'
+import { timeZoneOf } from '../../identity/organizations/store.ts'
+import { type DayRange, daySpanSql, spanColumns } from '../../platform/query/day-range.ts'
+import { type RowStatus, rowStatuses } from './resource.ts'
+
+export interface ImportStatistics {
+  from: string
+  to: string
+  timeZone: string
+  days: { date: string; counts: Partial<Record<RowStatus, number>> }[]
+}
+
+/**
+ * The pushes to all imports by day and state. For each import and state, an index has the rows in order; they are
+ * assigned to days by number, because looking up each day would take longer with many imports.
+ */
+export async function readImportStatistics(db: Connection, range: DayRange): Promise<ImportStatistics> {
+  const [row] = await db.query<ImportStatistics>(sql`
+    with ${daySpanSql(range, timeZoneOf(db.organization))},
+    by_day as (
+      select day, json_object_agg(status, count order by status) as counts from (
+        select first + number - 1 as day, status, sum(count)::integer as count
+        from span, imports import, unnest(${[...rowStatuses]}::text[]) status, lateral (
+          select width_bucket(created_at, (select array_agg(begins order by day) from days)) as number, count(*) as count
+          from import_rows
+          where organization_id = ${db.organization} and import_id = import.id and import_rows.status = status.status
+            and created_at >= (select min(begins) from days) and created_at < (select max(ends) from days)
+          group by 1) pushed
+        where import.organization_id = ${db.organization} and import.deleted_at is null
+        group by 1, 2) counted
+      group by day)
+    select ${spanColumns},
+      (select json_agg(json_build_object('date', to_char(day, 'YYYY-MM-DD'), 'counts', coalesce(counts, '{}')) order by day)
+        from days left join by_day using (day)) as days`)
+  if (!row) throw new Error('the statistics returned no row')
+  const { from, to, timeZone, days } = row
+  return { from, to, timeZone, days }
+}
