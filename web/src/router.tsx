@@ -1,5 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { openLink } from './access/opened-link.ts'
+import { ApiError } from './api/error.ts'
 import { organizationQuery, meQuery } from './api/me.ts'
 import { queryClient } from './api/query-client.ts'
 import { schemaQuery } from './api/schema.ts'
@@ -48,6 +49,12 @@ const logout = createRoute({
   path: '/logout',
   component: lazyRouteComponent(() => import('./access/logout.tsx'), 'Logout'),
 })
+/** In place of the application while the current organization refuses the session. */
+const noOrganization = createRoute({
+  getParentRoute: () => root,
+  path: '/no-organization',
+  component: lazyRouteComponent(() => import('./access/no-organization.tsx'), 'NoOrganization'),
+})
 
 // Pages of the application.
 
@@ -57,8 +64,15 @@ const application = createRoute({
   beforeLoad: async ({ location }) => {
     if ((await accessToken()) === undefined) throw redirect({ to: '/login', search: { next: location.href } })
   },
-  loader: () =>
-    Promise.all([schemaQuery, meQuery, organizationQuery].map((query) => queryClient.ensureQueryData(query as never))),
+  loader: async () => {
+    const queries = [meQuery, organizationQuery, schemaQuery].map((query) =>
+      queryClient.ensureQueryData(query as never),
+    )
+    const refusal = (await Promise.allSettled(queries)).find((result) => result.status === 'rejected')
+    if (!refusal) return
+    const isRefused = refusal.reason instanceof ApiError && refusal.reason.status === 403
+    throw isRefused ? redirect({ to: '/no-organization', search: { reason: refusal.reason.code } }) : refusal.reason
+  },
   component: Shell,
 })
 const home = createRoute({
@@ -108,6 +122,7 @@ const routeTree = root.addChildren([
   forgotPassword,
   signUp,
   singleSignOn,
+  noOrganization,
   account,
   logout,
   application.addChildren([home, profile, imports, importRecord, settings, settingsSection, list, record]),

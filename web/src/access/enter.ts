@@ -11,7 +11,7 @@ export function nextPath(search: string): string {
   const next = new URLSearchParams(search).get('next') ?? '/'
   if (!next.startsWith('/') || !URL.canParse(next, location.origin)) return '/'
   const url = new URL(next, location.origin)
-  if (url.origin !== location.origin || /^\/(?:login|logout)\/?$/.test(url.pathname)) return '/'
+  if (url.origin !== location.origin || /^\/(?:login|logout|auth|v\d+)(?:\/|$)/.test(url.pathname)) return '/'
   return `${url.pathname}${url.search}${url.hash}`
 }
 

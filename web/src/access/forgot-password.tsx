@@ -1,17 +1,32 @@
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { sendPublic } from '../api/client.ts'
+import { buttonClasses } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import styles from './access.module.css'
 import { Card } from './card.tsx'
+import { loginSettingsQuery } from './settings.ts'
 
 /** Has a link mailed with which a new password can be set. */
 export const ForgotPassword = () => <MailedLink path="/auth/forgot-password" kind="forgotPassword" />
 
 /** Has a link mailed that creates an account, if the service is open for that. */
-export const SignUp = () => <MailedLink path="/auth/sign-up" kind="signUp" />
+export function SignUp() {
+  const t = useTranslations('access.signUp')
+  const settings = useQuery(loginSettingsQuery)
+  if (settings.isPending) return <Card title={t('title')} />
+  if (settings.data?.signUp === 'open' || settings.isError) return <MailedLink path="/auth/sign-up" kind="signUp" />
+  return (
+    <Card title={t('closedTitle')} lead={t('closedLead')}>
+      <Link to="/login" className={buttonClasses('default', true)}>
+        {t('logIn')}
+      </Link>
+    </Card>
+  )
+}
 
 /** Both answer the same whether or not the address has an account. */
 function MailedLink({ path, kind }: { path: string; kind: 'forgotPassword' | 'signUp' }) {

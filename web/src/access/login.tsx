@@ -1,3 +1,4 @@
+import { useQuery } from '@tanstack/react-query'
 import { Link, useLocation, useRouter } from '@tanstack/react-router'
 import { Building2 } from 'lucide-react'
 import { useEffect, useState } from 'react'
@@ -9,6 +10,7 @@ import { PasswordField, TextField } from '../ui/field.tsx'
 import { Form, type FormValues } from '../ui/form.tsx'
 import styles from './access.module.css'
 import { Card, Divider } from './card.tsx'
+import { loginSettingsQuery } from './settings.ts'
 import { nextPath, useEnter } from './enter.ts'
 import { PasskeyButton } from './passkey-button.tsx'
 import { askForPasskey } from './passkeys.ts'
@@ -66,16 +68,19 @@ interface LogInCardProps {
 
 function LogInCard({ logIn, logInWithPasskey }: LogInCardProps) {
   const t = useTranslations('access.login')
+  const { data: settings } = useQuery(loginSettingsQuery)
   return (
     <Card
       title={t('title')}
       footer={
-        <p>
-          {t('noAccount')}{' '}
-          <Link to="/sign-up" className={styles.textLink}>
-            {t('signUp')}
-          </Link>
-        </p>
+        settings?.signUp === 'open' && (
+          <p>
+            {t('noAccount')}{' '}
+            <Link to="/sign-up" className={styles.textLink}>
+              {t('signUp')}
+            </Link>
+          </p>
+        )
       }
     >
       <Form submitLabel={t('submit')} isWide onSubmit={logIn}>

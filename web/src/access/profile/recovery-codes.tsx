@@ -2,7 +2,6 @@ import { Download } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { api, dataOf } from '../../api/client.ts'
-import { useMe } from '../../api/me.ts'
 import { Button } from '../../ui/button.tsx'
 import { CopyField } from '../../ui/copy-field.tsx'
 import { ConfirmDialog, Dialog, DialogActions } from '../../ui/dialog.tsx'
@@ -41,13 +40,12 @@ export function RecoveryCodesPanel() {
 export function RecoveryCodesDialog({ codes, onClose }: { codes: RecoveryCodes; onClose(): void }) {
   const t = useTranslations('profile.recoveryCodes')
   const common = useTranslations('common')
-  const { email } = useMe()
   const text = (codes ?? []).join('\n')
   return (
     <Dialog title={t('storeTitle')} description={t('storeText')} isOpen={codes !== null} onClose={onClose}>
       <CopyField label={t('title')} value={text} />
       <DialogActions>
-        <Button icon={Download} onClick={() => download(`${t('fileHead', { email })}\n\n${text}\n`)}>
+        <Button icon={Download} onClick={() => download(`${t('fileHead')}\n\n${text}\n`)}>
           {t('download')}
         </Button>
         <Button kind="primary" onClick={onClose}>

@@ -1,0 +1,88 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link, useLocation, useRouter } from '@tanstack/react-router'
+import { Suspense } from 'react'
+import { useTranslations } from 'use-intl'
+import { api, dataOf } from '../api/client.ts'
+import { forgetAccessToken } from '../api/session.ts'
+import { Loading } from '../shell/states.tsx'
+import { Button, buttonClasses } from '../ui/button.tsx'
+import { Failure } from '../ui/empty-state.tsx'
+import styles from './access.module.css'
+import { Card } from './card.tsx'
+import { AuthenticatorPanel } from './profile/authenticator.tsx'
+import { useFactors } from './profile/factors.ts'
+import { PasskeysPanel } from './profile/passkeys-panel.tsx'
+import { useAct } from './profile/use-act.ts'
+
+/** The current organization refuses this session: it requires a second factor, or the person is no longer in it. */
+export function NoOrganization() {
+  const t = useTranslations('access.noOrganization')
+  const needsFactor = new URLSearchParams(useLocation().searchStr).get('reason') === 'second_factor_required'
+  const footer = (
+    <Link to="/logout" className={styles.textLink}>
+      {t('logOut')}
+    </Link>
+  )
+  if (!needsFactor) {
+    return (
+      <Card title={t('title')} lead={t('lead')} footer={footer}>
+        <Choice />
+      </Card>
+    )
+  }
+  return (
+    <Card title={t('factorTitle')} lead={t('factorLead')} footer={footer}>
+      <Suspense fallback={<Loading />}>
+        <FactorSetup />
+      </Suspense>
+      <Choice />
+    </Card>
+  )
+}
+
+/** A factor that is set up here counts for this session at once; one that exists needs a new log-in. */
+function FactorSetup() {
+  const t = useTranslations('access.noOrganization')
+  const { totp, passkeys } = useFactors()
+  const hasFactor = totp !== null || passkeys.length > 0
+  return (
+    <>
+      <AuthenticatorPanel />
+      <PasskeysPanel />
+      {hasFactor && (
+        <Link to="/" className={buttonClasses('primary', true)}>
+          {t('continue')}
+        </Link>
+      )}
+    </>
+  )
+}
+
+function Choice() {
+  const t = useTranslations('access.noOrganization')
+  const act = useAct()
+  const router = useRouter()
+  const queryClient = useQueryClient()
+  const organizations = useQuery({
+    queryKey: ['me', 'organizations'],
+    queryFn: () => dataOf(api.GET('/v5/me/organizations')),
+  })
+  if (organizations.error) return <Failure error={organizations.error} onRetry={() => void organizations.refetch()} />
+  const open = (organizationId: string) =>
+    act(async () => {
+      await api.POST('/v5/me/organization', { body: { organizationId } })
+      forgetAccessToken()
+      queryClient.clear()
+      router.history.replace('/')
+    })
+  if (organizations.data?.length === 0) return <p>{t('none')}</p>
+  return (
+    <div className={styles.stack}>
+      {organizations.data?.map(({ id, name }) => (
+        <Button key={id} isWide onClick={() => void open(id)}>
+          {t('open', { name })}
+        </Button>
+      ))}
+    </div>
+  )
+}
