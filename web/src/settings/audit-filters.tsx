@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { X } from 'lucide-react'
+import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { send } from '../api/client.ts'
 import { Button } from '../ui/button.tsx'
@@ -51,17 +52,15 @@ export function AuditFilters({ filters, onChange }: AuditFiltersProps) {
           onChange={(event) => set(actor, event.target.value)}
           options={[{ value: '', label: t('anyActor') }, ...actors]}
         />
-        <TextField
-          type="date"
+        <DateField
           label={t('from')}
           value={toDateInput(filters[from]) ?? ''}
-          onChange={(event) => set(from, startOfDay(event.target.value))}
+          onChange={(day) => set(from, startOfDay(day))}
         />
-        <TextField
-          type="date"
+        <DateField
           label={t('until')}
           value={toDateInput(filters[until]) ?? ''}
-          onChange={(event) => set(until, endOfDay(event.target.value))}
+          onChange={(day) => set(until, endOfDay(day))}
         />
       </div>
       {Object.keys(filters).length > 0 && (
@@ -74,6 +73,21 @@ export function AuditFilters({ filters, onChange }: AuditFiltersProps) {
       )}
     </search>
   )
+}
+
+/** A day. While a year is typed, its first digits make a valid day too; these are not reported. */
+function DateField({ label, value, onChange }: { label: string; value: string; onChange(day: string): void }) {
+  const [text, setText] = useState(value)
+  const [reported, setReported] = useState(value)
+  if (value !== reported) {
+    setReported(value)
+    setText(value)
+  }
+  const change = (day: string) => {
+    setText(day)
+    if (day === '' || day >= '2000') onChange(day)
+  }
+  return <TextField type="date" label={label} value={text} onChange={(event) => change(event.target.value)} />
 }
 
 /** A value from the URL that is not among the options is shown as it is. */

@@ -9,8 +9,23 @@ import list from './list.json'
 import operators from './operators.json'
 import profile from './profile.json'
 import record from './record.json'
+import sentences from './sentences.json'
 import settings from './settings.json'
 import shell from './shell.json'
 import type { Messages } from '../messages.ts'
 
-export const messages: Messages = { access, charts, choices, common, home, imports, labels, list, operators, profile, record, settings, shell }
+export const messages: Messages = {
+  access,
+  charts,
+  choices,
+  common,
+  home,
+  imports,
+  labels: { ...sentences, ...labels },
+  list,
+  operators,
+  profile,
+  record,
+  settings,
+  shell,
+}
