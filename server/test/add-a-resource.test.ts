@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { chromium } from './chromium.ts'
 
 const project = fileURLToPath(new URL('../../', import.meta.url))
 const guide = readFileSync(join(project, 'docs/guides/add-a-resource.md'), 'utf8')
@@ -72,11 +73,47 @@ function change(file: string, difference: string): void {
 
 const printed: string[] = []
 
+/** Opens the pages of the new resource, which nobody wrote: list, form and record. */
+const browserTest = `
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { launchChromium } from './chromium.ts'
+import { startTestService, type TestService } from './service.ts'
+
+let service: TestService
+beforeAll(async () => (service = await startTestService()))
+afterAll(() => service.close())
+
+test('a resource appears in the application', async () => {
+  const { refreshToken } = await service.newOrganization()
+  const browser = await launchChromium()
+  const context = await browser.newContext()
+  await context.addCookies([{ name: 'rapport', value: refreshToken, url: service.url }])
+  const page = await context.newPage()
+  await page.goto(service.url)
+  await page.getByRole('navigation').getByRole('link', { name: 'Projects' }).click()
+  await page.getByText('No projects yet').waitFor()
+  await page.getByRole('button', { name: 'New project' }).first().click()
+  await page.getByRole('textbox', { name: 'Name' }).fill('Analytical engine')
+  await page.getByRole('dialog').getByRole('button', { name: 'New project' }).click()
+  await page.getByRole('heading', { name: 'Analytical engine', level: 1 }).waitFor()
+  expect(await page.getByRole('complementary', { name: 'Properties' }).innerText()).toContain('Planned')
+  await page.getByRole('navigation').getByRole('link', { name: 'Projects' }).click()
+  await page.getByRole('grid', { name: 'Projects' }).getByRole('link', { name: 'Analytical engine' }).waitFor()
+  await browser.close()
+})
+`
+
 test('the files, commands and tests in the guide for a new resource work as written', async () => {
   expect(blocks.map(({ language }) => language)).toEqual(expect.arrayContaining(['ts', 'diff', 'sh']))
   expect(blocks.filter(({ language }) => !['ts', 'diff', 'sh'].includes(language))).toEqual([])
   const before = readdirSync(join(copy, 'server/migrations'))
   for (const block of blocks) await apply(block)
+
+  if (chromium) {
+    writeFileSync(join(copy, 'server/test/projects-page.test.ts'), browserTest)
+    await run('node', 'scripts/build.mjs')
+    expect(await run('npx', 'vitest', 'run', 'server/test/projects-page.test.ts')).toMatch(/Tests .*1 passed/)
+  }
 
   const newMigrations = readdirSync(join(copy, 'server/migrations')).filter((name) => !before.includes(name))
   expect(newMigrations.map((name) => name.slice(5))).toEqual([

@@ -1,8 +1,9 @@
-import { Building2, type LucideIcon, Megaphone, UserRound } from 'lucide-react'
+import { Box, Building2, type LucideIcon, Megaphone, UserRound } from 'lucide-react'
 
 /** How the application shows a resource. Everything else follows from `GET /v5/schema`. */
 export interface ResourceView {
-  icon: LucideIcon
+  /** Without it, a box. */
+  icon?: LucideIcon
   /** The second key of `g …`. */
   shortcut?: string
   /** The columns of the list at first; without it, the first fields of the resource. */
@@ -26,3 +27,6 @@ export const resourceViews: Readonly<Record<string, ResourceView>> = {
   },
   campaigns: { icon: Megaphone, shortcut: 'm', columns: ['name', 'subject', 'status', 'tags', 'updatedAt'] },
 }
+
+/** The icon of a resource wherever it is named. */
+export const resourceIcon = (name: string): LucideIcon => resourceViews[name]?.icon ?? Box

@@ -2,7 +2,7 @@ import { House, type LucideIcon, Settings, Webhook } from 'lucide-react'
 import { useTranslations } from 'use-intl'
 import { useSchema } from '../api/schema.ts'
 import { useLabel } from '../messages/labels.ts'
-import { resourceViews } from '../resources/registry.ts'
+import { resourceIcon, resourceViews } from '../resources/registry.ts'
 
 export interface Place {
   to: string
@@ -18,10 +18,17 @@ export function usePlaces(): readonly Place[] {
   const t = useTranslations('shell')
   const labelOf = useLabel()
   const schema = useSchema()
-  const lists = Object.entries(resourceViews).flatMap(([name, { icon, shortcut }]): Place[] => {
+  const lists = Object.entries(resourceViews).flatMap(([name, { shortcut }]): Place[] => {
     const resource = schema.find((one) => one.name === name)
     if (!resource?.permissions.list) return []
-    return [{ to: `/${name}`, label: labelOf(resource.label), icon, shortcut: shortcut && `g ${shortcut}` }]
+    return [
+      {
+        to: `/${name}`,
+        label: labelOf(resource.label),
+        icon: resourceIcon(name),
+        shortcut: shortcut && `g ${shortcut}`,
+      },
+    ]
   })
   const hasImports = schema.some(({ name, permissions }) => name === 'imports' && permissions.list)
   return [

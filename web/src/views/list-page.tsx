@@ -4,7 +4,7 @@ import { useCallback, useMemo, useState } from 'react'
 import { useFormatter, useTranslations } from 'use-intl'
 import { type ResourceSchema, titleOf, useResource } from '../api/schema.ts'
 import { useLabel, useNoun } from '../messages/labels.ts'
-import { resourceViews } from '../resources/registry.ts'
+import { resourceIcon, resourceViews } from '../resources/registry.ts'
 import type { Search } from '../shell/search.ts'
 import { useShortcuts } from '../shell/shortcuts.tsx'
 import { NotFound } from '../shell/states.tsx'
@@ -158,7 +158,7 @@ interface NothingHereProps {
 function NothingHere({ resource, state, onCreate, onClear }: NothingHereProps) {
   const t = useTranslations('list')
   const nounOf = useNoun()
-  const icon = resourceViews[resource.name]?.icon ?? Plus
+  const icon = resourceIcon(resource.name)
   if (state.query !== '' || state.filters.length > 0) return <NoMatch onClear={onClear} />
   if (state.isDeleted) return <EmptyState icon={icon} title={t('nothingDeleted')} text={t('nothingDeletedText')} />
   const name = nounOf(resource.singularLabel)
