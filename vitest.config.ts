@@ -45,7 +45,8 @@ const long = [
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isLong = ({ moduleId }: TestSpecification) => long.some((name) => moduleId.endsWith(`/${name}.test.ts`))
+    const isLong = ({ moduleId }: TestSpecification) =>
+      moduleId.includes('/web/test/') || long.some((name) => moduleId.endsWith(`/${name}.test.ts`))
     const sorted = await super.sort(files)
     return sorted.sort((one, other) => Number(isLong(other)) - Number(isLong(one)))
   }
@@ -53,7 +54,7 @@ class LongestFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    include: ['server/**/*.test.ts', 'lab/**/*.test.ts', 'web/src/**/*.test.ts', 'scripts/**/*.test.mjs'],
+    include: ['server/**/*.test.ts', 'lab/**/*.test.ts', 'web/**/*.test.ts', 'scripts/**/*.test.mjs'],
     exclude: [...configDefaults.exclude, ...(process.env.TEST_ENGINE === 'both' ? [] : ['**/embedded-engine.test.ts'])],
     globalSetup: ['server/test/global-setup.ts'],
     pool: 'forks',

@@ -30,8 +30,10 @@ try {
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
-if (!['chromium-headless-shell', 'chromium'].some((name) => existsSync(`/usr/bin/${name}`)))
-  missing('Neither chromium-headless-shell nor chromium is in /usr/bin: no test ran in a browser')
+// As in server/test/chromium.ts.
+const browsers = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium', process.env.CHROMIUM_PATH ?? '']
+if (!browsers.some((path) => existsSync(path)))
+  missing('There is neither /usr/bin/chromium nor the program of CHROMIUM_PATH: no test ran in a browser')
 
 for (const remark of remarks) console.log(remark)
 if (total.passed === 0) console.log('Nothing was tested.')

@@ -40,18 +40,21 @@ export function testCluster(): TestCluster {
 
 /** Creates a migrated database. `drop` ends its open connections. */
 export async function createDatabase(): Promise<TestDatabase> {
-  return copyDatabase(testCluster().template)
+  return createDatabaseFrom(testCluster().template)
 }
 
 /** Creates an empty database without any migration. */
 export async function createEmptyDatabase(): Promise<TestDatabase> {
-  return copyDatabase('template0')
+  return createDatabaseFrom('template0')
 }
 
-async function copyDatabase(template: string): Promise<TestDatabase> {
+/** Creates a copy of another database of the cluster, which must have no connections. */
+export async function createDatabaseFrom(
+  template: string,
+  database = `test_${randomBytes(8).toString('hex')}`,
+): Promise<TestDatabase> {
   const cluster = testCluster()
   const { host, port, user } = cluster
-  const database = `test_${randomBytes(8).toString('hex')}`
   // Copying the files takes half the time of copying through the write-ahead log.
   await administer(cluster, `create database ${database} template ${template} strategy file_copy`)
   return {

@@ -1,0 +1,172 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, test } from 'vitest'
+import { startSession } from '../../server/src/identity/access/sessions.ts'
+import { sql } from '../../server/src/platform/model/sql.ts'
+import { chromium, launchChromium } from '../../server/test/chromium.ts'
+import { callAs } from '../../server/test/people.ts'
+import { type Call, startTestService, type TestService } from '../../server/test/service.ts'
+import {
+  createSeededDatabase,
+  type OrganizationName,
+  organizations,
+  people,
+  type Role,
+  secret,
+} from './seeded-database.ts'
+
+/** A test in a browser: skipped where none is installed, which fails in CI (server/test/chromium.ts). */
+export const browserTest = test.skipIf(!chromium)
+
+export interface PageOptions {
+  /** Default: the owner. Nobody is logged in with `null`. */
+  as?: Role | null
+  /** Default: `large`, with 100,000 contacts. `small` has few, pretty ones, for pictures. */
+  organization?: OrganizationName
+  /** Default: `/`. */
+  path?: string
+  /** Default: light. */
+  theme?: 'light' | 'dark'
+  /** Default: 1440. Below 768, the page is that of a phone with a touch screen. */
+  width?: number
+  height?: number
+  locale?: string
+  timezone?: string
+  /** Stops the clock at this time; timers still run. */
+  now?: string | Date
+  /** Default: reduced, so that nothing waits for movement. */
+  motion?: 'reduce' | 'no-preference'
+}
+
+export interface Application {
+  service(): TestService
+  /** A page of its own context and session, which is ready to use. It is closed after the file's last test. */
+  openPage(options?: PageOptions): Promise<Page>
+  /** A second page in the context of another one, like a new tab. */
+  openTab(page: Page, path?: string): Promise<Page>
+  /** Calls the API as a person in one of the organizations. */
+  callAs(role?: Role, organization?: OrganizationName): Promise<Call>
+  /** Lets the following errors of this page pass: a browser logs each refused request. Otherwise they fail the test. */
+  expectFaults(page: Page, expected: RegExp): void
+}
+
+/** What all files of a worker share: the service on a copy of the seeded database, and the browser. */
+interface Shared {
+  service: TestService
+  browser: Browser
+}
+
+let shared: Promise<Shared> | undefined
+
+async function start(): Promise<Shared> {
+  const [service, browser] = await Promise.all([
+    createSeededDatabase().then((database) => startTestService({ IMPORT_WORKERS: '1' }, { ...database, secret })),
+    launchChromium(),
+  ])
+  return { service, browser }
+}
+
+/**
+ * The application for the tests of a file: call it once, at its top. After each test, what went wrong in any page fails
+ * it: uncaught errors, messages in the console such as those of the Content-Security-Policy, requests to other hosts.
+ */
+export function useApplication(): Application {
+  const contexts: BrowserContext[] = []
+  const faults: string[] = []
+  const expected = new Map<Page, RegExp[]>()
+  let running: Shared | undefined
+  beforeAll(async () => {
+    if (!chromium) return
+    shared ??= start()
+    running = await shared
+  })
+  afterEach(() => {
+    const found = faults.splice(0)
+    if (found.length > 0) throw new Error(`Faults of a page:\n${found.join('\n')}`)
+  })
+  afterAll(async () => {
+    await Promise.all(contexts.map((context) => context.close()))
+  })
+  const get = (): Shared => {
+    if (!running) throw new Error('The application starts before the first test: use it in tests and hooks only.')
+    return running
+  }
+  const watch = (page: Page): void => {
+    const report = (text: string) => {
+      if (!expected.get(page)?.some((pattern) => pattern.test(text))) faults.push(text)
+    }
+    page.on('pageerror', (error) => report(`Uncaught ${error.stack ?? error.message}`))
+    page.on('console', (message) => {
+      if (message.type() === 'error' || message.type() === 'warning')
+        report(`Console: ${message.text()} (${message.location().url})`)
+    })
+    page.on('request', (request) => {
+      const url = new URL(request.url())
+      if (url.protocol.startsWith('http') && url.origin !== get().service.url) report(`Request to ${url.origin}`)
+    })
+  }
+  return {
+    service: () => get().service,
+    async openPage(options = {}) {
+      const { service, browser } = get()
+      const context = await browser.newContext(contextOptions(service.url, options))
+      contexts.push(context)
+      context.on('page', watch)
+      const { as = 'owner', organization = 'large', path = '/', now } = options
+      if (as !== null) await context.addCookies([await cookieFor(service, as, organization)])
+      const page = await context.newPage()
+      if (now !== undefined) await page.clock.setFixedTime(now)
+      await page.goto(path)
+      await page.locator('h1').first().waitFor()
+      return page
+    },
+    async openTab(page, path = '/') {
+      const tab = await page.context().newPage()
+      await tab.goto(path)
+      await tab.locator('h1').first().waitFor()
+      return tab
+    },
+    async callAs(role = 'owner', organization = 'large') {
+      const { service } = get()
+      const { refreshToken } = await newSession(service, role, organization)
+      const { body } = await service.anonymous('POST', '/auth', { body: { token: refreshToken } })
+      return callAs(service, body.accessToken)
+    },
+    expectFaults(page, pattern) {
+      expected.set(page, [...(expected.get(page) ?? []), pattern])
+    },
+  }
+}
+
+function contextOptions(baseURL: string, options: PageOptions) {
+  const { theme = 'light', width = 1440, height = width < 768 ? 844 : 900 } = options
+  const { locale = 'en-GB', timezone = 'Europe/Berlin', motion = 'reduce' } = options
+  const isPhone = width < 768
+  return {
+    baseURL,
+    viewport: { width, height },
+    locale,
+    timezoneId: timezone,
+    colorScheme: theme,
+    reducedMotion: motion,
+    hasTouch: isPhone,
+    isMobile: isPhone,
+    permissions: ['clipboard-read', 'clipboard-write'],
+  }
+}
+
+/** Each context has a session of its own: a refresh token can be used once. */
+async function cookieFor(service: TestService, role: Role, organization: OrganizationName) {
+  const { refreshToken } = await newSession(service, role, organization)
+  return { name: 'rapport', value: refreshToken, url: service.url, httpOnly: true, sameSite: 'Strict' as const }
+}
+
+/** As after a log-in, without the deliberately slow check of the password. */
+const newSession = ({ database }: TestService, role: Role, organization: OrganizationName) =>
+  database.crossTenantTransaction('check the database', async (db) => {
+    const [found] = await db.query<{ userId: string; organizationId: string }>(
+      sql`select users.id as "userId", organizations.id as "organizationId" from users, organizations
+        where users.email = ${people[role].email} and organizations.name = ${organizations[organization]}`,
+    )
+    if (!found) throw new Error(`There is no ${role} of ${organizations[organization]}.`)
+    return startSession(db, { secret, ...found })
+  })
