@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { setTimeout } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { resources, roleScopes, routes } from './app.ts'
@@ -25,6 +26,7 @@ import type { WorkKind } from './processes/protocol.ts'
 import { createMaintenance } from './platform/maintenance/maintenance.ts'
 import { webFolder } from './release.ts'
 import { retentionPolicies } from './retention-policies.ts'
+import { isWithoutUsers } from './resources/home/routes.ts'
 import { createIntake } from './resources/imports/intake/intake.ts'
 import type { Intake } from './resources/imports/intake/push.ts'
 import { createImportWorkers } from './resources/imports/work/import-workers.ts'
@@ -117,6 +119,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     corsOrigins,
     authOrigin,
     web: await readWebApplication(webFolder),
+    needsSetUp: () => needsSetUp(services),
     metrics,
     isReady,
   })
@@ -147,6 +150,12 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     },
   }
 }
+
+/** Milliseconds that a page waits for the database, which it needs only for this. */
+const maxSetUpWait = 300
+
+const needsSetUp = (services: Services): Promise<boolean> =>
+  Promise.race([isWithoutUsers(services).catch(() => false), setTimeout(maxSetUpWait, false, { ref: false })])
 
 /** The services that routes use. `mail` and `origin` are set once the address is known. */
 function createServices(

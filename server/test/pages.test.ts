@@ -43,9 +43,12 @@ test('the start page of the API says "set up" until the first account exists, an
   expect([before.status, before.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
   expect(before.text).toContain('Set up')
   expect(before.text).not.toMatch(/Log in|set-up=|ott_/)
+  const setUp = '<meta name="rapport-set-up" content="needed" />'
+  expect((await service.anonymous('GET', '/', fromBrowser)).text).toContain(setUp)
   await service.newOrganization()
   const after = await service.anonymous('GET', '/v5', fromBrowser)
   expect(after.text).not.toContain('Set up')
+  expect((await service.anonymous('GET', '/', fromBrowser)).text).not.toContain(setUp)
   expect(after.text).toContain(`<a href="${service.url}/account">Log in</a>`)
   expect(after.headers.get('content-security-policy')).toMatch(policy)
   expect(after.headers.get('vary')).toContain('accept')

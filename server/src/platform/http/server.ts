@@ -31,6 +31,8 @@ export interface ServerOptions {
   authOrigin: string | undefined
   /** The web application that browsers get. */
   web: WebApplication
+  /** Does nobody have an account yet? */
+  needsSetUp: () => Promise<boolean>
   metrics: Metrics
   /** True while the service should receive requests; reported by `/readyz`. */
   isReady: () => boolean

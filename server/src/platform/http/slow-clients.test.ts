@@ -46,7 +46,8 @@ beforeAll(async () => {
   const metrics = createMetrics(() => ({ total: 0, idle: 0, waiting: 0 }))
   const isReady = () => true
   const web = { page: '', segments: new Set<string>(), files: new Map() }
-  const options = { trustProxy: 1, budget, corsOrigins: [], authOrigin: undefined, web, metrics, isReady }
+  const needsSetUp = async () => false
+  const options = { trustProxy: 1, budget, corsOrigins: [], authOrigin: undefined, web, needsSetUp, metrics, isReady }
   app = await createServer({ services, routes: [echo], timeouts, ...options })
   url = await app.listen({ port: 0, host: '127.0.0.1' })
 })

@@ -13,16 +13,18 @@ export interface WebPageOptions {
   web: WebApplication
   /** The host that serves the application, if it is not the API's. */
   authOrigin: string | undefined
+  /** Does nobody have an account yet? Then the page says so. */
+  needsSetUp: () => Promise<boolean>
 }
 
 /** Sends the application's page to a browser; returns false if the request is not for the application. */
 export type SendWebPage = (request: FastifyRequest, reply: FastifyReply) => boolean
 
 /** Every path that is not the API's belongs to the application, which has its own page for those that do not exist. */
-export function createWebPages({ services, routes, web, authOrigin }: WebPageOptions): SendWebPage {
+export function createWebPages({ services, routes, web, authOrigin, needsSetUp }: WebPageOptions): SendWebPage {
   const ofApi = new Set(routes.filter((route) => !isPage(route)).map(({ path }) => firstSegment(path)))
   const collections = new Set(routes.flatMap(({ path }) => /^\/v5\/([\w-]+)$/.exec(path)?.[1] ?? []))
-  let page: Page | undefined
+  const pages = new Map<boolean, Page>()
   return (request, reply) => {
     const target = requestTarget(request)
     const segment = firstSegment(target)
@@ -32,10 +34,14 @@ export function createWebPages({ services, routes, web, authOrigin }: WebPageOpt
       void reply.redirect(`${authOrigin}${target}`, 302)
       return true
     }
-    // The API's address is known once the service listens.
-    page ??= createPage(web.page, services)
     const isKnown = segment === '' || web.segments.has(segment) || collections.has(segment)
-    void sendPage(page, isKnown ? 200 : 404, request, reply)
+    const send = (isNeeded: boolean) => {
+      // The API's address is known once the service listens.
+      const page = pages.get(isNeeded) ?? createPage(web.page, services, isNeeded)
+      pages.set(isNeeded, page)
+      void sendPage(page, isKnown ? 200 : 404, request, reply)
+    }
+    needsSetUp().then(send, (error: unknown) => void reply.send(error))
     return true
   }
 }
@@ -50,10 +56,13 @@ interface Page {
 }
 
 /** With AUTH_ORIGIN, the API has another origin: the page names it, and may connect to it. */
-function createPage(html: string, services: Services): Page {
+function createPage(html: string, services: Services, needsSetUp: boolean): Page {
   const isApiElsewhere = applicationBase(services) === services.pageOrigin
-  const meta = `<meta name="rapport-api" content="${escapeHtml(services.origin)}" />`
-  const text = isApiElsewhere ? html.replace('<title>', `${meta}\n    <title>`) : html
+  const facts = [
+    ...(isApiElsewhere ? [`<meta name="rapport-api" content="${escapeHtml(services.origin)}" />`] : []),
+    ...(needsSetUp ? ['<meta name="rapport-set-up" content="needed" />'] : []),
+  ]
+  const text = html.replace('<title>', [...facts, '<title>'].join('\n    '))
   const api = isApiElsewhere ? ` ${new URL(services.origin).origin}` : ''
   return { text, etag: listTag(text), contentSecurityPolicy: contentSecurityPolicy(api) }
 }

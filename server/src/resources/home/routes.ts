@@ -39,7 +39,7 @@ export const homeRoutes: readonly PublicRoute[] = [
     hasWebPage: true,
     path: '/',
     operation: 'getService',
-    summary: 'Get the start page, or its links as JSON',
+    summary: 'Get the web application, or the links of the service as JSON',
   },
   {
     ...home,
@@ -92,7 +92,8 @@ ${callToAction}
 /** Services that are known to have users, which does not change while they run. */
 const servicesWithUsers = new WeakSet<Services>()
 
-async function isWithoutUsers(services: Services): Promise<boolean> {
+/** Does nobody have an account yet? Then the set-up link that the start printed creates the first one. */
+export async function isWithoutUsers(services: Services): Promise<boolean> {
   if (servicesWithUsers.has(services)) return false
   const hasNoUsers = await services.database.crossTenantTransaction('set the service up', isEmpty)
   if (!hasNoUsers) servicesWithUsers.add(services)
