@@ -106,13 +106,16 @@ function useSteps(): readonly Step[] {
   const colleague: Step = {
     name: 'colleague',
     isDone: members === undefined || invitations === undefined ? undefined : members > 1 || invitations > 0,
-    to: '/settings/members',
+    to: '/settings/invitations',
+    search: { new: 'true' },
   }
   return [
     ...(may('contacts')
       ? [{ name: 'contact' as const, isDone: isAny(contacts), to: '/contacts', search: { new: '1' } }]
       : []),
-    ...(may('api-keys') ? [{ name: 'key' as const, isDone: isAny(keys), to: '/settings/api-keys' }] : []),
+    ...(may('api-keys')
+      ? [{ name: 'key' as const, isDone: isAny(keys), to: '/settings/api-keys', search: { new: 'true' } }]
+      : []),
     ...(may('imports') ? [importStep] : []),
     ...(may('invitations') ? [colleague] : []),
   ]

@@ -8,7 +8,7 @@ import { EmptyState, Failure } from '../ui/empty-state.tsx'
 import { Panel, Table } from '../ui/page.tsx'
 import { DayChart, useColumns } from './day-chart.tsx'
 import { ChartPanel } from '../ui/chart-panel.tsx'
-import { ChartPlaces } from './home.tsx'
+import { ChartPlace } from './chart-place.tsx'
 import styles from './home.module.css'
 import { type ContactStatistics, contactStatisticsQuery, createdOn, type Day, type Period } from './statistics.ts'
 
@@ -19,7 +19,7 @@ const WorldMap = lazy(async () => ({ default: (await import('../ui/world-map.tsx
 export function ContactCharts({ period }: { period: Period }) {
   const { data, error, refetch } = useQuery(contactStatisticsQuery(period))
   if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />
-  if (!data) return <ChartPlaces />
+  if (!data) return <ChartPlace />
   return (
     <>
       <NewContacts statistics={data} period={period} />
@@ -92,7 +92,7 @@ function Countries({ statistics }: { statistics: ContactStatistics }) {
     )
   const table = (
     <Table
-      label={title}
+      label={t('tableOf', { title })}
       rows={countries}
       keyOf={({ countryCode }) => countryCode ?? 'none'}
       columns={[
@@ -114,7 +114,7 @@ function Countries({ statistics }: { statistics: ContactStatistics }) {
   )
   return (
     <ChartPanel title={title} table={table}>
-      <Suspense fallback={<ChartPlaces />}>
+      <Suspense fallback={<ChartPlace />}>
         <WorldMap label={title} countries={known} linkOf={linkOf} />
       </Suspense>
     </ChartPanel>

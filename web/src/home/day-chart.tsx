@@ -47,7 +47,7 @@ export function DayChart({ title, columns, series, linkOf, empty }: DayChartProp
     )
   const table = (
     <Table
-      label={title}
+      label={t('tableOf', { title })}
       rows={columns}
       keyOf={({ key }) => key}
       columns={[

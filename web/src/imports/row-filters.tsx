@@ -1,11 +1,11 @@
-import { Link } from '@tanstack/react-router'
+import { useNavigate } from '@tanstack/react-router'
 import { X } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useFormatter, useTranslations } from 'use-intl'
+import { Chip } from '../ui/chip.tsx'
 import type { Import, RowStatus } from './import-queries.ts'
 import styles from './imports.module.css'
 import { chosenStatuses, rowStatuses, rowTints, sumOf, withStatuses } from './row-states.ts'
-import dots from './row-dots.module.css'
 
 type Search = Record<string, unknown>
 
@@ -19,57 +19,41 @@ interface RowFiltersProps {
 /** The states of the rows with their numbers; each filters the list. */
 export function RowFilters({ one, search, children }: RowFiltersProps) {
   const t = useTranslations('imports')
+  const format = useFormatter()
+  const navigate = useNavigate()
   const { counts } = one.stats
   const chosen = chosenStatuses(search)
   const period = periodOf(search)
   const shown = rowStatuses.filter((status) => counts[status] > 0 || chosen.includes(status))
-  const toChip = (status: RowStatus) => ({
-    key: status,
-    label: t(`statuses.${status}`),
-    count: counts[status],
-    isChosen: chosen.includes(status),
-    // A click on the only chosen state shows all rows again.
-    statuses: chosen.length === 1 && chosen[0] === status ? [] : [status],
-    dot: dots[rowTints[status]],
-  })
-  const all = {
-    key: 'all',
-    label: t('all'),
-    count: sumOf(counts, rowStatuses),
-    isChosen: chosen.length === 0,
-    statuses: [],
-    dot: undefined,
-  }
+  const show = (next: Search) => void navigate({ to: '.', search: next, replace: true, resetScroll: false })
+  // The numbers are of the whole import.
+  const countOf = (statuses: readonly RowStatus[]) => !period && { count: format.number(sumOf(counts, statuses)) }
+  // A press on the only chosen state shows all rows again.
+  const toggle = (status: RowStatus) =>
+    show(withStatuses(search, chosen.length === 1 && chosen[0] === status ? [] : [status]))
   return (
     <div className={styles.filters}>
-      <nav className={styles.chips} aria-label={t('filterByStatus')}>
-        {[all, ...shown.map(toChip)].map(({ key, label, count, isChosen, statuses, dot }) => (
-          <Link
-            key={key}
-            to="."
-            search={withStatuses(search, statuses)}
-            className={styles.chip}
-            aria-current={isChosen ? 'true' : undefined}
-            activeProps={{}}
-            resetScroll={false}
-            replace
+      <fieldset className={styles.chips}>
+        <legend className="visually-hidden">{t('filterByStatus')}</legend>
+        <Chip isPressed={chosen.length === 0} onClick={() => show(withStatuses(search, []))} {...countOf(rowStatuses)}>
+          {t('all')}
+        </Chip>
+        {shown.map((status) => (
+          <Chip
+            key={status}
+            isPressed={chosen.includes(status)}
+            tint={rowTints[status]}
+            onClick={() => toggle(status)}
+            {...countOf([status])}
           >
-            {dot !== undefined && <span className={`${styles.dot} ${dot}`} aria-hidden />}
-            {label}
-            {/* The numbers are of the whole import. */}
-            {!period && <Count value={count} />}
-          </Link>
+            {t(`statuses.${status}`)}
+          </Chip>
         ))}
-        {period && <PeriodChip search={search} period={period} />}
-      </nav>
+        {period && <PeriodChip period={period} onClear={() => show(withoutPeriod(search))} />}
+      </fieldset>
       {children}
     </div>
   )
-}
-
-function Count({ value }: { value: number }) {
-  const format = useFormatter()
-  return <span className={styles.chipCount}>{format.number(value)}</span>
 }
 
 interface Period {
@@ -85,15 +69,19 @@ function periodOf(search: Search): Period | undefined {
   return Number.isNaN(period.from.getTime()) || Number.isNaN(period.to.getTime()) ? undefined : period
 }
 
-function PeriodChip({ search, period: { from, to } }: { search: Search; period: Period }) {
+function withoutPeriod(search: Search): Search {
+  const { 'filter.createdAt.gte': _gte, 'filter.createdAt.lt': _lt, row: _row, ...others } = search
+  return others
+}
+
+function PeriodChip({ period: { from, to }, onClear }: { period: Period; onClear(): void }) {
   const t = useTranslations('imports')
   const format = useFormatter()
-  const { 'filter.createdAt.gte': _gte, 'filter.createdAt.lt': _lt, row: _row, ...others } = search
   const text = format.dateTimeRange(from, to, { dateStyle: 'medium' })
   return (
-    <Link to="." search={others} className={styles.chip} aria-label={t('clearPeriod', { period: text })} replace>
+    <Chip onClick={onClear} aria-label={t('clearPeriod', { period: text })}>
       {text}
       <X size={13} strokeWidth={1.75} aria-hidden />
-    </Link>
+    </Chip>
   )
 }

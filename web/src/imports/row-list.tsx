@@ -94,7 +94,6 @@ function RowLine({ row, isOpen, name }: { row: Row; isOpen: boolean; name: strin
           to="."
           search={(search: Record<string, unknown>) => ({ ...search, row: row.id })}
           className={styles.rowLink}
-          aria-current={isOpen ? 'true' : undefined}
           aria-label={`${t(`statuses.${row.status}`)}, ${timeOf(row.createdAt)}`}
           activeProps={{}}
           preload={false}

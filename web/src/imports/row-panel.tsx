@@ -58,7 +58,7 @@ function RowContent({ row }: { row: RowDetails }) {
       <RowActions row={row} />
       <Findings title={t('errors')} findings={row.errors} isError />
       <Findings title={t('warnings')} findings={row.warnings} />
-      <section className={styles.part} aria-labelledby="row-payload">
+      <div className={styles.part}>
         <div className={styles.partHead}>
           <h3 id="row-payload">{t('payload')}</h3>
           {mayEdit && !isEditing && <Button onClick={() => setEditing(true)}>{t('editAndRetry')}</Button>}
@@ -76,7 +76,7 @@ function RowContent({ row }: { row: RowDetails }) {
             <pre className={styles.payload}>{JSON.stringify(row.parameters, undefined, 2)}</pre>
           </>
         )}
-      </section>
+      </div>
       <RowChanges changes={row.changes} />
       <RowFacts row={row} />
     </>
@@ -105,7 +105,7 @@ function RowActions({ row }: { row: RowDetails }) {
   const mayCancel = mayChange && cancellable.includes(row.status)
   return (
     <>
-      <p className={styles.soft}>{t(`results.${row.status}`)}</p>
+      <p className={styles.soft}>{t(`results.${row.status}`, { warnings: row.warnings.length })}</p>
       {(mayRetry || mayCancel) && (
         <div className={styles.actions}>
           {mayRetry && (
@@ -142,7 +142,7 @@ function Findings({ title, findings, isError }: FindingsProps) {
           <li key={`${code} ${path} ${message}`} className={styles.finding} data-error={isError}>
             <strong>{codeName(t, code)}</strong>
             {path !== '' && <code>{path}</code>}
-            <span>{message}</span>
+            <Message text={message} />
             <span className={styles.soft}>{hints[code] ?? hint}</span>
           </li>
         ))}
@@ -209,5 +209,29 @@ function RowFacts({ row }: { row: RowDetails }) {
         <code>{row.id}</code>
       </dd>
     </dl>
+  )
+}
+
+/** The message of a finding; the records that it names are links. */
+function Message({ text }: { text: string }) {
+  const parts = text.split(/((?:con|com)_[0-9a-f]{32})/)
+  return (
+    <span>
+      {parts.map((part, index) =>
+        // The pattern is captured, so that every second part is an id.
+        index % 2 === 0 ? (
+          part
+        ) : (
+          <Link
+            key={part}
+            to="/$resource/$recordId"
+            params={{ resource: part.startsWith('con_') ? 'contacts' : 'companies', recordId: part }}
+            className={styles.cellLink}
+          >
+            {part}
+          </Link>
+        ),
+      )}
+    </span>
   )
 }

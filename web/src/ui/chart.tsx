@@ -37,7 +37,7 @@ interface StackedBarsProps {
 }
 
 const height = 220
-const margin = { top: 10, right: 4, bottom: 22, left: 34 }
+const margin = { top: 10, right: 14, bottom: 22, left: 34 }
 
 /** Bars that are stacked by series. Each part is a link; the pointer and the focus show the numbers of a column. */
 export function StackedBars({ label, columns, series, linkOf }: StackedBarsProps) {

@@ -107,10 +107,10 @@ export function WorldMap({ label, countries, linkOf }: WorldMapProps) {
       <p id={id} className="visually-hidden">
         {t('keys')}
       </p>
-      <Steps starts={[1, ...thresholds, max + 1]} />
-      <p className={styles.mapName} aria-hidden>
-        {shown !== undefined && textOf(shown)}
-      </p>
+      <div className={styles.mapFoot}>
+        <Steps starts={[1, ...thresholds, max + 1]} />
+        <p aria-hidden>{shown !== undefined && textOf(shown)}</p>
+      </div>
       {others.length > 0 && (
         <p className={styles.others}>
           {others.map(({ code }) => (

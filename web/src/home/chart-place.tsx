@@ -1,0 +1,12 @@
+import { useTranslations } from 'use-intl'
+import styles from './home.module.css'
+
+/** Keeps the place of a chart that is not there yet. */
+export function ChartPlace() {
+  const t = useTranslations('common')
+  return (
+    <div className={styles.place} role="status">
+      <span className="visually-hidden">{t('loading')}</span>
+    </div>
+  )
+}
