@@ -14,4 +14,18 @@ import settings from './settings.json'
 import shell from './shell.json'
 import type { Messages } from '../messages.ts'
 
-export const messages: Messages = { access, charts, choices, common, home, imports, labels, list, operators, profile, record, sentences, settings, shell }
+export const messages: Messages = {
+  access,
+  charts,
+  choices,
+  common,
+  home,
+  imports,
+  labels: { ...sentences, ...labels },
+  list,
+  operators,
+  profile,
+  record,
+  settings,
+  shell,
+}

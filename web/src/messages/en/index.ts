@@ -12,4 +12,18 @@ import record from './record.json'
 import settings from './settings.json'
 import shell from './shell.json'
 
-export const messages = { access, charts, choices, common, home, imports, labels, list, operators, profile, record, settings, shell }
+export const messages = {
+  access,
+  charts,
+  choices,
+  common,
+  home,
+  imports,
+  labels,
+  list,
+  operators,
+  profile,
+  record,
+  settings,
+  shell,
+}
