@@ -1,3 +1,4 @@
+import { useTranslations } from 'use-intl'
 import { withRecentAuthentication } from '../access/reauthenticate.tsx'
 import { ApiError } from '../api/error.ts'
 import { queryClient } from '../api/query-client.ts'
@@ -8,8 +9,6 @@ interface ActOptions {
   refresh: readonly string[]
   /** What to say when it worked. */
   done?: string
-  /** What to say when the service cannot be reached. */
-  unreachable: string
   undo?: () => void
 }
 
@@ -23,22 +22,24 @@ export async function change<T>(refresh: readonly string[], action: () => Promis
 }
 
 /** Runs what a button does, and says that it worked, or the service's reason why not. */
-export async function act(action: () => Promise<unknown>, options: ActOptions): Promise<void> {
-  const { refresh, done, unreachable, undo } = options
-  try {
-    await change(refresh, action)
-    if (done !== undefined) notify(done, undo && { undo })
-  } catch (error) {
-    if (error instanceof ApiError) notifyError(error.title, reasonOf(error))
-    else notifyError(unreachable)
+export function useAct() {
+  const t = useTranslations('settings')
+  const common = useTranslations('common')
+  return async (action: () => Promise<unknown>, { refresh, done, undo }: ActOptions): Promise<void> => {
+    try {
+      await change(refresh, action)
+      if (done !== undefined) notify(done, undo && { undo })
+    } catch (error) {
+      notifyError(t('failed'), error instanceof ApiError ? reasonOf(error) : common('unreachable'))
+    }
   }
 }
 
 /** The service's sentence; the details say more than the summary. */
-export const reasonOf = ({ description, details }: ApiError): string =>
+const reasonOf = ({ description, details }: ApiError): string =>
   details.length > 0 ? details.map(({ message }) => sentence(message)).join(' ') : description
 
-const sentence = (message: string): string => {
+function sentence(message: string): string {
   const text = message.charAt(0).toUpperCase() + message.slice(1)
   return /[.!?]$/.test(text) ? text : `${text}.`
 }

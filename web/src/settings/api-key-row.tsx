@@ -11,7 +11,7 @@ import { Menu, MenuItem, MenuSeparator } from '../ui/menu.tsx'
 import { ListRow } from '../ui/page.tsx'
 import { Tag } from '../ui/tag.tsx'
 import { Time } from '../ui/time.tsx'
-import { act, change } from './act.ts'
+import { change, useAct } from './act.ts'
 import { isPast } from './dates.ts'
 import { useGoTo } from './location.ts'
 import { useMay } from './permissions.ts'
@@ -90,6 +90,7 @@ const isAll = (scopes: readonly string[], permission: string): boolean =>
 
 function KeyMenu({ apiKey, canChange, onRotated }: ApiKeyRowProps & { canChange: boolean }) {
   const t = useTranslations('settings.apiKeys')
+  const act = useAct()
   const common = useTranslations('common')
   const goTo = useGoTo()
   const may = useMay()
@@ -100,7 +101,6 @@ function KeyMenu({ apiKey, canChange, onRotated }: ApiKeyRowProps & { canChange:
     act(() => send('POST', `/v5/api-keys/${id}/revoke`), {
       refresh: ['api-keys'],
       done: t('revokedNamed', { name }),
-      unreachable: common('unreachable'),
     })
   return (
     <>

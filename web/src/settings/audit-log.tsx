@@ -1,5 +1,6 @@
+import { Link } from '@tanstack/react-router'
 import { ChevronRight } from 'lucide-react'
-import { useId } from 'react'
+import { type ReactNode, useId } from 'react'
 import { useFormatter, useTranslations } from 'use-intl'
 import { PageContent, Panel } from '../ui/page.tsx'
 import { Avatar } from '../ui/tag.tsx'
@@ -115,29 +116,49 @@ function useActorName({ actorId, actorKind }: AuditEvent, actors: Actors): strin
 function EventDetails({ event, actor }: { event: AuditEvent; actor: string }) {
   const t = useTranslations('settings.audit')
   const format = useFormatter()
-  const facts: readonly (readonly [string, string | null])[] = [
-    [t('when'), format.dateTime(new Date(event.createdAt), { dateStyle: 'full', timeStyle: 'long' })],
-    [t('action'), event.action],
-    [t('actor'), event.actorId === null ? actor : `${actor} (${event.actorId})`],
-    [t('record'), event.recordId],
-    [t('address'), event.address],
-    [t('request'), event.requestId],
-    [t('details'), isEmpty(event.details) ? null : JSON.stringify(event.details, null, 2)],
-  ]
+  const { createdAt, action, actorId, recordId, address, requestId, details } = event
   return (
     <dl className={styles.facts}>
-      {facts.map(
-        ([name, value]) =>
-          value !== null && (
-            <div key={name} className={styles.fact}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ),
-      )}
+      <Fact name={t('when')}>{format.dateTime(new Date(createdAt), { dateStyle: 'full', timeStyle: 'long' })}</Fact>
+      <Fact name={t('action')}>{action}</Fact>
+      <Fact name={t('actor')}>{actorId === null ? actor : `${actor} (${actorId})`}</Fact>
+      <Fact name={t('record')}>{recordId && <RecordLink recordId={recordId} />}</Fact>
+      <Fact name={t('address')}>{address}</Fact>
+      <Fact name={t('request')}>{requestId}</Fact>
+      <Fact name={t('details')}>{detailsOf(details)}</Fact>
     </dl>
   )
 }
 
-const isEmpty = (details: unknown): boolean =>
-  typeof details !== 'object' || details === null || Object.keys(details).length === 0
+/** Nothing if there is no value. */
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  if (children === null) return null
+  return (
+    <div className={styles.fact}>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}
+
+/** All events of the record. */
+const RecordLink = ({ recordId }: { recordId: string }) => (
+  <Link
+    to="/settings/$section"
+    params={{ section: 'audit-log' }}
+    search={{ 'filter.recordId.equals': recordId }}
+    className={styles.record}
+  >
+    {recordId}
+  </Link>
+)
+
+/** One line for each detail: `fields: name, timeZone`. */
+function detailsOf(details: unknown): string | null {
+  if (typeof details !== 'object' || details === null) return null
+  const lines = Object.entries(details).map(([name, value]) => `${name}: ${textOf(value)}`)
+  return lines.length > 0 ? lines.join('\n') : null
+}
+
+const textOf = (value: unknown): string =>
+  Array.isArray(value) ? value.map(textOf).join(', ') : typeof value === 'string' ? value : JSON.stringify(value)

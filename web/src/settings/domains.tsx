@@ -9,7 +9,7 @@ import { TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { List, ListRow, Panel } from '../ui/page.tsx'
 import { Tag } from '../ui/tag.tsx'
-import { act, change } from './act.ts'
+import { change, useAct } from './act.ts'
 import { Paged, usePages } from './paged.tsx'
 import { useMay } from './permissions.ts'
 import type { Domain } from './records.ts'
@@ -77,11 +77,12 @@ function DomainForm({ onClose }: { onClose(): void }) {
 
 function DomainRow({ domain: { id, domain, recordName, recordValue, verifiedAt } }: { domain: Domain }) {
   const t = useTranslations('settings.domains')
+  const act = useAct()
   const common = useTranslations('common')
   const may = useMay()
   const [isRemoving, setRemoving] = useState(false)
   const [isVerifying, setVerifying] = useState(false)
-  const options = { refresh: ['domains'], unreachable: common('unreachable') }
+  const options = { refresh: ['domains'] }
   const verify = async () => {
     setVerifying(true)
     await act(() => send('POST', `/v5/domains/${id}/verify`), { ...options, done: t('verifiedNow', { domain }) })

@@ -8,7 +8,7 @@ import { Menu, MenuItem } from '../ui/menu.tsx'
 import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
 import { Tag } from '../ui/tag.tsx'
 import { Time } from '../ui/time.tsx'
-import { act } from './act.ts'
+import { useAct } from './act.ts'
 import { isPast } from './dates.ts'
 import { InvitationForm } from './invitation-form.tsx'
 import { InvitationLink } from './invitation-link.tsx'
@@ -81,12 +81,12 @@ interface InvitationRowProps {
 
 function InvitationRow({ invitation, onSent }: InvitationRowProps) {
   const t = useTranslations('settings.invitations')
+  const act = useAct()
   const roles = useTranslations('settings.roles')
-  const common = useTranslations('common')
   const [isRevoking, setRevoking] = useState(false)
   const { id, email, role, expiresAt, sentAt } = invitation
   const hasExpired = isPast(expiresAt)
-  const options = { refresh: ['invitations'], unreachable: common('unreachable') }
+  const options = { refresh: ['invitations'] }
   const resend = () =>
     void act(async () => {
       await send('POST', `${path}/${id}/resend`)

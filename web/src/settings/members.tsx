@@ -10,7 +10,7 @@ import { Menu, MenuItem } from '../ui/menu.tsx'
 import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
 import { Avatar, Tag } from '../ui/tag.tsx'
 import { Time } from '../ui/time.tsx'
-import { act } from './act.ts'
+import { useAct } from './act.ts'
 import { useLastLogins } from './last-logins.ts'
 import { useGoTo, useSectionSearch } from './location.ts'
 import { Paged, usePages } from './paged.tsx'
@@ -77,7 +77,7 @@ function MemberList({ members }: { members: readonly Member[] }) {
 
 function MemberRow({ member, lastLogin }: { member: Member; lastLogin: string | null | undefined }) {
   const t = useTranslations('settings')
-  const common = useTranslations('common')
+  const act = useAct()
   const may = useMay()
   const isOwner = useRole() === 'owner'
   const isSelf = useMe().id === member.id
@@ -87,7 +87,6 @@ function MemberRow({ member, lastLogin }: { member: Member; lastLogin: string | 
     void act(() => send('PATCH', `${path}/${member.id}`, { body: { role } }), {
       refresh: isSelf ? [] : ['members'],
       done: t('members.roleChanged', { name, role: t(`roles.${role}`) }),
-      unreachable: common('unreachable'),
     })
   return (
     <ListRow
@@ -122,7 +121,7 @@ function MemberRow({ member, lastLogin }: { member: Member; lastLogin: string | 
 
 function MemberMenu({ member }: { member: Member }) {
   const t = useTranslations('settings.members')
-  const common = useTranslations('common')
+  const act = useAct()
   const [isRemoving, setRemoving] = useState(false)
   const goTo = useGoTo()
   const may = useMay()
@@ -131,7 +130,6 @@ function MemberMenu({ member }: { member: Member }) {
     act(() => send('DELETE', `${path}/${member.id}`), {
       refresh: ['members'],
       done: t('removed', { name }),
-      unreachable: common('unreachable'),
     })
   return (
     <>

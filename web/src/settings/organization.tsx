@@ -13,7 +13,7 @@ import { SelectField, TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
 import { notify } from '../ui/toast.tsx'
-import { act, change } from './act.ts'
+import { change, useAct } from './act.ts'
 import { useGoTo, useSectionSearch } from './location.ts'
 import { useMay } from './permissions.ts'
 import { SectionBar } from './section-bar.tsx'
@@ -109,7 +109,7 @@ function GeneralFacts() {
 /** Only owners can change it; turning it on locks out members who have no second factor. */
 function SecondFactor() {
   const t = useTranslations('settings.organization')
-  const common = useTranslations('common')
+  const act = useAct()
   const isOwner = useRole() === 'owner'
   const { requiresSecondFactor } = useOrganization()
   const [isConfirming, setConfirming] = useState(false)
@@ -117,7 +117,6 @@ function SecondFactor() {
     act(() => send('PATCH', '/v5/organization', { body: { requiresSecondFactor: value } }), {
       refresh: ['organization'],
       done: t(value ? 'factorRequired' : 'factorOptional'),
-      unreachable: common('unreachable'),
     })
   return (
     <Panel title={t('security')}>
@@ -187,7 +186,7 @@ function CreateRow() {
 
 function LeaveRow() {
   const t = useTranslations('settings.organization')
-  const common = useTranslations('common')
+  const act = useAct()
   const navigate = useNavigate()
   const switchTo = useSwitch()
   const { id, name } = useOrganization()
@@ -200,7 +199,7 @@ function LeaveRow() {
         const other = organizations.find((organization) => organization.id !== id)
         await (other ? switchTo(other.id) : navigate({ to: '/logout' }))
       },
-      { refresh: [], done: t('left', { name }), unreachable: common('unreachable') },
+      { refresh: [], done: t('left', { name }) },
     )
   return (
     <ListRow title={t('leaveTitle', { name })} text={t('leaveText')}>

@@ -7,7 +7,7 @@ import { Dialog } from '../ui/dialog.tsx'
 import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
 import { Tag, type Tint } from '../ui/tag.tsx'
 import { Time } from '../ui/time.tsx'
-import { act } from './act.ts'
+import { useAct } from './act.ts'
 import styles from './outbox.module.css'
 import { Paged, usePages } from './paged.tsx'
 import { useMay } from './permissions.ts'
@@ -59,14 +59,13 @@ export function Outbox() {
 
 function MailRow({ mail, onRead }: { mail: Mail; onRead(content: MailContent): void }) {
   const t = useTranslations('settings.outbox')
-  const common = useTranslations('common')
+  const act = useAct()
   const may = useMay()
   const { id, subject, recipient, status, lastError, createdAt } = mail
   // Reading is recorded in the audit log: the links of a mail can log in as its recipient.
   const read = () =>
     void act(async () => onRead((await send<MailContent>('GET', `/v5/mails/${id}/content`)).body), {
       refresh: ['audit-log'],
-      unreachable: common('unreachable'),
     })
   return (
     <ListRow

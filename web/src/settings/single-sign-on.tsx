@@ -8,7 +8,7 @@ import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
 import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
 import { Tag } from '../ui/tag.tsx'
-import { act } from './act.ts'
+import { useAct } from './act.ts'
 import { Domains } from './domains.tsx'
 import { Paged, usePages } from './paged.tsx'
 import { useMay } from './permissions.ts'
@@ -66,6 +66,7 @@ function Connections() {
 
 function ConnectionRow({ connection }: { connection: SsoConnection }) {
   const t = useTranslations('settings.sso')
+  const act = useAct()
   const common = useTranslations('common')
   const may = useMay()
   const [open, setOpen] = useState<'addresses' | 'edit' | 'delete'>()
@@ -75,7 +76,6 @@ function ConnectionRow({ connection }: { connection: SsoConnection }) {
     act(() => send('DELETE', `/v5/sso-connections/${id}`), {
       refresh: ['sso-connections'],
       done: t('removed', { name }),
-      unreachable: common('unreachable'),
     })
   return (
     <ListRow

@@ -84,7 +84,7 @@ function Status({ status }: { status: SystemStatus }) {
           <Fact name={t('version')}>{version}</Fact>
           <Fact name={t('apiVersion')}>{apiVersion}</Fact>
           <Fact name={t('started')}>
-            <Time value={startedAt} />
+            <Time value={startedAt} isFocusable />
           </Fact>
           <Fact name={t('backup')} note={backup.folder ?? undefined}>
             {backup.lastAt !== null ? <Time value={backup.lastAt} /> : t('noBackup')}

@@ -10,7 +10,7 @@ import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
 import { Failure } from '../ui/empty-state.tsx'
 import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
 import { Avatar } from '../ui/tag.tsx'
-import { act } from './act.ts'
+import { useAct } from './act.ts'
 import { useGoTo } from './location.ts'
 import { Paged, usePages } from './paged.tsx'
 import { useMay } from './permissions.ts'
@@ -42,12 +42,13 @@ export function TeamPage({ teamId }: { teamId: string }) {
 
 function TeamActions({ team }: { team: Team }) {
   const t = useTranslations('settings.teams')
+  const act = useAct()
   const common = useTranslations('common')
   const goTo = useGoTo()
   const may = useMay()
   const [open, setOpen] = useState<'rename' | 'delete'>()
   const close = () => setOpen(undefined)
-  const options = { refresh: ['teams'], unreachable: common('unreachable') }
+  const options = { refresh: ['teams'] }
   const restore = () =>
     void act(() => send('POST', `/v5/teams/${team.id}/restore`), { ...options, done: common('undone') })
   const remove = () =>
@@ -121,10 +122,11 @@ function TeamMembers({ team }: { team: Team }) {
 
 function TeamMemberRow({ team, member: { id, person } }: { team: Team; member: TeamMember }) {
   const t = useTranslations('settings.teams')
+  const act = useAct()
   const common = useTranslations('common')
   const may = useMay()
   const path = `/v5/teams/${team.id}/members/${id}`
-  const options = { refresh: ['teams', team.id], unreachable: common('unreachable') }
+  const options = { refresh: ['teams', team.id] }
   const undo = () => void act(() => send('POST', path), { ...options, done: common('undone') })
   const remove = () =>
     void act(() => send('DELETE', path), { ...options, done: t('removed', { name: person.name }), undo })
@@ -142,6 +144,7 @@ function TeamMemberRow({ team, member: { id, person } }: { team: Team; member: T
 /** Finds members by name and adds them one by one. */
 function AddMembers({ team }: { team: Team }) {
   const t = useTranslations('settings.teams')
+  const act = useAct()
   const common = useTranslations('common')
   const [text, setText] = useState('')
   const [added, setAdded] = useState<readonly string[]>([])
@@ -156,7 +159,7 @@ function AddMembers({ team }: { team: Team }) {
         await send('POST', `/v5/teams/${team.id}/members/${id}`)
         setAdded((ids) => [...ids, id])
       },
-      { refresh: ['teams', team.id], done: t('added', { name }), unreachable: common('unreachable') },
+      { refresh: ['teams', team.id], done: t('added', { name }) },
     )
   return (
     <>
@@ -168,7 +171,7 @@ function AddMembers({ team }: { team: Team }) {
               <ListRow key={id} leading={<Avatar name={name} />} title={name} text={email}>
                 <Button
                   disabled={added.includes(id)}
-                  aria-label={t('addNamed', { name })}
+                  aria-label={t(added.includes(id) ? 'addedNamed' : 'addNamed', { name })}
                   onClick={() => add(id, name)}
                 >
                   {added.includes(id) ? t('isAdded') : common('add')}

@@ -1,17 +1,21 @@
 import { useFormatter, useNow } from 'use-intl'
 import { Tip } from './tip.tsx'
 
+/** Milliseconds. */
+const clockInterval = 60_000
+
 /** A time relative to now; the full local date and time appear on hover and on focus. */
 export function Time({ value, isFocusable = false }: { value: string; isFocusable?: boolean }) {
   const format = useFormatter()
-  const now = useNow({ updateInterval: 60_000 })
+  const now = useNow({ updateInterval: clockInterval })
   const date = new Date(value)
-  // The clock of this page is read once a minute, so that a new record may seem to be of the future.
+  // The clock of this page is read once a minute, so a new record may seem to be a little in the future.
+  const isNew = date > now && date.getTime() - now.getTime() < clockInterval
   const full = format.dateTime(date, { dateStyle: 'full', timeStyle: 'long' })
   return (
     <Tip label={full}>
       <time dateTime={value} {...(isFocusable && { tabIndex: 0 })}>
-        {format.relativeTime(date, date > now ? date : now)}
+        {format.relativeTime(date, isNew ? date : now)}
       </time>
     </Tip>
   )

@@ -29,7 +29,7 @@ export function notify(title: string, options: { undo?: () => void; description?
 
 /** Says that something failed, and why; it stays until it is closed. */
 export function notifyError(title: string, description?: string): void {
-  manager.add({ title, type: 'error', priority: 'high', timeout: 0, ...(description !== undefined && { description }) })
+  manager.add({ title, type: 'error', timeout: 0, ...(description !== undefined && { description }) })
 }
 
 export function Toasts() {
