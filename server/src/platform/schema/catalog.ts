@@ -5,7 +5,7 @@ import type { Column, ForeignKey, Index } from './tables.ts'
 export interface ActualTable {
   columns: ReadonlyMap<string, Pick<Column, 'type' | 'required'>>
   foreignKeys: readonly Pick<ForeignKey, 'column' | 'table'>[]
-  indexes: readonly Pick<Index, 'name' | 'method' | 'keys' | 'unique'>[]
+  indexes: readonly Pick<Index, 'name' | 'method' | 'keys' | 'unique' | 'where'>[]
   /** The check conditions, as PostgreSQL prints them. */
   checks: readonly string[]
   /** The columns that the search column reads. */
@@ -40,6 +40,7 @@ const checks = `
 
 const indexes = `
   select own.relname as table, index.relname as name, amname as method, indisunique as unique,
+    pg_get_expr(indpred, indrelid) as where,
     (select array_agg(pg_get_indexdef(indexrelid, place, true) order by place) from generate_series(1, indnkeyatts) place)
       as keys
   from pg_index

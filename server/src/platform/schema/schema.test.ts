@@ -121,6 +121,17 @@ test('a new field becomes a column, a validated foreign key and an index, withou
   expect(await fileNode()).toBe(before)
 })
 
+test('deleted records have an index for their list, and neither index replaces the other', async () => {
+  const missing = 'projects has no index on organization_id, created_at, id'
+  for (const name of ['projects_created', 'projects_deleted_list']) {
+    await client.query(`drop index ${name}`)
+    const { descriptions, skeleton } = await compare(projects)
+    expect(descriptions).toContain(missing)
+    await apply({ ...skeleton, changes: undefined })
+    expect((await compare(projects)).descriptions).not.toContain(missing)
+  }
+})
+
 test('a required field asks for the values of existing records first, and then rejects null', async () => {
   const more = projectsWith({}, { goal: text({ label: 'Goal', required: true }) })
   const { skeleton } = await compare(more)

@@ -129,19 +129,27 @@ function indexesOf(resource: Resource, views: readonly Resource[]): Index[] {
     ...equalitiesOf(resource),
     ...ginsOf(resource),
     ...deletedIndex(resource),
+    ...views.flatMap(deletedListIndex),
   ]
   // If an index is a prefix of an earlier one, only the earlier one is needed: longer keys come first.
   return all.filter((index, place) => !all.slice(0, place).some((earlier) => isServedBy(index, earlier)))
 }
 
 /** Does an existing index serve the purpose of the wanted one? */
-export function isServedBy(wanted: Index, existing: Pick<Index, 'method' | 'keys' | 'unique'>): boolean {
+export function isServedBy(wanted: Index, existing: Pick<Index, 'method' | 'keys' | 'unique' | 'where'>): boolean {
+  if (isOfDeleted(wanted) !== isOfDeleted(existing)) return false
   if (wanted.method !== existing.method || (wanted.unique && !existing.unique)) return false
   if (wanted.unique && wanted.keys.length !== existing.keys.length) return false
   return [wanted.keys, ...(wanted.alternatives ?? [])].some((keys) =>
     keys.every((key, place) => existing.keys[place] === key),
   )
 }
+
+const onlyDeleted = 'deleted_at is not null'
+
+/** Does the index contain only deleted records? PostgreSQL prints the condition in another form. */
+const isOfDeleted = ({ where }: Pick<Index, 'where'>): boolean =>
+  where?.toLowerCase().replace(/[()]/g, '') === onlyDeleted
 
 const notDeleted = ({ softDelete }: Resource): { where?: string } => (softDelete ? { where: 'deleted_at is null' } : {})
 
@@ -241,7 +249,15 @@ function ginsOf(resource: Resource): Index[] {
 function deletedIndex({ table, softDelete }: Resource): Index[] {
   if (!softDelete) return []
   const keys = ['deleted_at', 'id']
-  return [{ name: `${table}_deleted`, unique: false, method: 'btree', keys, where: 'deleted_at is not null' }]
+  return [{ name: `${table}_deleted`, unique: false, method: 'btree', keys, where: onlyDeleted }]
+}
+
+/** The default order of the list of deleted records. */
+function deletedListIndex({ table, isRestorable, fields, parent }: Resource): Index[] {
+  if (!isRestorable || !('createdAt' in fields)) return []
+  const name = `${table}_deleted_${parent ? `of_${withoutId(parent.column)}` : 'list'}`
+  const keys = ['organization_id', ...(parent ? [parent.column] : []), 'created_at', 'id']
+  return [{ name, unique: false, method: 'btree', keys, where: onlyDeleted }]
 }
 
 function searchText(resource: Resource, name: string): string {
