@@ -1,4 +1,4 @@
-// `npm run dependencies`: checks that all components are within the time frames of SECURITY.md. It queries the
+// `npm run check-dependencies`: checks that all components are within the time frames of SECURITY.md. It queries the
 // registry, so it is not part of `npm test`. Exit code 1: something is overdue; 2: the registry did not respond.
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'

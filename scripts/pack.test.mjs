@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,6 +29,12 @@ test('the installed package contains no tool, source or test', () => {
   expect(readdirSync(join(installed, 'scripts'))).not.toContain('build.mjs')
   const tools = ['esbuild', 'vite', 'rolldown', 'react', 'react-dom', 'typescript', 'vitest', '@rapport']
   expect(tools.filter((name) => existsSync(join(folder, 'node_modules', name)))).toEqual([])
+})
+
+test('no script of ours runs when packages are installed, with or without --ignore-scripts', () => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const events = ['preinstall', 'install', 'postinstall', 'preprepare', 'prepare', 'postprepare', 'dependencies']
+  expect(Object.keys(scripts).filter((name) => events.includes(name))).toEqual([])
 })
 
 test('`npx rapport start` runs the installed package: the application, its files and the database', async () => {
