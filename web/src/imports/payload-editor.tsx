@@ -35,7 +35,7 @@ export function PayloadEditor({ row, onClose }: { row: RowDetails; onClose(): vo
   )
 }
 
-/** Errors: like those of the service, so that the form shows them beside the field. */
+/** Errors: like those of the service, so that the form shows them next to the field. */
 function parse(text: string, message: string): unknown {
   try {
     return JSON.parse(text)

@@ -6,7 +6,7 @@ import styles from './side-panel.module.css'
 
 interface SidePanelProps {
   title: ReactNode
-  /** Buttons beside the heading. */
+  /** Buttons next to the heading. */
   actions?: ReactNode
   /** Changes when it shows something else; the panel then gets the focus. */
   subject: string
@@ -14,7 +14,7 @@ interface SidePanelProps {
   children: ReactNode
 }
 
-/** Details beside a list, which stays usable. Escape closes it; the caller returns the focus. */
+/** Details next to a list, which stays usable. Escape closes it; the caller returns the focus. */
 export function SidePanel({ title, actions, subject, onClose, children }: SidePanelProps) {
   const t = useTranslations('common')
   const id = useId()

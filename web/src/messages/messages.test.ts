@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { messages as german } from './de/index.ts'
+import { messages as english } from './en/index.ts'
+
+/** Translations of labels and choices that the API names; English needs none. */
+const { labels: _labels, choices: _choices, ...catalogue } = english
+
+/** `common.save` */
+function keysOf(value: object, path = ''): string[] {
+  return Object.entries(value).flatMap(([key, inner]) =>
+    typeof inner === 'string' ? [`${path}${key}`] : keysOf(inner, `${path}${key}.`),
+  )
+}
+
+function textAt(value: unknown, path: string): string {
+  return String(path.split('.').reduce((inner, key) => (inner as Record<string, unknown>)?.[key], value))
+}
+
+/** The values that a text needs, such as `{count}`. */
+const argumentsOf = (text: string): string[] =>
+  [...new Set([...text.matchAll(/(?<!(?:=\d+|one|other) )\{(\w+)[,}]/g)].map(([, name = '']) => name))].sort()
+
+test('German has every text of the catalogue, with the same values in it', () => {
+  const { labels: _, choices: __, ...translated } = german
+  expect(keysOf(catalogue).length).toBeGreaterThan(300)
+  expect(keysOf(translated).sort()).toEqual(keysOf(catalogue).sort())
+  const differing = keysOf(catalogue).filter(
+    (key) => argumentsOf(textAt(catalogue, key)).join() !== argumentsOf(textAt(translated, key)).join(),
+  )
+  expect(differing).toEqual([])
+})
