@@ -106,7 +106,7 @@ function ScopeCheck({ scope, chosen, onToggle }: { scope: Scope } & Pick<ScopeGr
   return (
     <CheckField
       label={sentence(scope.description)}
-      hint={isCovered ? t('covered') : isFixed ? t('notGrantable') : undefined}
+      hint={isFixed && !isCovered ? t('notGrantable') : undefined}
       checked={isChosen || isCovered}
       disabled={isFixed}
       onChange={(event) => onToggle(scope.scope, event.target.checked)}

@@ -24,8 +24,8 @@ export interface Section {
   Page: ComponentType
 }
 
-/** The sections of the settings, in the order of their list. */
-const sections: readonly Section[] = [
+/** In the order of their list. */
+export const allSections: readonly Section[] = [
   {
     name: 'organization',
     messages: 'organization',
@@ -94,5 +94,5 @@ const sections: readonly Section[] = [
 /** The sections that the person's role can use. */
 export function useSections(): readonly Section[] {
   const may = useMay()
-  return sections.filter(({ needs }) => may(needs))
+  return allSections.filter(({ needs }) => may(needs))
 }

@@ -1,11 +1,12 @@
 import { Link, Navigate, useParams } from '@tanstack/react-router'
-import { ChevronRight } from 'lucide-react'
+import { ChevronRight, Lock } from 'lucide-react'
 import { Suspense } from 'react'
 import { useTranslations } from 'use-intl'
 import { Loading, NotFound } from '../shell/states.tsx'
+import { EmptyState } from '../ui/empty-state.tsx'
 import { PageBar } from '../ui/page.tsx'
-import { useIsPhone } from './section-bar.tsx'
-import { type Section, useSections } from './sections.ts'
+import { SectionBar, useIsPhone } from './section-bar.tsx'
+import { allSections, type Section, useSections } from './sections.ts'
 import styles from './settings.module.css'
 
 /** The settings: the list of sections on the left and one section. On phones, `/settings` is the list alone. */
@@ -38,9 +39,23 @@ function Frame() {
     <div className={styles.frame}>
       {!isPhone && <SectionList sections={sections} />}
       <div className={styles.page}>
-        <Suspense fallback={<Loading />}>{section ? <section.Page key={name} /> : <NotFound />}</Suspense>
+        <Suspense fallback={<Loading />}>{section ? <section.Page key={name} /> : <Absent name={name} />}</Suspense>
       </div>
     </div>
+  )
+}
+
+/** A section that does not exist, or that is for other roles. */
+function Absent({ name }: { name: string }) {
+  const t = useTranslations('settings')
+  const common = useTranslations('common')
+  const section = allSections.find((one) => one.name === name)
+  if (!section) return <NotFound />
+  return (
+    <>
+      <SectionBar title={t(`${section.messages}.title`)} />
+      <EmptyState icon={Lock} title={common('noPermission')} text={common('noPermissionText')} />
+    </>
   )
 }
 
