@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { scaleBand, scaleLinear } from 'd3-scale'
-import { type RefObject, useEffect, useId, useRef, useState } from 'react'
+import { memo, type RefObject, useEffect, useId, useMemo, useRef, useState } from 'react'
 import { useFormatter, useTranslations } from 'use-intl'
 import styles from './chart.module.css'
 import { useRoving } from './roving.ts'
@@ -44,19 +44,10 @@ export function StackedBars({ label, columns, series, linkOf }: StackedBarsProps
   const id = useId()
   const box = useRef<HTMLDivElement>(null)
   const width = useWidth(box)
-  const stopAt = useRoving()
-  const [shownKey, setShownKey] = useState<string>()
-  const format = useFormatter()
   const t = useTranslations('charts')
-  const y = scaleLinear([0, Math.max(1, ...columns.map(totalOf))], [height - margin.bottom, margin.top]).nice(4)
-  const x = scaleBand(
-    columns.map(({ key }) => key),
-    [margin.left, Math.max(width - margin.right, margin.left + 1)],
-  ).paddingInner(0.28)
-  const everyNth = Math.ceil(columns.length / Math.max(2, Math.floor(width / 76)))
-  const bars = columns.flatMap((column) => barsOf(column, series))
+  const [shownKey, setShownKey] = useState<string>()
+  const scales = useMemo(() => scalesOf(columns, width), [columns, width])
   const shown = columns.find(({ key }) => key === shownKey)
-  const hide = () => setShownKey(undefined)
   return (
     <div ref={box} className={styles.box}>
       <Legend series={series} />
@@ -67,75 +58,115 @@ export function StackedBars({ label, columns, series, linkOf }: StackedBarsProps
         role="group"
         aria-label={label}
         aria-describedby={id}
-        onPointerLeave={hide}
+        onPointerLeave={() => setShownKey(undefined)}
       >
-        <g aria-hidden>
-          {y
-            .ticks(4)
-            .filter(Number.isInteger)
-            .map((tick) => (
-              <g key={tick} transform={`translate(0 ${y(tick)})`}>
-                <line x1={margin.left} x2={width - margin.right} className={styles.grid} />
-                <text x={margin.left - 8} dy="0.32em" textAnchor="end" className={styles.tick}>
-                  {format.number(tick, { notation: 'compact' })}
-                </text>
-              </g>
-            ))}
-          {columns.map(({ key, tick }, index) => (
-            <g key={key} transform={`translate(${x(key) ?? 0} 0)`}>
-              {/* The whole column shows its numbers, as low bars are hard to hit. */}
-              <rect
-                x={(x.bandwidth() - x.step()) / 2}
-                y={0}
-                width={x.step()}
-                height={height - margin.bottom}
-                className={styles.column}
-                data-shown={key === shownKey || undefined}
-                onPointerEnter={() => setShownKey(key)}
-              />
-              {(columns.length - 1 - index) % everyNth === 0 && (
-                <text x={x.bandwidth() / 2} y={height - 6} textAnchor="middle" className={styles.tick}>
-                  {tick}
-                </text>
-              )}
-            </g>
-          ))}
-        </g>
-        {bars.map(({ column, one, value, base }, index) => (
-          <Link
-            key={`${column.key} ${one.key}`}
-            {...linkOf(column, one)}
-            preload={false}
-            className={styles.link}
-            aria-label={t('part', { column: column.title, series: one.label, value })}
-            onFocus={() => setShownKey(column.key)}
-            onPointerEnter={() => setShownKey(column.key)}
-            onBlur={hide}
-            {...stopAt(index, bars.length)}
-          >
-            <rect
-              x={x(column.key)}
-              y={y(base + value)}
-              width={x.bandwidth()}
-              height={Math.max(1, y(base) - y(base + value) - (base > 0 ? 1 : 0))}
-              className={styles[`fill${one.color}`]}
-            />
-          </Link>
-        ))}
+        <Axes columns={columns} scales={scales} shownKey={shownKey} onShow={setShownKey} />
+        <Bars columns={columns} series={series} linkOf={linkOf} scales={scales} onShow={setShownKey} />
       </svg>
       <p id={id} className="visually-hidden">
         {t('keys')}
       </p>
-      {shown && (
-        <Numbers
-          column={shown}
-          series={series}
-          left={Math.min(Math.max((x(shown.key) ?? 0) + x.bandwidth() / 2, 90), Math.max(90, width - 90))}
-        />
-      )}
+      {shown && <Numbers column={shown} series={series} left={middleOf(shown, scales)} />}
     </div>
   )
 }
+
+type Scales = ReturnType<typeof scalesOf>
+
+function scalesOf(columns: readonly ChartColumn[], width: number) {
+  const y = scaleLinear([0, Math.max(1, ...columns.map(totalOf))], [height - margin.bottom, margin.top]).nice(4)
+  const x = scaleBand(
+    columns.map(({ key }) => key),
+    [margin.left, Math.max(width - margin.right, margin.left + 1)],
+  ).paddingInner(0.28)
+  return { x, y, width }
+}
+
+/** The middle of a column, far enough from the edges for the box with its numbers. */
+function middleOf({ key }: ChartColumn, { x, width }: Scales): number {
+  const edge = 90
+  return Math.min(Math.max((x(key) ?? 0) + x.bandwidth() / 2, edge), Math.max(edge, width - edge))
+}
+
+interface AxesProps {
+  columns: readonly ChartColumn[]
+  scales: Scales
+  shownKey: string | undefined
+  onShow(key: string): void
+}
+
+function Axes({ columns, scales: { x, y, width }, shownKey, onShow }: AxesProps) {
+  const format = useFormatter()
+  const everyNth = Math.ceil(columns.length / Math.max(2, Math.floor(width / 76)))
+  return (
+    <g aria-hidden>
+      {y
+        .ticks(4)
+        .filter(Number.isInteger)
+        .map((tick) => (
+          <g key={tick} transform={`translate(0 ${y(tick)})`}>
+            <line x1={margin.left} x2={width - margin.right} className={styles.grid} />
+            <text x={margin.left - 8} dy="0.32em" textAnchor="end" className={styles.tick}>
+              {format.number(tick, { notation: 'compact' })}
+            </text>
+          </g>
+        ))}
+      {columns.map(({ key, tick }, index) => (
+        <g key={key} transform={`translate(${x(key) ?? 0} 0)`}>
+          {/* The whole column shows its numbers, as low bars are hard to hit. */}
+          <rect
+            x={(x.bandwidth() - x.step()) / 2}
+            y={0}
+            width={x.step()}
+            height={height - margin.bottom}
+            className={styles.column}
+            data-shown={key === shownKey || undefined}
+            onPointerEnter={() => onShow(key)}
+          />
+          {(columns.length - 1 - index) % everyNth === 0 && (
+            <text x={x.bandwidth() / 2} y={height - 6} textAnchor="middle" className={styles.tick}>
+              {tick}
+            </text>
+          )}
+        </g>
+      ))}
+    </g>
+  )
+}
+
+interface BarsProps extends Omit<StackedBarsProps, 'label'> {
+  scales: Scales
+  onShow(key: string | undefined): void
+}
+
+/** Rendered again only if the numbers or the width change: hundreds of links would make the pointer slow. */
+const Bars = memo(function Bars({ columns, series, linkOf, scales: { x, y }, onShow }: BarsProps) {
+  const t = useTranslations('charts')
+  const hide = () => onShow(undefined)
+  const stopAt = useRoving(hide)
+  const bars = columns.flatMap((column) => barsOf(column, series))
+  return bars.map(({ column, one, value, base }, index) => (
+    <Link
+      key={`${column.key} ${one.key}`}
+      {...linkOf(column, one)}
+      preload={false}
+      className={styles.link}
+      aria-label={t('part', { column: column.title, series: one.label, value })}
+      onFocus={() => onShow(column.key)}
+      onPointerEnter={() => onShow(column.key)}
+      onBlur={hide}
+      {...stopAt(index, bars.length)}
+    >
+      <rect
+        x={x(column.key)}
+        y={y(base + value)}
+        width={x.bandwidth()}
+        height={Math.max(1, y(base) - y(base + value) - (base > 0 ? 1 : 0))}
+        className={styles[`fill${one.color}`]}
+      />
+    </Link>
+  ))
+})
 
 const totalOf = ({ values }: ChartColumn): number => Object.values(values).reduce((sum, value) => sum + value, 0)
 

@@ -2,10 +2,11 @@ import { type KeyboardEvent, useState } from 'react'
 
 const steps: Readonly<Record<string, number>> = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }
 
-/** One tab stop for many links, such as the bars of a chart: the arrow keys, Home and End go from one to the next. */
-export function useRoving() {
+/** One tab stop for many links, such as the bars of a chart: the arrow keys, Home and End go from one to the next. Escape hides what the focus shows. */
+export function useRoving(onEscape?: () => void) {
   const [current, setCurrent] = useState(0)
   const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === 'Escape') onEscape?.()
     const stops = [...(event.currentTarget.closest('svg')?.querySelectorAll<SVGElement>('[data-stop]') ?? [])]
     const index = stops.findIndex((stop) => stop === document.activeElement)
     const step = steps[event.key]

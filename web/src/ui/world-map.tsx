@@ -126,6 +126,7 @@ export function WorldMap({ label, countries, linkOf }: WorldMapProps) {
 
 /** What the colours mean: a step reaches from its start to the start of the next one. */
 function Steps({ starts }: { starts: readonly number[] }) {
+  const t = useTranslations('charts')
   const format = useFormatter()
   const shown = steps
     .map((step) => ({ step, from: starts[step - 1] ?? 0, to: (starts[step] ?? 0) - 1 }))
@@ -135,7 +136,7 @@ function Steps({ starts }: { starts: readonly number[] }) {
       {shown.map(({ step, from, to }) => (
         <li key={step}>
           <span className={`${styles.swatch} ${styles[`key${step}`]}`} />
-          {from === to ? format.number(from) : `${format.number(from)}–${format.number(to)}`}
+          {from === to ? format.number(from) : t('range', { from, to })}
         </li>
       ))}
     </ul>
