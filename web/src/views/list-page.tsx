@@ -35,6 +35,9 @@ export function ListPage() {
   return <ResourceList key={resource.name} resource={resource} />
 }
 
+/** Shown until the number of rows is known. */
+const skeletonRows = 30
+
 /** Where the person was in each list, for Back. */
 const positions = new Map<string, GridPosition>()
 
@@ -94,7 +97,7 @@ function ResourceList({ resource }: { resource: ResourceSchema }) {
               columns={columns}
               rowHeight={isPhone ? 60 : 36}
               isHeadHidden={isPhone}
-              rowCount={total ?? 0}
+              rowCount={total ?? skeletonRows}
               rowAt={(index) => list.rowAt(index)}
               indexOf={(id) => list.indexOf(id)}
               onNeed={onNeed}

@@ -27,7 +27,7 @@ export function PropertyInput({ property, value, error, onChange }: PropertyInpu
     label: labelOf(property.label),
     error,
     ...(schema?.required !== true && { isOptional: true }),
-    ...(schema?.description && { hint: schema.description }),
+    ...(schema?.description && { hint: labelOf(schema.description) }),
   }
   if (type === 'embedded' || type === 'reference') return <ReferenceInput {...{ property, value, error, onChange }} />
   if (type === 'choice' || type === 'boolean' || type === 'country')
