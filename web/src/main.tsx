@@ -8,7 +8,7 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { IntlProvider } from 'use-intl'
 import { Reauthentication } from './access/reauthenticate.tsx'
-import { queryClient } from './api/query-client.ts'
+import { forgetAll, queryClient } from './api/query-client.ts'
 import { whenSessionIsLost } from './api/session.ts'
 import { loadMessages } from './messages/messages.ts'
 import { currentLanguage, localeOf, timeZone } from './preferences/locale.ts'
@@ -20,7 +20,7 @@ const language = currentLanguage()
 document.documentElement.lang = language
 
 whenSessionIsLost(() => {
-  queryClient.clear()
+  forgetAll()
   void router.navigate({ to: '/login', search: { next: router.state.location.href } })
 })
 

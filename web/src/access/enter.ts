@@ -1,5 +1,5 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
+import { forgetAll } from '../api/query-client.ts'
 import { beginSession, type Tokens } from '../api/session.ts'
 import { closeLink } from './opened-link.ts'
 
@@ -18,10 +18,9 @@ export function nextPath(search: string): string {
 /** Uses the session that a log-in returned, and opens a page of the application. */
 export function useEnter(): (tokens: Tokens, path?: string) => void {
   const router = useRouter()
-  const queryClient = useQueryClient()
   return (tokens, path = '/') => {
     beginSession(tokens)
-    queryClient.clear()
+    forgetAll()
     if (path !== '/account') closeLink()
     // The Back button does not return to the form.
     router.history.replace(path)

@@ -1,8 +1,9 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { Link, useLocation, useRouter } from '@tanstack/react-router'
 import { Suspense } from 'react'
 import { useTranslations } from 'use-intl'
 import { api, dataOf } from '../api/client.ts'
+import { forgetAll } from '../api/query-client.ts'
 import { forgetAccessToken } from '../api/session.ts'
 import { Loading } from '../shell/states.tsx'
 import { Button, buttonClasses } from '../ui/button.tsx'
@@ -62,7 +63,6 @@ function Choice() {
   const t = useTranslations('access.noOrganization')
   const act = useAct()
   const router = useRouter()
-  const queryClient = useQueryClient()
   const organizations = useQuery({
     queryKey: ['me', 'organizations'],
     queryFn: () => dataOf(api.GET('/v5/me/organizations')),
@@ -72,7 +72,7 @@ function Choice() {
     act(async () => {
       await api.POST('/v5/me/organization', { body: { organizationId } })
       forgetAccessToken()
-      queryClient.clear()
+      forgetAll()
       router.history.replace('/')
     })
   if (organizations.data?.length === 0) return <p>{t('none')}</p>

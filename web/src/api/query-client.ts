@@ -10,3 +10,16 @@ export const queryClient = new QueryClient({
     },
   },
 })
+
+const forgetters = new Set<() => void>()
+
+/** Calls this when everything about a person or an organization has to be forgotten. */
+export function whenForgetting(forget: () => void): void {
+  forgetters.add(forget)
+}
+
+/** Forgets everything that was loaded: another person or organization is next. */
+export function forgetAll(): void {
+  queryClient.clear()
+  for (const forget of forgetters) forget()
+}

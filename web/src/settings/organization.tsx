@@ -1,9 +1,9 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useRouter } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useLocale, useTranslations } from 'use-intl'
 import { withRecentAuthentication } from '../access/reauthenticate.tsx'
 import { api, dataOf, send } from '../api/client.ts'
+import { forgetAll } from '../api/query-client.ts'
 import { useMe, useOrganization, useRole } from '../api/me.ts'
 import { forgetAccessToken } from '../api/session.ts'
 import { Button } from '../ui/button.tsx'
@@ -143,13 +143,12 @@ function SecondFactor() {
 
 /** Continues in another organization of the person. */
 function useSwitch(): (organizationId: string) => Promise<void> {
-  const queryClient = useQueryClient()
   const navigate = useNavigate()
   const router = useRouter()
   return async (organizationId) => {
     await api.POST('/v5/me/organization', { body: { organizationId } })
     forgetAccessToken()
-    queryClient.clear()
+    forgetAll()
     await navigate({ to: '/' })
     await router.invalidate()
   }

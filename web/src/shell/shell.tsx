@@ -1,4 +1,3 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { Link, Outlet, useNavigate, useRouter } from '@tanstack/react-router'
 import {
   ChevronsUpDown,
@@ -14,6 +13,7 @@ import {
 import { useEffect, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { api } from '../api/client.ts'
+import { forgetAll } from '../api/query-client.ts'
 import { useMe, useOrganization } from '../api/me.ts'
 import { forgetAccessToken } from '../api/session.ts'
 import { setTheme, type Theme, themes, useTheme } from '../preferences/theme.ts'
@@ -142,14 +142,13 @@ function PhoneBar({ places, onSearch }: { places: readonly Place[]; onSearch(): 
 function OrganizationMenu() {
   const t = useTranslations('shell')
   const navigate = useNavigate()
-  const queryClient = useQueryClient()
   const router = useRouter()
   const { organizations } = useMe()
   const { id, name } = useOrganization()
   const switchTo = async (organizationId: string) => {
     await api.POST('/v5/me/organization', { body: { organizationId } })
     forgetAccessToken()
-    queryClient.clear()
+    forgetAll()
     await navigate({ to: '/' })
     await router.invalidate()
   }

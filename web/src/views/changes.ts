@@ -2,7 +2,7 @@ import { useTranslations } from 'use-intl'
 import { ApiError } from '../api/error.ts'
 import { send } from '../api/client.ts'
 import { type RecordData, type ResourceSchema, valueAt } from '../api/schema.ts'
-import { queryClient } from '../api/query-client.ts'
+import { queryClient, whenForgetting } from '../api/query-client.ts'
 import { useShortcuts } from '../shell/shortcuts.tsx'
 import { notify, notifyError } from '../ui/toast.tsx'
 import type { Property } from './columns.tsx'
@@ -10,6 +10,7 @@ import type { Property } from './columns.tsx'
 /** The last changes, newest at the end: what Ctrl+Z takes back. */
 const undoable: (() => void)[] = []
 const maxUndoable = 50
+whenForgetting(() => undoable.splice(0))
 
 /** Offers to take a change back, in a toast and with Ctrl+Z; either works once. */
 export function offerUndo(title: string, undo: () => void): void {

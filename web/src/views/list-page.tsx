@@ -2,6 +2,7 @@ import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
 import { useCallback, useMemo, useState } from 'react'
 import { useFormatter, useTranslations } from 'use-intl'
+import { whenForgetting } from '../api/query-client.ts'
 import { type ResourceSchema, titleOf, useResource } from '../api/schema.ts'
 import { useLabel, useNoun } from '../messages/labels.ts'
 import { resourceIcon, resourceViews } from '../resources/registry.ts'
@@ -40,6 +41,7 @@ const skeletonRows = 30
 
 /** Where the person was in each list, for Back. */
 const positions = new Map<string, GridPosition>()
+whenForgetting(() => positions.clear())
 
 function ResourceList({ resource }: { resource: ResourceSchema }) {
   const t = useTranslations('list')

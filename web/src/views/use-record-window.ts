@@ -1,4 +1,5 @@
 import { useEffect, useState, useSyncExternalStore } from 'react'
+import { whenForgetting } from '../api/query-client.ts'
 import { RecordWindow } from '../api/record-window.ts'
 import type { ResourceSchema } from '../api/schema.ts'
 import { onRecordChanged } from './changes.ts'
@@ -13,8 +14,7 @@ export function reloadLists(path: string): void {
   for (const [key, list] of recent) if (key.startsWith(`${path} `)) void list.reload()
 }
 
-/** Forgets all rows: another organization or person is next. */
-export const forgetLists = (): void => recent.clear()
+whenForgetting(() => recent.clear())
 
 function windowFor(resource: ResourceSchema, state: ListState): RecordWindow {
   const [filters, order] = [filterParameters(state), orderParameters(state)]
