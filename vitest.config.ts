@@ -20,7 +20,7 @@ const long = [
     'start-resources',
   ],
   ...[
-    'account-page-forms',
+    'access-forms',
     'imports-outages',
     'fuzz',
     'requests',
@@ -30,7 +30,7 @@ const long = [
     'planted-fault',
   ],
   ...[
-    'account-page',
+    'access-links',
     'start',
     'service-role',
     'cli-demo',

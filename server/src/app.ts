@@ -7,7 +7,6 @@ import type { Resource } from './platform/model/define.ts'
 import { apiKeys } from './identity/api-keys/resource.ts'
 import { apiKeyRoutes } from './identity/api-keys/routes.ts'
 import { auditLogPart } from './identity/audit-log/routes.ts'
-import { accountPage } from './identity/auth/page.ts'
 import { accountRoutes, authRoutes } from './identity/auth/routes.ts'
 import { campaignPart } from './resources/campaigns/routes.ts'
 import { companyPart } from './resources/companies/routes.ts'
@@ -91,7 +90,7 @@ const parts: readonly Part[] = [
   { resources: [mails], routes: mailRoutes },
   systemPart,
   {
-    routes: [...docsRoutes(() => openapi(routes, headings)), ...explorerFiles, ...accountPage, ...homeRoutes],
+    routes: [...docsRoutes(() => openapi(routes, headings)), ...explorerFiles, ...homeRoutes],
     headings: { documentation: 'The start page and the API documentation.' },
   },
   { routes: probeRoutes, headings: { health: 'Health checks for orchestrators and load balancers.' } },

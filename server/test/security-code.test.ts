@@ -3,9 +3,6 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { expect, test } from 'vitest'
-import { accountPage } from '../src/identity/auth/page.ts'
-import { pageScript } from '../src/identity/auth/page-script.ts'
-import { pageData } from '../src/identity/auth/page-views.ts'
 
 const folder = fileURLToPath(new URL('../src', import.meta.url))
 
@@ -111,22 +108,49 @@ test('the only algorithms are SHA-256, HMAC and HKDF with SHA-256, and AES-256-G
   expect(locationsOf(({ construct }) => others.test(construct))).toEqual([])
 })
 
-test('the service’s pages insert data as text, never as HTML, and store nothing in the browser', () => {
-  for (const script of [pageScript, readFileSync(join(folder, 'resources/docs/explorer.ts'), 'utf8')]) {
-    expect(script).not.toMatch(
-      /innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|createContextualFragment/,
+/** The sources of the web application, by path. */
+const webFolder = fileURLToPath(new URL('../../web', import.meta.url))
+const webSources = new Map(
+  ['src', 'public']
+    .flatMap((name) =>
+      readdirSync(join(webFolder, name), { recursive: true, encoding: 'utf8' }).map((path) => join(name, path)),
     )
-    expect(script).not.toMatch(/localStorage|sessionStorage|indexedDB|document\.cookie|postMessage/)
+    .filter((path) => /(?<!\.test)(?<!\.d)\.(?:tsx?|js)$/.test(path))
+    .map((path) => [path, readFileSync(join(webFolder, path), 'utf8')]),
+)
+
+test('the service’s pages insert data as text, never as HTML, and store only preferences in the browser', () => {
+  expect(webSources.size).toBeGreaterThan(100)
+  const explorer = readFileSync(join(folder, 'resources/docs/explorer.ts'), 'utf8')
+  for (const [path, script] of [...webSources, ['explorer.ts', explorer] as const]) {
+    expect([path, script]).not.toEqual([
+      path,
+      expect.stringMatching(
+        /dangerouslySetInnerHTML|innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|createContextualFragment/,
+      ),
+    ])
+    expect([path, script]).not.toEqual([
+      path,
+      expect.stringMatching(/sessionStorage|indexedDB|document\.cookie|postMessage/),
+    ])
   }
-  expect(pageScript).toContain('textContent')
+  const storing = [...webSources].filter(([, script]) => script.includes('localStorage')).map(([path]) => path)
+  expect(storing.toSorted()).toEqual(['public/theme.js', 'src/preferences/storage.ts'])
+  expect(explorer).not.toContain('localStorage')
 })
 
 test('password fields hide their text and allow pasting and password managers', () => {
-  const { fields } = JSON.parse(pageData)
-  expect(fields.password).toMatchObject({ type: 'password', autocomplete: 'new-password' })
-  expect(fields.currentPassword).toMatchObject({ type: 'password', autocomplete: 'current-password' })
-  expect(pageScript).not.toMatch(/onpaste|'paste'|'copy'|"autocomplete":"off"/)
-  expect(accountPage.map(({ path }) => path)).toContain('/account/start.js')
+  const text = [...webSources]
+    .filter(([path]) => path.endsWith('.tsx'))
+    .map(([, script]) => script)
+    .join('\n')
+  // The house component starts with the type `password`; no other input has it.
+  expect([...text.matchAll(/'password'/g)].length).toBeGreaterThan(0)
+  expect(text).not.toMatch(/type="password"/)
+  const fields = [...text.matchAll(/<PasswordField\s+name="\w*password\w*"[^>]*?\/>/gis)].map(([field]) => field)
+  expect(fields.length).toBeGreaterThan(2)
+  for (const field of fields) expect(field).toMatch(/autoComplete="(?:current|new)-password"/)
+  expect(text).not.toMatch(/onPaste|onCopy/)
 })
 
 test('all log messages go to the one logger of the service', () => {

@@ -39,8 +39,7 @@ const account = createRoute({
   path: '/account',
   beforeLoad: ({ location, preload }) => {
     if (location.hash === '' || preload) return
-    openLink(location.hash)
-    throw redirect({ to: '/account', hash: '', replace: true })
+    throw redirect({ to: openLink(location.hash), hash: '', replace: true })
   },
   component: lazyRouteComponent(() => import('./access/account-link.tsx'), 'AccountLink'),
 })

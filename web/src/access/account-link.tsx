@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link, Navigate } from '@tanstack/react-router'
+import { Link, Navigate, useRouter } from '@tanstack/react-router'
 import { useTranslations } from 'use-intl'
 import { sendPublic } from '../api/client.ts'
 import { ApiError } from '../api/error.ts'
@@ -13,17 +13,20 @@ import { SecondFactorStep } from './second-factor-step.tsx'
 import { BeginSingleSignOn, LinkLogin, SingleSignOnFault } from './single-sign-on.tsx'
 import { VerifyAddress } from './verify-address.tsx'
 
-/** Where printed and mailed links lead. Fragments without a secret are names of pages, from earlier versions. */
+/** Where printed and mailed links lead. */
 export function AccountLink() {
   const link = useOpenedLink()
   const enter = useEnter()
+  const router = useRouter()
   if (!link) return <Navigate to="/" replace />
-  const page = pages.find(([purpose]) => purpose === link.purpose)?.[1]
-  if (page !== undefined) return <Leave to={page} />
   if (link.secret === '') return <UnknownLink />
+  const restart = () => {
+    closeLink()
+    router.history.replace('/login')
+  }
   switch (link.purpose) {
     case 'second-factor':
-      return <SecondFactorStep pendingToken={link.secret} onDone={(tokens) => enter(tokens)} onRestart={closeLink} />
+      return <SecondFactorStep pendingToken={link.secret} onDone={(tokens) => enter(tokens)} onRestart={restart} />
     case 'sso-begin':
       return <BeginSingleSignOn connectionId={link.secret} />
     case 'sso-link':
@@ -39,18 +42,6 @@ export function AccountLink() {
     default:
       return <UnknownLink />
   }
-}
-
-const pages = [
-  ['logged-in', '/'],
-  ['log-in', '/login'],
-  ['forgot-password', '/forgot-password'],
-  ['api-key', '/settings/api-keys'],
-  ['log-out', '/logout'],
-] as const satisfies [string, string][]
-
-function Leave({ to }: { to: string }) {
-  return <Navigate to={to} replace />
 }
 
 export type CheckedPurpose = 'set-up' | 'sign-up' | 'invitation' | 'reset-password' | 'verify-address'

@@ -4,6 +4,7 @@ import { useEffect } from 'react'
 import { useTranslations } from 'use-intl'
 import { sendPublic } from '../api/client.ts'
 import { accessToken, forgetAccessToken, withSessionLock } from '../api/session.ts'
+import { keepPreferences } from '../preferences/storage.ts'
 import { buttonClasses } from '../ui/button.tsx'
 import { Form } from '../ui/form.tsx'
 import { Card } from './card.tsx'
@@ -17,7 +18,7 @@ declare module '@tanstack/react-router' {
 
 /** Ends this browser's session. */
 export async function logOut(): Promise<void> {
-  await withSessionLock(() => sendPublic('/auth/logout', {}))
+  await keepPreferences(() => withSessionLock(() => sendPublic('/auth/logout', {})))
   forgetAccessToken()
 }
 

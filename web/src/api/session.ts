@@ -1,3 +1,4 @@
+import { keepPreferences } from '../preferences/storage.ts'
 import { ApiError } from './error.ts'
 
 // The refresh token is in a cookie that scripts cannot read; the access token is only in this page's memory.
@@ -36,7 +37,7 @@ export function whenSessionIsLost(handler: () => void): void {
 export async function accessToken(): Promise<string | undefined> {
   if (token !== undefined && secondsLeft(token) > margin) return token
   // Requests that start together share one renewal: a refresh token can be used once.
-  renewal ??= withSessionLock(renew).finally(() => (renewal = undefined))
+  renewal ??= withSessionLock(() => keepPreferences(renew)).finally(() => (renewal = undefined))
   return renewal
 }
 

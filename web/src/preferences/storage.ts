@@ -16,3 +16,13 @@ export function storePreference(name: string, value: string | undefined): void {
     // The preference lasts until the page is closed.
   }
 }
+
+/** Preferences outlive a log-out, which makes the browser delete what it has stored for this host. */
+export async function keepPreferences<T>(action: () => Promise<T>): Promise<T> {
+  const kept = ['theme', 'language'].map((name) => [name, readPreference(name)] as const)
+  try {
+    return await action()
+  } finally {
+    for (const [name, value] of kept) storePreference(name, value)
+  }
+}

@@ -17,7 +17,6 @@ const requests = [
   requestText('GET', '/contacts', { headers: { accept: 'text/html' } }),
   requestText('GET', '/theme.js'),
   requestText('GET', '/account'),
-  requestText('GET', '/account/start.js'),
   requestText('GET', '/v5/swagger'),
   requestText('GET', '/v5/docs'),
   requestText('GET', '/.well-known/jwks.json'),

@@ -54,7 +54,7 @@ interface SessionRowProps {
 function SessionRow({ session: { isCurrent, device, address, lastUsedAt }, onEnd }: SessionRowProps) {
   const t = useTranslations('profile.sessions')
   const [isBusy, setBusy] = useState(false)
-  const Icon = /iPhone|iPad|Android/.test(device) ? Smartphone : Monitor
+  const Icon = /iOS|Android/.test(device) ? Smartphone : Monitor
   const end = async () => {
     setBusy(true)
     await onEnd()

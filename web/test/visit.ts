@@ -1,0 +1,55 @@
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { expect, onTestFinished } from 'vitest'
+
+/** A page of the application in its own browser context, with what its scripts complained about. */
+export interface Visit {
+  page: Page
+  errors: string[]
+}
+
+/** Opens a page as a first-time visitor, or in the browser of `existing`. */
+export async function visit(
+  browser: Browser | undefined,
+  url: string,
+  { existing, ...options }: BrowserContextOptions & { existing?: Page } = {},
+): Promise<Visit> {
+  if (!browser) throw new Error('The test needs a browser.')
+  const context = existing?.context() ?? (await browser.newContext(options))
+  if (!existing) onTestFinished(() => context.close())
+  const page = await context.newPage()
+  const errors: string[] = []
+  page.on('pageerror', ({ message }) => errors.push(message))
+  page.on('console', (message) => {
+    // The browser also logs 4xx responses, which the page shows to the person.
+    if (message.type() === 'error' && !/status of 4\d\d/.test(message.text())) errors.push(message.text())
+  })
+  await page.goto(url)
+  return { page, errors }
+}
+
+/** Fills in inputs by their names and sends the form. */
+export async function send(page: Page, button: string, values: Record<string, string> = {}): Promise<void> {
+  for (const [name, value] of Object.entries(values)) await page.fill(`[name=${name}]`, value)
+  await page.getByRole('button', { name: button, exact: true }).click()
+}
+
+export const heading = (page: Page, name: string): Promise<void> =>
+  page.getByRole('heading', { name, level: 1, exact: true }).waitFor()
+
+/** The person is logged in and sees the application. */
+export async function isInside(page: Page, path = '/'): Promise<void> {
+  await page.waitForURL((url) => url.pathname === path)
+  await page.getByRole('navigation', { name: 'Main navigation' }).first().waitFor()
+}
+
+/** The name of the input that has the focus, otherwise its element. */
+export const focused = (page: Page): Promise<string> =>
+  page.evaluate<string>('document.activeElement.name || document.activeElement.tagName')
+
+/** The error next to an input. */
+export async function errorOf(page: Page, name: string): Promise<string> {
+  const input = page.locator(`[name=${name}]`)
+  expect(await input.getAttribute('aria-invalid')).toBe('true')
+  const ids = (await input.getAttribute('aria-describedby'))?.split(' ') ?? []
+  return (await page.locator(`[id="${ids.at(-1)}"]`).textContent()) ?? ''
+}
