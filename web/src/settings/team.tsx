@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
 import { Pencil, Plus, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
@@ -11,7 +12,6 @@ import { Failure } from '../ui/empty-state.tsx'
 import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
 import { Avatar } from '../ui/tag.tsx'
 import { useAct } from './act.ts'
-import { useGoTo } from './location.ts'
 import { Paged, usePages } from './paged.tsx'
 import { useMay } from './permissions.ts'
 import type { Member, Team, TeamMember } from './records.ts'
@@ -44,7 +44,7 @@ function TeamActions({ team }: { team: Team }) {
   const t = useTranslations('settings.teams')
   const act = useAct()
   const common = useTranslations('common')
-  const goTo = useGoTo()
+  const navigate = useNavigate()
   const may = useMay()
   const [open, setOpen] = useState<'rename' | 'delete'>()
   const close = () => setOpen(undefined)
@@ -55,7 +55,8 @@ function TeamActions({ team }: { team: Team }) {
     act(
       async () => {
         await send('DELETE', `/v5/teams/${team.id}`)
-        goTo('teams')
+        // Not before the page is left: it would ask for the deleted team.
+        await navigate({ to: '/settings/$section', params: { section: 'teams' }, search: {} })
       },
       { ...options, done: t('deleted', { name: team.name }), undo: restore },
     )

@@ -1,0 +1,182 @@
+import { readFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { browserTest, useApplication } from './application.ts'
+
+const { openPage, callAs, service, expectFaults } = useApplication()
+
+/** The settings of the organization with few records, as one of its people. */
+const open = (section: string, options: { as?: 'owner' | 'member' | 'viewer'; width?: number } = {}): Promise<Page> =>
+  openPage({ organization: 'small', path: `/settings/${section}`, ...options })
+
+browserTest('a new key is shown once, with a curl command that works', async () => {
+  const page = await open('api-keys?new=true')
+  await page.getByRole('textbox', { name: 'Name' }).fill('Warehouse')
+  await page.getByRole('button', { name: 'Read everything', exact: true }).click()
+  await page.getByRole('button', { name: 'Create key' }).click()
+  await page.getByRole('heading', { name: 'Copy the key Warehouse now' }).waitFor()
+  await page.getByRole('button', { name: 'Copy: Copy as curl' }).click()
+  const command = await page.evaluate(() => navigator.clipboard.readText())
+  expect(await runCurl(command)).toBe(200)
+
+  await page.reload()
+  await page.getByRole('link', { name: 'Warehouse' }).waitFor()
+  expect(await page.getByText('svc_').count()).toBe(0)
+
+  await page.getByRole('button', { name: 'Actions for the key Warehouse' }).click()
+  await page.getByRole('menuitem', { name: 'Revoke…' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Revoke Warehouse?' })
+  await dialog.getByRole('button', { name: 'Revoke' }).click()
+  await page.getByRole('list', { name: 'Revoked keys' }).getByText('Warehouse').waitFor()
+  expect(await runCurl(command)).toBe(401)
+})
+
+/** Sends the request of a curl command; returns its status. */
+async function runCurl(command: string): Promise<number> {
+  const url = /'(http[^']+)'/.exec(command)?.[1] ?? ''
+  const headers = [...command.matchAll(/-H '([^:]+): ([^']+)'/g)].map(([, name = '', value = '']) => [name, value])
+  return (await fetch(url, { headers: Object.fromEntries(headers) })).status
+}
+
+browserTest(
+  'a key without a name or a permission names both, and a preset grants the scopes that it says',
+  async () => {
+    const page = await open('api-keys?new=true')
+    expectFaults(page, /422/)
+    await page.getByRole('button', { name: 'Create key' }).click()
+    await page.getByText('Must not be empty').first().waitFor()
+    await page.getByRole('button', { name: 'Push only' }).click()
+    await page.getByText('2 chosen').waitFor()
+    await page.locator('summary', { hasText: 'Contacts' }).click()
+    const sentence = page.getByRole('checkbox', { name: 'Create a contact' })
+    expect(await sentence.isChecked()).toBe(true)
+    expect(await page.getByRole('checkbox', { name: 'List contacts' }).isChecked()).toBe(false)
+  },
+)
+
+browserTest('the last owner cannot become a member, and the service says why', async () => {
+  const page = await open('members')
+  expectFaults(page, /423/)
+  await page.getByRole('button', { name: 'Owner: change the role of Ada Lovelace' }).click()
+  await page.getByRole('menuitem', { name: 'Member' }).click()
+  await page.getByText('This is the last owner of the organization.').waitFor()
+  await page.getByRole('button', { name: 'Owner: change the role of Ada Lovelace' }).waitFor()
+})
+
+browserTest('without a mail server, an owner copies the link of an invitation', async () => {
+  const page = await open('invitations?new=true')
+  await page.getByLabel('Email address').fill('kay@example.com')
+  await page.getByRole('dialog').getByRole('button', { name: 'Invite' }).click()
+  await page.getByRole('button', { name: 'Show the link' }).click()
+  const link = await page.getByText('#invitation=').textContent()
+  const token = decodeURIComponent(link?.split('#invitation=')[1] ?? '')
+  const preview = await service().anonymous('POST', '/auth/invitations/preview', { body: { token } })
+  expect(preview.body).toMatchObject({ email: 'kay@example.com', role: 'member' })
+
+  await page.getByRole('button', { name: 'Done' }).click()
+  await page.getByRole('button', { name: 'Actions for the invitation to kay@example.com' }).click()
+  await page.getByRole('menuitem', { name: 'Revoke…' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+  await page.getByText('The invitation to kay@example.com was revoked').waitFor()
+})
+
+browserTest('a team gets members, loses one, takes that back, and is deleted by name', async () => {
+  const page = await open('teams')
+  await page.getByRole('button', { name: 'New team' }).click()
+  await page.getByRole('textbox', { name: 'Name' }).fill('Harbour')
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Harbour' }).waitFor()
+  await page.getByRole('button', { name: 'Add members' }).click()
+  await page.getByRole('searchbox', { name: 'Search by name' }).fill('Alan')
+  await page.getByRole('button', { name: 'Add Alan Turing' }).click()
+  await page.getByRole('button', { name: 'Added: Alan Turing' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.reload()
+  await page.getByRole('button', { name: 'Remove Alan Turing from the team' }).click()
+  await page.getByText('Nobody is in this team yet.').waitFor()
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await page.getByRole('button', { name: 'Remove Alan Turing from the team' }).waitFor()
+  await page.getByRole('button', { name: 'Delete' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Delete the team Harbour?' })
+  await dialog.getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Teams' }).waitFor()
+  await page.getByRole('link', { name: 'Harbour' }).waitFor({ state: 'detached' })
+})
+
+browserTest('the filters of the audit log and the open event survive a reload and Back', async () => {
+  const call = await callAs('owner', 'small')
+  const { body: team } = await call('POST', '/v5/teams', { body: { name: 'Audited' } })
+  await call('DELETE', `/v5/teams/${team.id}`)
+  const page = await open('audit-log')
+  const events = page.getByRole('list', { name: 'Events' })
+  await page.getByLabel('Action').selectOption({ label: 'A team was created' })
+  await events
+    .getByRole('button', { name: /^A team was created/ })
+    .first()
+    .click()
+  await page.getByRole('link', { name: team.id }).waitFor()
+  await page.reload()
+  await page.getByRole('link', { name: team.id }).click()
+  await events.getByText('A team was deleted').waitFor()
+  expect(await events.getByRole('listitem').count()).toBe(2)
+  await page.goBack()
+  await events.getByText('A team was deleted').waitFor({ state: 'detached' })
+  expect(await page.getByLabel('Action').inputValue()).toBe('team.created')
+})
+
+browserTest('a long audit log continues with the next page', async () => {
+  const call = await callAs('owner', 'small')
+  const { body: team } = await call('POST', '/v5/teams', { body: { name: 'Often renamed' } })
+  for (let index = 1; index <= 51; index++) await call('PATCH', `/v5/teams/${team.id}`, { body: { name: `${index}` } })
+  const page = await open(`audit-log?filter.recordId.equals=${team.id}`)
+  const events = page.getByRole('list', { name: 'Events' }).getByRole('listitem')
+  await page.getByRole('button', { name: 'Load more' }).click()
+  await events.filter({ hasText: 'A team was created' }).waitFor()
+  expect(await events.count()).toBe(52)
+})
+
+browserTest('a person sees the sections that their role can use', async () => {
+  const page = await open('members', { as: 'viewer' })
+  const list = page.getByRole('navigation', { name: 'Settings' })
+  expect(await list.getByRole('link').allTextContents()).toEqual(['Organization', 'Members', 'Teams'])
+  expect(await page.getByRole('button', { name: /change the role/ }).count()).toBe(0)
+  await page.goto('/settings/api-keys')
+  await page.getByRole('heading', { name: 'You cannot see this' }).waitFor()
+})
+
+browserTest('on a phone, the sections are a list that leads to each of them and back', async () => {
+  const page = await open('', { width: 390 })
+  await page.getByRole('link', { name: 'Members' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Members' }).waitFor()
+  await page.getByRole('link', { name: 'Settings' }).first().click()
+  await page.getByRole('link', { name: 'Audit log' }).waitFor()
+})
+
+const axe = readFileSync(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
+
+browserTest('every section is accessible in both themes, and fits a phone', async () => {
+  // Of all rules, only contrast depends on the theme.
+  await visitSections('light', "axe.run({ resultTypes: ['violations'] })")
+  await visitSections('dark', "axe.run({ runOnly: ['color-contrast'], resultTypes: ['violations'] })")
+})
+
+async function visitSections(theme: 'light' | 'dark', run: string): Promise<void> {
+  const page = await openPage({ path: '/settings', theme })
+  await page.evaluate(axe)
+  const links = page.getByRole('navigation', { name: 'Settings' }).getByRole('link')
+  await links.first().waitFor()
+  const titles = await links.allTextContents()
+  expect(titles).toHaveLength(9)
+  for (const title of titles) {
+    await links.filter({ hasText: title }).click()
+    await page.getByRole('heading', { level: 1, name: title }).waitFor()
+    await page.getByRole('main').getByRole('heading', { level: 2 }).first().waitFor()
+    const violations = await page.evaluate(
+      `${run}.then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))`,
+    )
+    expect({ title, theme, violations }).toEqual({ title, theme, violations: [] })
+    await page.setViewportSize({ width: 390, height: 844 })
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
+    await page.setViewportSize({ width: 1440, height: 900 })
+  }
+}
