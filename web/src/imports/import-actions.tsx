@@ -11,7 +11,7 @@ import { Form } from '../ui/form.tsx'
 import { Menu, MenuItem, MenuSeparator } from '../ui/menu.tsx'
 import { notify, notifyError } from '../ui/toast.tsx'
 import { ImportFields, inputOf, valuesOf } from './import-fields.tsx'
-import { change, type Import, pathOf, type RotatedImport } from './import-queries.ts'
+import { change, deleteImport, type Import, pathOf, type RotatedImport } from './import-queries.ts'
 
 interface ImportActionsProps {
   one: Import
@@ -124,7 +124,7 @@ function DeleteDialog({ one, isOpen, onClose }: { one: Import; isOpen: boolean; 
   const remove = async () => {
     try {
       await navigate({ to: '/imports' })
-      await change(pathOf(one.id), undefined, 'DELETE')
+      await deleteImport(one.id)
       notify(t('deleted', { name: one.name }), { undo: restore })
     } catch (error) {
       showError(error, t('failedAction'))

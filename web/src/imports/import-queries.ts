@@ -107,15 +107,19 @@ export const rowCountQuery = (importId: string, filters: Readonly<Record<string,
   })
 
 /** Changes an import or its rows, then reads everything about imports again. */
-export async function change<T>(
-  path: string,
-  body?: unknown,
-  method: 'POST' | 'PATCH' | 'DELETE' = 'POST',
-): Promise<T> {
+export async function change<T>(path: string, body?: unknown, method: 'POST' | 'PATCH' = 'POST'): Promise<T> {
   const answer = await send<T>(method, path, {
     body,
     ...(method === 'POST' && { idempotencyKey: crypto.randomUUID() }),
   })
   await queryClient.invalidateQueries({ queryKey: importsKey })
   return answer.body
+}
+
+/** Deletes an import. Its rows, which the list still shows, are not read again: they can no longer be found. */
+export async function deleteImport(importId: string): Promise<void> {
+  await send('DELETE', pathOf(importId))
+  const { queryKey } = importsQuery
+  queryClient.setQueryData(queryKey, (imports) => imports?.filter(({ id }) => id !== importId))
+  await queryClient.invalidateQueries({ queryKey })
 }

@@ -1,0 +1,145 @@
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { browserTest, useApplication } from './application.ts'
+
+const { openPage, expectFaults } = useApplication()
+
+/** A new import on its page, and its URL. */
+async function createImport(name: string): Promise<{ page: Page; url: string }> {
+  const page = await openPage({ path: '/imports' })
+  await page.getByRole('button', { name: 'New import' }).first().click()
+  await page.getByLabel('Name').fill(name)
+  await page.keyboard.press('Enter')
+  const shown = page.getByRole('group', { name: 'Trigger URL' }).locator('code')
+  return { page, url: (await shown.textContent()) ?? '' }
+}
+
+const push = async (url: string, lead: unknown): Promise<void> => {
+  const headers = { 'content-type': 'application/json' }
+  const { status } = await fetch(url, { method: 'POST', headers, body: JSON.stringify(lead) })
+  expect(status).toBe(200)
+}
+
+const rowsWith = (page: Page, status: string) => page.locator(`tr[data-status=${status}]`)
+
+/** Two contacts, and a row that matches both of them. */
+async function pushConflict(page: Page, url: string, name: string): Promise<void> {
+  await push(url, { contact: { email: `${name}@one.example`, externalIdBilling: `${name}-1` } })
+  await push(url, { contact: { email: `${name}@two.example`, externalIdBilling: `${name}-2` } })
+  await rowsWith(page, 'PROCESSED').nth(1).waitFor()
+  await push(url, { contact: { email: `${name}@one.example`, externalIdBilling: `${name}-2` } })
+  await rowsWith(page, 'CONFLICT').first().waitFor()
+}
+
+browserTest(
+  'a new import shows its URL once, and the command beside it pushes a row that appears at once',
+  async () => {
+    const { page, url } = await createImport('Website form')
+    await page.getByRole('button', { name: 'Copy: Trigger URL' }).click()
+    const copied = () => page.evaluate(() => navigator.clipboard.readText())
+    expect(await copied()).toBe(url)
+    await page.getByRole('button', { name: 'Copy: Try it in a terminal' }).click()
+    const [, target = '', data = ''] = /^curl '([^']+)'[^]*--data '([^']+)'$/.exec(await copied()) ?? []
+    expect(target).toBe(url)
+    await push(target, JSON.parse(data))
+    await page.locator('tr[data-status]').waitFor({ timeout: 2000 })
+    await page.reload()
+    await page.locator('tr[data-status]').waitFor()
+    expect(await page.getByText(url.slice(-20)).count()).toBe(0)
+  },
+)
+
+browserTest('a failed row shows its reason, and its corrected payload changes the contact that exists', async () => {
+  const { page, url } = await createImport('Corrected')
+  await pushConflict(page, url, 'corrected')
+  await rowsWith(page, 'CONFLICT').getByRole('link').first().click()
+  const panel = page.getByRole('region', { name: 'Row' })
+  await panel.getByText('Several contacts match').waitFor()
+  await panel.getByRole('button', { name: 'Edit and retry' }).click()
+  const payload = panel.getByLabel('Corrected payload')
+  await payload.fill('{"contact": ')
+  await panel.getByRole('button', { name: 'Save and retry' }).click()
+  await panel.getByText('This is not valid JSON.').waitFor()
+  expectFaults(page, /status of 422/)
+  await payload.fill('{"contact": {"email": "nobody"}}')
+  await panel.getByRole('button', { name: 'Save and retry' }).click()
+  await panel.getByText('payload.contact.email: Expected an email address').waitFor()
+  await payload.fill('{"contact": {"email": "corrected@one.example", "name": "Ada Corrected"}}')
+  await panel.getByRole('button', { name: 'Save and retry' }).click()
+  await panel.getByRole('link', { name: 'Contact changed' }).waitFor()
+  expect(await rowsWith(page, 'CONFLICT').count()).toBe(0)
+  await page.getByRole('button', { name: 'Processed 3' }).waitFor()
+})
+
+browserTest('rows that arrive move neither the focus nor what is read', async () => {
+  const { page, url } = await createImport('Busy')
+  for (let number = 0; number < 40; number++) await push(url, { contact: { email: `busy-${number}@example.com` } })
+  await rowsWith(page, 'PROCESSED').nth(39).waitFor()
+  const link = page.locator('tr[data-status] a[id]').nth(30)
+  const id = (await link.getAttribute('id')) ?? ''
+  await link.focus()
+  const place = () => page.evaluate((row) => document.getElementById(row)?.getBoundingClientRect().y, id)
+  const before = await place()
+  await push(url, { contact: { email: 'busy-late@example.com' } })
+  await page.getByText('busy-late@example.com').waitFor()
+  expect(await place()).toBe(before)
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe(id)
+})
+
+browserTest('the open row is in the address; Escape closes it and returns the focus', async () => {
+  const { page, url } = await createImport('Addressed')
+  await push(url, { contact: { email: 'addressed@example.com', website: 'nonsense' } })
+  const link = rowsWith(page, 'PROCESSED').getByRole('link').first()
+  await link.press('Enter')
+  await page.getByText('contact.website').waitFor()
+  const id = await link.getAttribute('id')
+  expect(new URL(page.url()).searchParams.get('row')).toBe(id)
+  await page.reload()
+  await page.getByText('contact.website').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByText('contact.website').waitFor({ state: 'hidden' })
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe(id)
+})
+
+browserTest('the retry of all failed rows names their number first', async () => {
+  const { page, url } = await createImport('Retried')
+  await pushConflict(page, url, 'retried')
+  await page.getByRole('button', { name: 'Conflict 1' }).click()
+  await expect.poll(() => page.locator('tr[data-status]').count()).toBe(1)
+  expect(new URL(page.url()).searchParams.get('filter.status.equals')).toBe('CONFLICT')
+  await page.getByRole('button', { name: 'Retry all failed…' }).click()
+  await page.getByText('One row will be queued again.').waitFor()
+  await page.getByRole('button', { name: 'Retry 1 row' }).click()
+  await page.getByText('1 row is queued again').waitFor()
+})
+
+browserTest('an import is disabled and enabled, gets another URL, and is restored after its deletion', async () => {
+  const { page, url } = await createImport('Managed')
+  await page.getByRole('button', { name: 'Disable' }).click()
+  await page.getByRole('button', { name: 'Enable' }).click()
+  await page.getByRole('button', { name: 'Disable' }).waitFor()
+  const choose = async (name: string) => {
+    await page.getByRole('button', { name: 'More actions' }).click()
+    await page.getByRole('menuitem', { name }).click()
+  }
+  await choose('Rotate the URL…')
+  await page.getByRole('button', { name: 'Create a new URL' }).click()
+  await page.getByText('The previous URL works until').waitFor()
+  const rotated = await page.getByRole('group', { name: 'Trigger URL' }).locator('code').textContent()
+  expect(rotated).not.toBe(url)
+  for (const valid of [url, rotated ?? '']) await push(valid, { contact: { email: 'managed@example.com' } })
+  await choose('Delete')
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+  await page.getByText('Managed was deleted').waitFor()
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await page.getByRole('link', { name: 'Managed' }).waitFor()
+})
+
+browserTest('who may only read imports is offered no changes', async () => {
+  const { page: owners, url } = await createImport('Read only')
+  await push(url, { contact: { email: 'read-only@example.com', name: 'Read Only' } })
+  const page = await openPage({ as: 'viewer', path: new URL(owners.url()).pathname })
+  await page.getByRole('link', { name: 'Read Only' }).waitFor()
+  for (const name of ['Disable', 'More actions', 'Retry all failed…'])
+    expect(await page.getByRole('button', { name }).count()).toBe(0)
+})
