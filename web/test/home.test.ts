@@ -23,7 +23,7 @@ browserTest('a chart is one tab stop, and the arrow keys go from one value to th
   const stops = chart.locator('a[tabindex="0"]')
   await expect.poll(() => stops.count()).toBe(1)
   await stops.focus()
-  const name = () => page.evaluate(() => document.activeElement?.getAttribute('aria-label'))
+  const name = () => page.evaluate<string>(`document.activeElement.getAttribute('aria-label')`)
   const first = await name()
   await page.keyboard.press('ArrowRight')
   expect(await name()).not.toBe(first)
@@ -57,7 +57,8 @@ const moveToNewOrganization = (page: Page) =>
   page.evaluate(async () => {
     const post = async (path: string, body: object, token?: string): Promise<Record<string, string>> => {
       const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) }
-      return (await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) })).json()
+      const response = await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) })
+      return (await response.json()) as Record<string, string>
     }
     const { accessToken = '' } = await post('/auth/refresh', {})
     const { id } = await post('/v5/me/organizations', { name: 'New Beginnings' }, accessToken)

@@ -36,7 +36,7 @@ browserTest(
   async () => {
     const { page, url } = await createImport('Website form')
     await page.getByRole('button', { name: 'Copy: Trigger URL' }).click()
-    const copied = () => page.evaluate(() => navigator.clipboard.readText())
+    const copied = () => page.evaluate<string>('navigator.clipboard.readText()')
     expect(await copied()).toBe(url)
     await page.getByRole('button', { name: 'Copy: Try it in a terminal' }).click()
     const [, target = '', data = ''] = /^curl '([^']+)'[^]*--data '([^']+)'$/.exec(await copied()) ?? []
@@ -78,12 +78,12 @@ browserTest('rows that arrive move neither the focus nor what is read', async ()
   const link = page.locator('tr[data-status] a[id]').nth(30)
   const id = (await link.getAttribute('id')) ?? ''
   await link.focus()
-  const place = () => page.evaluate((row) => document.getElementById(row)?.getBoundingClientRect().y, id)
+  const place = () => page.evaluate<number>(`document.getElementById('${id}').getBoundingClientRect().y`)
   const before = await place()
   await push(url, { contact: { email: 'busy-late@example.com' } })
   await page.getByText('busy-late@example.com').waitFor()
   expect(await place()).toBe(before)
-  expect(await page.evaluate(() => document.activeElement?.id)).toBe(id)
+  expect(await page.evaluate<string>('document.activeElement.id')).toBe(id)
 })
 
 browserTest('the open row is in the address; Escape closes it and returns the focus', async () => {
@@ -98,7 +98,7 @@ browserTest('the open row is in the address; Escape closes it and returns the fo
   await page.getByText('contact.website').waitFor()
   await page.keyboard.press('Escape')
   await page.getByText('contact.website').waitFor({ state: 'hidden' })
-  expect(await page.evaluate(() => document.activeElement?.id)).toBe(id)
+  expect(await page.evaluate<string>('document.activeElement.id')).toBe(id)
 })
 
 browserTest('the retry of all failed rows names their number first', async () => {

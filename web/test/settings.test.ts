@@ -16,7 +16,7 @@ browserTest('a new key is shown once, with a curl command that works', async () 
   await page.getByRole('button', { name: 'Create key' }).click()
   await page.getByRole('heading', { name: 'Copy the key Warehouse now' }).waitFor()
   await page.getByRole('button', { name: 'Copy: Copy as curl' }).click()
-  const command = await page.evaluate(() => navigator.clipboard.readText())
+  const command = await page.evaluate<string>('navigator.clipboard.readText()')
   expect(await runCurl(command)).toBe(200)
 
   await page.reload()
@@ -176,7 +176,7 @@ async function visitSections(theme: 'light' | 'dark', run: string): Promise<void
     )
     expect({ title, theme, violations }).toEqual({ title, theme, violations: [] })
     await page.setViewportSize({ width: 390, height: 844 })
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(390)
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(390)
     await page.setViewportSize({ width: 1440, height: 900 })
   }
 }
