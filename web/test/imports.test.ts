@@ -101,13 +101,14 @@ browserTest('the open row is in the address; Escape closes it and returns the fo
   expect(await page.evaluate<string>('document.activeElement.id')).toBe(id)
 })
 
-browserTest('the retry of all failed rows names their number first', async () => {
+browserTest('the retry of many rows names their number first', async () => {
   const { page, url } = await createImport('Retried')
   await pushConflict(page, url, 'retried')
+  await page.getByRole('button', { name: 'Retry all failed…' }).waitFor()
   await page.getByRole('button', { name: 'Conflict 1' }).click()
   await expect.poll(() => page.locator('tr[data-status]').count()).toBe(1)
   expect(new URL(page.url()).searchParams.get('filter.status.equals')).toBe('CONFLICT')
-  await page.getByRole('button', { name: 'Retry all failed…' }).click()
+  await page.getByRole('button', { name: 'Retry these rows…' }).click()
   await page.getByText('One row will be queued again.').waitFor()
   await page.getByRole('button', { name: 'Retry 1 row' }).click()
   await page.getByText('1 row is queued again').waitFor()

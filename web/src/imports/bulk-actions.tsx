@@ -42,13 +42,17 @@ export function BulkActions({ one, filters }: { one: Import; filters: Record<str
   return (
     <div className={styles.actions}>
       {sumOf(one.stats.counts, toRetry) > 0 && (
-        <Button onClick={() => setAction(actionOf('retry', toRetry))}>{t('retryAll')}</Button>
+        <Button onClick={() => setAction(actionOf('retry', toRetry))}>
+          {t(chosen.length === 0 ? 'retryAll' : 'retryShown')}
+        </Button>
       )}
       {sumOf(one.stats.counts, toCancel) > 0 && (
-        <Button onClick={() => setAction(actionOf('cancel', toCancel))}>{t('cancelAll')}</Button>
+        <Button onClick={() => setAction(actionOf('cancel', toCancel))}>
+          {t(chosen.length === 0 ? 'cancelAll' : 'cancelShown')}
+        </Button>
       )}
       <Dialog
-        title={t(action?.name === 'cancel' ? 'cancelAllTitle' : 'retryAllTitle')}
+        title={t(action?.name === 'cancel' ? 'cancelRowsTitle' : 'retryRowsTitle')}
         isOpen={action !== undefined}
         onClose={() => setAction(undefined)}
       >

@@ -144,7 +144,7 @@ export function useTimeOf(): (time: string) => string {
   }
 }
 
-/** The names of the contacts that the rows changed; read at most once for each. */
+/** The names of the contacts that the rows changed; the previous names stay while those of new rows are read. */
 function useContactNames(rows: readonly Row[]): ReadonlyMap<string, string> | undefined {
   const ids = [...new Set(rows.flatMap(({ contactId }) => contactId ?? []))].toSorted()
   const { data } = useQuery({
