@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
-import { send } from '../api/client.ts'
-import type { RowStatus } from '../imports/import-queries.ts'
+import { api, dataOf } from '../api/client.ts'
+import type { components } from '../api/openapi.d.ts'
 import { timeZone } from '../preferences/locale.ts'
 
 /** The days that the charts show, counted back from today. */
@@ -32,27 +32,26 @@ export const createdOn = (first: Day, last: Day = first): Record<string, string>
   'filter.createdAt.lt': midnight(last, 1).toISOString(),
 })
 
-export type Source = 'person' | 'api_key' | 'import'
+export type ContactStatistics = components['schemas']['ContactStatistics']
+export type ImportStatistics = components['schemas']['ImportStatistics']
 
-export interface ContactStatistics {
-  days: readonly { date: Day; counts: readonly { source: Source | null; importId: string | null; count: number }[] }[]
-  countries: readonly { countryCode: string | null; count: number }[]
-}
-
-export interface ImportStatistics {
-  days: readonly { date: Day; counts: Partial<Record<RowStatus, number>> }[]
-}
-
-const statisticsQuery = <T>(resource: 'contacts' | 'imports', period: Period) => {
-  const days = daysOf(period)
+export const contactStatisticsQuery = (period: Period) => {
+  const query = rangeOf(period)
   return queryOptions({
-    queryKey: [resource, 'statistics', days[0], days.at(-1)],
-    queryFn: async ({ signal }) => {
-      const query = new URLSearchParams({ from: days[0] ?? '', to: days.at(-1) ?? '', timeZone })
-      return (await send<T>('GET', `/v5/${resource}/statistics`, { query, signal })).body
-    },
+    queryKey: ['contacts', 'statistics', query],
+    queryFn: ({ signal }) => dataOf(api.GET('/v5/contacts/statistics', { params: { query }, signal })),
   })
 }
 
-export const contactStatisticsQuery = (period: Period) => statisticsQuery<ContactStatistics>('contacts', period)
-export const importStatisticsQuery = (period: Period) => statisticsQuery<ImportStatistics>('imports', period)
+export const importStatisticsQuery = (period: Period) => {
+  const query = rangeOf(period)
+  return queryOptions({
+    queryKey: ['imports', 'statistics', query],
+    queryFn: ({ signal }) => dataOf(api.GET('/v5/imports/statistics', { params: { query }, signal })),
+  })
+}
+
+function rangeOf(period: Period) {
+  const days = daysOf(period)
+  return { from: days[0] ?? '', to: days.at(-1) ?? '', timeZone }
+}
