@@ -110,6 +110,7 @@ export function useApplication(): Application {
       const { service, browser } = get()
       const context = await browser.newContext(contextOptions(service.url, options))
       contexts.push(context)
+      context.setDefaultTimeout(15_000)
       context.on('page', watch)
       const { as = 'owner', organization = 'large', path = '/', now } = options
       if (as !== null) await context.addCookies([await cookieFor(service, as, organization)])

@@ -42,7 +42,9 @@ export function ShortcutProvider({ children }: { children: ReactNode }) {
     const { key: first, at } = previous.current
     const sequence = event.timeStamp - at < sequenceTimeout ? `${first} ${key}` : undefined
     previous.current = { key, at: event.timeStamp }
-    const found = [...registry.all()].reverse().find(({ keys }) => keys === sequence || keys === key)
+    const newestFirst = [...registry.all()].reverse()
+    // `g c` leads to the contacts also where `c` creates one.
+    const found = newestFirst.find(({ keys }) => keys === sequence) ?? newestFirst.find(({ keys }) => keys === key)
     if (!found) return
     if (key === 'Mod+Z' && isTyping(event.target)) return
     event.preventDefault()

@@ -14,7 +14,8 @@ export function Tip({
   children: ReactElement
 }) {
   return (
-    <Tooltip.Root>
+    // Escape also closes the dialog around it, which shows the tooltip of its first button when it opens.
+    <Tooltip.Root onOpenChange={(_isOpen, details) => details.reason === 'escape-key' && details.allowPropagation()}>
       <Tooltip.Trigger render={children} />
       <Tooltip.Portal>
         <Tooltip.Positioner sideOffset={6} className={styles.positioner}>

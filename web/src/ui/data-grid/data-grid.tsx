@@ -122,6 +122,17 @@ export function DataGrid<Row extends { id: string }>(props: DataGridProps<Row>) 
   useLayoutEffect(() => {
     document.getElementById(cellId(active))?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
   }, [active])
+  // Another order moves the active record: a row that was visible stays visible.
+  const activeIndex = active?.index
+  const lastIndex = useRef(activeIndex)
+  useLayoutEffect(() => {
+    const before = lastIndex.current
+    lastIndex.current = activeIndex
+    if (activeIndex === undefined || before === undefined || before < first || before > last) return
+    if (before !== activeIndex) virtualizer.scrollToIndex(activeIndex)
+    // Scrolling alone must not bring the row back.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [activeIndex])
   const width = props.isHeadHidden ? 0 : columns.reduce((sum, column) => sum + column.width, selectWidth)
   return (
     <div

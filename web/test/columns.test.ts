@@ -1,0 +1,111 @@
+import type { Locator, Page } from 'playwright-core'
+import { beforeEach, expect } from 'vitest'
+import type { Json } from '../../server/test/service.ts'
+import { browserTest, useApplication } from './application.ts'
+import { Grid } from './grid.ts'
+
+const { openPage } = useApplication()
+
+let page: Page
+let grid: Grid
+beforeEach(async () => {
+  page ??= await openPage({ organization: 'small', path: '/contacts' })
+  grid = new Grid(page)
+  if (new URL(page.url()).search !== '') await page.goto('/contacts')
+  await grid.settle()
+})
+
+const header = (name: string): Locator => grid.box.getByRole('columnheader').filter({ hasText: name })
+const widthOf = (name: string): Promise<number> => header(name).evaluate((cell) => cell.getBoundingClientRect().width)
+const titles = async (): Promise<string[]> =>
+  (await grid.box.getByRole('columnheader').allInnerTexts()).map((text) => text.trim()).filter((text) => text !== '')
+
+/** Does each cell of the first row stand below its header? */
+async function expectAligned(): Promise<void> {
+  const edges = (cells: Json[]) =>
+    cells.map((cell) => {
+      const { left, width } = cell.getBoundingClientRect()
+      return [Math.round(left), Math.round(width)]
+    })
+  const heads = await grid.box.getByRole('columnheader').evaluateAll(edges)
+  const cells = await grid.box.locator('[role=row][aria-rowindex="2"] [role=gridcell]').evaluateAll(edges)
+  expect(cells).toEqual(heads)
+}
+
+browserTest('dragging the edge of a header changes the width of the column, also after reload', async () => {
+  const before = await widthOf('Email')
+  const edge = await header('Email').boundingBox()
+  await page.mouse.move((edge?.x ?? 0) + before - 2, (edge?.y ?? 0) + 10)
+  await page.mouse.down()
+  await page.mouse.move((edge?.x ?? 0) + before + 78, (edge?.y ?? 0) + 10, { steps: 4 })
+  await page.mouse.up()
+  await expect.poll(() => widthOf('Email')).toBe(before + 80)
+  await expectAligned()
+  await page.reload()
+  await grid.settle()
+  expect(await widthOf('Email')).toBe(before + 80)
+})
+
+browserTest('by keyboard, the columns menu resizes, moves, hides, pins and adds columns', async () => {
+  const [before, names] = [await widthOf('Company'), await titles()]
+  const press = async (name: string) => {
+    await page.getByRole('dialog', { name: 'Columns' }).getByRole('button', { name, exact: true }).focus()
+    await page.keyboard.press('Enter')
+  }
+  await page.getByRole('button', { name: 'Columns', exact: true }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog', { name: 'Columns' }).waitFor()
+  await press('Company: wider')
+  await expect.poll(() => widthOf('Company')).toBe(before + 20)
+  await press('Company: move down')
+  await expect.poll(titles).toEqual([names[0], names[2], names[1], ...names.slice(3)])
+  await press('Email: pin')
+  const city = page.getByRole('checkbox', { name: 'City', exact: true })
+  await city.focus()
+  await page.keyboard.press('Space')
+  await expect.poll(async () => (await titles()).at(-1)).toBe('City')
+  await page.getByRole('checkbox', { name: 'Status', exact: true }).focus()
+  await page.keyboard.press('Space')
+  await expect.poll(titles).not.toContain('Status')
+  await page.keyboard.press('Escape')
+  await page.reload()
+  await grid.settle()
+  const expected = [names[0], names[2], names[1], ...names.slice(3).filter((name) => name !== 'Status'), 'City']
+  expect(await titles()).toEqual(expected)
+  await expectAligned()
+})
+
+browserTest('pinned columns stay, and header and cells stay aligned, when the grid is scrolled to the side', async () => {
+  await page.setViewportSize({ width: 900, height: 700 })
+  const left = await header('Name').evaluate((cell) => cell.getBoundingClientRect().left)
+  const email = await header('Email').evaluate((cell) => cell.getBoundingClientRect().left)
+  await grid.box.evaluate((box) => void (box.scrollLeft = 300))
+  await expect
+    .poll(() => header('Email').evaluate((cell) => cell.getBoundingClientRect().left))
+    .toBe(email - 300)
+  expect(await header('Name').evaluate((cell) => cell.getBoundingClientRect().left)).toBe(left)
+  await expectAligned()
+  await page.setViewportSize({ width: 1440, height: 900 })
+})
+
+browserTest('dragging a header moves its column', async () => {
+  const names = await titles()
+  await header('Email').dragTo(header('Company'))
+  await expect.poll(titles).toEqual([names[0], names[2], names[1], ...names.slice(3)])
+  await expectAligned()
+})
+
+browserTest('the menu of a header sorts, pins and hides its column', async () => {
+  const choose = async (name: string, item: string) => {
+    await header(name).getByRole('button').click()
+    await page.getByRole('menuitem', { name: item, exact: true }).click()
+  }
+  await choose('Name', 'Sort ascending')
+  await expect.poll(() => header('Name').getAttribute('aria-sort')).toBe('ascending')
+  await choose('Company', 'Hide')
+  await expect.poll(titles).not.toContain('Company')
+  await choose('Email', 'Pin')
+  await expect.poll(() => header('Email').evaluate((cell) => cell.ownerDocument.defaultView.getComputedStyle(cell).position)).toBe('sticky')
+  await page.goBack()
+  await expect.poll(() => new URL(page.url()).searchParams.get('orderBy')).toBe(null)
+})

@@ -1,0 +1,152 @@
+import type { Page } from 'playwright-core'
+import { beforeEach, expect } from 'vitest'
+import { browserTest, useApplication } from './application.ts'
+import { Grid } from './grid.ts'
+
+const { openPage, callAs } = useApplication()
+
+let page: Page
+let grid: Grid
+beforeEach(async () => {
+  page ??= await openPage({ path: '/contacts' })
+  grid = new Grid(page)
+  await grid.settle()
+  await grid.box.focus()
+  await grid.press('Control+Home')
+  await grid.expectActive(0, 'name')
+})
+
+/** Is the active cell in the part of the grid that is not covered by its head and its pinned columns? */
+async function expectActiveIsVisible(): Promise<void> {
+  await expect
+    .poll(() =>
+      grid.box.evaluate((box) => {
+        const cell = box.querySelector('[data-active]')?.getBoundingClientRect()
+        const outer = box.getBoundingClientRect()
+        const head = box.querySelector('[role=columnheader]').getBoundingClientRect()
+        return (
+          cell !== undefined &&
+          cell.top >= head.bottom - 1 &&
+          cell.bottom <= outer.bottom + 1 &&
+          cell.left >= outer.left - 1 &&
+          cell.left < outer.right
+        )
+      }),
+    )
+    .toBe(true)
+}
+
+browserTest('the grid is one Tab stop, whose arrow keys move the active cell, which is always visible', async () => {
+  await grid.press('ArrowDown', 'ArrowDown', 'ArrowRight', 'j', 'k', 'ArrowUp')
+  await grid.expectActive(1, 'company')
+  await grid.press('End')
+  await grid.expectActive(1, 'createdAt')
+  await expectActiveIsVisible()
+  await grid.press('Home')
+  await grid.expectActive(1, 'name')
+  await grid.press('PageDown', 'PageDown')
+  await expect.poll(async () => (await grid.active())?.index).toBeGreaterThan(30)
+  await expectActiveIsVisible()
+  await grid.press('PageUp')
+  await expectActiveIsVisible()
+  await grid.press('Tab')
+  expect(await page.locator('[role=grid] :focus').count()).toBe(0)
+  await grid.press('Shift+Tab')
+  await expect.poll(() => grid.box.evaluate((box) => box === box.ownerDocument.activeElement)).toBe(true)
+})
+
+browserTest('Ctrl+End goes to the last of 100,000 rows and Ctrl+Home back to the first', async () => {
+  const call = await callAs()
+  const last = await call('GET', '/v5/contacts?limit=100&orderBy=createdAt&sort=asc&select[]=id')
+  await grid.press('Control+End')
+  await grid.expectActive(99_999, 'createdAt')
+  await grid.settle()
+  await expectActiveIsVisible()
+  expect(await grid.activeId()).toBe(last.body[0].id)
+  const rows = [...(await grid.rows())].filter(([index]) => index >= 99_900)
+  expect(rows.map(([, id]) => id)).toEqual(rows.map(([index]) => last.body[99_999 - index].id))
+  await grid.press('Control+Home')
+  await grid.expectActive(0, 'name')
+  await expectActiveIsVisible()
+})
+
+browserTest('the active cell stays on its record when the order changes', async () => {
+  await page.goto('/contacts?query=Ruth%20Tanaka')
+  await grid.settle()
+  await grid.box.focus()
+  await grid.press('ArrowDown', 'ArrowDown', 'ArrowDown', 'ArrowRight')
+  const id = await grid.activeId()
+  const before = await grid.rows()
+  await grid.box.getByRole('button', { name: 'Created' }).click()
+  await page.getByRole('menuitem', { name: 'Sort ascending' }).click()
+  await expect.poll(async () => (await grid.rows()).get(0)).not.toBe(before.get(0))
+  await grid.settle()
+  await expect.poll(() => grid.activeId()).toBe(id)
+  await page.goto('/contacts')
+})
+
+browserTest('Space shows the active record beside the list, and the arrow keys change it', async () => {
+  const panel = page.getByRole('complementary')
+  await grid.press('ArrowDown', ' ')
+  const [first, second] = [await nameAt(1), await nameAt(2)]
+  await panel.getByRole('heading', { name: first }).waitFor()
+  await grid.press('ArrowDown')
+  await panel.getByRole('heading', { name: second }).waitFor()
+  await grid.press('Escape')
+  await panel.waitFor({ state: 'detached' })
+  await grid.expectActive(2, 'name')
+  expect(await grid.box.evaluate((box) => box === box.ownerDocument.activeElement)).toBe(true)
+})
+
+const nameAt = (index: number): Promise<string> => grid.cell(index, 'name').getByRole('link').innerText()
+
+browserTest('Enter opens the record that is shown beside the list, and Back restores the place', async () => {
+  for (let count = 0; count < 3; count++) await grid.press('PageDown')
+  await grid.settle()
+  const [active, id, offset] = [await grid.active(), await grid.activeId(), await grid.scrollTop()]
+  const name = await nameAt(active?.index ?? 0)
+  await grid.press(' ')
+  await page.getByRole('complementary').getByRole('heading', { name }).waitFor()
+  await grid.press('Enter')
+  await page.getByRole('heading', { level: 1, name }).waitFor()
+  await page.goBack()
+  await grid.settle()
+  await expect.poll(() => grid.scrollTop()).toBe(offset)
+  await expect.poll(() => grid.activeId()).toBe(id)
+  await grid.box.focus()
+  await grid.press('Escape')
+})
+
+const bulk = () => page.getByRole('region', { name: 'Actions for the selection' })
+
+browserTest('x, Shift with arrows and Shift with a click select rows, and the bar says how many', async () => {
+  await grid.press('x')
+  await bulk().getByText('1 selected').waitFor()
+  await grid.press('Shift+ArrowDown', 'Shift+ArrowDown')
+  await bulk().getByText('3 selected').waitFor()
+  await box(6).click({ modifiers: ['Shift'] })
+  await bulk().getByText('7 selected').waitFor()
+  await box(1).click()
+  await bulk().getByText('6 selected').waitFor()
+  const chosen = await grid.box.locator('[role=row][aria-selected=true]').count()
+  expect(chosen).toBe(6)
+  await page.getByRole('button', { name: 'Clear the selection' }).click()
+  await bulk().waitFor({ state: 'detached' })
+})
+
+const box = (index: number) =>
+  grid.box.locator(`[role=row][aria-rowindex="${index + 2}"]`).getByRole('checkbox')
+
+browserTest('an action for the selection changes exactly the selected records', async () => {
+  const call = await callAs()
+  const tag = 'chosen by key'
+  const ids = [...(await grid.rows())]
+  await grid.press('x', 'ArrowDown', 'ArrowDown', 'x', 'ArrowDown', 'x')
+  await page.getByRole('button', { name: 'Add a tag' }).click()
+  await page.getByRole('textbox', { name: 'Tag' }).fill(tag)
+  await page.keyboard.press('Enter')
+  await page.getByText(`Tagged 3 contacts with “${tag}”`).first().waitFor()
+  const { body } = await call('GET', `/v5/contacts?filter.tags.has=${encodeURIComponent(tag)}&select[]=id`)
+  const expected = [0, 2, 3].map((index) => ids[index]?.[1])
+  expect(body.map(({ id }: { id: string }) => id).sort()).toEqual(expected.sort())
+})
