@@ -34,25 +34,28 @@ browserTest('a new key is shown once, with a curl command that works', async () 
 /** Sends the request of a curl command; returns its status. */
 async function runCurl(command: string): Promise<number> {
   const url = /'(http[^']+)'/.exec(command)?.[1] ?? ''
+  const body = /-d '([^']+)'/.exec(command)?.[1]
   const headers = [...command.matchAll(/-H '([^:]+): ([^']+)'/g)].map(([, name = '', value = '']) => [name, value])
-  return (await fetch(url, { headers: Object.fromEntries(headers) })).status
+  const init = { headers: Object.fromEntries(headers), ...(body !== undefined && { method: 'POST', body }) }
+  return (await fetch(url, init)).status
 }
 
-browserTest(
-  'a key without a name or a permission names both, and a preset grants the scopes that it says',
-  async () => {
-    const page = await open('api-keys?new=true')
-    expectFaults(page, /422/)
-    await page.getByRole('button', { name: 'Create key' }).click()
-    await page.getByText('Must not be empty').first().waitFor()
-    await page.getByRole('button', { name: 'Push only' }).click()
-    await page.getByText('2 chosen').waitFor()
-    await page.locator('summary', { hasText: 'Contacts' }).click()
-    const sentence = page.getByRole('checkbox', { name: 'Create a contact' })
-    expect(await sentence.isChecked()).toBe(true)
-    expect(await page.getByRole('checkbox', { name: 'List contacts' }).isChecked()).toBe(false)
-  },
-)
+browserTest('a key without a name is refused, and the preset for pushes makes one that can push', async () => {
+  const page = await open('api-keys?new=true')
+  expectFaults(page, /422/)
+  await page.getByRole('button', { name: 'Create key' }).click()
+  await page.getByText('Must not be empty').first().waitFor()
+  await page.getByRole('button', { name: 'Push only' }).click()
+  await page.getByText('2 chosen').waitFor()
+  await page.getByRole('textbox', { name: 'Name' }).fill('Forms')
+  await page.locator('summary', { hasText: 'Contacts' }).click()
+  const sentence = page.getByRole('checkbox', { name: 'Create a contact' })
+  expect(await sentence.isChecked()).toBe(true)
+  expect(await page.getByRole('checkbox', { name: 'List contacts' }).isChecked()).toBe(false)
+  await page.getByRole('button', { name: 'Create key' }).click()
+  await page.getByRole('button', { name: 'Copy: Copy as curl' }).click()
+  expect(await runCurl(await page.evaluate<string>('navigator.clipboard.readText()'))).toBe(201)
+})
 
 browserTest('the last owner cannot become a member, and the service says why', async () => {
   const page = await open('members')

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useRef } from 'react'
 import { useTranslations } from 'use-intl'
 import { send } from '../api/client.ts'
+import { ApiError } from '../api/error.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { change } from './act.ts'
@@ -36,7 +37,9 @@ export function InvitationForm({ onDone, onCancel }: { onDone(email: string): vo
         const body = { ...values, expiresInDays: Number(expiresInDays) }
         const { body: invitation } = await change(['invitations'], () =>
           send<Invitation>('POST', '/v5/invitations', { body, idempotencyKey: key.current }),
-        )
+        ).catch((error: unknown) => {
+          throw isTaken(error) ? withAdvice(error, t('alreadyInvited')) : error
+        })
         onDone(invitation.email)
       }}
     >
@@ -81,3 +84,13 @@ export function InvitationForm({ onDone, onCancel }: { onDone(email: string): vo
     </Form>
   )
 }
+
+const isTaken = (error: unknown): error is ApiError => error instanceof ApiError && error.code === 'already_exists'
+
+/** The service names the other invitation by its id; people look for it in the list. */
+const withAdvice = ({ status, code, title, requestId }: ApiError, advice: string): ApiError =>
+  new ApiError(
+    status,
+    { code, message: title, description: advice, details: [{ field: 'email', message: advice }] },
+    requestId,
+  )

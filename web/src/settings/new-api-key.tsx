@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'react'
 import { useTranslations } from 'use-intl'
 import { useOrganization } from '../api/me.ts'
+import { type ResourceSchema, useSchema } from '../api/schema.ts'
 import { apiOrigin } from '../api/session.ts'
 import { Button } from '../ui/button.tsx'
 import { CopyField } from '../ui/copy-field.tsx'
@@ -16,7 +17,9 @@ export function NewApiKey({ apiKey, onDone }: { apiKey: ApiKeyWithText; onDone()
   const { id: organizationId } = useOrganization()
   const element = useRef<HTMLDivElement>(null)
   useEffect(() => element.current?.focus(), [apiKey])
-  const command = curl(exampleEndpoint(apiKey.scopes, scopes), apiKey.apiKey, organizationId)
+  const endpoint = exampleEndpoint(apiKey.scopes, scopes)
+  const body = exampleBody(endpoint, useSchema())
+  const command = curl(endpoint, body, apiKey.apiKey, organizationId)
   return (
     <div ref={element} tabIndex={-1}>
       <Panel title={t('shownTitle', { name: apiKey.name })} description={t('shownText')}>
@@ -41,13 +44,21 @@ function exampleEndpoint(held: readonly string[], scopes: readonly Scope[]): str
 
 const rank = ({ action, permission }: Scope): number => (action === 'list' ? 0 : permission === 'read' ? 1 : 2)
 
-function curl(endpoint: string, apiKey: string, organizationId: string): string {
+/** The smallest record that the endpoint accepts; undefined if it creates none. */
+function exampleBody(endpoint: string, schema: readonly ResourceSchema[]): object | undefined {
+  const resource = schema.find(({ path }) => endpoint === `POST ${path}`)
+  if (!resource) return undefined
+  const fields = resource.fields.filter(({ name, required }) => required || name === resource.titleField)
+  return Object.fromEntries(fields.map(({ name, example }) => [name, example ?? 'Example']))
+}
+
+function curl(endpoint: string, body: object | undefined, apiKey: string, organizationId: string): string {
   const [method = 'GET', path = ''] = endpoint.split(' ')
   const lines = [
     `curl${method === 'GET' ? '' : ` -X ${method}`} '${apiOrigin}${path}'`,
     `-H 'Authorization: Bearer ${apiKey}'`,
     `-H 'Service-Organization-ID: ${organizationId}'`,
-    ...(method === 'POST' ? [`-H 'Content-Type: application/json'`, `-d '{}'`] : []),
+    ...(body ? [`-H 'Content-Type: application/json'`, `-d '${JSON.stringify(body)}'`] : []),
   ]
   return lines.join(' \\\n  ')
 }
