@@ -1,5 +1,5 @@
 import { TOTP } from 'otpauth'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { chromium, launchChromium } from '../../server/test/chromium.ts'
 import { type MailedService, startMailedService } from '../../server/test/mailed-service.ts'
@@ -32,6 +32,12 @@ async function openProfile(person: Pick<TestPerson, 'email' | 'password'>): Prom
 const panel = (page: Page, name: string) => page.getByRole('region', { name, exact: true })
 
 const dialog = (page: Page, name: string) => page.getByRole('dialog', { name, exact: true })
+
+/** Fills in the only field of a form and sends it by Enter. */
+async function enter(field: Locator, text: string): Promise<void> {
+  await field.fill(text)
+  await field.press('Enter')
+}
 
 /** As if all sessions of the person had begun ten minutes ago. */
 const backdateSessions = ({ userId }: TestPerson) =>
@@ -83,15 +89,13 @@ test.skipIf(!chromium)('a sensitive change asks for the password first, and then
   await backdateSessions(person)
   await panel(page, 'Authenticator app').getByRole('button', { name: 'Set up' }).click()
   const question = dialog(page, 'Confirm that it is you')
-  await question.getByLabel('Password', { exact: true }).fill('not this one')
-  await page.keyboard.press('Enter')
+  await enter(question.getByLabel('Password', { exact: true }), 'not this one')
   await question.getByText('not your password').waitFor()
   // Nothing happens if the person does not want to.
   await page.keyboard.press('Escape')
   await page.getByText('Nothing was changed.').first().waitFor()
   await panel(page, 'Authenticator app').getByRole('button', { name: 'Set up' }).click()
-  await question.getByLabel('Password', { exact: true }).fill(person.password)
-  await page.keyboard.press('Enter')
+  await enter(question.getByLabel('Password', { exact: true }), person.password)
   await dialog(page, 'Set up an authenticator app').getByRole('figure', { name: 'QR code' }).waitFor()
   // The new session is in the cookie too.
   await page.reload()
@@ -107,11 +111,9 @@ test.skipIf(!chromium)(
     const setup = dialog(page, 'Set up an authenticator app')
     const secret = (await setup.locator('code').textContent()) ?? ''
     const code = (ahead: number) => new TOTP({ secret }).generate({ timestamp: Date.now() + ahead * 30_000 })
-    await setup.getByLabel('Six-digit code').fill('12')
-    await page.keyboard.press('Enter')
+    await enter(setup.getByLabel('Six-digit code'), '12')
     await setup.getByText('wrong').waitFor()
-    await setup.getByLabel('Six-digit code').fill(code(0))
-    await page.keyboard.press('Enter')
+    await enter(setup.getByLabel('Six-digit code'), code(0))
     const codes = dialog(page, 'Store your recovery codes')
     const recoveryCodes = ((await codes.locator('code').textContent()) ?? '').split('\n')
     expect(recoveryCodes).toHaveLength(10)
@@ -159,17 +161,14 @@ test.skipIf(!chromium)('a passkey is added, renamed, used to log in, and removed
   })
   const passkeys = panel(page, 'Passkeys')
   await passkeys.getByRole('button', { name: 'Add a passkey' }).click()
-  await dialog(page, 'Add a passkey').getByLabel('Name').fill('Laptop')
-  await page.keyboard.press('Enter')
+  await enter(dialog(page, 'Add a passkey').getByLabel('Name'), 'Laptop')
   await dialog(page, 'Store your recovery codes').getByRole('button', { name: 'Done' }).click()
   await passkeys.getByRole('button', { name: 'Rename Laptop' }).click()
-  await dialog(page, 'Rename the passkey').getByLabel('Name').fill('Work laptop')
-  await page.keyboard.press('Enter')
+  await enter(dialog(page, 'Rename the passkey').getByLabel('Name'), 'Work laptop')
   await passkeys.getByText('Work laptop').waitFor()
   // The device has one already.
   await passkeys.getByRole('button', { name: 'Add a passkey' }).click()
-  await dialog(page, 'Add a passkey').getByLabel('Name').fill('Again')
-  await page.keyboard.press('Enter')
+  await enter(dialog(page, 'Add a passkey').getByLabel('Name'), 'Again')
   await dialog(page, 'Add a passkey').getByText('already has a passkey').waitFor()
 
   await page.context().clearCookies()
@@ -224,8 +223,7 @@ test.skipIf(!chromium)('a person whose organization requires a second factor set
   await panel(page, 'Authenticator app').getByRole('button', { name: 'Set up' }).click()
   const setup = dialog(page, 'Set up an authenticator app')
   const secret = (await setup.locator('code').textContent()) ?? ''
-  await setup.getByLabel('Six-digit code').fill(new TOTP({ secret }).generate())
-  await page.keyboard.press('Enter')
+  await enter(setup.getByLabel('Six-digit code'), new TOTP({ secret }).generate())
   await dialog(page, 'Store your recovery codes').getByRole('button', { name: 'Done' }).click()
   await page.getByRole('link', { name: 'Continue' }).click()
   await isInside(page)

@@ -88,7 +88,7 @@ export function Form(props: FormProps) {
       noValidate
     >
       {fields}
-      {isGuarded && <UnsavedGuard isUnsaved={isChanged} />}
+      {isGuarded && <UnsavedGuard isUnsaved={isChanged && !isBusy} />}
       {(errors.summary !== undefined || others.length > 0) && (
         <div role="alert" className={styles.summary}>
           {errors.summary}
