@@ -179,7 +179,7 @@ async function visitSections(theme: 'light' | 'dark', run: string): Promise<void
     )
     expect({ title, theme, violations }).toEqual({ title, theme, violations: [] })
     await page.setViewportSize({ width: 390, height: 844 })
-    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(390)
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
     await page.setViewportSize({ width: 1440, height: 900 })
   }
 }

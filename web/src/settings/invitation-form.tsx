@@ -85,7 +85,8 @@ export function InvitationForm({ onDone, onCancel }: { onDone(email: string): vo
   )
 }
 
-const isTaken = (error: unknown): error is ApiError => error instanceof ApiError && error.code === 'already_exists'
+const isTaken = (error: unknown): error is ApiError =>
+  error instanceof ApiError && error.details.some(({ message }) => message.includes('(inv_'))
 
 /** The service names the other invitation by its id; people look for it in the list. */
 const withAdvice = ({ status, code, title, requestId }: ApiError, advice: string): ApiError =>
