@@ -75,18 +75,19 @@ browserTest('by keyboard, the columns menu resizes, moves, hides, pins and adds 
   await expectAligned()
 })
 
-browserTest('pinned columns stay, and header and cells stay aligned, when the grid is scrolled to the side', async () => {
-  await page.setViewportSize({ width: 900, height: 700 })
-  const left = await header('Name').evaluate((cell) => cell.getBoundingClientRect().left)
-  const email = await header('Email').evaluate((cell) => cell.getBoundingClientRect().left)
-  await grid.box.evaluate((box) => void (box.scrollLeft = 300))
-  await expect
-    .poll(() => header('Email').evaluate((cell) => cell.getBoundingClientRect().left))
-    .toBe(email - 300)
-  expect(await header('Name').evaluate((cell) => cell.getBoundingClientRect().left)).toBe(left)
-  await expectAligned()
-  await page.setViewportSize({ width: 1440, height: 900 })
-})
+browserTest(
+  'pinned columns stay, and header and cells stay aligned, when the grid is scrolled to the side',
+  async () => {
+    await page.setViewportSize({ width: 900, height: 700 })
+    const left = await header('Name').evaluate((cell) => cell.getBoundingClientRect().left)
+    const email = await header('Email').evaluate((cell) => cell.getBoundingClientRect().left)
+    await grid.box.evaluate((box) => void (box.scrollLeft = 300))
+    await expect.poll(() => header('Email').evaluate((cell) => cell.getBoundingClientRect().left)).toBe(email - 300)
+    expect(await header('Name').evaluate((cell) => cell.getBoundingClientRect().left)).toBe(left)
+    await expectAligned()
+    await page.setViewportSize({ width: 1440, height: 900 })
+  },
+)
 
 browserTest('dragging a header moves its column', async () => {
   const names = await titles()
@@ -105,7 +106,9 @@ browserTest('the menu of a header sorts, pins and hides its column', async () =>
   await choose('Company', 'Hide')
   await expect.poll(titles).not.toContain('Company')
   await choose('Email', 'Pin')
-  await expect.poll(() => header('Email').evaluate((cell) => cell.ownerDocument.defaultView.getComputedStyle(cell).position)).toBe('sticky')
+  await expect
+    .poll(() => header('Email').evaluate((cell) => cell.ownerDocument.defaultView.getComputedStyle(cell).position))
+    .toBe('sticky')
   await page.goBack()
   await expect.poll(() => new URL(page.url()).searchParams.get('orderBy')).toBe(null)
 })

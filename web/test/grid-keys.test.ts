@@ -134,8 +134,7 @@ browserTest('x, Shift with arrows and Shift with a click select rows, and the ba
   await bulk().waitFor({ state: 'detached' })
 })
 
-const box = (index: number) =>
-  grid.box.locator(`[role=row][aria-rowindex="${index + 2}"]`).getByRole('checkbox')
+const box = (index: number) => grid.box.locator(`[role=row][aria-rowindex="${index + 2}"]`).getByRole('checkbox')
 
 browserTest('an action for the selection changes exactly the selected records', async () => {
   const call = await callAs()

@@ -55,7 +55,9 @@ browserTest('a thrown scrollbar shows skeletons, never nothing, until the rows a
       const { left, top, width, height } = box.getBoundingClientRect()
       const found = box.ownerDocument.elementFromPoint(left + width / 2, top + height / 2)
       const row = found?.closest('[role=row]')
-      seen.push(row === null || row === undefined ? 'nothing' : row.getAttribute('aria-busy') === 'true' ? 'skeleton' : 'row')
+      seen.push(
+        row === null || row === undefined ? 'nothing' : row.getAttribute('aria-busy') === 'true' ? 'skeleton' : 'row',
+      )
       if (seen.length < 2000) (globalThis as Json).requestAnimationFrame(look)
     }
     ;(globalThis as Json).requestAnimationFrame(look)

@@ -14,7 +14,10 @@ beforeEach(async () => {
 const palette = () => page.getByRole('dialog', { name: 'Commands and search' })
 const selected = () => palette().getByRole('option', { selected: true })
 /** The first hit that is a contact of this name. */
-const record = (name: string) => palette().getByRole('option', { name: `${name} contact` }).first()
+const record = (name: string) =>
+  palette()
+    .getByRole('option', { name: `${name} contact` })
+    .first()
 const focused = () => page.locator(':focus')
 
 browserTest('Ctrl+K opens the palette, its first hit is selected, and Escape returns the focus', async () => {
@@ -42,27 +45,30 @@ browserTest('Enter runs the selected command of the palette', async () => {
   await page.getByRole('heading', { level: 1, name: 'Contacts' }).waitFor()
 })
 
-browserTest('the palette finds records with one request per resource, and offers to create what it does not find', async () => {
-  const asked: string[] = []
-  page.on('request', (request) => {
-    const { pathname, searchParams } = new URL(request.url())
-    if (searchParams.get('query')?.startsWith('Zoë Lovelace')) asked.push(pathname)
-  })
-  await page.keyboard.press('Control+k')
-  await page.keyboard.insertText('Zoë Lovelace')
-  await record('Zoë Lovelace').waitFor()
-  expect(asked).toHaveLength(new Set(asked).size)
-  expect(asked).toContain('/v5/contacts')
-  await palette().getByRole('combobox').fill('Zoë Lovelace of nowhere')
-  const offer = palette().getByRole('option', { name: 'Create contact “Zoë Lovelace of nowhere”' })
-  await offer.waitFor()
-  await record('Zoë Lovelace').waitFor({ state: 'detached' })
-  await offer.click()
-  const dialog = page.getByRole('dialog', { name: 'New contact' })
-  await expect.poll(() => dialog.getByRole('textbox', { name: /^Name/ }).inputValue()).toBe('Zoë Lovelace of nowhere')
-  await page.goBack()
-  await dialog.waitFor({ state: 'detached' })
-})
+browserTest(
+  'the palette finds records with one request per resource, and offers to create what it does not find',
+  async () => {
+    const asked: string[] = []
+    page.on('request', (request) => {
+      const { pathname, searchParams } = new URL(request.url())
+      if (searchParams.get('query')?.startsWith('Zoë Lovelace')) asked.push(pathname)
+    })
+    await page.keyboard.press('Control+k')
+    await page.keyboard.insertText('Zoë Lovelace')
+    await record('Zoë Lovelace').waitFor()
+    expect(asked).toHaveLength(new Set(asked).size)
+    expect(asked).toContain('/v5/contacts')
+    await palette().getByRole('combobox').fill('Zoë Lovelace of nowhere')
+    const offer = palette().getByRole('option', { name: 'Create contact “Zoë Lovelace of nowhere”' })
+    await offer.waitFor()
+    await record('Zoë Lovelace').waitFor({ state: 'detached' })
+    await offer.click()
+    const dialog = page.getByRole('dialog', { name: 'New contact' })
+    await expect.poll(() => dialog.getByRole('textbox', { name: /^Name/ }).inputValue()).toBe('Zoë Lovelace of nowhere')
+    await page.goBack()
+    await dialog.waitFor({ state: 'detached' })
+  },
+)
 
 browserTest('Enter in the palette opens the record that is selected', async () => {
   await page.keyboard.press('Control+k')
@@ -115,7 +121,9 @@ browserTest('a viewer has neither the shortcut nor the button to create, and can
   await grid.press('ArrowDown', 'ArrowRight', 'ArrowRight', 'F', 'x')
   expect(await viewer.getByRole('dialog').count()).toBe(0)
   expect(await grid.box.getByRole('textbox').count()).toBe(0)
-  expect(await viewer.getByRole('region', { name: 'Actions for the selection' }).getByRole('button').allInnerTexts()).toEqual([''])
+  expect(
+    await viewer.getByRole('region', { name: 'Actions for the selection' }).getByRole('button').allInnerTexts(),
+  ).toEqual([''])
   const call = await callAs('viewer')
   expect((await call('POST', '/v5/contacts', { body: { name: 'Nobody' } })).status).toBe(403)
 })

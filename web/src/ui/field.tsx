@@ -40,11 +40,17 @@ export function Field({ label, hint, error, isOptional, children }: FieldFramePr
       )}
       {error !== undefined && (
         <p id={`${id}-error`} className={styles.error}>
-          {error}
+          {errorSentence(label, error)}
         </p>
       )}
     </div>
   )
+}
+
+/** Most messages of the service continue the name of the field; others are sentences of their own. */
+function errorSentence(label: string, message: string): string {
+  if (/^[a-z]/.test(message) && !/^(?:a|an|the|this|expected|unknown) /.test(message)) return `${label} ${message}`
+  return message.charAt(0).toUpperCase() + message.slice(1)
 }
 
 type InputProps = Omit<ComponentProps<'input'>, 'className' | 'style'>

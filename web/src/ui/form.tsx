@@ -117,8 +117,6 @@ const valuesOf = (form: HTMLFormElement): FormValues =>
 /** The errors of a failed request, by field; everything else becomes the summary. */
 export function formErrors(error: unknown, unreachable: string): FormErrors {
   if (!(error instanceof ApiError)) return { fields: {}, summary: unreachable }
-  const fields = Object.fromEntries(error.details.map(({ field, message }) => [field, sentence(message)]))
+  const fields = Object.fromEntries(error.details.map(({ field, message }) => [field, message]))
   return Object.keys(fields).length > 0 ? { fields } : { fields, summary: error.description }
 }
-
-const sentence = (message: string): string => message.charAt(0).toUpperCase() + message.slice(1)
