@@ -44,7 +44,7 @@ browserTest('a key without a name is refused, and the preset for pushes makes on
   const page = await open('api-keys?new=true')
   expectFaults(page, /422/)
   await page.getByRole('button', { name: 'Create key' }).click()
-  await page.getByText('Must not be empty').first().waitFor()
+  await page.getByText('Name must not be empty').waitFor()
   await page.getByRole('button', { name: 'Push only' }).click()
   await page.getByText('2 chosen').waitFor()
   await page.getByRole('textbox', { name: 'Name' }).fill('Forms')
