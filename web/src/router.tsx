@@ -112,6 +112,9 @@ const list = createRoute({
 const record = createRoute({
   getParentRoute: () => application,
   path: '/$resource/$recordId',
+  // The page does not wait for it.
+  loader: ({ params }) =>
+    void import('./views/use-record.ts').then(({ preloadRecord }) => preloadRecord(params.resource, params.recordId)),
   component: lazyRouteComponent(() => import('./views/record-page.tsx'), 'RecordPage'),
 })
 

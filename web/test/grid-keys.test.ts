@@ -55,16 +55,17 @@ browserTest('the grid is one Tab stop, whose arrow keys move the active cell, wh
   await expect.poll(() => grid.box.evaluate((box) => box === box.ownerDocument.activeElement)).toBe(true)
 })
 
-browserTest('Ctrl+End goes to the last of 100,000 rows and Ctrl+Home back to the first', async () => {
+browserTest('Ctrl+End goes to the last of 100,000 rows, and Ctrl+Home back to the first', async () => {
   const call = await callAs()
+  const end = (await call('GET', '/v5/contacts/count')).body.count - 1
   const last = await call('GET', '/v5/contacts?limit=100&orderBy=createdAt&sort=asc&select[]=id')
   await grid.press('Control+End')
-  await grid.expectActive(99_999, 'createdAt')
+  await grid.expectActive(end, 'createdAt')
   await grid.settle()
   await expectActiveIsVisible()
   expect(await grid.activeId()).toBe(last.body[0].id)
-  const rows = [...(await grid.rows())].filter(([index]) => index >= 99_900)
-  expect(rows.map(([, id]) => id)).toEqual(rows.map(([index]) => last.body[99_999 - index].id))
+  const rows = [...(await grid.rows())].filter(([index]) => index > end - 100)
+  expect(rows.map(([, id]) => id)).toEqual(rows.map(([index]) => last.body[end - index].id))
   await grid.press('Control+Home')
   await grid.expectActive(0, 'name')
   await expectActiveIsVisible()

@@ -38,7 +38,7 @@ async function expectRowsOfApi(query: string): Promise<void> {
 const newestFirst = 'orderBy=createdAt&sort=desc'
 
 browserTest('of 100,000 rows, fewer than 60 are in the document', async () => {
-  expect(await grid.box.getAttribute('aria-rowcount')).toBe('100001')
+  expect(Number(await grid.box.getAttribute('aria-rowcount'))).toBeGreaterThan(100_000)
   expect((await grid.rows()).size).toBeLessThan(60)
   await grid.scrollTo(36 * 500)
   await expect.poll(async () => (await grid.rows()).has(500)).toBe(true)
@@ -81,6 +81,7 @@ browserTest('rows that are inserted while the list is open are neither missing n
   await grid.scrollTo(0)
   await page.reload()
   await grid.settle()
+  const before = Number(await grid.box.getAttribute('aria-rowcount'))
   for (let count = 0; count < 3; count++) {
     const { status } = await call('POST', '/v5/contacts', { body: { name: `Inserted while open ${count}` } })
     expect(status).toBe(201)
@@ -94,7 +95,7 @@ browserTest('rows that are inserted while the list is open are neither missing n
   const first = all.indexOf(shown[0] ?? '')
   expect(shown).toEqual(all.slice(first, first + shown.length))
   await page.reload()
-  await expect.poll(() => grid.box.getAttribute('aria-rowcount')).toBe('100004')
+  await expect.poll(() => grid.box.getAttribute('aria-rowcount')).toBe(String(before + 3))
   await grid.settle()
   await expectRowsOfApi(newestFirst)
 })

@@ -1,4 +1,4 @@
-import { Link, Outlet, useNavigate, useRouter } from '@tanstack/react-router'
+import { Link, Outlet, useLocation, useNavigate, useRouter } from '@tanstack/react-router'
 import {
   ChevronsUpDown,
   CircleHelp,
@@ -35,6 +35,7 @@ export function Shell() {
   const places = usePlaces()
   const [isPaletteOpen, setPaletteOpen] = useState(false)
   const [isHelpOpen, setHelpOpen] = useState(false)
+  useFocusOnPage()
   useShortcuts([
     { keys: 'Mod+K', label: t('palette'), isGlobal: true, run: () => setPaletteOpen((isOpen) => !isOpen) },
     { keys: '?', label: t('shortcuts'), isGlobal: true, run: () => setHelpOpen(true) },
@@ -59,6 +60,17 @@ export function Shell() {
       <ShortcutHelp isOpen={isHelpOpen} onClose={() => setHelpOpen(false)} />
     </div>
   )
+}
+
+/** When a page replaces the element that had the focus, the page gets it: Tab does not begin with the sidebar. */
+function useFocusOnPage(): void {
+  const pathname = useLocation({ select: (location) => location.pathname })
+  useEffect(() => {
+    const frame = requestAnimationFrame(() => {
+      if (document.activeElement === document.body) document.getElementById('main')?.focus({ preventScroll: true })
+    })
+    return () => cancelAnimationFrame(frame)
+  }, [pathname])
 }
 
 interface SidebarProps {

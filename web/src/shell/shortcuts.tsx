@@ -1,4 +1,5 @@
 import { createContext, type ReactNode, use, useEffect, useEffectEvent, useRef, useState } from 'react'
+import { sequenceTimeout } from '../ui/keys.tsx'
 
 /** A key such as `?`, a sequence such as `g c`, or a combination such as `Mod+K`. */
 export interface Shortcut {
@@ -15,9 +16,6 @@ interface Registry {
 }
 
 const Context = createContext<Registry | undefined>(undefined)
-
-/** Milliseconds within which the second key of a sequence must follow. */
-const sequenceTimeout = 1000
 
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName))

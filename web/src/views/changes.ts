@@ -41,10 +41,15 @@ export function changeOf(property: Property, value: unknown): Record<string, unk
 export const changeableValue = (property: Property, record: RecordData): unknown =>
   property.type === 'embedded' ? valueAt(record, property.field?.name ?? '') : (valueAt(record, property.name) ?? null)
 
+export const isSame = (one: unknown, other: unknown): boolean =>
+  JSON.stringify(one ?? null) === JSON.stringify(other ?? null)
+
 export interface ChangeTexts {
   saved: string
   undone: string
   failed: string
+  /** Why Undo refuses: the value is not the one that was saved. */
+  changedMeanwhile: string
 }
 
 /** Called with the record as it is shown now, then as the service has it. */
@@ -52,7 +57,7 @@ export type ShowRecord = (record: RecordData) => void
 
 /**
  * Changes one property: the new value shows at once, the old one comes back if the service refuses. Undo restores it
- * unless someone else has changed the record meanwhile (412).
+ * unless someone else has changed the property meanwhile.
  */
 export async function changeProperty(
   resource: ResourceSchema,
@@ -65,17 +70,19 @@ export async function changeProperty(
   const before = changeableValue(property, record)
   show(withValue(record, property, value, shown))
   try {
-    const { body, etag } = await send<RecordData>('PATCH', path, { body: changeOf(property, value) })
+    const { body } = await send<RecordData>('PATCH', path, { body: changeOf(property, value) })
     show(body)
     recordChanged(resource, body)
-    offerUndo(texts.saved, () => void undo(etag))
+    offerUndo(texts.saved, () => void undo(changeableValue(property, body)))
   } catch (error) {
     show(record)
     reportFailure(texts.failed, error)
   }
 
-  async function undo(etag: string | undefined): Promise<void> {
+  async function undo(saved: unknown): Promise<void> {
     try {
+      const { body: current, etag } = await send<RecordData>('GET', path)
+      if (!isSame(changeableValue(property, current), saved)) return notifyError(texts.failed, texts.changedMeanwhile)
       const options = { body: changeOf(property, before), ...(etag !== undefined && { ifMatch: etag }) }
       const { body } = await send<RecordData>('PATCH', path, options)
       show(body)

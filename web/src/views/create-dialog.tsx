@@ -50,7 +50,12 @@ export function CreateDialog({ resource, text, onClose }: CreateDialogProps) {
   }
   return (
     <Dialog title={t('createTitle', { name: nounOf(resource.singularLabel) })} isOpen onClose={onClose}>
-      <Form onSubmit={submit} submitLabel={t('create', { name: nounOf(resource.singularLabel) })} onCancel={onClose}>
+      <Form
+        isGuarded
+        onSubmit={submit}
+        submitLabel={t('create', { name: nounOf(resource.singularLabel) })}
+        onCancel={onClose}
+      >
         {(errorOf) => (
           <>
             {shown.map((property) => (

@@ -1,6 +1,6 @@
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
-import { useCallback, useMemo, useState } from 'react'
+import { useCallback, useMemo, useRef, useState } from 'react'
 import { useFormatter, useTranslations } from 'use-intl'
 import { whenForgetting } from '../api/query-client.ts'
 import { type ResourceSchema, titleOf, useResource } from '../api/schema.ts'
@@ -58,6 +58,12 @@ function ResourceList({ resource }: { resource: ResourceSchema }) {
       void navigate({ to: '.', search: writeListState(resource, { ...state, ...changes }), replace }),
     [navigate, resource, state],
   )
+  const gridBox = useRef<HTMLDivElement>(null)
+  const clearSelection = () => {
+    setSelection(nothingSelected)
+    // The bar of the selection had the focus and disappears.
+    requestAnimationFrame(() => gridBox.current?.querySelector<HTMLElement>('[role=grid]')?.focus())
+  }
   const isCreating = typeof search.new === 'string'
   const create = () => void navigate({ to: '.', search: { ...search, new: '1' } })
   const open = (id: string) =>
@@ -90,7 +96,7 @@ function ResourceList({ resource }: { resource: ResourceSchema }) {
       <ListToolbar resource={resource} state={state} onChange={change} />
       {state.isDeleted && <DeletedNotice days={resource.restorableDays} onClose={() => change({ isDeleted: false })} />}
       <div className={styles.body}>
-        <div className={classes(styles.gridBox, isStale && styles.stale)}>
+        <div ref={gridBox} className={classes(styles.gridBox, isStale && styles.stale)}>
           {list.error !== undefined && total === undefined ? (
             <Failure error={list.error} onRetry={() => void list.reload()} />
           ) : (
@@ -134,7 +140,7 @@ function ResourceList({ resource }: { resource: ResourceSchema }) {
               list={list}
               selection={selection}
               isDeleted={state.isDeleted}
-              onDone={() => setSelection(nothingSelected)}
+              onDone={clearSelection}
             />
           )}
         </div>

@@ -4,7 +4,7 @@ import type { RecordData, ResourceSchema } from '../api/schema.ts'
 import { useLabel } from '../messages/labels.ts'
 import type { ColumnChanges } from '../ui/data-grid/grid-head.tsx'
 import { type GridColumn, moveColumn } from '../ui/data-grid/grid-model.ts'
-import { changeableValue, changeProperty, type ChangeTexts, recordChanged } from './changes.ts'
+import { changeableValue, changeProperty, type ChangeTexts, isSame, recordChanged } from './changes.ts'
 import { iconOf, type Property, propertyOf } from './columns.tsx'
 import { Value } from './value.tsx'
 import { ValueEditor } from './value-editor.tsx'
@@ -16,11 +16,14 @@ export function useChangeTexts(): (property: Property) => ChangeTexts {
   const labelOf = useLabel()
   return (property) => {
     const name = labelOf(property.label)
-    return { saved: t('saved', { name }), undone: t('undone', { name }), failed: t('notSaved', { name }) }
+    return {
+      saved: t('saved', { name }),
+      undone: t('undone', { name }),
+      failed: t('notSaved', { name }),
+      changedMeanwhile: t('changedMeanwhile'),
+    }
   }
 }
-
-const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one ?? null) === JSON.stringify(other ?? null)
 
 /** The columns of the grid, with how each value is shown and edited. */
 export function useGridColumns(resource: ResourceSchema, state: ListState): GridColumn<RecordData>[] {

@@ -1,7 +1,7 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { send } from '../api/client.ts'
-import type { RecordData, ResourceSchema } from '../api/schema.ts'
+import { type RecordData, type ResourceSchema, schemaQuery } from '../api/schema.ts'
 import { queryClient } from '../api/query-client.ts'
 import { onRecordChanged } from './changes.ts'
 
@@ -10,6 +10,13 @@ export const recordQuery = (resource: ResourceSchema, id: string) =>
     queryKey: ['record', resource.name, id],
     queryFn: async ({ signal }) => (await send<RecordData>('GET', `${resource.path}/${id}`, { signal })).body,
   })
+
+/** Begins to load a record before its page is shown, as when a person points at a link to it. */
+export async function preloadRecord(name: string, id: string): Promise<void> {
+  const resources = await queryClient.ensureQueryData(schemaQuery)
+  const resource = resources.find((one) => one.name === name)
+  if (resource) await queryClient.prefetchQuery(recordQuery(resource, id))
+}
 
 /** One record; changes made on this page show at once. */
 export function useRecord(resource: ResourceSchema, id: string) {

@@ -118,6 +118,13 @@ export function DataGrid<Row extends { id: string }>(props: DataGridProps<Row>) 
     isPeeking: peeked !== undefined,
     closePeek: () => onPeek(undefined),
   })
+  // After Back, the arrow keys go on from the row that was active.
+  useEffect(() => {
+    const focused = document.activeElement
+    if (props.startPosition.active && (focused === document.body || focused?.id === 'main')) focusGrid()
+    // Only when the list appears.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [])
   // Columns may be wider than the screen; the active cell must be visible, and not below the pinned ones.
   useLayoutEffect(() => {
     document.getElementById(cellId(active))?.scrollIntoView({ block: 'nearest', inline: 'nearest' })

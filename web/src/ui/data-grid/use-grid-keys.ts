@@ -1,4 +1,5 @@
 import type { KeyboardEvent } from 'react'
+import { sequenceTimeout } from '../keys.tsx'
 import { type ActiveCell, type GridSelection, nothingSelected, selectRange, toggleRow } from './grid-model.ts'
 
 interface GridKeys {
@@ -75,14 +76,22 @@ export function createGridKeys(grid: GridKeys): (event: KeyboardEvent) => void {
       move()
       return
     }
-    const isText = event.key.length === 1 && modifier === '' && !reserved.has(event.key)
+    const isText = event.key.length === 1 && modifier === '' && !isShortcut(event)
     if (!isText || id === undefined || grid.activeColumn === undefined) return
     if (grid.edit({ id, column: grid.activeColumn }, event.key)) event.preventDefault()
   }
 }
 
-/** Keys of the page's own shortcuts, which do not begin to edit: `g …`, `c`, `?`, `/`. */
-const reserved = new Set(['g', 'c', '?', '/', 'n', 'h', 'i', 'o', 's', 'm', 'f'])
+/** Keys of the page's own shortcuts, which do not begin to edit. */
+const shortcuts = new Set(['c', 'f', '?', '/'])
+/** When `g` was pressed last: the next key says where to go. */
+let sequenceBegan = Number.NEGATIVE_INFINITY
+
+function isShortcut({ key, timeStamp }: KeyboardEvent): boolean {
+  const isSequence = timeStamp - sequenceBegan < sequenceTimeout
+  sequenceBegan = key === 'g' ? timeStamp : Number.NEGATIVE_INFINITY
+  return isSequence || key === 'g' || shortcuts.has(key)
+}
 
 const idsBetween = (idAt: (index: number) => string | undefined, from: number, to: number): string[] =>
   Array.from({ length: to - from + 1 }, (_, offset) => idAt(from + offset)).filter((id) => id !== undefined)

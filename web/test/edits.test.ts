@@ -1,0 +1,146 @@
+import type { Page } from 'playwright-core'
+import { beforeEach, expect, onTestFinished } from 'vitest'
+import type { Call, Json } from '../../server/test/service.ts'
+import { browserTest, useApplication } from './application.ts'
+import { Grid } from './grid.ts'
+
+const { openPage, callAs, expectFaults } = useApplication()
+
+let page: Page
+let grid: Grid
+let call: Call
+/** The contacts of the test, in the order of the list, and what finds only them. */
+let contacts: Json[]
+let tag: string
+let number = 0
+beforeEach(async () => {
+  page ??= await openPage({ path: '/contacts' })
+  call ??= await callAs()
+  grid = new Grid(page)
+  tag = `edits ${++number}`
+  const created = []
+  for (const name of ['Ada Grid', 'Bea Grid', 'Cleo Grid', 'Dora Grid'])
+    created.push((await call('POST', '/v5/contacts', { body: { name, employmentTitle: 'Tester', tags: [tag] } })).body)
+  contacts = created.reverse()
+  await page.goto(`/contacts?filter.tags.has=${encodeURIComponent(tag)}`)
+  await grid.settle()
+  await grid.box.focus()
+  await grid.press('ArrowDown')
+})
+
+const stored = async (index: number): Promise<Json> => (await call('GET', `/v5/contacts/${contacts[index].id}`)).body
+const expectStored = (index: number, values: object) => expect.poll(() => stored(index)).toMatchObject(values)
+const toTitle = async () => {
+  await grid.press('ArrowRight', 'ArrowRight', 'ArrowRight')
+  await grid.expectActive(0, 'employmentTitle')
+}
+const toast = (text: string | RegExp) => page.getByRole('region', { name: 'Notifications' }).getByText(text).first()
+
+browserTest('Enter edits a cell and saves it, and the next row becomes active', async () => {
+  await toTitle()
+  await grid.press('Enter')
+  const editor = grid.cell(0, 'employmentTitle').getByRole('textbox')
+  expect(await editor.inputValue()).toBe('Tester')
+  await page.keyboard.type('Lead tester')
+  await grid.press('Enter')
+  await grid.expectActive(1, 'employmentTitle')
+  expect(await grid.cell(0, 'employmentTitle').innerText()).toBe('Lead tester')
+  await expectStored(0, { employmentTitle: 'Lead tester' })
+})
+
+browserTest('typing replaces the value, Tab saves it and goes right, Escape keeps the old one', async () => {
+  await toTitle()
+  await page.keyboard.type('Pilot')
+  await grid.press('Tab')
+  await grid.expectActive(0, 'status')
+  await grid.press('ArrowLeft')
+  await page.keyboard.type('Driver')
+  await grid.press('Escape')
+  await grid.expectActive(0, 'employmentTitle')
+  expect(await grid.cell(0, 'employmentTitle').innerText()).toBe('Pilot')
+  await expectStored(0, { employmentTitle: 'Pilot' })
+})
+
+browserTest(
+  'a new value shows before the service has confirmed it, and the old one returns if it refuses',
+  async () => {
+    expectFaults(page, /status of 422/)
+    let release = () => undefined as void
+    const held = new Promise<void>((resolve) => (release = resolve))
+    await page.route(/v5\/contacts\/con_/, async (route) => {
+      await held
+      await route.continue()
+    })
+    onTestFinished(() => page.unroute(/v5\/contacts\/con_/))
+    await grid.press('ArrowRight', 'ArrowRight')
+    await grid.expectActive(0, 'email')
+    await page.keyboard.type('bad address')
+    await grid.press('Enter')
+    expect(await grid.cell(0, 'email').innerText()).toBe('bad address')
+    release()
+    await toast('Email was not saved').waitFor()
+    await toast(/^email: /).waitFor()
+    await expect.poll(() => grid.cell(0, 'email').innerText()).toBe('')
+    await expectStored(0, { email: null })
+  },
+)
+
+browserTest('the Undo of the toast and Ctrl+Z take changes back, the last one first', async () => {
+  await toTitle()
+  for (const title of ['First', 'Second']) {
+    await page.keyboard.type(title)
+    await grid.press('Enter')
+    await expectStored(0, { employmentTitle: title })
+    await toast('Job title saved').waitFor()
+    await grid.press('ArrowUp')
+  }
+  await grid.press('Control+z')
+  await expectStored(0, { employmentTitle: 'First' })
+  await expect.poll(() => grid.cell(0, 'employmentTitle').innerText()).toBe('First')
+  await page.getByRole('button', { name: 'Undo' }).last().click()
+  await expectStored(0, { employmentTitle: 'Tester' })
+})
+
+browserTest('Undo does not overwrite what someone else has changed meanwhile', async () => {
+  await toTitle()
+  await page.keyboard.type('Mine')
+  await grid.press('Enter')
+  await expectStored(0, { employmentTitle: 'Mine' })
+  await toast('Job title saved').waitFor()
+  await call('PATCH', `/v5/contacts/${contacts[0].id}`, { body: { employmentTitle: 'Theirs' } })
+  await grid.press('Control+z')
+  await toast('Job title was not saved').waitFor()
+  await toast('It has been changed since.').waitFor()
+  await expectStored(0, { employmentTitle: 'Theirs' })
+})
+
+browserTest('deleting a selection names what and how many, and Undo restores exactly those', async () => {
+  await grid.press('x', 'Shift+ArrowDown')
+  await page.getByRole('region', { name: 'Actions for the selection' }).getByRole('button', { name: 'Delete' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Delete 2 contacts?' })
+  await dialog.getByRole('button', { name: 'Delete' }).dblclick()
+  await toast('Deleted 2 contacts').waitFor()
+  await expect.poll(() => grid.box.getAttribute('aria-rowcount')).toBe('3')
+  await expect.poll(async () => [...(await grid.rows()).values()]).toEqual([contacts[2].id, contacts[3].id])
+  // The focus is in the list again, on a row that is still there.
+  await expect.poll(() => grid.box.evaluate((box) => box === box.ownerDocument.activeElement)).toBe(true)
+  expect([contacts[2].id, contacts[3].id]).toContain(await grid.activeId())
+  expect((await call('GET', `/v5/contacts/${contacts[0].id}`)).status).toBe(404)
+  await grid.press('Control+z')
+  await expect.poll(async () => (await call('GET', `/v5/contacts/${contacts[0].id}`)).status).toBe(200)
+  await expect.poll(() => grid.box.getAttribute('aria-rowcount')).toBe('5')
+})
+
+browserTest('Undo takes a tag back from exactly those that were tagged', async () => {
+  const added = `${tag} added`
+  await call('PATCH', `/v5/contacts/${contacts[1].id}`, { body: { tags: [tag, 'kept'] } })
+  await grid.press('x', 'Shift+ArrowDown')
+  await page.getByRole('button', { name: 'Add a tag' }).click()
+  await page.getByRole('textbox', { name: 'Tag' }).fill(added)
+  await grid.press('Enter')
+  await toast(`Tagged 2 contacts with “${added}”`).waitFor()
+  await expectStored(1, { tags: [tag, 'kept', added] })
+  await page.getByRole('button', { name: 'Undo' }).last().click()
+  await expectStored(0, { tags: [tag] })
+  await expectStored(1, { tags: [tag, 'kept'] })
+})

@@ -1,0 +1,90 @@
+import type { Page } from 'playwright-core'
+import { beforeEach, expect } from 'vitest'
+import { browserTest, useApplication } from './application.ts'
+
+const { openPage, callAs, expectFaults } = useApplication()
+
+let page: Page
+beforeEach(async () => {
+  page ??= await openPage({ organization: 'small', path: '/contacts' })
+})
+
+const dialog = () => page.getByRole('dialog', { name: 'New contact' })
+const input = (name: RegExp) => dialog().getByRole('textbox', { name })
+
+browserTest('errors of a form are next to their fields, and the first of them has the focus', async () => {
+  expectFaults(page, /status of 422/)
+  await page.goto('/contacts?new=1')
+  await input(/^Name/).fill('Form of errors')
+  await input(/^Email/).fill('not an address')
+  await page.keyboard.press('Enter')
+  await expect.poll(() => input(/^Email/).getAttribute('aria-invalid')).toBe('true')
+  await expect.poll(() => page.locator(':focus').getAttribute('type')).toBe('email')
+  const described = (await input(/^Email/).getAttribute('aria-describedby')) ?? ''
+  const texts = described.split(' ').map((id) => page.locator(`[id="${id}"]`).innerText())
+  expect((await Promise.all(texts)).join(' ')).toMatch(/email/i)
+})
+
+browserTest('Enter submits a form, and pressing it again, or twice, creates one record', async () => {
+  const name = 'Form Created Once'
+  const posts: string[] = []
+  page.on('request', (request) => request.method() === 'POST' && posts.push(new URL(request.url()).pathname))
+  await page.goto('/contacts?new=1')
+  await input(/^Name/).fill(name)
+  await input(/^Email/).fill('form-once@example.com')
+  await page.keyboard.press('Enter')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { level: 1, name }).waitFor()
+  expect(posts.filter((path) => path === '/v5/contacts')).toHaveLength(1)
+  const call = await callAs('owner', 'small')
+  expect((await call('GET', '/v5/contacts?filter.email.equals=form-once@example.com')).body).toHaveLength(1)
+
+  await page.goto('/contacts?new=1')
+  await input(/^Name/).fill('Form Clicked Twice')
+  await dialog().getByRole('button', { name: 'New contact' }).dblclick()
+  await page.getByRole('heading', { level: 1, name: 'Form Clicked Twice' }).waitFor()
+  expect(posts.filter((path) => path === '/v5/contacts')).toHaveLength(2)
+})
+
+browserTest('leaving a form with unsaved changes asks first', async () => {
+  await page.goto('/contacts')
+  await page.getByRole('button', { name: 'New contact' }).click()
+  await page.keyboard.press('Escape')
+  await dialog().waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'New contact' }).click()
+  await input(/^Name/).fill('Somebody')
+  await page.keyboard.press('Escape')
+  const question = page.getByRole('dialog', { name: 'Leave without saving?' })
+  await question.getByRole('button', { name: 'Stay' }).click()
+  await question.waitFor({ state: 'detached' })
+  expect(await input(/^Name/).inputValue()).toBe('Somebody')
+  await page.goBack()
+  await question.getByRole('button', { name: 'Leave' }).click()
+  await dialog().waitFor({ state: 'detached' })
+  await page.getByRole('heading', { level: 1, name: 'Contacts' }).waitFor()
+})
+
+browserTest('dialogs keep the focus inside and return it to the button that opened them', async () => {
+  await page.goto('/contacts')
+  const button = page.getByRole('button', { name: 'New contact' })
+  await button.focus()
+  await page.keyboard.press('Enter')
+  await dialog().waitFor()
+  for (let step = 0; step < 25; step++) {
+    await page.keyboard.press('Tab')
+    await expect.poll(() => page.locator('[role=dialog]:focus, [role=dialog] :focus').count()).toBe(1)
+  }
+  await page.keyboard.press('Escape')
+  await expect.poll(() => button.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true)
+})
+
+browserTest('text can be pasted into every field of a form', async () => {
+  await page.goto('/contacts?new=1')
+  await input(/^Name/).waitFor()
+  await page.evaluate('navigator.clipboard.writeText("pasted text")')
+  for (const field of await dialog().getByRole('textbox').all()) {
+    await field.focus()
+    await page.keyboard.press('Control+v')
+    await expect.poll(() => field.inputValue()).toBe('pasted text')
+  }
+})

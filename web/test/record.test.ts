@@ -1,0 +1,145 @@
+import type { Page } from 'playwright-core'
+import { beforeEach, expect } from 'vitest'
+import type { Call, Json } from '../../server/test/service.ts'
+import { browserTest, useApplication } from './application.ts'
+import { Grid } from './grid.ts'
+
+const { openPage, openTab, callAs, expectFaults } = useApplication()
+
+let page: Page
+let call: Call
+let contact: Json
+let number = 0
+beforeEach(async () => {
+  page ??= await openPage({ organization: 'small' })
+  call ??= await callAs('owner', 'small')
+  const name = `Rita Record ${++number}`
+  contact = (await call('POST', '/v5/contacts', { body: { name, tags: ['record'], status: 'active' } })).body
+  await page.goto(`/contacts/${contact.id}`)
+  await page.getByRole('heading', { level: 1, name }).waitFor()
+})
+
+const properties = () => page.getByRole('complementary', { name: 'Properties' })
+const expectStored = (values: object) =>
+  expect.poll(async () => (await call('GET', `/v5/contacts/${contact.id}`)).body).toMatchObject(values)
+const toast = (text: string | RegExp) => page.getByRole('region', { name: 'Notifications' }).getByText(text).first()
+
+browserTest('every property that can be changed is edited in place, by keyboard', async () => {
+  await properties()
+    .getByRole('button', { name: /^Show \d+ more/ })
+    .click()
+  const edit = properties().getByRole('button', { name: /^Edit / })
+  const names = (await edit.evaluateAll((buttons: Json[]) => buttons.map((button) => button.ariaLabel))) as string[]
+  expect(names.length).toBeGreaterThan(20)
+  for (const name of names) {
+    const button = properties().getByRole('button', { name, exact: true })
+    await button.focus()
+    await page.keyboard.press('Enter')
+    const field = properties().locator('input:focus, select:focus, textarea:focus')
+    await field.waitFor()
+    await page.keyboard.press('Escape')
+    await expect.poll(() => button.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true)
+  }
+  await properties().getByRole('button', { name: 'Edit Job title', exact: true }).click()
+  await page.keyboard.type('Captain')
+  await page.keyboard.press('Enter')
+  await toast('Job title saved').waitFor()
+  await expectStored({ employmentTitle: 'Captain' })
+  await page.keyboard.press('Control+z')
+  await expectStored({ employmentTitle: null })
+})
+
+browserTest('“n” focuses the note box, the draft survives reload, and Ctrl+Enter posts it once', async () => {
+  const box = page.getByRole('textbox', { name: 'New note' })
+  await box.waitFor()
+  await page.keyboard.press('n')
+  await expect.poll(() => box.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true)
+  await page.keyboard.type('Met at the fair')
+  await page.reload()
+  await expect.poll(() => box.inputValue()).toBe('Met at the fair')
+  await box.focus()
+  await page.keyboard.press('Control+Enter')
+  await page.keyboard.press('Control+Enter')
+  await page.getByRole('listitem').filter({ hasText: 'Met at the fair' }).waitFor()
+  expect(await box.inputValue()).toBe('')
+  expect(await box.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true)
+  expect((await call('GET', `/v5/contacts/${contact.id}/notes`)).body).toHaveLength(1)
+})
+
+browserTest('deleting a record asks by its name, and Undo or its old page restores it', async () => {
+  expectFaults(page, /status of 404/)
+  const remove = async () => {
+    await page.getByRole('button', { name: 'More actions' }).click()
+    await page.getByRole('menuitem', { name: 'Delete' }).click()
+    await page
+      .getByRole('dialog', { name: `Delete ${contact.name}?` })
+      .getByRole('button', { name: 'Delete' })
+      .click()
+    await page.getByRole('heading', { level: 1, name: 'Contacts' }).waitFor()
+  }
+  const isStored = async () => (await call('GET', `/v5/contacts/${contact.id}`)).status === 200
+  await remove()
+  await toast('Deleted 1 contact').waitFor()
+  expect(await page.locator(':focus').count()).toBe(1)
+  await page.getByRole('button', { name: 'Undo' }).last().click()
+  await expect.poll(isStored).toBe(true)
+  await page.goto(`/contacts/${contact.id}`)
+  await remove()
+  await page.goto(`/contacts/${contact.id}`)
+  await page.getByRole('heading', { name: 'This record is not there' }).waitFor()
+  await page.getByRole('button', { name: 'Restore' }).click()
+  await page.getByRole('heading', { level: 1, name: contact.name }).waitFor()
+  expect(await isStored()).toBe(true)
+})
+
+browserTest('names are links: Ctrl with a click opens a tab, and pointing at one loads its record', async () => {
+  await page.goto('/contacts')
+  await new Grid(page).settle()
+  const link = page.getByRole('grid').getByRole('link', { name: contact.name, exact: true })
+  expect(await link.getAttribute('href')).toBe(`/contacts/${contact.id}`)
+  const loaded = page.waitForRequest((request) => request.url().includes(`/v5/contacts/${contact.id}`))
+  await link.hover()
+  await loaded
+  const opened = page.context().waitForEvent('page')
+  await link.click({ modifiers: ['Control'] })
+  const tab = await opened
+  await tab.getByRole('heading', { level: 1, name: contact.name }).waitFor()
+  expect(new URL(page.url()).pathname).toBe('/contacts')
+  await tab.close()
+  const nav = page.getByRole('navigation').getByRole('link', { name: 'Companies' }).first()
+  expect(await nav.getAttribute('href')).toBe('/companies')
+})
+
+browserTest(
+  'a time says how long ago it was, and on hover and focus when exactly, in the person’s time zone',
+  async () => {
+    await call('POST', `/v5/contacts/${contact.id}/notes`, { body: { body: 'When was this?' } })
+    const [{ createdAt }] = (await call('GET', `/v5/contacts/${contact.id}/notes`)).body
+    for (const [timezone, locale] of [
+      ['America/New_York', 'en-GB'],
+      ['Asia/Tokyo', 'de-DE'],
+    ] as const) {
+      const now = new Date(Date.parse(createdAt) + 3 * 60 * 60 * 1000)
+      const shown = await openPage({ organization: 'small', path: `/contacts/${contact.id}`, timezone, locale, now })
+      const time = shown.getByRole('listitem').filter({ hasText: 'When was this?' }).getByRole('time')
+      expect(await time.innerText()).toBe(locale === 'en-GB' ? '3 hours ago' : 'vor 3 Stunden')
+      expect(await time.getAttribute('datetime')).toBe(createdAt)
+      const full = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeStyle: 'long', timeZone: timezone })
+      const exact = shown.getByText(full.format(new Date(createdAt)))
+      await time.hover()
+      await exact.waitFor()
+      await shown.mouse.move(0, 0)
+      await exact.waitFor({ state: 'detached' })
+      await time.focus()
+      await exact.waitFor()
+    }
+  },
+)
+
+browserTest('a second tab of the same person works beside the first one', async () => {
+  const tab = await openTab(page, `/contacts/${contact.id}`)
+  await tab.getByRole('heading', { level: 1, name: contact.name }).waitFor()
+  await page.reload()
+  await page.getByRole('heading', { level: 1, name: contact.name }).waitFor()
+  await tab.close()
+})
