@@ -58,8 +58,9 @@ function deletedParameter({ isRestorable, singular, restorableDays }: Resource, 
     components.parameter(`${singular}.deleted`, {
       name: 'deleted',
       in: 'query',
-      description: `If true, only the records deleted within the last ${restorableDays} days, which can be restored. Also needs the scope \`${singular}:restore:write\`.`,
-      schema: { type: 'boolean', default: false },
+      description: `If true, only the records deleted within the last ${restorableDays} days, which can be restored; otherwise only the others. Also needs the scope \`${singular}:restore:write\`.`,
+      // No default: the API explorer would send it with every request.
+      schema: { type: 'boolean' },
     }),
   ]
 }
