@@ -74,7 +74,7 @@ const redundantPredicates: readonly { reason: string; location: RegExp }[] = [
   {
     reason: 'the rows belong to the claim, and no other process has its lease',
     location:
-      /^working .* cross join lateral \( select id(?:, import_id, payload, parameters)? from import_rows where $|as ended \(.*\) where row\.$/,
+      /^working .* cross join lateral \( select id from import_rows where $|created_contact_id from import_rows where $|as ended \(.*\) where row\.$/,
   },
   {
     reason: 'the foreign keys include the organization: of a row’s import, an import’s team and a contact’s company',
