@@ -10,7 +10,7 @@ import {
   Sun,
   UserRound,
 } from 'lucide-react'
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { api } from '../api/client.ts'
 import { forgetAll } from '../api/query-client.ts'
@@ -62,10 +62,13 @@ export function Shell() {
   )
 }
 
-/** When a page replaces the element that had the focus, the page gets it: Tab does not begin with the sidebar. */
+/** When a page replaces the one with the element that had the focus, it gets the focus. */
 function useFocusOnPage(): void {
   const pathname = useLocation({ select: (location) => location.pathname })
+  const before = useRef(pathname)
   useEffect(() => {
+    if (before.current === pathname) return undefined
+    before.current = pathname
     const frame = requestAnimationFrame(() => {
       if (document.activeElement === document.body) document.getElementById('main')?.focus({ preventScroll: true })
     })

@@ -70,17 +70,22 @@ export function useColumnChanges(
   state: ListState,
   change: (changes: Partial<ListState>, replace?: boolean) => void,
 ): ColumnChanges {
-  const { columns } = state
-  const replaceColumns = (next: ListState['columns']) => change({ columns: next }, true)
-  return {
-    sort: (order) => change(order),
-    resize: (name, width) =>
-      replaceColumns(columns.map((column) => (column.name === name ? { ...column, width } : column))),
-    move: (name, before) => replaceColumns(moveColumn(columns, name, before)),
-    pin: (name, isPinned) => {
-      const changed = columns.map((column) => (column.name === name ? { ...column, isPinned } : column))
-      replaceColumns([...changed.filter((column) => column.isPinned), ...changed.filter((column) => !column.isPinned)])
-    },
-    hide: (name) => columns.length > 1 && replaceColumns(columns.filter((column) => column.name !== name)),
-  }
+  return useMemo(() => {
+    const { columns } = state
+    const replaceColumns = (next: ListState['columns']) => change({ columns: next }, true)
+    return {
+      sort: (order) => change(order),
+      resize: (name, width) =>
+        replaceColumns(columns.map((column) => (column.name === name ? { ...column, width } : column))),
+      move: (name, before) => replaceColumns(moveColumn(columns, name, before)),
+      pin: (name, isPinned) => {
+        const changed = columns.map((column) => (column.name === name ? { ...column, isPinned } : column))
+        replaceColumns([
+          ...changed.filter((column) => column.isPinned),
+          ...changed.filter((column) => !column.isPinned),
+        ])
+      },
+      hide: (name) => columns.length > 1 && replaceColumns(columns.filter((column) => column.name !== name)),
+    }
+  }, [state, change])
 }

@@ -3,9 +3,16 @@ import { type CSSProperties, type ReactNode, useEffect, useLayoutEffect, useRef,
 import { useTranslations } from 'use-intl'
 import { classes } from '../classes.ts'
 import styles from './data-grid.module.css'
-import { type ActiveCell, type GridColumn, type GridOrder, type GridSelection } from './grid-model.ts'
+import {
+  type ActiveCell,
+  type GridColumn,
+  type GridOrder,
+  type GridSelection,
+  selectRange,
+  toggleRow,
+} from './grid-model.ts'
 import { type ColumnChanges, GridHead } from './grid-head.tsx'
-import { GridRow } from './grid-row.tsx'
+import { GridRow, type RowActions } from './grid-row.tsx'
 import { createGridKeys } from './use-grid-keys.ts'
 
 const headHeight = 36
@@ -102,6 +109,22 @@ export function DataGrid<Row extends { id: string }>(props: DataGridProps<Row>) 
     if (move === 'down') moveTo(Math.min(active.index + 1, rowCount - 1), active.column)
     else moveTo(active.index, columns[Math.min(columnIndex + 1, columns.length - 1)]?.name ?? active.column)
   }
+  const actions = useStableActions({
+    activate(index, column) {
+      const id = rowAt(index)?.id
+      if (id === undefined) return
+      setActive({ index, column, id })
+      if (peeked !== undefined) onPeek(id)
+    },
+    edit(index, column) {
+      const id = rowAt(index)?.id
+      if (id !== undefined) edit({ id, column })
+    },
+    endEdit,
+    selectAll: (isChecked) => onSelect({ ids: new Set(isChecked ? props.loadedIds() : []), anchor: undefined }),
+    toggle: (id, isRange) =>
+      onSelect(isRange ? selectRange(selection, props.loadedIds(), id) : toggleRow(selection, id)),
+  })
   const onKeyDown = createGridKeys({
     columnNames: columns.map(({ name }) => name),
     rowCount,
@@ -166,7 +189,7 @@ export function DataGrid<Row extends { id: string }>(props: DataGridProps<Row>) 
           order={props.order}
           changes={props.columnChanges}
           isAllSelected={selection.ids.size > 0 && selection.ids.size >= props.loadedIds().length}
-          onSelectAll={(isChecked) => onSelect({ ids: new Set(isChecked ? props.loadedIds() : []), anchor: undefined })}
+          onSelectAll={actions.selectAll}
         />
       )}
       <div role="rowgroup" className={styles.body} style={{ height: virtualizer.getTotalSize(), minWidth: width }}>
@@ -185,15 +208,7 @@ export function DataGrid<Row extends { id: string }>(props: DataGridProps<Row>) 
               isPeeked={row !== undefined && row.id === peeked}
               activeColumn={active?.index === index ? active.column : undefined}
               editing={editing && row?.id === editing.cell.id ? editing : undefined}
-              onActivate={(column) => {
-                if (row) setActive({ index, column, id: row.id })
-                if (peeked !== undefined && row) onPeek(row.id)
-              }}
-              onEdit={(column) => row && edit({ id: row.id, column })}
-              onEditEnd={endEdit}
-              onSelect={onSelect}
-              selection={selection}
-              loadedIds={props.loadedIds}
+              actions={actions}
             />
           )
         })}
@@ -205,6 +220,22 @@ export function DataGrid<Row extends { id: string }>(props: DataGridProps<Row>) 
 
 const cellId = (active: Pick<Active, 'index' | 'column'> | undefined): string =>
   active ? `cell-${active.index}-${active.column}` : ''
+
+/** An object that stays the same and always does what the last render says, so that rows need not render again. */
+function useStableActions(actions: RowActions): RowActions {
+  const latest = useRef(actions)
+  useLayoutEffect(() => {
+    latest.current = actions
+  })
+  const [stable] = useState<RowActions>(() => ({
+    activate: (index, column) => latest.current.activate(index, column),
+    edit: (index, column) => latest.current.edit(index, column),
+    endEdit: (move) => latest.current.endEdit(move),
+    toggle: (id, isRange) => latest.current.toggle(id, isRange),
+    selectAll: (isChecked) => latest.current.selectAll(isChecked),
+  }))
+  return stable
+}
 
 /** The active cell, which follows its record when rows are sorted, inserted or loaded. */
 function useActive<Row extends { id: string }>(props: DataGridProps<Row>) {

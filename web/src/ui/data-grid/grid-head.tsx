@@ -1,5 +1,5 @@
 import { ArrowDown, ArrowDownAZ, ArrowLeft, ArrowRight, ArrowUp, ArrowUpAZ, EyeOff, Pin, PinOff } from 'lucide-react'
-import { type DragEvent, type PointerEvent, useRef, useState } from 'react'
+import { type DragEvent, memo, type PointerEvent, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { classes } from '../classes.ts'
 import { Menu, MenuItem, MenuSeparator } from '../menu.tsx'
@@ -39,7 +39,10 @@ export function pinnedOffsets(
   return offsets
 }
 
-export function GridHead<Row>({ columns, order, changes, isAllSelected, onSelectAll }: GridHeadProps<Row>) {
+/** Rendered again only if the columns, the order or the selection have changed. */
+export const GridHead = memo(GridHeadContent) as typeof GridHeadContent
+
+function GridHeadContent<Row>({ columns, order, changes, isAllSelected, onSelectAll }: GridHeadProps<Row>) {
   const t = useTranslations('list')
   const offsets = pinnedOffsets(columns)
   return (

@@ -1,8 +1,8 @@
-import type { MouseEvent } from 'react'
+import { memo } from 'react'
 import { useTranslations } from 'use-intl'
 import { classes } from '../classes.ts'
 import styles from './data-grid.module.css'
-import { type ActiveCell, type GridColumn, type GridSelection, selectRange, toggleRow } from './grid-model.ts'
+import type { ActiveCell, GridColumn } from './grid-model.ts'
 import { pinnedOffsets } from './grid-head.tsx'
 
 interface GridRowProps<Row extends { id: string }> {
@@ -18,23 +18,26 @@ interface GridRowProps<Row extends { id: string }> {
   isPeeked: boolean
   activeColumn: string | undefined
   editing: { cell: ActiveCell; typed: string | undefined } | undefined
-  onActivate(column: string): void
-  onEdit(column: string): void
-  onEditEnd(move?: 'down' | 'right'): void
-  selection: GridSelection
-  onSelect(selection: GridSelection): void
-  loadedIds(): readonly string[]
+  /** The same object in every render. */
+  actions: RowActions
 }
 
-export function GridRow<Row extends { id: string }>(props: GridRowProps<Row>) {
-  const { row, index, top, width, columns, title, isSelected, isPeeked, activeColumn, editing } = props
+/** What can be done with the rows of the grid. */
+export interface RowActions {
+  activate(index: number, column: string): void
+  edit(index: number, column: string): void
+  endEdit(move?: 'down' | 'right'): void
+  toggle(id: string, isRange: boolean): void
+  selectAll(isChecked: boolean): void
+}
+
+/** Rendered again only if something about this row has changed: a key press or a scrolled pixel concerns few rows. */
+export const GridRow = memo(GridRowContent) as typeof GridRowContent
+
+function GridRowContent<Row extends { id: string }>(props: GridRowProps<Row>) {
+  const { row, index, top, width, columns, title, isSelected, isPeeked, activeColumn, editing, actions } = props
   const t = useTranslations('list')
   const offsets = pinnedOffsets(columns)
-  const toggle = (event: MouseEvent) => {
-    if (!row) return
-    const { selection, onSelect, loadedIds } = props
-    onSelect(event.shiftKey ? selectRange(selection, loadedIds(), row.id) : toggleRow(selection, row.id))
-  }
   return (
     <div
       role="row"
@@ -53,7 +56,7 @@ export function GridRow<Row extends { id: string }>(props: GridRowProps<Row>) {
               tabIndex={-1}
               checked={isSelected}
               aria-label={t('selectRow', { title })}
-              onClick={toggle}
+              onClick={(event) => actions.toggle(row.id, event.shiftKey)}
               onChange={() => undefined}
             />
           </label>
@@ -78,17 +81,17 @@ export function GridRow<Row extends { id: string }>(props: GridRowProps<Row>) {
                 event.preventDefault()
                 event.currentTarget.closest<HTMLElement>('[role=grid]')?.focus({ preventScroll: true })
               }
-              props.onActivate(column.name)
+              actions.activate(index, column.name)
             }}
-            onDoubleClick={() => props.onEdit(column.name)}
+            onDoubleClick={() => actions.edit(index, column.name)}
           >
             {row === undefined ? (
               <span className={styles.skeleton} />
             ) : isEditing && column.edit ? (
               column.edit(row, {
                 typed: editing.typed,
-                commit: (_value, move) => props.onEditEnd(move),
-                cancel: () => props.onEditEnd(),
+                commit: (_value, move) => actions.endEdit(move),
+                cancel: () => actions.endEdit(),
               })
             ) : (
               column.render(row)
