@@ -38,7 +38,8 @@ browserTest('the first frame has the background of the chosen theme, whatever th
   // What would be painted before any module of the application has run.
   await page.route(/assets\/.*\.js$/, () => undefined)
   await page.reload({ waitUntil: 'commit' })
-  await page.waitForFunction('document.readyState !== "loading" && document.styleSheets.length > 0')
+  const isStyled = () => page.evaluate('document.readyState !== "loading" && document.styleSheets.length > 0')
+  await expect.poll(isStyled).toBe(true)
   expect(await background()).toBe(dark)
   await page.unroute(/assets\/.*\.js$/)
   const other = await openPage({ organization: 'small', theme: 'dark' })
