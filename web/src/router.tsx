@@ -7,9 +7,9 @@ import { schemaQuery } from './api/schema.ts'
 import { accessToken } from './api/session.ts'
 import { parseSearch, stringifySearch } from './shell/search.ts'
 import { Shell } from './shell/shell.tsx'
-import { Loading, NotFound, PageError } from './shell/states.tsx'
+import { ApplicationError, Loading, PageError, UnknownPage } from './shell/states.tsx'
 
-const root = createRootRoute({ notFoundComponent: NotFound })
+const root = createRootRoute({ notFoundComponent: UnknownPage })
 
 // Pages that need no log-in.
 
@@ -73,6 +73,7 @@ const application = createRoute({
     throw isRefused ? redirect({ to: '/no-organization', search: { reason: refusal.reason.code } }) : refusal.reason
   },
   component: Shell,
+  errorComponent: ApplicationError,
 })
 const home = createRoute({
   getParentRoute: () => application,

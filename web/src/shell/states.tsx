@@ -31,6 +31,20 @@ export function NotFound() {
   )
 }
 
+/** Without the frame of the application. */
+export const UnknownPage = () => (
+  <main>
+    <NotFound />
+  </main>
+)
+
+/** In place of the application, if it could not be loaded. */
+export const ApplicationError = ({ error }: { error: unknown }) => (
+  <main>
+    <PageError error={error} />
+  </main>
+)
+
 /** A page that could not be loaded, with the request's id and a way to try again. */
 export function PageError({ error }: { error: unknown }) {
   const t = useTranslations('common')

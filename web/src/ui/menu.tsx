@@ -1,22 +1,40 @@
 import { Menu as Base } from '@base-ui/react/menu'
 import type { LucideIcon } from 'lucide-react'
-import type { ReactElement, ReactNode } from 'react'
+import { type ReactElement, type ReactNode, useEffect } from 'react'
+import { useTranslations } from 'use-intl'
 import { classes } from './classes.ts'
 import { Keys } from './keys.tsx'
 import styles from './popup.module.css'
 
 /** A menu that opens from `trigger`, which must be a button. */
 export function Menu({ trigger, children }: { trigger: ReactElement; children: ReactNode }) {
+  const t = useTranslations('common')
   return (
     <Base.Root modal={false}>
       <Base.Trigger render={trigger} />
-      <Base.Portal>
+      {/* A landmark, because it is outside those of the page. */}
+      <Base.Portal role="region" aria-label={t('menu')}>
         <Base.Positioner sideOffset={4} align="start" className={styles.positioner}>
-          <Base.Popup className={styles.popup}>{children}</Base.Popup>
+          <Base.Popup className={styles.popup}>
+            {children}
+            <FocusGuards />
+          </Base.Popup>
         </Base.Positioner>
       </Base.Portal>
     </Base.Root>
   )
+}
+
+/** Base UI guards the ends of a popup with elements that pass the focus on. What can have the focus must not be hidden. */
+function FocusGuards() {
+  useEffect(() => {
+    // Some of them are rendered after the content.
+    const frame = requestAnimationFrame(() => {
+      for (const guard of document.querySelectorAll('[data-base-ui-focus-guard]')) guard.removeAttribute('aria-hidden')
+    })
+    return () => cancelAnimationFrame(frame)
+  }, [])
+  return null
 }
 
 interface MenuItemProps {

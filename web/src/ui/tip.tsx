@@ -19,7 +19,8 @@ export function Tip({
       <Tooltip.Trigger render={children} />
       <Tooltip.Portal>
         <Tooltip.Positioner sideOffset={6} className={styles.positioner}>
-          <Tooltip.Popup className={styles.tip}>
+          {/* The name of the control says the same. */}
+          <Tooltip.Popup className={styles.tip} aria-hidden>
             {label}
             {shortcut !== undefined && <Keys keys={shortcut} />}
           </Tooltip.Popup>

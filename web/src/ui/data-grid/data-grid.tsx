@@ -213,7 +213,13 @@ export function DataGrid<Row extends { id: string }>(props: DataGridProps<Row>) 
           )
         })}
       </div>
-      {props.empty}
+      {Boolean(props.empty) && (
+        <div role="row" className={styles.empty}>
+          <div role="gridcell" className={styles.empty}>
+            {props.empty}
+          </div>
+        </div>
+      )}
     </div>
   )
 }
