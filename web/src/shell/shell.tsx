@@ -89,7 +89,7 @@ function Sidebar({ places, onSearch, onHelp }: SidebarProps) {
       <OrganizationMenu />
       <button type="button" className={styles.search} onClick={onSearch}>
         <Search size={15} strokeWidth={1.75} aria-hidden />
-        <span>{t('search')}</span>
+        <span>{t('searchShort')}</span>
         <Keys keys="Mod+K" />
       </button>
       <ul className={styles.nav}>

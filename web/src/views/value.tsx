@@ -62,6 +62,9 @@ function EmbeddedLink({ property, value }: { property: Property; value: unknown 
   )
 }
 
+/** 1986, not 1,986. */
+const isYear = ({ name }: Property): boolean => /Year$/.test(name)
+
 function Plain({ property, value }: { property: Property; value: unknown }) {
   const t = useTranslations('common')
   const format = useFormatter()
@@ -88,7 +91,11 @@ function Plain({ property, value }: { property: Property; value: unknown }) {
       return value === true ? t('yes') : t('no')
     case 'number':
     case 'integer':
-      return typeof value === 'number' ? <span className={styles.number}>{format.number(value)}</span> : String(value)
+      return typeof value === 'number' ? (
+        <span className={styles.number}>{format.number(value, { useGrouping: !isYear(property) })}</span>
+      ) : (
+        String(value)
+      )
     case 'decimal':
       return <span className={styles.number}>{formatDecimal(String(value), locale)}</span>
     case 'country':
