@@ -1,0 +1,214 @@
+import type { Locator, Page } from 'playwright-core'
+import { readId } from '../../server/src/platform/model/ids.ts'
+import { sql } from '../../server/src/platform/model/sql.ts'
+import { addRows, type SampleRow } from '../../server/test/import-rows.ts'
+import type { Call, Json, TestService } from '../../server/test/service.ts'
+import { demoDay, type OrganizationName, type Role } from './seeded-database.ts'
+
+/** A page of the application with the records of the small organization. */
+export interface Screen {
+  /** Also the name of its pictures. */
+  name: string
+  /** A path of the router; for the settings, with the section. */
+  route: string
+  /** Where `$…` in the route is replaced. Default: the route. */
+  path?: (records: Records) => string
+  /** Default: the owner. */
+  as?: Role | null
+  /** Default: `small`. */
+  organization?: OrganizationName
+  /** What is there as soon as the page is complete. */
+  shows: (page: Page) => Locator
+}
+
+/** Ids of records that have everything that a page can show. */
+export interface Records {
+  contact: string
+  company: string
+  campaign: string
+  import: string
+  /** An invalid one. */
+  row: string
+}
+
+const heading = (name: string) => (page: Page) => page.getByRole('heading', { level: 1, name, exact: true })
+const text = (content: string | RegExp) => (page: Page) => page.getByRole('main').getByText(content).first()
+
+/** Every page: web/test/axe.test.ts compares them with the routes and the sections of the settings. */
+export const screens: readonly Screen[] = [
+  { name: 'login', route: '/login', as: null, shows: heading('Log in to Rapport') },
+  { name: 'forgot-password', route: '/forgot-password', as: null, shows: (page) => page.getByRole('textbox') },
+  { name: 'sign-up', route: '/sign-up', as: null, shows: (page) => page.locator('h1') },
+  { name: 'single-sign-on', route: '/single-sign-on', as: null, shows: (page) => page.getByRole('textbox') },
+  {
+    name: 'account-link',
+    route: '/account',
+    path: () => '/account#invitation=inv_unknown',
+    as: null,
+    shows: (page) => page.getByRole('link', { name: 'Log in' }),
+  },
+  { name: 'logout', route: '/logout', shows: (page) => page.getByRole('button') },
+  { name: 'no-organization', route: '/no-organization', shows: text('Harbour Trading') },
+  { name: 'home', route: '/', shows: (page) => page.getByRole('main').locator('svg[role=group]').nth(2) },
+  { name: 'profile', route: '/profile', shows: text('Sessions') },
+  { name: 'imports', route: '/imports', shows: (page) => page.getByRole('table') },
+  {
+    name: 'import',
+    route: '/imports/$importId',
+    path: (records) => `/imports/${records.import}`,
+    shows: (page) => page.getByRole('link', { name: /^Invalid/ }).first(),
+  },
+  { name: 'contacts', route: '/$resource', path: () => '/contacts', shows: (page) => page.getByRole('row').nth(3) },
+  { name: 'companies', route: '/$resource', path: () => '/companies', shows: (page) => page.getByRole('row').nth(3) },
+  { name: 'campaigns', route: '/$resource', path: () => '/campaigns', shows: (page) => page.getByRole('row').nth(1) },
+  {
+    name: 'contact',
+    route: '/$resource/$recordId',
+    path: ({ contact }) => `/contacts/${contact}`,
+    shows: (page) => page.getByRole('region', { name: 'Notes' }).getByRole('listitem').first(),
+  },
+  {
+    name: 'company',
+    route: '/$resource/$recordId',
+    path: ({ company }) => `/companies/${company}`,
+    shows: (page) => page.getByText(/^Show all/).first(),
+  },
+  {
+    name: 'campaign',
+    route: '/$resource/$recordId',
+    path: ({ campaign }) => `/campaigns/${campaign}`,
+    shows: (page) => page.getByRole('complementary', { name: 'Properties' }),
+  },
+  { name: 'settings', route: '/settings', shows: heading('Organization') },
+  { name: 'organization', route: '/settings/organization', shows: heading('Organization') },
+  { name: 'members', route: '/settings/members', shows: text('ada@example.com') },
+  { name: 'invitations', route: '/settings/invitations', shows: text(/No open invitations\.|emmy@example\.com/) },
+  { name: 'teams', route: '/settings/teams', shows: text('Default') },
+  { name: 'api-keys', route: '/settings/api-keys', shows: text('Active keys') },
+  { name: 'sso-connections', route: '/settings/single-sign-on', shows: text('No connections yet.') },
+  {
+    name: 'audit-log',
+    route: '/settings/audit-log',
+    shows: (page) => page.getByRole('list', { name: 'Events' }).getByRole('listitem').first(),
+  },
+  { name: 'outbox', route: '/settings/outbox', shows: text(/Every mail was sent\.|emmy@example\.com/) },
+  { name: 'system', route: '/settings/system', organization: 'large', shows: text('Passed checks') },
+]
+
+/** The time of all pictures; the last contacts were created on this day. */
+export const now = `${demoDay}T09:41:00.000Z`
+const daysAgo = (days: number, time: string) =>
+  new Date(Date.parse(`${demoDay}T${time}:00.000Z`) - days * 86_400_000).toISOString()
+
+/** Finds the records by their place in the lists, and adds what the demo data lacks: campaigns and rows of an import. */
+export async function prepareRecords(service: TestService, call: Call): Promise<Records> {
+  const listed = async (path: string): Promise<Json[]> => (await call('GET', path)).body
+  const [first] = await listed('/v5/imports?limit=1&orderBy=createdAt&sort=asc')
+  const campaigns = await listed('/v5/campaigns')
+  if (campaigns.length === 0) {
+    for (const resource of ['companies', 'contacts']) await deleteForeignNames(call, resource)
+    for (const [index, body] of drafts.entries()) campaigns.push(await addCampaign(service, call, body, index))
+    await call('PATCH', `/v5/imports/${first.id}`, { body: { name: 'Website form' } })
+    await call('POST', '/v5/imports', { body: { name: 'Trade fair badges' } })
+    await addRows(service, first.id, rowsFor(await listed('/v5/contacts?orderBy=createdAt&sort=desc&limit=60')))
+  }
+  const [company] = await listed('/v5/companies?orderBy=employeesCount&sort=desc&limit=1')
+  const contact = await contactWithHistory(listed)
+  return {
+    contact,
+    company: company.id,
+    campaign: campaigns.at(-1).id,
+    import: first.id,
+    row: (await listed(`/v5/imports/${first.id}/rows?filter.status.equals=INVALID&limit=1`))[0].id,
+  }
+}
+
+/** Most machines that run tests have no font for other scripts than the application's own. */
+async function deleteForeignNames(call: Call, resource: string): Promise<void> {
+  for (let after = ''; ;) {
+    const { body } = await call('GET', `/v5/${resource}?limit=100${after}`)
+    for (const { id, ...record } of body) {
+      const texts = [record.name, record.location, record.company?.name].join('')
+      if (/[^\u0000-\u04ff\u2000-\u206f]/.test(texts)) await call('DELETE', `/v5/${resource}/${id}`)
+    }
+    if (body.length < 100) return
+    after = `&startingAfter=${body.at(-1).id}`
+  }
+}
+
+/** One with a note, a company and a job. */
+async function contactWithHistory(listed: (path: string) => Promise<Json[]>): Promise<string> {
+  const notes = await listed('/v5/notes?limit=100&orderBy=createdAt&sort=desc')
+  const ids = [...new Set(notes.map(({ contactId }) => contactId))]
+  const contacts = await listed(`/v5/contacts?limit=100&orderBy=id&sort=desc&filter.id.in=${ids.join(',')}`)
+  const found = contacts.find(({ company, email, employmentTitle }) => company && email && employmentTitle)
+  if (!found) throw new Error('No contact has a note, a company and a job.')
+  return found.id
+}
+
+const drafts = [
+  { name: 'Spring collection preview', subject: 'A first look, for friends of the atelier', tags: ['customer', 'vip'] },
+  { name: 'Welcome', subject: 'Thank you for joining us', kind: 'sequence', tags: ['lead'] },
+  { name: 'Opening hours in December', subject: 'When you find us between the years', tags: ['customer'] },
+]
+
+async function addCampaign(service: TestService, call: Call, draft: object, index: number): Promise<Json> {
+  const { status, body } = await call('POST', '/v5/campaigns', { body: draft })
+  if (status !== 201) throw new Error(`The campaign was refused: ${JSON.stringify(body)}`)
+  const time = daysAgo(index * 3 + 1, '08:30')
+  await service.database.crossTenantQuery(
+    'check the database',
+    sql`update campaigns set created_at = ${time}::timestamptz, updated_at = ${time}::timestamptz
+      where id = ${readId('cam', body.id)}::uuid`,
+  )
+  return body
+}
+
+/** Days before today: some are busier than others. */
+const rowDays = [
+  0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 4, 4, 7, 7, 7, 8, 8, 9, 10, 10, 11, 14, 14, 14, 15, 16, 17, 17, 21, 22, 22, 25,
+]
+
+/** One row of each kind among many that went well, over the last weeks. */
+function rowsFor(contacts: readonly Json[]): SampleRow[] {
+  return contacts
+    .map(({ id, email, name, employmentTitle }, index): SampleRow => {
+      const payload = { contact: { email, name }, employment: { title: employmentTitle } }
+      const createdAt = daysAgo(rowDays[index % rowDays.length] ?? 0, `0${index % 8}:${10 + ((index * 17) % 50)}`)
+      const row = { status: 'PROCESSED' as const, payload, contactId: id, createdAt }
+      if (index % 9 === 4) return { ...row, warnings: [warning], warningCodes: [warning.code] }
+      if (index % 13 === 2) {
+        const { contactId: _, ...failed } = { ...row, status: 'INVALID' as const }
+        return { ...failed, payload: { contact: { name } }, errors: [fault], errorCodes: [fault.code] }
+      }
+      return row
+    })
+    .toReversed()
+}
+
+const warning = {
+  code: 'unusable_value',
+  path: 'contact.timeZone',
+  message: 'expected an IANA time zone, such as "Europe/Berlin"',
+  hint: 'The value was left out; the rest was stored. Correct it in the source and push again.',
+}
+const fault = {
+  code: 'invalid_payload',
+  path: 'contact',
+  message: 'expected an email address, a phone number or an external id',
+  hint: 'Correct the payload and retry the row.',
+}
+
+/** Changes the theme as the system would, and waits until it is painted. */
+export async function useTheme(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
+  await page.emulateMedia({ colorScheme })
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+}
+
+/** Opens the screen in this page, whose person must be that of the screen. */
+export async function show(page: Page, screen: Screen, records: Records): Promise<void> {
+  // A change of the fragment alone would not load the page.
+  if (screen.path?.(records).includes('#')) await page.goto('about:blank')
+  await page.goto(screen.path?.(records) ?? screen.route)
+  await screen.shows(page).waitFor()
+}
