@@ -52,7 +52,7 @@ const redundantPredicates: readonly { reason: string; location: RegExp }[] = [
   {
     reason: 'the rows were read and locked within the organization before they are written',
     location:
-      /from input where record\.$|rows\/(retry|cancel) .*( select id from import_rows|updated_at = now\(\)) where $/,
+      /from input where record\.$|rows\/(retry|cancel) .*( select id from import_rows|updated_at = now\(\)) where $|\{rowId\} +update import_rows set payload = .* where $/,
   },
   {
     reason: 'the foreign key includes the organization: a team belongs to the organization of its members',
