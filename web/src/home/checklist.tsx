@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { CircleCheck, CircleDashed, X } from 'lucide-react'
-import { useEffect, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { send } from '../api/client.ts'
 import { useOrganization } from '../api/me.ts'
@@ -23,8 +23,11 @@ interface Step {
   search?: Record<string, string>
 }
 
-/** The first steps in an organization. It ends when all are done, and can be closed in this browser. */
-export function Checklist() {
+/**
+ * The first steps in an organization, above the rest of the page. It ends when all are done, and can be closed in this
+ * browser. The rest waits until it is known whether there are steps, because they would push it down.
+ */
+export function Checklist({ children }: { children: ReactNode }) {
   const { id } = useOrganization()
   const preference = `checklist.${id}`
   const [isOver, setOver] = useState(() => readPreference(preference) !== undefined)
@@ -32,10 +35,10 @@ export function Checklist() {
     storePreference(preference, 'over')
     setOver(true)
   }
-  return isOver ? null : <Steps onEnd={end} />
+  return isOver ? children : <Steps onEnd={end}>{children}</Steps>
 }
 
-function Steps({ onEnd }: { onEnd(): void }) {
+function Steps({ onEnd, children }: { onEnd(): void; children: ReactNode }) {
   const t = useTranslations('home')
   const steps = useSteps()
   const isKnown = steps.every(({ isDone }) => isDone !== undefined)
@@ -44,21 +47,25 @@ function Steps({ onEnd }: { onEnd(): void }) {
   useEffect(() => {
     if (isOver) onEnd()
   }, [isOver, onEnd])
-  if (!isKnown || isOver) return null
+  if (!isKnown) return undefined
+  if (isOver) return children
   return (
-    <Panel
-      title={t('checklist')}
-      description={t('checklistDone', { done, total: steps.length })}
-      actions={<IconButton icon={X} label={t('dismiss')} onClick={onEnd} />}
-    >
-      <ul className={styles.steps}>
-        {steps.map((step) => (
-          <li key={step.name}>
-            <StepCard step={step} />
-          </li>
-        ))}
-      </ul>
-    </Panel>
+    <>
+      <Panel
+        title={t('checklist')}
+        description={t('checklistDone', { done, total: steps.length })}
+        actions={<IconButton icon={X} label={t('dismiss')} onClick={onEnd} />}
+      >
+        <ul className={styles.steps}>
+          {steps.map((step) => (
+            <li key={step.name}>
+              <StepCard step={step} />
+            </li>
+          ))}
+        </ul>
+      </Panel>
+      {children}
+    </>
   )
 }
 

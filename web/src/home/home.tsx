@@ -34,13 +34,14 @@ export function Home() {
         />
       </PageBar>
       <PageContent>
-        <Checklist />
-        <div className={styles.charts}>
-          <Suspense fallback={<ChartPlace />}>
-            {mayListContacts && <ContactCharts period={period} />}
-            {mayListImports && <ImportChart period={period} />}
-          </Suspense>
-        </div>
+        <Checklist>
+          <div className={styles.charts}>
+            <Suspense fallback={<ChartPlace />}>
+              {mayListContacts && <ContactCharts period={period} />}
+              {mayListImports && <ImportChart period={period} />}
+            </Suspense>
+          </div>
+        </Checklist>
       </PageContent>
     </>
   )
