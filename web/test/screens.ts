@@ -129,7 +129,7 @@ async function deleteForeignNames(call: Call, resource: string): Promise<void> {
     const { body } = await call('GET', `/v5/${resource}?limit=100${after}`)
     for (const { id, ...record } of body) {
       const texts = [record.name, record.location, record.company?.name].join('')
-      if (/[^\u0000-\u04ff\u2000-\u206f]/.test(texts)) await call('DELETE', `/v5/${resource}/${id}`)
+      if (/[^ -\u04ff\u2000-\u206f]/.test(texts)) await call('DELETE', `/v5/${resource}/${id}`)
     }
     if (body.length < 100) return
     after = `&startingAfter=${body.at(-1).id}`

@@ -63,7 +63,7 @@ function EmbeddedLink({ property, value }: { property: Property; value: unknown 
 }
 
 /** 1986, not 1,986. */
-const isYear = ({ name }: Property): boolean => /Year$/.test(name)
+const isYear = ({ name }: Property): boolean => name.endsWith('Year')
 
 function Plain({ property, value }: { property: Property; value: unknown }) {
   const t = useTranslations('common')

@@ -1,0 +1,133 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Page, Route } from 'playwright-core'
+import { beforeAll, expect } from 'vitest'
+import { browserTest, useApplication } from './application.ts'
+import { differingPixels, picturesFolder, renderingOf, takePicture } from './pictures.ts'
+import { now, prepareRecords, type Records, type Screen, screens, show, useTheme } from './screens.ts'
+
+const { service, openPage, callAs, expectFaults } = useApplication()
+
+/** `npm run pictures` takes them anew. */
+const isWriting = process.env.PICTURES === 'write'
+const maxDifferingPixels = 40
+
+/** What the pictures are compared in: both themes, and the widths of a desktop and of a phone. */
+const compared = [
+  'login',
+  'home',
+  'contacts',
+  'contact',
+  'companies',
+  'company',
+  'campaigns',
+  'imports',
+  'import',
+  'teams',
+]
+/** Shown in the documentation only: they contain the time of the log-in or new ids. */
+const documented = [
+  'profile',
+  'campaign',
+  'organization',
+  'members',
+  'invitations',
+  'api-keys',
+  'sso-connections',
+  'audit-log',
+  'outbox',
+  'system',
+]
+
+const environmentFile = join(picturesFolder, 'environment.json')
+
+let records: Records
+let rendering: string
+beforeAll(async () => {
+  records = await prepareRecords(service(), await callAs('owner', 'small'))
+  const page = await pageFor({}, 1440)
+  const browser = page.context().browser()
+  if (!browser) throw new Error('The page has no browser.')
+  rendering = await renderingOf(browser)
+  if (!isWriting) return
+  rmSync(picturesFolder, { recursive: true, force: true })
+  mkdirSync(picturesFolder, { recursive: true })
+  writeFileSync(environmentFile, `${JSON.stringify({ chromium: browser.version(), rendering }, undefined, 2)}\n`)
+})
+
+for (const screen of screens.filter(({ name }) => compared.includes(name))) {
+  browserTest(`${screen.name} looks as in its pictures`, async ({ skip }) => {
+    const environment = isWriting ? { rendering } : JSON.parse(readFileSync(environmentFile, 'utf8'))
+    skip(
+      environment.rendering !== rendering,
+      `The pictures are of Chromium ${environment.chromium} with other fonts or another smoothing.`,
+    )
+    for (const width of [1440, 390]) {
+      const page = await pageFor(screen, width)
+      await show(page, screen, records)
+      for (const theme of ['light', 'dark'] as const) {
+        await useTheme(page, theme)
+        const picture = await takePicture(page)
+        const file = join(picturesFolder, `${screen.name}-${theme}-${width}.png`)
+        if (isWriting) writeFileSync(file, picture)
+        else compare(picture, file)
+      }
+    }
+  })
+}
+
+if (isWriting) {
+  browserTest('the other pages get a few records', async () => {
+    const call = await callAs('owner', 'small')
+    await call('POST', '/v5/invitations', { body: { email: 'emmy@example.com', role: 'admin' } })
+    await call('POST', '/v5/api-keys', {
+      body: { name: 'Website forms', scopes: ['urn:service:contact:create:write'] },
+    })
+  })
+}
+
+for (const screen of isWriting ? screens.filter(({ name }) => documented.includes(name)) : []) {
+  browserTest(`a picture of ${screen.name} is taken`, async () => {
+    // Their records are of this day, not of that of the demo data.
+    const page = await pageFor(screen, 1440, new Date().toISOString())
+    await page.route('**/v5/system', withoutTestFindings)
+    await show(page, screen, records)
+    await useTheme(page, 'light')
+    writeFileSync(join(picturesFolder, `${screen.name}.png`), await takePicture(page))
+  })
+}
+
+function compare(picture: Buffer, file: string): void {
+  const differing = differingPixels(picture, readFileSync(file))
+  if (differing !== undefined && differing <= maxDifferingPixels) return
+  const actual = join(tmpdir(), `actual-${file.split('/').at(-1)}`)
+  writeFileSync(actual, picture)
+  expect.fail(
+    `${differing ?? 'All'} pixels differ from ${file}. Look at ${actual}; if it is right, run npm run pictures.`,
+  )
+}
+
+const pages = new Map<string, Promise<Page>>()
+async function pageFor(
+  { as = 'owner', organization = 'small' }: Pick<Screen, 'as' | 'organization'>,
+  width: number,
+  at: string | undefined = now,
+) {
+  const key = `${as} ${organization} ${width} ${at}`
+  const known =
+    pages.get(key) ?? openPage({ as, organization, width, path: '/forgot-password', ...(at && { now: at }) })
+  pages.set(key, known)
+  const page = await known
+  // The application asks whether the person is logged in.
+  if (as === null) expectFaults(page, /status of 401/)
+  return page
+}
+
+/** What is wrong with the temporary database of the tests is no example. */
+async function withoutTestFindings(route: Route): Promise<void> {
+  const response = await route.fetch()
+  const { findings, ...status } = (await response.json()) as { findings: { name: string }[] }
+  const shown = findings.filter(({ name }) => !/data|fitness|secret/i.test(name))
+  await route.fulfill({ response, json: { ...status, findings: shown } })
+}
