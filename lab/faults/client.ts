@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Account } from '../shared/service.ts'
 
 /** A response. Status 0: no response. Status -1: the connection was refused, so nothing can have happened. */
@@ -20,6 +21,9 @@ export interface Request {
 
 /** Milliseconds after which a request counts as hanging. */
 const timeout = 15_000
+
+/** How often a read is sent, and the milliseconds between. */
+const [readAttempts, retryDelay] = [10, 500]
 
 export class Client {
   /** Complete responses with invalid JSON, with their requests. */
@@ -72,9 +76,13 @@ export class Client {
     }
   }
 
-  /** Errors: any status but 200. */
+  /** Repeats a read that the service refused for a moment (503). Errors: any other status but 200. */
   async read<Body>(path: string): Promise<Body> {
-    const { status, body } = await this.send({ method: 'GET', path })
+    let { status, body } = await this.send({ method: 'GET', path })
+    for (let attempt = 1; status === 503 && attempt < readAttempts; attempt++) {
+      await setTimeout(retryDelay)
+      ;({ status, body } = await this.send({ method: 'GET', path }))
+    }
     if (status !== 200) throw new Error(`GET ${path}: ${status} ${JSON.stringify(body)}`)
     return body as Body
   }

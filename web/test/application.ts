@@ -68,16 +68,17 @@ async function start(): Promise<Shared> {
 /**
  * The application for the tests of a file: call it once, at its top. After each test, what went wrong in any page fails
  * it: uncaught errors, messages in the console such as those of the Content-Security-Policy, requests to other hosts.
+ * `isAlone`: with a database and a service of its own, where no other file has left records.
  */
-export function useApplication(): Application {
+export function useApplication({ isAlone = false } = {}): Application {
   const contexts: BrowserContext[] = []
   const faults: string[] = []
   const expected = new Map<Page, RegExp[]>()
   let running: Shared | undefined
   beforeAll(async () => {
     if (!chromium) return
-    shared ??= start()
-    running = await shared
+    if (!isAlone) shared ??= start()
+    running = await (isAlone ? start() : shared)
   })
   afterEach(() => {
     const found = faults.splice(0)
@@ -85,6 +86,7 @@ export function useApplication(): Application {
   })
   afterAll(async () => {
     await Promise.all(contexts.map((context) => context.close()))
+    if (isAlone) await Promise.all([running?.browser.close(), running?.service.close()])
   })
   const get = (): Shared => {
     if (!running) throw new Error('The application starts before the first test: use it in tests and hooks only.')

@@ -7,7 +7,7 @@ import { browserTest, useApplication } from './application.ts'
 import { differingPixels, picturesFolder, renderingOf, takePicture } from './pictures.ts'
 import { now, prepareRecords, type Records, type Screen, screens, show, useTheme } from './screens.ts'
 
-const { service, openPage, callAs, expectFaults } = useApplication()
+const { service, openPage, callAs, expectFaults } = useApplication({ isAlone: true })
 
 /** `npm run pictures` takes them anew. */
 const isWriting = process.env.PICTURES === 'write'
