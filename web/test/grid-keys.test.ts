@@ -86,6 +86,23 @@ browserTest('the active cell stays on its record when the order changes', async 
   await page.goto('/contacts')
 })
 
+browserTest('scrolling away from the active cell stays where it is while rows are rendered', async () => {
+  await grid.settle()
+  await grid.box.focus()
+  await grid.press('ArrowDown', 'ArrowDown', 'ArrowDown')
+  const place = () => grid.box.evaluate((box) => [box.scrollLeft, box.scrollTop])
+  // By less than the rows that are kept outside the screen, so that the active cell is still in the document.
+  for (const [x, y] of [
+    [200, 0],
+    [200, 150],
+  ]) {
+    await grid.box.evaluate((box, [left, top]) => box.scrollTo(left, top), [x, y])
+    await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+    expect(await place()).toEqual([x, y])
+  }
+  await grid.press('Control+Home')
+})
+
 browserTest('Space shows the active record beside the list, and the arrow keys change it', async () => {
   const panel = page.getByRole('complementary')
   await grid.press('ArrowDown', ' ')

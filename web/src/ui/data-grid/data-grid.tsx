@@ -148,10 +148,13 @@ export function DataGrid<Row extends { id: string }>(props: DataGridProps<Row>) 
     // Only when the list appears.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [])
-  // Columns may be wider than the screen; the active cell must be visible, and not below the pinned ones.
+  // Columns may be wider than the screen; a cell that becomes active must be visible, and not below the pinned ones.
+  const activeKey = active && `${active.id ?? active.index} ${active.column}`
   useLayoutEffect(() => {
     document.getElementById(cellId(active))?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
-  }, [active])
+    // Not with each rendering: a person may scroll away from the active cell.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [activeKey])
   // Another order moves the active record: a row that was visible stays visible.
   const activeIndex = active?.index
   const lastIndex = useRef(activeIndex)
