@@ -61,9 +61,9 @@ browserTest('with reduced motion, nothing moves', async () => {
   expect(await moving(page)).toEqual([])
 })
 
-browserTest('while lists, imports and settings load, nothing jumps', async () => {
+browserTest('while the start page, lists, imports and settings load, nothing jumps', async () => {
   const page = await openPage({ organization: 'small' })
-  for (const path of ['/contacts', '/companies', '/imports', '/settings', '/profile']) {
+  for (const path of ['/', '/contacts', '/companies', '/campaigns', '/imports', '/settings', '/profile']) {
     await page.goto(path)
     await page.evaluate(`
       globalThis.shift = 0

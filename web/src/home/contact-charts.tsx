@@ -8,7 +8,7 @@ import { EmptyState, Failure } from '../ui/empty-state.tsx'
 import { Panel, Table } from '../ui/page.tsx'
 import { DayChart, useColumns } from './day-chart.tsx'
 import { ChartPanel } from '../ui/chart-panel.tsx'
-import { ChartPlace } from './chart-place.tsx'
+import { ChartPlace, ChartPlaces } from './chart-place.tsx'
 import styles from './home.module.css'
 import { type ContactStatistics, contactStatisticsQuery, createdOn, type Day, type Period } from './statistics.ts'
 
@@ -19,7 +19,7 @@ const WorldMap = lazy(async () => ({ default: (await import('../ui/world-map.tsx
 export function ContactCharts({ period }: { period: Period }) {
   const { data, error, refetch } = useQuery(contactStatisticsQuery(period))
   if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />
-  if (!data) return <ChartPlace />
+  if (!data) return <ChartPlaces count={2} />
   return (
     <>
       <NewContacts statistics={data} period={period} />

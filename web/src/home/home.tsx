@@ -4,7 +4,7 @@ import { useTranslations } from 'use-intl'
 import { useResource } from '../api/schema.ts'
 import { Segments } from '../ui/chip.tsx'
 import { PageBar, PageContent } from '../ui/page.tsx'
-import { ChartPlace } from './chart-place.tsx'
+import { ChartPlaces } from './chart-place.tsx'
 import { Checklist } from './checklist.tsx'
 import styles from './home.module.css'
 import { periodOf, periods } from './statistics.ts'
@@ -36,7 +36,7 @@ export function Home() {
       <PageContent>
         <Checklist>
           <div className={styles.charts}>
-            <Suspense fallback={<ChartPlace />}>
+            <Suspense fallback={<ChartPlaces count={(mayListContacts ? 2 : 0) + (mayListImports ? 1 : 0)} />}>
               {mayListContacts && <ContactCharts period={period} />}
               {mayListImports && <ImportChart period={period} />}
             </Suspense>
