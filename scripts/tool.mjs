@@ -14,7 +14,7 @@ export async function runFolder(folder, roles = []) {
   const sources = join(root, 'lab', folder)
   const bundle = join(root, `server/dist/${folder}.js`)
   await exitOnRefusal(async () => {
-    await ensureInstalled(root, { development: false, log: console.error })
+    await ensureInstalled(root, { development: true, log: console.error })
     await build({ log: console.error })
     await bundleTo(join(sources, 'main.ts'), bundle)
     for (const role of roles) {

@@ -8,8 +8,10 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { JsonObject } from '../../server/src/platform/model/fields.ts'
 import { readPush } from '../../server/src/resources/imports/payload/payload.ts'
+import { chromium } from '../../server/test/chromium.ts'
 import { until } from '../../server/test/processes.ts'
 import { readNames, rowNames } from './row-names.ts'
+import { floorName, interactionNames } from './interactions.ts'
 import { generateQueue, generateTemplates } from './leads.ts'
 import { watchMemory } from './measure.ts'
 import { help, readOptions } from './options.ts'
@@ -47,6 +49,8 @@ function assertMeasured(row: string, { perSecond, p50, p99, serviceCpu, database
 }
 
 const { one, page, deep, deepByLink, email, created } = rowNames
+/** Everything but what is measured in a browser. */
+const requestRows = Object.values(rowNames).filter((name) => name !== rowNames.interactions)
 const processed: readonly string[] = [rowNames.processed, rowNames.processedOfTwo]
 const searches = [rowNames.property, rowNames.commonProperty, rowNames.rare, rowNames.common, rowNames.absent]
 /** Pushes have a target only at 64 connections. */
@@ -56,6 +60,7 @@ const expectedTargets = [
   ...[deep, deepByLink].map((name) => `${name}: p50 relative to the first page`),
   ...[...searches, rowNames.query].map((name) => `${name}: p50 ms`),
   ...readNames.slice(2, 11).map((name) => `${name}: plan`),
+  ...(chromium ? interactionNames.map((name) => `${name}: p75 ms`) : []),
   ...(isLinux ? ['maximum memory of the service, MB', 'memory in the second half of a row, MB'] : []),
   ...(isLinux ? ['maximum memory after a start, MB'] : []),
   'warm start, s',
@@ -66,7 +71,7 @@ test('a small run measures each row and removes its temporary files', { timeout:
   const { stdout } = await promisify(execFile)(process.execPath, [script, ...small, '--json', file], { env })
   const report = JSON.parse(await readFile(file, 'utf8')) as Report
   expect(report.rows.map(({ name, connections }) => `${name} ${connections}`)).toEqual(
-    Object.values(rowNames).map((name) => `${name} ${processed.includes(name) ? null : 2}`),
+    requestRows.map((name) => `${name} ${processed.includes(name) ? null : 2}`),
   )
   for (const { name, service, floor, driver, ratio, memory, databaseMemory } of report.rows) {
     for (const figures of [service, floor, driver]) if (figures) assertMeasured(name, figures)
@@ -84,7 +89,12 @@ test('a small run measures each row and removes its temporary files', { timeout:
   ])
   expect(report.plans.map(({ name }) => name)).toEqual(readNames.slice(2, 11))
   expect(report.starts.flatMap(({ rows }) => rows)).toEqual(Object.values(rowNames))
-  expect(report.starts).toHaveLength(3)
+  expect(report.starts).toHaveLength(4)
+  expect(report.interactions.map(({ name }) => name)).toEqual(chromium ? [floorName, ...interactionNames] : [])
+  for (const { p50, p75, max } of report.interactions) {
+    expect([p50, p75, max]).toEqual([p50, p75, max].toSorted((one, other) => one - other))
+    expect(p50).toBeGreaterThan(0)
+  }
   for (const { seconds, atStart, atEnd } of report.starts) {
     expect(seconds).toBeGreaterThan(0)
     if (isLinux) expect([atStart, atEnd].flatMap(Object.values).filter((value) => !(value > 10))).toEqual([])

@@ -45,9 +45,10 @@ async function measure(options: BenchOptions, root: string): Promise<Report> {
       const settings = { ...part.settings, PROCESSES: String(processes) }
       const stage = await startStage({ workspace, account, settings, options, log })
       const atStart = memoryOf(stage)
-      const { rows, plans = [] } = await part.measure(stage, part.rows, sample)
+      const { rows, plans = [], interactions = [] } = await part.measure(stage, part.rows, sample)
       report.rows.push(...rows.map((row) => ({ ...row, processes })))
       report.plans.push(...plans)
+      report.interactions.push(...interactions)
       report.starts.push({ rows: part.rows, processes, seconds: stage.startSeconds, atStart, atEnd: memoryOf(stage) })
       await stage.close()
     }
@@ -73,6 +74,7 @@ async function prepare(workspace: BenchWorkspace, options: BenchOptions, log: (l
     options,
     rows: [],
     plans: [],
+    interactions: [],
     targets: [],
     starts: [],
   }

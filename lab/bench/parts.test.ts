@@ -166,7 +166,7 @@ const outcomes = (lines: readonly TargetLine[]) =>
   lines.map(({ name, connections, reached }) => `${name} ${connections ?? ''} ${reached}`)
 
 test('each measured figure is compared with its target', () => {
-  expect(targetsOf({ rows: [], plans: [], starts: [] })).toEqual([])
+  expect(targetsOf({ rows: [], plans: [], interactions: [], starts: [] })).toEqual([])
   const rows = [
     row(rowNames.one, 1, {}, 0.1),
     row(rowNames.one, 16, {}, 0.8),
@@ -185,7 +185,7 @@ test('each measured figure is compared with its target', () => {
     { name: rowNames.query, expected, indexes: ['contacts_created'], sequential: false },
     { name: rowNames.absent, expected, indexes: ['contacts_search'], sequential: true },
   ]
-  const lines = targetsOf({ rows, plans, starts: [start(1, 90), start(1.9, 120), start(3, 100)] })
+  const lines = targetsOf({ rows, plans, interactions: [], starts: [start(1, 90), start(1.9, 120), start(3, 100)] })
   expect(outcomes(lines)).toEqual([
     'get one: ratio to the floor 16 true',
     'first page of 25: ratio to the floor 1 false',
@@ -207,7 +207,8 @@ test('each measured figure is compared with its target', () => {
 
 test('the memory limit is checked for the row with the largest growth', () => {
   const grown = (name: string, memory: Row['memory']) => ({ ...row(name, 16, {}), memory })
-  const growthOf = (...rows: Row[]) => targetsOf({ rows, plans: [], starts: [] }).find(({ name }) => /half/.test(name))
+  const growthOf = (...rows: Row[]) =>
+    targetsOf({ rows, plans: [], interactions: [], starts: [] }).find(({ name }) => /half/.test(name))
   const flat = grown(rowNames.sorted, [200, 200])
   expect(growthOf(flat, grown(rowNames.counted, [100, 145]))).toMatchObject({
     measured: '145 (count with a filter)',

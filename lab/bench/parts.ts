@@ -1,4 +1,5 @@
 import { measureCreates } from './creates.ts'
+import { type Interactions, measureInteractions } from './interactions.ts'
 import type { Plan } from './plans.ts'
 import { measureBusyPushes, measurePushes } from './pushes.ts'
 import { measureReads } from './reads.ts'
@@ -8,12 +9,18 @@ import type { Sample } from './sample.ts'
 import type { Stage } from './stage.ts'
 import { measureProcessing } from './work.ts'
 
+interface Measured {
+  rows: Row[]
+  plans?: Plan[]
+  interactions?: Interactions[]
+}
+
 /** Rows that are measured with one start of the service. */
 export interface Part {
   settings: Record<string, string>
   rows: readonly string[]
   /** Measures the named rows of the part. */
-  measure(stage: Stage, names: readonly string[], sample: Sample): Promise<{ rows: Row[]; plans?: Plan[] }>
+  measure(stage: Stage, names: readonly string[], sample: Sample): Promise<Measured>
 }
 
 const parts: readonly Part[] = [
@@ -41,6 +48,11 @@ const parts: readonly Part[] = [
         ...(names.includes(rowNames.busy) ? await measureBusyPushes(stage, sample) : []),
       ],
     }),
+  },
+  {
+    settings: {},
+    rows: [rowNames.interactions],
+    measure: async (stage) => ({ rows: [], interactions: await measureInteractions(stage) }),
   },
 ]
 

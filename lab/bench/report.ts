@@ -1,5 +1,6 @@
 import type { Machine } from '../shared/report.ts'
 import type { TurnResult } from './counter.ts'
+import type { Interactions } from './interactions.ts'
 import type { BenchOptions } from './options.ts'
 import type { Plan } from './plans.ts'
 import type { TargetLine } from './targets.ts'
@@ -65,6 +66,7 @@ export interface Report {
   options: Pick<BenchOptions, 'contacts' | 'organizations' | 'seconds' | 'rounds' | 'processes' | 'queue'>
   rows: Row[]
   plans: Plan[]
+  interactions: Interactions[]
   targets: TargetLine[]
   starts: Start[]
 }

@@ -22,6 +22,7 @@ export const rowNames = {
   processed: 'rows processed',
   processedOfTwo: 'rows processed, of two organizations',
   busy: 'push, while rows are processed',
+  interactions: 'interactions with the application',
 } as const
 
 /** The read rows. */

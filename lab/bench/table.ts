@@ -1,5 +1,6 @@
 import { formatCount } from '../../server/src/commands/progress.ts'
 import { describeMachine, table } from '../shared/report.ts'
+import type { Interactions } from './interactions.ts'
 import type { Plan } from './plans.ts'
 import { type Figures, type Report, type Row, type Start } from './report.ts'
 import type { TargetLine } from './targets.ts'
@@ -21,17 +22,19 @@ const rowTitles = [
 const startTitles = ['service start for', 'ready after s', 'service MB', 'database MB']
 
 /** Formats the report as Markdown tables. */
-export function describe({ machine: where, options, rows, plans, targets, starts }: Report): string {
+export function describe({ machine: where, options, rows, plans, interactions, targets, starts }: Report): string {
   return [
     describeMachine(where),
     `${formatCount(options.contacts)} contacts, ${options.organizations} organizations; ${options.rounds} rounds of ${options.seconds} s or ${formatCount(options.queue)} rows`,
     '',
-    ...table(rowTitles, rows.flatMap(linesOf)),
-    '',
+    ...(rows.length === 0 ? [] : [...table(rowTitles, rows.flatMap(linesOf)), '']),
     ...table(startTitles, starts.map(startLine)),
     ...(plans.length === 0
       ? []
       : ['', ...table(['plan of', 'indexes of contacts', 'whole table'], plans.map(planLine))]),
+    ...(interactions.length === 0
+      ? []
+      : ['', ...table(['interaction', 'times', 'p50 ms', 'p75 ms', 'maximum ms'], interactions.map(interactionLine))]),
     ...(targets.length === 0
       ? []
       : [
@@ -84,6 +87,11 @@ const planLine = ({ name, indexes, sequential }: Plan): string[] => [
   name,
   indexes.join(', ') || 'none',
   sequential ? 'READ' : 'not read',
+]
+
+const interactionLine = ({ name, count, p50, p75, max }: Interactions): string[] => [
+  name,
+  ...[count, p50, p75, max].map((figure) => String(Math.round(figure))),
 ]
 
 const targetLine = ({ name, connections, wanted, contacts, measured, reached }: TargetLine): string[] => [

@@ -1,3 +1,4 @@
+import { firstRowsName, floorName, type Interactions } from './interactions.ts'
 import type { Plan } from './plans.ts'
 import { median, type Report, type Row } from './report.ts'
 import { rowNames as names } from './row-names.ts'
@@ -13,7 +14,7 @@ export interface TargetLine {
   reached: boolean
 }
 
-type Measured = Pick<Report, 'rows' | 'plans' | 'starts'>
+type Measured = Pick<Report, 'rows' | 'plans' | 'interactions' | 'starts'>
 
 const million = 1_000_000
 const hundredThousand = 100_000
@@ -53,11 +54,14 @@ const searches: readonly string[] = [
   names.property,
   names.commonProperty,
 ]
+/** Milliseconds, p75: a person does not notice the delay (docs/decisions/0017-web-application.md). */
+const maxInteraction = 100
+const maxFirstRows = 300
 /** Maximum p50 of a deep page relative to that of the first page. */
 const maxDeepRatio = 1.3
 
 /** Compares the measurements with the targets; omits targets that were not measured. */
-export function targetsOf({ rows, plans, starts }: Measured): TargetLine[] {
+export function targetsOf({ rows, plans, interactions, starts }: Measured): TargetLine[] {
   const start = median(starts.map(({ seconds }) => seconds))
   const max = highest(rows.flatMap(({ memory }) => memory))
   const atStart = highest(starts.map((one) => one.atStart.service))
@@ -69,6 +73,7 @@ export function targetsOf({ rows, plans, starts }: Measured): TargetLine[] {
       .flatMap((row) => deepLine(rows, row)),
     ...rows.filter(({ name }) => searches.includes(name)).map(medianLine),
     ...plans.map(planLine),
+    ...interactions.flatMap(interactionLine),
     ...(max === null ? [] : [memoryLine('maximum memory of the service', 256, max)]),
     ...rows.flatMap(growth).toSorted(byExcess).slice(0, 1).map(growthLine),
     ...(atStart === null ? [] : [memoryLine('maximum memory after a start', 120, atStart)]),
@@ -145,6 +150,21 @@ const memoryLine = (name: string, max: number, measured: number): TargetLine => 
   measured: String(measured),
   reached: measured < max,
 })
+
+function interactionLine({ name, p75 }: Interactions): TargetLine[] {
+  if (name === floorName) return []
+  const max = name === firstRowsName ? maxFirstRows : maxInteraction
+  return [
+    {
+      name: `${name}: p75 ms`,
+      connections: null,
+      wanted: `≤ ${max}`,
+      contacts: hundredThousand,
+      measured: String(Math.round(p75)),
+      reached: p75 <= max,
+    },
+  ]
+}
 
 function highest(values: readonly (number | null)[]): number | null {
   const known = values.filter((value) => value !== null)

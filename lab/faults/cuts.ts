@@ -4,7 +4,8 @@ import { audit } from './audit.ts'
 import { startDatabase } from './database.ts'
 import { createFaultsWorkspace } from './workspace.ts'
 import { type Fault, startProxy } from './proxy.ts'
-import { type ScenarioResult, Guarantees, pickOne, quantile, rounded, type Run } from './scenario.ts'
+import { type ScenarioResult, Guarantees, pickOne, rounded, type Run } from './scenario.ts'
+import { quantile } from '../shared/quantile.ts'
 import { startStage, recovery } from './stage.ts'
 
 /** Minimum and maximum duration in milliseconds. */

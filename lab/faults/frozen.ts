@@ -4,7 +4,8 @@ import { addCleanup } from '../shared/cleanup.ts'
 import { audit } from './audit.ts'
 import type { Client, Reply } from './client.ts'
 import { databaseProcesses, signalAll } from './programs.ts'
-import { type ScenarioResult, Guarantees, quantile, rounded, type Run } from './scenario.ts'
+import { type ScenarioResult, Guarantees, rounded, type Run } from './scenario.ts'
+import { quantile } from '../shared/quantile.ts'
 import { startStage, recovery } from './stage.ts'
 
 /** Sent regardless of the responses. */

@@ -3,7 +3,8 @@ import { childrenOf } from '../shared/usage.ts'
 import { audit } from './audit.ts'
 import { startService } from '../shared/service.ts'
 import { databaseProcesses, signalAll } from './programs.ts'
-import { type ScenarioResult, Guarantees, pickOne, quantile, rounded, type Run } from './scenario.ts'
+import { type ScenarioResult, Guarantees, pickOne, rounded, type Run } from './scenario.ts'
+import { quantile } from '../shared/quantile.ts'
 import { startStage, recovery, type Stage } from './stage.ts'
 
 const victims = ['service', 'database', 'one of its processes', 'both'] as const

@@ -10,7 +10,8 @@ import { numberPlaceholder, type OfferResult, type OfferTask } from './offer.ts'
 import { freePort } from '../shared/free-port.ts'
 import { createFaultsWorkspace } from './workspace.ts'
 import { type Account, bootstrap, startService } from '../shared/service.ts'
-import { type ScenarioResult, Guarantees, quantile, rounded, type Run } from './scenario.ts'
+import { type ScenarioResult, Guarantees, rounded, type Run } from './scenario.ts'
+import { quantile } from '../shared/quantile.ts'
 
 /** Numbers of connections to try when searching for the peak. */
 const concurrencies = [8, 16, 32, 64]

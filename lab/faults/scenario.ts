@@ -74,10 +74,4 @@ export function pickOne<Value>(values: readonly Value[], random: () => number): 
   return value
 }
 
-/** The quantile for this share; undefined without values. */
-export function quantile(values: readonly number[], share: number): number | undefined {
-  const sorted = Float64Array.from(values).sort()
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]
-}
-
 export const rounded = (value: number | undefined): number => Math.round(value ?? Number.NaN)
