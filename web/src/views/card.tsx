@@ -27,6 +27,7 @@ function Card({ resource, record }: { resource: ResourceSchema; record: RecordDa
     .map((path) => valueAt(record, path))
     .filter((value): value is string => typeof value === 'string' && value !== title)
   const status = valueAt(record, 'status')
+  const isChoice = resource.fields.some(({ name, type }) => name === 'status' && type === 'choice')
   return (
     <span className={styles.card}>
       <Avatar name={title} isLarge isSquare={!resourceViews[resource.name]?.isPerson} />
@@ -43,7 +44,7 @@ function Card({ resource, record }: { resource: ResourceSchema; record: RecordDa
       </span>
       {typeof status === 'string' && (
         <Tag tint={tintOf(status)} hasDot>
-          {choiceLabel(status)}
+          {isChoice ? choiceLabel(status) : status}
         </Tag>
       )}
     </span>
