@@ -31,9 +31,10 @@ test('every route and every section of the settings is among the screens', () =>
 })
 
 for (const screen of screens) {
-  browserTest(`${screen.name} is accessible in both themes`, async () => {
+  browserTest(`${screen.name} is accessible in both themes, and nothing jumps while it loads`, async () => {
     const page = await pageFor(screen)
     await show(page, screen, records)
+    expect(await layoutShift(page)).toBeLessThan(0.02)
     expect(await violations(page)).toEqual([])
   })
 }
@@ -191,6 +192,7 @@ for (const screen of screens.filter(({ name }) => phoneScreens.includes(name))) 
   browserTest(`${screen.name} is accessible in both themes on a phone, and no wider than it`, async () => {
     const page = await pageFor(screen, 390)
     await show(page, { ...screen, ...(screen.name === 'settings' && { shows: (one) => one.locator('h1') }) }, records)
+    expect(await layoutShift(page)).toBeLessThan(0.02)
     expect(await violations(page)).toEqual([])
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
   })
@@ -208,6 +210,16 @@ function pageFor({ as = 'owner', organization = 'small' }: Pick<Screen, 'as' | '
     return opened
   })
 }
+
+/** How far what was visible has moved since the page began to load (https://web.dev/articles/cls). */
+const layoutShift = (page: Page): Promise<number> =>
+  page.evaluate<number>(`new Promise((done) => {
+    let shift = 0
+    new PerformanceObserver((list) => {
+      for (const { hadRecentInput, value } of list.getEntries()) if (!hadRecentInput) shift += value
+    }).observe({ type: 'layout-shift', buffered: true })
+    requestAnimationFrame(() => requestAnimationFrame(() => done(shift)))
+  })`)
 
 /** Runs every rule of the standards, and in the dark theme again those about colours. */
 async function violations(page: Page): Promise<string[]> {

@@ -56,6 +56,8 @@ async function renew(): Promise<string | undefined> {
     signal: AbortSignal.timeout(20_000),
   })
   if (response.status === 401) {
+    // Unread, the response would keep its connection.
+    await response.body?.cancel()
     token = undefined
     return undefined
   }
