@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { browserTest, useApplication } from './application.ts'
@@ -155,17 +154,8 @@ browserTest('on a phone, the sections are a list that leads to each of them and 
   await page.getByRole('link', { name: 'Audit log' }).waitFor()
 })
 
-const axe = readFileSync(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
-
-browserTest('every section is accessible in both themes, and fits a phone', async () => {
-  // Of all rules, only contrast depends on the theme.
-  await visitSections('light', "axe.run({ resultTypes: ['violations'] })")
-  await visitSections('dark', "axe.run({ runOnly: ['color-contrast'], resultTypes: ['violations'] })")
-})
-
-async function visitSections(theme: 'light' | 'dark', run: string): Promise<void> {
-  const page = await openPage({ path: '/settings', theme })
-  await page.evaluate(axe)
+browserTest('on a phone, no section is wider than it', async () => {
+  const page = await openPage({ path: '/settings' })
   const links = page.getByRole('navigation', { name: 'Settings' }).getByRole('link')
   await links.first().waitFor()
   const titles = await links.allTextContents()
@@ -174,12 +164,8 @@ async function visitSections(theme: 'light' | 'dark', run: string): Promise<void
     await links.filter({ hasText: title }).click()
     await page.getByRole('heading', { level: 1, name: title }).waitFor()
     await page.getByRole('main').getByRole('heading', { level: 2 }).first().waitFor()
-    const violations = await page.evaluate(
-      `${run}.then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))`,
-    )
-    expect({ title, theme, violations }).toEqual({ title, theme, violations: [] })
     await page.setViewportSize({ width: 390, height: 844 })
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
+    expect([title, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([title, 390])
     await page.setViewportSize({ width: 1440, height: 900 })
   }
-}
+})
