@@ -3,7 +3,7 @@ import { Link, useLocation, useRouter } from '@tanstack/react-router'
 import { Building2 } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { useTranslations } from 'use-intl'
-import { sendPublic } from '../api/client.ts'
+import { type Schemas, sendPublic } from '../api/client.ts'
 import { accessToken, type Tokens } from '../api/session.ts'
 import { buttonClasses } from '../ui/button.tsx'
 import { PasswordField, TextField } from '../ui/field.tsx'
@@ -14,14 +14,10 @@ import { loginSettingsQuery } from './settings.ts'
 import { nextPath, useEnter } from './enter.ts'
 import { PasskeyButton } from './passkey-button.tsx'
 import { askForPasskey } from './passkeys.ts'
-import { type Factor, SecondFactorStep } from './second-factor-step.tsx'
+import { SecondFactorStep } from './second-factor-step.tsx'
 
-interface Pending {
-  pendingToken: string
-  factors: readonly Factor[]
-}
-
-type Answer = ({ status: 'complete' } & Tokens) | ({ status: 'second_factor_required' } & Pending)
+type Answer = Schemas['LoginStep']
+type Pending = Extract<Answer, { status: 'second_factor_required' }>
 
 /** Log in by password or passkey; a person who is logged in continues at once. */
 export function Login() {
@@ -45,7 +41,12 @@ export function Login() {
   }, [router, next])
   if (pending) {
     return (
-      <SecondFactorStep {...pending} onDone={(tokens) => enter(tokens, next)} onRestart={() => setPending(undefined)} />
+      <SecondFactorStep
+        pendingToken={pending.pendingToken}
+        factors={pending.factors}
+        onDone={(tokens) => enter(tokens, next)}
+        onRestart={() => setPending(undefined)}
+      />
     )
   }
   const logIn = async (values: FormValues) => {

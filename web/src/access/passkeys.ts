@@ -1,5 +1,5 @@
+import type { Schemas } from '../api/client.ts'
 import { ApiError } from '../api/error.ts'
-import type { components } from '../api/openapi.d.ts'
 
 /** Whether this browser can use and create passkeys; on plain HTTP, none can. */
 export const hasPasskeys =
@@ -11,7 +11,7 @@ export async function askForPasskey(options: PublicKeyCredentialRequestOptionsJS
   return jsonOf(await navigator.credentials.get({ publicKey }))
 }
 
-type Registration = components['schemas']['NewPasskey']['credential']
+type Registration = Schemas['NewPasskey']['credential']
 
 /** Asks the person to create a passkey. */
 export async function createPasskey(options: PublicKeyCredentialCreationOptionsJSON): Promise<Registration> {

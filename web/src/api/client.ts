@@ -1,7 +1,10 @@
 import createClient from 'openapi-fetch'
 import { ApiError } from './error.ts'
-import type { paths } from './openapi.d.ts'
+import type { components, paths } from './openapi.d.ts'
 import { accessToken, apiOrigin, authorizedFetch, beginSession, type Tokens, withSessionLock } from './session.ts'
+
+/** The bodies of the API, by their names in openapi.json. */
+export type Schemas = components['schemas']
 
 /** The public API, typed by its OpenAPI document. Refusals are thrown as `ApiError`. */
 export const api = createClient<paths>({ baseUrl: apiOrigin, fetch: authorizedFetch })
@@ -19,9 +22,9 @@ export async function dataOf<T>(answer: Promise<{ data?: T }>): Promise<T> {
   return data
 }
 
-export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
-export interface SendOptions {
+interface SendOptions {
   query?: URLSearchParams
   body?: unknown
   /** The entity tag that the record must still have. */

@@ -1,55 +1,13 @@
 import { queryOptions, useSuspenseQuery } from '@tanstack/react-query'
-import { send } from './client.ts'
+import { api, dataOf, type Schemas } from './client.ts'
 
-/** How a person enters and reads a value. */
-export type FieldType =
-  | ('id' | 'text' | 'longText' | 'email' | 'phone' | 'url' | 'domain' | 'handle' | 'country' | 'timeZone' | 'month')
-  | ('choice' | 'number' | 'integer' | 'decimal' | 'boolean' | 'timestamp' | 'list' | 'reference')
-  | ('properties' | 'document')
-
-export interface FieldSchema {
-  name: string
-  label: string
-  description: string | null
-  type: FieldType
-  required: boolean
-  nullable: boolean
-  readOnly: boolean
-  /** Operators of filters; empty if it cannot be filtered. */
-  operators: readonly string[]
-  sortable: boolean
-  indexed: boolean
-  initial: unknown
-  limits: { maxLength?: number; minimum?: number; maximum?: number; maxItems?: number; pattern?: string }
-  choices: readonly string[] | null
-  reference: { resource: string } | null
-  example: unknown
-}
-
-export interface ResourceSchema {
-  name: string
-  singular: string
-  label: string
-  singularLabel: string
-  /** With `{parameters}` if it is nested in another resource. */
-  path: string
-  parent: { parameter: string; resource: string } | null
-  idPrefix: string
-  search: boolean
-  titleField: string
-  softDelete: boolean
-  restorableDays: number
-  /** What the caller may do. */
-  permissions: Record<'list' | 'get' | 'create' | 'update' | 'delete' | 'restore', boolean>
-  fields: readonly FieldSchema[]
-  embedded: readonly { name: string; label: string; through: string; resource: string; show: readonly string[] }[]
-  /** Keys of custom properties in use; null if it has none. */
-  customProperties: readonly { key: string; type: 'string' | 'number' | 'boolean' | 'other' }[] | null
-}
+/** A resource as the service describes it to this caller, with their permissions. */
+export type ResourceSchema = Schemas['ResourceSchema']['resources'][number]
+export type FieldSchema = ResourceSchema['fields'][number]
 
 export const schemaQuery = queryOptions({
   queryKey: ['schema'],
-  queryFn: async () => (await send<{ resources: ResourceSchema[] }>('GET', '/v5/schema')).body.resources,
+  queryFn: async () => (await dataOf(api.GET('/v5/schema'))).resources,
   staleTime: 60_000,
 })
 

@@ -1,9 +1,7 @@
 import { type InfiniteData, infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
-import { type Answer, readIfChanged, send } from '../api/client.ts'
-import type { components } from '../api/openapi.d.ts'
+import { type Answer, readIfChanged, type Schemas, send } from '../api/client.ts'
 import { queryClient } from '../api/query-client.ts'
 
-type Schemas = components['schemas']
 export type Import = Schemas['Import']
 export type ImportWithUrl = Schemas['ImportWithTriggerUrl']
 export type RotatedImport = Schemas['RotatedImport']

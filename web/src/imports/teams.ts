@@ -1,11 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
-import { send } from '../api/client.ts'
+import { type Schemas, send } from '../api/client.ts'
 
-interface Team {
-  id: string
-  name: string
-  isDefault: boolean
-}
+type Team = Pick<Schemas['Team'], 'id' | 'name' | 'isDefault'>
 
 /** The names of all teams by id, the default team first. */
 export const teamsQuery = queryOptions({

@@ -1,17 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
-import { send } from '../api/client.ts'
+import { type Schemas, send } from '../api/client.ts'
 
-/** An action of the audit log and what it means. */
-export interface AuditAction {
-  action: string
-  description: string
-}
+type AuditActions = Schemas['AuditActions']
 
 /** All actions that the audit log records. */
-export function useActions(): readonly AuditAction[] {
+export function useActions(): AuditActions {
   const actions = useQuery({
     queryKey: ['audit-log', 'actions'],
-    queryFn: async () => (await send<AuditAction[]>('GET', '/v5/audit-log/actions')).body,
+    queryFn: async () => (await send<AuditActions>('GET', '/v5/audit-log/actions')).body,
     staleTime: Number.POSITIVE_INFINITY,
   })
   return actions.data ?? []

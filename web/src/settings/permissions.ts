@@ -1,22 +1,13 @@
 import { queryOptions, useSuspenseQuery } from '@tanstack/react-query'
-import { send } from '../api/client.ts'
+import { type Schemas, send } from '../api/client.ts'
 import { useMe } from '../api/me.ts'
 
 /** A scope that the API has, with a sentence that says what it allows. */
-export interface Scope {
-  scope: string
-  resource: string
-  action: string
-  permission: string
-  description: string
-  /** No wildcard resource covers it. */
-  guarded: boolean
-  endpoints: readonly string[]
-}
+export type Scope = Schemas['Scopes'][number]
 
 const prefix = 'urn:service:'
 
-export const scopesQuery = queryOptions({
+const scopesQuery = queryOptions({
   queryKey: ['scopes'],
   queryFn: async () => (await send<Scope[]>('GET', '/v5/scopes')).body,
   staleTime: Number.POSITIVE_INFINITY,

@@ -1,93 +1,20 @@
-/** The records that the settings show, as the API returns them (openapi.json). */
+import type { Schemas } from '../api/client.ts'
 
-export const roles = ['owner', 'admin', 'member', 'viewer'] as const
-export type Role = (typeof roles)[number]
+export const roles = ['owner', 'admin', 'member', 'viewer'] as const satisfies readonly Role[]
+export type Role = Schemas['Member']['role']
 
-export interface Member {
-  id: string
-  person: { name: string; email: string }
-  role: Role
-  createdAt: string
-}
-
-export interface TeamMember {
-  id: string
-  person: { name: string; email: string }
-  createdAt: string
-}
-
-export interface Team {
-  id: string
-  name: string
-  isDefault: boolean
-}
-
-export interface Invitation {
-  id: string
-  email: string
-  role: Role
-  teamId: string | null
-  sentAt: string
-  expiresAt: string
-}
-
-export interface ApiKey {
-  id: string
-  name: string
-  scopes: string[]
-  allowedAddresses: string[]
-  expiresAt: string | null
-  revokedAt: string | null
-  lastUsedAt: string | null
-  lastUsedAddress: string | null
-  createdAt: string
-}
+export type Member = Schemas['Member']
+export type TeamMember = Schemas['TeamMember']
+export type Team = Schemas['Team']
+export type Invitation = Schemas['Invitation']
+export type ApiKey = Schemas['ApiKey']
+export type SsoConnection = Schemas['SsoConnection']
+export type Domain = Schemas['Domain']
+export type MailContent = Schemas['MailContent']
 
 /** A key with its value, which the service returns once. */
-export type ApiKeyWithText = ApiKey & { apiKey: string }
+export type ApiKeyWithText = Schemas['ApiKeyWithText']
 
-export interface SsoConnection {
-  id: string
-  name: string
-  issuer: string
-  clientId: string
-  hasClientSecret: boolean
-  defaultRole: 'viewer' | 'member' | null
-  enabled: boolean
-}
-
-export interface Domain {
-  id: string
-  domain: string
-  recordName: string
-  recordValue: string
-  verifiedAt: string | null
-}
-
-export interface AuditEvent {
-  id: string
-  action: string
-  actorKind: 'user' | 'key' | 'command' | 'anonymous'
-  actorId: string | null
-  recordType: string | null
-  recordId: string | null
-  address: string | null
-  requestId: string | null
-  details: unknown
-  createdAt: string
-}
-
-export interface Mail {
-  id: string
-  kind: string
-  recipient: string
-  subject: string | null
-  status: 'queued' | 'sent' | 'kept' | 'failed' | 'dropped'
-  lastError: string | null
-  createdAt: string
-}
-
-export interface MailContent {
-  text: string
-  links: string[]
-}
+// These are only listed. A list can leave properties out (`select[]`); here, none does.
+export type AuditEvent = Required<Schemas['AuditEventSelection']>
+export type Mail = Required<Schemas['MailSelection']>

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { CircleAlert, CircleCheck, Lock, RefreshCw, TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useFormatter, useTranslations } from 'use-intl'
-import { send } from '../api/client.ts'
+import { type Schemas, send } from '../api/client.ts'
 import { ApiError } from '../api/error.ts'
 import { Loading } from '../shell/states.tsx'
 import { Button } from '../ui/button.tsx'
@@ -12,23 +12,8 @@ import { Time } from '../ui/time.tsx'
 import { SectionBar } from './section-bar.tsx'
 import styles from './system.module.css'
 
-interface Finding {
-  level: 'ok' | 'warning' | 'error'
-  name: string
-  message: string
-  advice: string | null
-}
-
-interface SystemStatus {
-  version: string
-  apiVersion: string
-  node: string
-  database: { version: string; sizeBytes: number; kind: string }
-  startedAt: string
-  backup: { lastAt: string | null; folder: string | null }
-  smtp: boolean
-  findings: Finding[]
-}
+type SystemStatus = Schemas['System']
+type Finding = SystemStatus['findings'][number]
 
 /** The state of the installation, for owners: versions, the last backup, and what `rapport doctor` would say. */
 export function System() {

@@ -70,7 +70,9 @@ export function BulkBar({ resource, list, selection, isDeleted, onDone }: BulkBa
       <IconButton icon={X} label={t('clearSelection')} onClick={onDone} />
       <ConfirmDialog
         title={t('deleteTitle', { count, name })}
-        description={resource.softDelete ? t('deleteText', { days: resource.restorableDays }) : t('deleteForever')}
+        description={
+          resource.restorableDays === null ? t('deleteForever') : t('deleteText', { days: resource.restorableDays })
+        }
         action={common('delete')}
         isOpen={isConfirming}
         onClose={() => setConfirming(false)}

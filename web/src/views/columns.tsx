@@ -17,14 +17,14 @@ import {
 } from 'lucide-react'
 import { createElement } from 'react'
 import { resourceViews } from '../resources/registry.ts'
-import type { FieldSchema, FieldType, ResourceSchema } from '../api/schema.ts'
+import type { FieldSchema, ResourceSchema } from '../api/schema.ts'
 
 /** A value of a record that can be shown, edited or filtered: a field, an embedded record or a custom property. */
 export interface Property {
   /** A field's name, an embedded record's, or `customProperties.<key>`. */
   name: string
   label: string
-  type: FieldType | 'embedded' | 'any'
+  type: FieldSchema['type'] | 'embedded' | 'any'
   /** The field that a change writes; undefined if it cannot be changed. */
   field: FieldSchema | undefined
   operators: readonly string[]
@@ -56,7 +56,10 @@ function describedProperties(resource: ResourceSchema): Property[] {
   const others = resource.embedded
     .filter(({ through }) => !resource.fields.some(({ name, type }) => name === through && type === 'reference'))
     .flatMap(({ name, label, show, resource: target }) =>
-      show.map((part): Property => ({ ...textProperty(`${name}.${part}`, `${label}: ${part}`), resource: target })),
+      show.map((part): Property => ({
+        ...textProperty(`${name}.${part}`, `${label}: ${part}`),
+        resource: target ?? undefined,
+      })),
     )
   const custom = (resource.customProperties ?? []).map(({ key, type }) => customProperty(key, type))
   return [...fields.filter(({ name }) => !throughs.has(name) || name !== 'id'), ...others, ...custom]
@@ -91,10 +94,11 @@ const embeddedProperty = (
   isSortable: field.sortable,
   isReadOnly: field.readOnly,
   choices: null,
-  resource,
+  resource: resource ?? undefined,
 })
 
-const textProperty = (name: string, label: string): Property => ({
+/** A text that can only be read. */
+export const textProperty = (name: string, label: string): Property => ({
   name,
   label,
   type: 'text',

@@ -3,11 +3,11 @@ import { Button } from '../ui/button.tsx'
 import styles from './list.module.css'
 
 /** Above the list of deleted records: how long they can be restored, and the way back. */
-export function DeletedNotice({ days, onClose }: { days: number; onClose(): void }) {
+export function DeletedNotice({ days, onClose }: { days: number | null; onClose(): void }) {
   const t = useTranslations('list')
   return (
     <div className={styles.notice}>
-      <span>{t('deletedNotice', { days })}</span>
+      <span>{days !== null && t('deletedNotice', { days })}</span>
       <span className={styles.spring} />
       <Button onClick={onClose}>{t('hideDeleted')}</Button>
     </div>

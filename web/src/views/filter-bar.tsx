@@ -8,7 +8,7 @@ import { Button, IconButton } from '../ui/button.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { Popover } from '../ui/popover.tsx'
 import { useChoiceLabel } from './choices.ts'
-import { type Property, propertiesOf, propertyOf } from './columns.tsx'
+import { type Property, propertiesOf, propertyOf, textProperty } from './columns.tsx'
 import type { Filter } from './list-state.ts'
 import styles from './list.module.css'
 import { PropertyInput } from './property-input.tsx'
@@ -221,7 +221,7 @@ function FilterValue({ property, filter, onChange }: FilterValueProps) {
   const t = useTranslations('list')
   const common = useTranslations('common')
   const label = t('value')
-  const choices = useOptions(property ?? emptyProperty)
+  const choices = useOptions(property ?? textProperty('', ''))
   if (filter.operator === 'isEmpty' || property?.type === 'boolean') {
     const options = [
       { value: 'true', label: common('yes') },
@@ -269,16 +269,4 @@ function FilterValue({ property, filter, onChange }: FilterValueProps) {
       })}
     />
   )
-}
-
-const emptyProperty: Property = {
-  name: '',
-  label: '',
-  type: 'text',
-  field: undefined,
-  operators: [],
-  isSortable: false,
-  isReadOnly: true,
-  choices: null,
-  resource: undefined,
 }

@@ -36,10 +36,10 @@ function Loaded({ resource, id }: { resource: ResourceSchema; id: string }) {
   const { data, error, refetch } = useRecord(resource, id)
   if (data) return <RecordLayout resource={resource} record={data} />
   if (error instanceof ApiError && error.status === 404)
-    return resource.softDelete ? (
-      <Deleted resource={resource} id={id} onRestored={() => void refetch()} />
-    ) : (
+    return resource.restorableDays === null ? (
       <NotFound />
+    ) : (
+      <Deleted resource={resource} id={id} days={resource.restorableDays} onRestored={() => void refetch()} />
     )
   if (!error) return <PageBar title="…" />
   return (
@@ -50,8 +50,16 @@ function Loaded({ resource, id }: { resource: ResourceSchema; id: string }) {
   )
 }
 
+interface DeletedProps {
+  resource: ResourceSchema
+  id: string
+  /** How long records can be restored. */
+  days: number
+  onRestored(): void
+}
+
 /** A record that is not there: deleted, or never existed. */
-function Deleted({ resource, id, onRestored }: { resource: ResourceSchema; id: string; onRestored(): void }) {
+function Deleted({ resource, id, days, onRestored }: DeletedProps) {
   const t = useTranslations('record')
   const common = useTranslations('common')
   const report = useBulkReport(resource)
@@ -63,7 +71,7 @@ function Deleted({ resource, id, onRestored }: { resource: ResourceSchema; id: s
   return (
     <>
       <PageBar title={common('notFound')} />
-      <EmptyState icon={Trash2} title={t('missing')} text={t('missingText', { days: resource.restorableDays })}>
+      <EmptyState icon={Trash2} title={t('missing')} text={t('missingText', { days })}>
         {resource.permissions.restore && (
           <Button icon={RotateCcw} onClick={() => void restore()}>
             {common('restore')}
@@ -137,7 +145,9 @@ function RecordLayout({ resource, record }: { resource: ResourceSchema; record: 
       </div>
       <ConfirmDialog
         title={t('deleteTitle', { title })}
-        description={resource.softDelete ? t('deleteText', { days: resource.restorableDays }) : t('deleteForever')}
+        description={
+          resource.restorableDays === null ? t('deleteForever') : t('deleteText', { days: resource.restorableDays })
+        }
         action={common('delete')}
         isOpen={isDeleting}
         onClose={() => setDeleting(false)}

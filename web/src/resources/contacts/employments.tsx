@@ -1,21 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { useFormatter, useTranslations } from 'use-intl'
-import { send } from '../../api/client.ts'
+import { type Schemas, send } from '../../api/client.ts'
 import type { RecordData } from '../../api/schema.ts'
 import { Failure } from '../../ui/empty-state.tsx'
 import { List, ListRow } from '../../ui/page.tsx'
 import { Avatar } from '../../ui/tag.tsx'
 import styles from '../sections.module.css'
 
-interface Employment {
-  id: string
-  organization: string | null
-  title: string | null
-  /** `YYYY-MM` */
-  start: string | null
-  end: string | null
-  current: boolean
-}
+type Employment = Schemas['Employment']
 
 /** Where a contact works and worked. */
 export function Employments({ record }: { record: RecordData }) {
@@ -39,7 +31,7 @@ export function Employments({ record }: { record: RecordData }) {
       {(data ?? []).map((employment) => (
         <ListRow
           key={employment.id}
-          leading={<Avatar name={employment.organization ?? '?'} isSquare />}
+          leading={<Avatar name={employment.organization} isSquare />}
           title={[employment.title, employment.organization].filter(Boolean).join(' · ')}
           text={period(employment)}
         />

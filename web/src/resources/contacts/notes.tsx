@@ -2,7 +2,7 @@ import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { Trash2 } from 'lucide-react'
 import { type KeyboardEvent, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
-import { send } from '../../api/client.ts'
+import { type Schemas, send } from '../../api/client.ts'
 import { type RecordData, useResource } from '../../api/schema.ts'
 import { readPreference, storePreference } from '../../preferences/storage.ts'
 import { useShortcuts } from '../../shell/shortcuts.tsx'
@@ -14,11 +14,7 @@ import { notify } from '../../ui/toast.tsx'
 import { offerUndo, reportFailure } from '../../views/changes.ts'
 import styles from '../sections.module.css'
 
-interface Note {
-  id: string
-  body: string
-  createdAt: string
-}
+type Note = Schemas['Note']
 
 const pageSize = 20
 
