@@ -1,8 +1,9 @@
 import { Link } from '@tanstack/react-router'
 import { ChevronLeft } from 'lucide-react'
-import { type ReactNode, useSyncExternalStore } from 'react'
+import type { ReactNode } from 'react'
 import { useTranslations } from 'use-intl'
 import { PageBar } from '../ui/page.tsx'
+import { useIsPhone } from '../ui/use-media.ts'
 import styles from './settings.module.css'
 
 interface SectionBarProps {
@@ -31,14 +32,3 @@ export function SectionBar({ parent, ...bar }: SectionBarProps) {
   const leading = parent ? back(parent.title, parent.section) : isPhone ? back(t('title'), undefined) : undefined
   return <PageBar {...bar} leading={leading} />
 }
-
-const phone = matchMedia('(max-width: 700px)')
-
-export const useIsPhone = (): boolean =>
-  useSyncExternalStore(
-    (listener) => {
-      phone.addEventListener('change', listener)
-      return () => phone.removeEventListener('change', listener)
-    },
-    () => phone.matches,
-  )

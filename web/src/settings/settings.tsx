@@ -3,9 +3,12 @@ import { ChevronRight, Lock } from 'lucide-react'
 import { Suspense } from 'react'
 import { useTranslations } from 'use-intl'
 import { Loading, NotFound } from '../shell/states.tsx'
+import { classes } from '../ui/classes.ts'
 import { EmptyState } from '../ui/empty-state.tsx'
+import navLink from '../ui/nav-link.module.css'
 import { PageBar } from '../ui/page.tsx'
-import { SectionBar, useIsPhone } from './section-bar.tsx'
+import { useIsPhone } from '../ui/use-media.ts'
+import { SectionBar } from './section-bar.tsx'
 import { allSections, type Section, useSections } from './sections.ts'
 import styles from './settings.module.css'
 
@@ -69,7 +72,12 @@ function SectionList({ sections }: { sections: readonly Section[] }) {
       <ul>
         {sections.map(({ name, messages, icon: Icon }) => (
           <li key={name}>
-            <Link to="/settings/$section" params={{ section: name }} search={{}} className={styles.section}>
+            <Link
+              to="/settings/$section"
+              params={{ section: name }}
+              search={{}}
+              className={classes(navLink.link, styles.section)}
+            >
               <Icon size={16} strokeWidth={1.75} aria-hidden />
               <span>{t(`${messages}.title`)}</span>
               <ChevronRight size={16} className={styles.chevron} aria-hidden />

@@ -21,6 +21,7 @@ import { IconButton } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Keys } from '../ui/keys.tsx'
 import { Menu, MenuItem, MenuSeparator } from '../ui/menu.tsx'
+import navLink from '../ui/nav-link.module.css'
 import { Avatar } from '../ui/tag.tsx'
 import { usePlaces, type Place } from './navigation.ts'
 import { Palette } from './palette.tsx'
@@ -110,7 +111,7 @@ function Sidebar({ places, onSearch, onHelp }: SidebarProps) {
 
 function PlaceLink({ place: { to, label, icon: Icon, isExact }, onClick }: { place: Place; onClick?: () => void }) {
   return (
-    <Link to={to} className={styles.link} activeOptions={{ exact: isExact === true }} {...(onClick && { onClick })}>
+    <Link to={to} className={navLink.link} activeOptions={{ exact: isExact === true }} {...(onClick && { onClick })}>
       <Icon size={16} strokeWidth={1.75} aria-hidden />
       {label}
     </Link>
