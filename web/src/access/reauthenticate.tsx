@@ -6,11 +6,13 @@ import { ApiError } from '../api/error.ts'
 import { queryClient } from '../api/query-client.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Failure } from '../ui/empty-state.tsx'
-import { PasswordField, TextField } from '../ui/field.tsx'
+import { PasswordField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import styles from './access.module.css'
+import { CodeField } from './code-field.tsx'
 import { PasskeyButton } from './passkey-button.tsx'
 import { askForPasskey } from './passkeys.ts'
+import { factorsQuery, identitiesQuery } from './profile/factors.ts'
 
 interface Question {
   /** Settles when the person has answered or closed the dialog. */
@@ -74,10 +76,7 @@ export function Reauthentication() {
 
 /** Asks for the strongest kind that the account has; the service accepts no weaker one. */
 function Proof({ onDone }: { onDone(): void }) {
-  const factors = useQuery({
-    queryKey: ['me', 'second-factors'],
-    queryFn: () => dataOf(api.GET('/v5/me/second-factors')),
-  })
+  const factors = useQuery(factorsQuery)
   if (factors.error) return <Failure error={factors.error} onRetry={() => void factors.refetch()} />
   if (!factors.data) return null
   return <ProofForms factors={factors.data} onDone={onDone} />
@@ -109,16 +108,7 @@ function ProofForms({ factors: { totp, passkeys }, onDone }: ProofFormsProps) {
       {totp === null && passkeys.length === 0 && <PasswordProof prove={prove} />}
       {totp !== null && (
         <Form submitLabel={t('confirm')} isWide onSubmit={(values) => prove('/v5/me/reauthenticate/totp', values)}>
-          {(errorOf) => (
-            <TextField
-              name="code"
-              label={t('code')}
-              hint={t('codeHint')}
-              error={errorOf('code')}
-              inputMode="numeric"
-              autoComplete="one-time-code"
-            />
-          )}
+          {(errorOf) => <CodeField label={t('code')} hint={t('codeHint')} error={errorOf('code')} />}
         </Form>
       )}
       {passkeys.length > 0 && (
@@ -130,10 +120,7 @@ function ProofForms({ factors: { totp, passkeys }, onDone }: ProofFormsProps) {
 
 function PasswordProof({ prove }: { prove(path: string, proof: object): Promise<void> }) {
   const t = useTranslations('access.reauthenticate')
-  const identities = useQuery({
-    queryKey: ['me', 'identities'],
-    queryFn: () => dataOf(api.GET('/v5/me/identities')),
-  })
+  const identities = useQuery(identitiesQuery)
   return (
     <>
       <Form submitLabel={t('confirm')} isWide onSubmit={(values) => prove('/v5/me/reauthenticate', values)}>

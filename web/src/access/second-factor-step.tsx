@@ -6,10 +6,11 @@ import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { Card } from './card.tsx'
+import { CodeField } from './code-field.tsx'
 import { PasskeyButton } from './passkey-button.tsx'
 import { askForPasskey } from './passkeys.ts'
 
-export type Factor = 'totp' | 'passkey' | 'recovery-code'
+type Factor = 'totp' | 'passkey' | 'recovery-code'
 
 interface SecondFactorStepProps {
   pendingToken: string
@@ -51,11 +52,7 @@ export function SecondFactorStep({
   if (isRecovering) {
     return (
       <Card key="recovery" title={t('recoveryTitle')} lead={t('recoveryLead')} footer={footer}>
-        <Form
-          submitLabel={t('submit')}
-          isWide
-          onSubmit={({ code = '' }) => send('recovery-code', { code: code.trim() })}
-        >
+        <Form submitLabel={t('submit')} isWide onSubmit={({ code = '' }) => send('recovery-code', { code })}>
           {(errorOf) => (
             <TextField
               name="code"
@@ -72,20 +69,8 @@ export function SecondFactorStep({
   return (
     <Card key="factor" title={t('title')} lead={t(hasCodes ? 'lead' : 'passkeyLead')} footer={footer}>
       {hasCodes && (
-        <Form
-          submitLabel={t('submit')}
-          isWide
-          onSubmit={({ code = '' }) => send('totp', { code: code.replaceAll(/\s/g, '') })}
-        >
-          {(errorOf) => (
-            <TextField
-              name="code"
-              label={t('code')}
-              error={errorOf('code')}
-              inputMode="numeric"
-              autoComplete="one-time-code"
-            />
-          )}
+        <Form submitLabel={t('submit')} isWide onSubmit={({ code = '' }) => send('totp', { code })}>
+          {(errorOf) => <CodeField label={t('code')} error={errorOf('code')} />}
         </Form>
       )}
       {factors.includes('passkey') && (

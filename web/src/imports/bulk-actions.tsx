@@ -1,22 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useFormatter, useTranslations } from 'use-intl'
-import { send } from '../api/client.ts'
+import { type Schemas, send } from '../api/client.ts'
 import { queryClient } from '../api/query-client.ts'
 import { useResource } from '../api/schema.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog, DialogActions } from '../ui/dialog.tsx'
 import { Failure } from '../ui/empty-state.tsx'
-import { notify } from '../ui/toast.tsx'
+import { notify, useNotifyFailure } from '../ui/toast.tsx'
 import { type Import, importsKey, rowsPathOf, type RowStatus } from './import-queries.ts'
-import { showError } from './import-actions.tsx'
 import styles from './imports.module.css'
 import { cancellable, chosenStatuses, failed, retryable, sumOf, withStatuses } from './row-states.ts'
 
-interface RowsChanged {
-  count: number
-  remaining: number
-}
+type RowsChanged = Schemas['RowsChanged']
 
 interface Action {
   name: 'retry' | 'cancel'
@@ -66,6 +62,7 @@ export function BulkActions({ one, filters }: { one: Import; filters: Record<str
 function BulkDialog({ action, onClose }: { action: Action; onClose(): void }) {
   const t = useTranslations('imports')
   const common = useTranslations('common')
+  const notifyFailure = useNotifyFailure()
   const format = useFormatter()
   const [done, setDone] = useState<number>()
   const { name, path, filters } = action
@@ -87,7 +84,7 @@ function BulkDialog({ action, onClose }: { action: Action; onClose(): void }) {
       notify(t(name === 'retry' ? 'retriedRows' : 'cancelledRows', { count: changed }))
       onClose()
     } catch (error) {
-      showError(error, t('failedAction'))
+      notifyFailure(error)
       setDone(undefined)
     } finally {
       await queryClient.invalidateQueries({ queryKey: importsKey })

@@ -2,14 +2,13 @@ import { useNavigate } from '@tanstack/react-router'
 import { Ellipsis, Pause, Play, RotateCw, SlidersHorizontal, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
-import { ApiError } from '../api/error.ts'
 import { useResource } from '../api/schema.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
 import { SelectField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { Menu, MenuItem, MenuSeparator } from '../ui/menu.tsx'
-import { notify, notifyError } from '../ui/toast.tsx'
+import { notify, useNotifyFailure } from '../ui/toast.tsx'
 import { ImportFields, inputOf, valuesOf } from './import-fields.tsx'
 import { change, deleteImport, type Import, pathOf, type RotatedImport } from './import-queries.ts'
 
@@ -23,6 +22,7 @@ type Open = 'settings' | 'rotate' | 'delete'
 /** Disable or enable, change, rotate and delete an import. */
 export function ImportActions({ one, onRotated }: ImportActionsProps) {
   const t = useTranslations('imports')
+  const notifyFailure = useNotifyFailure()
   const permissions = useResource('imports')?.permissions
   const [open, setOpen] = useState<Open>()
   const [isBusy, setBusy] = useState(false)
@@ -34,7 +34,7 @@ export function ImportActions({ one, onRotated }: ImportActionsProps) {
       await change(`${pathOf(one.id)}/${isEnabled ? 'disable' : 'enable'}`)
       notify(t(isEnabled ? 'nowDisabled' : 'nowEnabled', { name: one.name }))
     } catch (error) {
-      showError(error, t('failedAction'))
+      notifyFailure(error)
     } finally {
       setBusy(false)
     }
@@ -118,16 +118,16 @@ function RotateForm({ one, onClose, onRotated }: ImportActionsProps & { onClose(
 
 function DeleteDialog({ one, isOpen, onClose }: { one: Import; isOpen: boolean; onClose(): void }) {
   const t = useTranslations('imports')
+  const notifyFailure = useNotifyFailure()
   const navigate = useNavigate()
-  const restore = () =>
-    void change(`${pathOf(one.id)}/restore`).catch((error: unknown) => showError(error, t('failedAction')))
+  const restore = () => void change(`${pathOf(one.id)}/restore`).catch(notifyFailure)
   const remove = async () => {
     try {
       await navigate({ to: '/imports' })
       await deleteImport(one.id)
       notify(t('deleted', { name: one.name }), { undo: restore })
     } catch (error) {
-      showError(error, t('failedAction'))
+      notifyFailure(error)
     }
   }
   return (
@@ -140,9 +140,4 @@ function DeleteDialog({ one, isOpen, onClose }: { one: Import; isOpen: boolean; 
       onConfirm={remove}
     />
   )
-}
-
-/** Says why an action was refused. */
-export function showError(error: unknown, title: string): void {
-  notifyError(title, error instanceof ApiError ? error.description : undefined)
 }

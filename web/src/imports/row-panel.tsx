@@ -7,8 +7,7 @@ import { Button } from '../ui/button.tsx'
 import { Failure } from '../ui/empty-state.tsx'
 import { SidePanel } from '../ui/side-panel.tsx'
 import { Tag } from '../ui/tag.tsx'
-import { notify } from '../ui/toast.tsx'
-import { showError } from './import-actions.tsx'
+import { notify, useNotifyFailure } from '../ui/toast.tsx'
 import { change, type Finding, type RowDetails, rowQuery, rowsPathOf } from './import-queries.ts'
 import styles from './imports.module.css'
 import { PayloadEditor } from './payload-editor.tsx'
@@ -85,6 +84,7 @@ function RowContent({ row }: { row: RowDetails }) {
 
 function RowActions({ row }: { row: RowDetails }) {
   const t = useTranslations('imports')
+  const notifyFailure = useNotifyFailure()
   const mayChange = useResource('rows')?.permissions.update === true
   const [busy, setBusy] = useState<'retry' | 'cancel'>()
   const path = rowsPathOf(row.importId)
@@ -96,7 +96,7 @@ function RowActions({ row }: { row: RowDetails }) {
       // Zero: a worker has taken it since.
       notify(t(action === 'retry' ? 'retried' : count === 0 ? 'tooLate' : 'cancelled'))
     } catch (error) {
-      showError(error, t('failedAction'))
+      notifyFailure(error)
     } finally {
       setBusy(undefined)
     }

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
+import { useAct } from '../access/act.ts'
 import { send } from '../api/client.ts'
 import { Loading } from '../shell/states.tsx'
 import { Button } from '../ui/button.tsx'
 import { CopyField } from '../ui/copy-field.tsx'
 import { Failure } from '../ui/empty-state.tsx'
-import { useAct } from './act.ts'
 import { useMay } from './permissions.ts'
 import type { Mail, MailContent } from './records.ts'
 

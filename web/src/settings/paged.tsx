@@ -8,7 +8,7 @@ import { Failure } from '../ui/empty-state.tsx'
 import styles from './settings.module.css'
 
 /** Query key of a list or record: `/v5/teams/tea_1/members` is ['teams', 'tea_1', 'members']. */
-export const keyOfPath = (path: string): readonly string[] => path.split('/').slice(2)
+const keyOfPath = (path: string): readonly string[] => path.split('/').slice(2)
 
 /** A list of the API, page by page. */
 export function usePages<T>(path: string, query: Readonly<Record<string, string>> = {}, pageSize = 25) {

@@ -1,10 +1,10 @@
 import { useRef } from 'react'
 import { useTranslations } from 'use-intl'
+import { change } from '../access/act.ts'
 import { send } from '../api/client.ts'
 import { CheckField, PasswordField, SelectField, TextField } from '../ui/field.tsx'
 import { Form, type FormValues } from '../ui/form.tsx'
 import { notify } from '../ui/toast.tsx'
-import { change } from './act.ts'
 import type { SsoConnection } from './records.ts'
 
 interface SsoConnectionFormProps {

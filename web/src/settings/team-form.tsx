@@ -1,9 +1,9 @@
 import { useRef } from 'react'
 import { useTranslations } from 'use-intl'
+import { change } from '../access/act.ts'
 import { send } from '../api/client.ts'
 import { TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
-import { change } from './act.ts'
 import type { Team } from './records.ts'
 
 /** Creates or renames a team. */

@@ -1,6 +1,7 @@
 import { Toast } from '@base-ui/react/toast'
 import { X } from 'lucide-react'
 import { useTranslations } from 'use-intl'
+import { ApiError } from '../api/error.ts'
 import { Button, IconButton } from './button.tsx'
 import styles from './toast.module.css'
 
@@ -30,6 +31,21 @@ export function notify(title: string, options: { undo?: () => void; description?
 /** Says that something failed, and why; it stays until it is closed. */
 export function notifyError(title: string, description?: string): void {
   manager.add({ title, type: 'error', timeout: 0, ...(description !== undefined && { description }) })
+}
+
+/** Says that an action failed, with the service's reason. */
+export function useNotifyFailure(): (error: unknown) => void {
+  const t = useTranslations('common')
+  return (error) => notifyError(t('failed'), error instanceof ApiError ? reasonOf(error) : t('unreachable'))
+}
+
+/** The service's sentence; the details say more than the summary. */
+const reasonOf = ({ description, details }: ApiError): string =>
+  details.length > 0 ? details.map(({ message }) => sentence(message)).join(' ') : description
+
+function sentence(message: string): string {
+  const text = message.charAt(0).toUpperCase() + message.slice(1)
+  return /[.!?]$/.test(text) ? text : `${text}.`
 }
 
 export function Toasts() {

@@ -1,24 +1,21 @@
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
-import { api, dataOf } from '../../api/client.ts'
+import { api, dataOf, type Schemas } from '../../api/client.ts'
 import { Button } from '../../ui/button.tsx'
 import { CopyField } from '../../ui/copy-field.tsx'
 import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx'
-import { TextField } from '../../ui/field.tsx'
 import { Form, type FormValues } from '../../ui/form.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { Tag } from '../../ui/tag.tsx'
 import { Time } from '../../ui/time.tsx'
+import { CodeField } from '../code-field.tsx'
 import { type RecoveryCodes, useFactors } from './factors.ts'
 import styles from './profile.module.css'
 import { QrCode } from './qr-code.tsx'
 import { RecoveryCodesDialog } from './recovery-codes.tsx'
 import { change, useAct } from './use-act.ts'
 
-interface Setup {
-  secret: string
-  uri: string
-}
+type Setup = Schemas['TotpEnrolment']
 
 export function AuthenticatorPanel() {
   const t = useTranslations('profile.authenticator')
@@ -81,8 +78,7 @@ export function AuthenticatorPanel() {
 function AuthenticatorSetup({ secret, uri, onDone }: Setup & { onDone(codes: RecoveryCodes): void }) {
   const t = useTranslations('profile.authenticator')
   const confirm = async ({ code = '' }: FormValues) => {
-    const body = { code: code.replaceAll(/\s/g, '') }
-    const { recoveryCodes } = await change(() => dataOf(api.POST('/v5/me/totp/confirm', { body })))
+    const { recoveryCodes } = await change(() => dataOf(api.POST('/v5/me/totp/confirm', { body: { code } })))
     onDone(recoveryCodes)
   }
   return (
@@ -90,15 +86,7 @@ function AuthenticatorSetup({ secret, uri, onDone }: Setup & { onDone(codes: Rec
       <QrCode content={uri} label={t('qrCode')} />
       <CopyField label={t('secret')} value={secret} />
       <Form submitLabel={t('confirm')} onSubmit={confirm}>
-        {(errorOf) => (
-          <TextField
-            name="code"
-            label={t('code')}
-            error={errorOf('code')}
-            inputMode="numeric"
-            autoComplete="one-time-code"
-          />
-        )}
+        {(errorOf) => <CodeField label={t('code')} error={errorOf('code')} />}
       </Form>
     </>
   )

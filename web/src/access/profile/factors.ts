@@ -6,6 +6,12 @@ export const factorsQuery = queryOptions({
   queryFn: () => dataOf(api.GET('/v5/me/second-factors')),
 })
 
+/** Log-ins at the providers of organizations that are linked with the account. */
+export const identitiesQuery = queryOptions({
+  queryKey: ['me', 'identities'],
+  queryFn: () => dataOf(api.GET('/v5/me/identities')),
+})
+
 /** The person's second factors. */
 export const useFactors = () => useSuspenseQuery(factorsQuery).data
 

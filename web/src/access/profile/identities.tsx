@@ -10,16 +10,14 @@ import { TextField } from '../../ui/field.tsx'
 import { Form, type FormValues } from '../../ui/form.tsx'
 import { List, ListRow, Panel } from '../../ui/page.tsx'
 import { connectionIdOf } from '../connection-id.ts'
+import { identitiesQuery } from './factors.ts'
 import { change, useAct } from './use-act.ts'
 
 /** Log-ins at the providers of organizations that are linked with this account. */
 export function IdentitiesPanel() {
   const t = useTranslations('profile.identities')
   const act = useAct()
-  const { data: identities } = useSuspenseQuery({
-    queryKey: ['me', 'identities'],
-    queryFn: () => dataOf(api.GET('/v5/me/identities')),
-  })
+  const { data: identities } = useSuspenseQuery(identitiesQuery)
   const [isLinking, setLinking] = useState(false)
   const [removed, setRemoved] = useState<(typeof identities)[number]>()
   const unlink = async () => {

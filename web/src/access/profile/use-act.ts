@@ -1,28 +1,13 @@
-import { useTranslations } from 'use-intl'
-import { ApiError } from '../../api/error.ts'
-import { queryClient } from '../../api/query-client.ts'
-import { notify, notifyError } from '../../ui/toast.tsx'
-import { withRecentAuthentication } from '../reauthenticate.tsx'
+import { change as changeAny, useAct as useAnyAct } from '../act.ts'
+
+/** Everything about the person who is logged in. */
+const refresh = ['me'] as const
 
 /** Changes the account: proves who the person is if needed, and fetches what is shown again. Rejects if it failed. */
-export async function change<T>(action: () => Promise<T>): Promise<T> {
-  try {
-    return await withRecentAuthentication(action)
-  } finally {
-    void queryClient.invalidateQueries({ queryKey: ['me'] })
-  }
-}
+export const change = <T>(action: () => Promise<T>): Promise<T> => changeAny(refresh, action)
 
-/** Runs what a button does, and says that it worked or why it failed. */
+/** Runs what a button of the account does, and says that it worked or why it failed. */
 export function useAct(): (action: () => Promise<unknown>, done?: string) => Promise<void> {
-  const t = useTranslations('common')
-  return async (action, done) => {
-    try {
-      await change(action)
-      if (done !== undefined) notify(done)
-    } catch (error) {
-      if (error instanceof ApiError) notifyError(error.title, error.description)
-      else notifyError(t('unreachable'))
-    }
-  }
+  const act = useAnyAct()
+  return (action, done) => act(action, { refresh, ...(done !== undefined && { done }) })
 }
