@@ -44,7 +44,7 @@ export function AccountLink() {
   }
 }
 
-export type CheckedPurpose = 'set-up' | 'sign-up' | 'invitation' | 'reset-password' | 'verify-address'
+type CheckedPurpose = 'set-up' | 'sign-up' | 'invitation' | 'reset-password' | 'verify-address'
 
 /** What the service says about a link that still works; without details if it could not be asked. */
 export interface CheckedDetails {

@@ -5,7 +5,7 @@ import type { Import, ImportValues } from './import-queries.ts'
 import { teamsQuery } from './teams.ts'
 
 /** What a person enters about an import; tags are separated by commas. */
-export interface ImportInput {
+interface ImportInput {
   name: string
   teamId: string
   tags: string

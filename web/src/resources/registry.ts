@@ -1,7 +1,7 @@
 import { Box, Building2, type LucideIcon, Megaphone, UserRound } from 'lucide-react'
 
 /** How the application shows a resource. Everything else follows from `GET /v5/schema`. */
-export interface ResourceView {
+interface ResourceView {
   /** Without it, a box. */
   icon?: LucideIcon
   /** The second key of `g …`. */

@@ -6,7 +6,7 @@ import { Tip } from './tip.tsx'
 
 export type ButtonKind = 'primary' | 'default' | 'quiet' | 'danger'
 
-export interface ButtonProps extends Omit<ComponentProps<'button'>, 'className' | 'style'> {
+interface ButtonProps extends Omit<ComponentProps<'button'>, 'className' | 'style'> {
   kind?: ButtonKind
   icon?: LucideIcon
   /** True while its action runs: it cannot be pressed again. */
@@ -30,7 +30,7 @@ export function Button({ kind = 'default', icon: Icon, isBusy = false, isWide, c
   )
 }
 
-export interface IconButtonProps extends Omit<ButtonProps, 'children' | 'icon' | 'isWide'> {
+interface IconButtonProps extends Omit<ButtonProps, 'children' | 'icon' | 'isWide'> {
   icon: LucideIcon
   /** Its name for assistive technology, and its tooltip. */
   label: string

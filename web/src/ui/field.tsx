@@ -5,7 +5,7 @@ import { IconButton } from './button.tsx'
 import { classes } from './classes.ts'
 import styles from './field.module.css'
 
-export interface FieldProps {
+interface FieldProps {
   label: string
   hint?: ReactNode
   /** What is wrong with the value; it is read out with the input. */

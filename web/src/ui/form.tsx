@@ -7,7 +7,7 @@ import styles from './field.module.css'
 import { UnsavedGuard } from './unsaved-guard.tsx'
 
 /** What the service said about a form's values: a sentence by field, and one for the whole. */
-export interface FormErrors {
+interface FormErrors {
   fields: Readonly<Record<string, string>>
   summary?: string
 }

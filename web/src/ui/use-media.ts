@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react'
 
 /** Does the screen fit this media query now? */
-export function useMedia(query: string): boolean {
+function useMedia(query: string): boolean {
   return useSyncExternalStore(
     (listener) => {
       const media = matchMedia(query)

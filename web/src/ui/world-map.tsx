@@ -11,7 +11,7 @@ import type { ChartLink } from './chart.tsx'
 import styles from './chart.module.css'
 import { useRoving } from './roving.ts'
 
-export interface CountryCount {
+interface CountryCount {
   /** ISO 3166-1 alpha-2. */
   code: string
   count: number
@@ -46,7 +46,7 @@ const codesOfShapes = new Set(shapes.map(({ code }) => code))
 const steps = [1, 2, 3, 4] as const
 
 /** The name of a country in the language of the page. */
-export function useCountryName(): (code: string) => string {
+function useCountryName(): (code: string) => string {
   const names = new Intl.DisplayNames([useLocale()], { type: 'region', fallback: 'code' })
   return (code) => {
     try {

@@ -8,7 +8,7 @@ import { offerUndo, recordChanged, reportFailure } from './changes.ts'
 import { reloadLists } from './use-record-window.ts'
 
 /** What a bulk action did: the records that it changed, and the first refusal. */
-export interface BulkResult {
+interface BulkResult {
   ids: readonly string[]
   failures: number
   error: unknown

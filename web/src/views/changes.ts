@@ -53,7 +53,7 @@ export interface ChangeTexts {
 }
 
 /** Called with the record as it is shown now, then as the service has it. */
-export type ShowRecord = (record: RecordData) => void
+type ShowRecord = (record: RecordData) => void
 
 /**
  * Changes one property: the new value shows at once, the old one comes back if the service refuses. Undo restores it

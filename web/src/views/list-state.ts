@@ -29,7 +29,7 @@ export interface ListState {
   peek: string | undefined
 }
 
-export const defaultOrder = { orderBy: 'createdAt', sort: 'desc' } as const
+const defaultOrder = { orderBy: 'createdAt', sort: 'desc' } as const
 const maxDefaultColumns = 7
 
 const textOf = (value: Search[string] | undefined): string | undefined =>
@@ -144,7 +144,7 @@ function readColumns(resource: ResourceSchema, text: string | undefined): Column
 }
 
 /** Can this be a column: a field, an embedded record or a custom property? */
-export const isColumn = (resource: ResourceSchema, name: string): boolean =>
+const isColumn = (resource: ResourceSchema, name: string): boolean =>
   resource.fields.some((field) => field.name === name) ||
   resource.embedded.some((embedded) => embedded.name === name) ||
   /^customProperties\.[A-Za-z]\w*$/.test(name)

@@ -5,7 +5,7 @@ import { type RecordData, type ResourceSchema, schemaQuery } from '../api/schema
 import { queryClient } from '../api/query-client.ts'
 import { onRecordChanged } from './changes.ts'
 
-export const recordQuery = (resource: ResourceSchema, id: string) =>
+const recordQuery = (resource: ResourceSchema, id: string) =>
   queryOptions({
     queryKey: ['record', resource.name, id],
     queryFn: async ({ signal }) => (await send<RecordData>('GET', `${resource.path}/${id}`, { signal })).body,

@@ -24,7 +24,7 @@ export interface GridPosition {
   active: ActiveCell | undefined
 }
 
-export interface DataGridProps<Row extends { id: string }> {
+interface DataGridProps<Row extends { id: string }> {
   /** Its name for assistive technology. */
   label: string
   columns: readonly GridColumn<Row>[]

@@ -14,7 +14,7 @@ export interface GridColumn<Row> {
   edit?: (row: Row, editing: CellEditing) => ReactNode
 }
 
-export interface CellEditing {
+interface CellEditing {
   /** What the person typed to begin; undefined if the value as it is should be edited. */
   typed: string | undefined
   /** Saves the value, and moves down, right or not at all. Unchanged values are not sent. */
