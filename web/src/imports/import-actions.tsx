@@ -22,6 +22,7 @@ type Open = 'settings' | 'rotate' | 'delete'
 /** Disable or enable, change, rotate and delete an import. */
 export function ImportActions({ one, onRotated }: ImportActionsProps) {
   const t = useTranslations('imports')
+  const common = useTranslations('common')
   const notifyFailure = useNotifyFailure()
   const permissions = useResource('imports')?.permissions
   const [open, setOpen] = useState<Open>()
@@ -45,7 +46,7 @@ export function ImportActions({ one, onRotated }: ImportActionsProps) {
       <Button icon={isEnabled ? Pause : Play} isBusy={isBusy} onClick={() => void toggle()}>
         {t(isEnabled ? 'disable' : 'enable')}
       </Button>
-      <Menu trigger={<IconButton icon={Ellipsis} label={t('moreActions')} />}>
+      <Menu trigger={<IconButton icon={Ellipsis} label={common('more')} />}>
         <MenuItem icon={SlidersHorizontal} onSelect={() => setOpen('settings')}>
           {t('settings')}
         </MenuItem>
@@ -56,7 +57,7 @@ export function ImportActions({ one, onRotated }: ImportActionsProps) {
           <>
             <MenuSeparator />
             <MenuItem icon={Trash2} isDanger onSelect={() => setOpen('delete')}>
-              {t('deleteAction')}
+              {common('delete')}
             </MenuItem>
           </>
         )}
@@ -118,6 +119,7 @@ function RotateForm({ one, onClose, onRotated }: ImportActionsProps & { onClose(
 
 function DeleteDialog({ one, isOpen, onClose }: { one: Import; isOpen: boolean; onClose(): void }) {
   const t = useTranslations('imports')
+  const common = useTranslations('common')
   const notifyFailure = useNotifyFailure()
   const navigate = useNavigate()
   const restore = () => void change(`${pathOf(one.id)}/restore`).catch(notifyFailure)
@@ -134,7 +136,7 @@ function DeleteDialog({ one, isOpen, onClose }: { one: Import; isOpen: boolean; 
     <ConfirmDialog
       title={t('deleteTitle', { name: one.name })}
       description={t('deleteText')}
-      action={t('deleteAction')}
+      action={common('delete')}
       isOpen={isOpen}
       onClose={onClose}
       onConfirm={remove}

@@ -23,6 +23,7 @@ interface TriggerUrlProps {
 /** The secret URL of an import, shown once, with a command to try it. */
 export function TriggerUrl({ url, text, onDone }: TriggerUrlProps) {
   const t = useTranslations('imports')
+  const common = useTranslations('common')
   return (
     <section className={styles.secret} aria-labelledby="trigger-url">
       <div className={styles.secretHead}>
@@ -30,7 +31,7 @@ export function TriggerUrl({ url, text, onDone }: TriggerUrlProps) {
           <h2 id="trigger-url">{t('urlTitle')}</h2>
           <p className={styles.soft}>{text}</p>
         </div>
-        <Button onClick={onDone}>{t('urlDone')}</Button>
+        <Button onClick={onDone}>{common('done')}</Button>
       </div>
       <CopyField label={t('url')} value={url} />
       <CopyField label={t('curl')} value={curlOf(url)} />

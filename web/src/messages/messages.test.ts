@@ -29,3 +29,30 @@ test('German has every text of the catalogue, with the same values in it', () =>
   )
   expect(differing).toEqual([])
 })
+
+/** The text of every source file. */
+const sources = import.meta.glob<string>('../**/*.{ts,tsx}', { query: '?raw', import: 'default', eager: true })
+
+/** Texts for values of the API, and those of a translator that is passed to another file. */
+const readByValue = /^(?:operators|imports\.hints|access\.passkeys|settings\.system\.(?:warning|error)$)/
+
+/** An expression for the texts that a literal or template such as `codes.${code}` can be. */
+const pattern = (template: string): string =>
+  template
+    .split(/\$\{[^}]*\}/)
+    .map((part) => part.replaceAll('.', String.raw`\.`))
+    .join(String.raw`[\w-]+`)
+
+/** The keys that a file can read: each of its areas with each of its strings. */
+function keysReadBy(source: string): RegExp[] {
+  const found = (expression: RegExp) =>
+    [...source.matchAll(expression)].map(([, text, template]) => pattern(text ?? template ?? '')).join('|')
+  const areas = found(/useTranslations\((?:'([\w.]+)'|`([\w.${}]+)`)\)/g)
+  return areas === '' ? [] : [new RegExp(`^(?:${areas})\\.(?:${found(/'([\w.-]+)'|`([\w.${}-]+)`/g)})$`)]
+}
+
+test('every text of the catalogue is read', () => {
+  const read = Object.values(sources).flatMap(keysReadBy)
+  const unread = keysOf(catalogue).filter((key) => !readByValue.test(key) && !read.some((keys) => keys.test(key)))
+  expect(unread).toEqual([])
+})

@@ -121,6 +121,7 @@ function MemberRow({ member, lastLogin }: { member: Member; lastLogin: string | 
 
 function MemberMenu({ member }: { member: Member }) {
   const t = useTranslations('settings.members')
+  const common = useTranslations('common')
   const act = useAct()
   const [isRemoving, setRemoving] = useState(false)
   const goTo = useGoTo()
@@ -146,7 +147,7 @@ function MemberMenu({ member }: { member: Member }) {
       <ConfirmDialog
         title={t('removeConfirm', { name })}
         description={t('removeText')}
-        action={t('removeAction')}
+        action={common('remove')}
         isOpen={isRemoving}
         onClose={() => setRemoving(false)}
         onConfirm={remove}

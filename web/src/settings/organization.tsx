@@ -164,7 +164,7 @@ function CreateRow() {
   const close = () => goTo('organization')
   return (
     <ListRow title={t('another')} text={t('anotherText')}>
-      <Button onClick={() => goTo('organization', { new: 'true' })}>{t('createAction')}</Button>
+      <Button onClick={() => goTo('organization', { new: 'true' })}>{common('create')}</Button>
       <Dialog title={t('createTitle')} isOpen={isOpen} onClose={close}>
         <Form
           submitLabel={common('create')}

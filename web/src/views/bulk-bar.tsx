@@ -71,7 +71,9 @@ export function BulkBar({ resource, list, selection, isDeleted, onDone }: BulkBa
       <ConfirmDialog
         title={t('deleteTitle', { count, name })}
         description={
-          resource.restorableDays === null ? t('deleteForever') : t('deleteText', { days: resource.restorableDays })
+          resource.restorableDays === null
+            ? common('deleteForever')
+            : t('deleteText', { days: resource.restorableDays })
         }
         action={common('delete')}
         isOpen={isConfirming}

@@ -146,7 +146,9 @@ function RecordLayout({ resource, record }: { resource: ResourceSchema; record: 
       <ConfirmDialog
         title={t('deleteTitle', { title })}
         description={
-          resource.restorableDays === null ? t('deleteForever') : t('deleteText', { days: resource.restorableDays })
+          resource.restorableDays === null
+            ? common('deleteForever')
+            : t('deleteText', { days: resource.restorableDays })
         }
         action={common('delete')}
         isOpen={isDeleting}

@@ -13,6 +13,7 @@ const maxSuggestions = 8
 /** Chooses a record of another resource by typing a part of its name; empty text clears the reference. */
 export function ReferenceEditor({ property, typed, onCommit, onCancel }: ValueEditorProps) {
   const t = useTranslations('list')
+  const common = useTranslations('common')
   const id = useId()
   const [anchor, setAnchor] = useState<HTMLInputElement | null>(null)
   const [text, setText] = useState(typed ?? '')
@@ -86,7 +87,7 @@ export function ReferenceEditor({ property, typed, onCommit, onCancel }: ValueEd
                   {titleOf(target, record)}
                 </>
               ) : (
-                t('noReference')
+                common('none')
               )}
             </div>
           ))}

@@ -17,6 +17,7 @@ type Passkey = ReturnType<typeof useFactors>['passkeys'][number]
 
 export function PasskeysPanel() {
   const t = useTranslations('profile.passkeys')
+  const common = useTranslations('common')
   const act = useAct()
   const { passkeys } = useFactors()
   const [isAdding, setAdding] = useState(false)
@@ -58,7 +59,7 @@ export function PasskeysPanel() {
       <ConfirmDialog
         title={t('removeTitle', { name: removed?.name ?? '' })}
         description={t('removeText')}
-        action={t('remove')}
+        action={common('remove')}
         isOpen={removed !== undefined}
         onClose={() => setRemoved(undefined)}
         onConfirm={async () => removed && remove(removed)}
