@@ -9,6 +9,7 @@ import { Button, IconButton } from '../ui/button.tsx'
 import { ConfirmDialog } from '../ui/dialog.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
 import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
+import { SearchField } from '../ui/search-field.tsx'
 import { Avatar, Tag } from '../ui/tag.tsx'
 import { Time } from '../ui/time.tsx'
 import { useLastLogins } from './last-logins.ts'
@@ -17,7 +18,6 @@ import { Paged, usePages } from './paged.tsx'
 import { useMay } from './permissions.ts'
 import type { Member, Role } from './records.ts'
 import { RoleMenu } from './role-menu.tsx'
-import { SearchInput } from './search-input.tsx'
 import { SectionBar } from './section-bar.tsx'
 import styles from './settings.module.css'
 
@@ -49,10 +49,10 @@ export function Members() {
       </SectionBar>
       <PageContent isNarrow>
         <Panel title={t('people')} description={t('text')}>
-          <SearchInput
+          <SearchField
             label={t('search')}
             value={q}
-            onChange={(text) => goTo('members', text ? { q: text } : {}, { replace: true })}
+            onSearch={(text) => goTo('members', text ? { q: text } : {}, { replace: true })}
           />
           <Paged pages={pages} empty={t('noMatch')}>
             {(members) => <MemberList members={members} />}

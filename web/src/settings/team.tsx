@@ -11,11 +11,11 @@ import { Button } from '../ui/button.tsx'
 import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
 import { Failure } from '../ui/empty-state.tsx'
 import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
+import { SearchField } from '../ui/search-field.tsx'
 import { Avatar } from '../ui/tag.tsx'
 import { Paged, usePages } from './paged.tsx'
 import { useMay } from './permissions.ts'
 import type { Member, Team, TeamMember } from './records.ts'
-import { SearchInput } from './search-input.tsx'
 import { SectionBar } from './section-bar.tsx'
 import { TeamForm } from './team-form.tsx'
 
@@ -164,7 +164,7 @@ function AddMembers({ team }: { team: Team }) {
     )
   return (
     <>
-      <SearchInput label={t('search')} value={text} onChange={setText} />
+      <SearchField label={t('search')} value={text} onSearch={setText} />
       <Paged pages={pages} empty={t('noMatch')}>
         {(members) => (
           <List label={t('candidates')}>

@@ -1,5 +1,5 @@
-import { Code, Ellipsis, ListFilter, Search as SearchIcon, Trash2 } from 'lucide-react'
-import { useEffect, useRef, useState } from 'react'
+import { Code, Ellipsis, ListFilter, Trash2 } from 'lucide-react'
+import { useRef } from 'react'
 import { useTranslations } from 'use-intl'
 import type { ResourceSchema } from '../api/schema.ts'
 import { apiOrigin } from '../api/session.ts'
@@ -8,6 +8,7 @@ import { useNoun } from '../messages/labels.ts'
 import { useShortcuts } from '../shell/shortcuts.tsx'
 import { IconButton } from '../ui/button.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
+import { SearchField } from '../ui/search-field.tsx'
 import { notify } from '../ui/toast.tsx'
 import { ColumnsMenu } from './columns-menu.tsx'
 import { FilterBar } from './filter-bar.tsx'
@@ -27,7 +28,7 @@ export function ListToolbar({ resource, state, onChange }: ListToolbarProps) {
   return (
     <div className={styles.bar} role="toolbar" aria-label={t('toolbar')}>
       {resource.search && (
-        <SearchBox resource={resource} query={state.query} onSearch={(query) => onChange({ query }, true)} />
+        <Search resource={resource} query={state.query} onSearch={(query) => onChange({ query }, true)} />
       )}
       <FilterBar resource={resource} filters={state.filters} onChange={(filters) => onChange({ filters })} />
       <span className={styles.spring} />
@@ -40,55 +41,19 @@ export function ListToolbar({ resource, state, onChange }: ListToolbarProps) {
   )
 }
 
-/** Milliseconds after the last key before the search begins. */
-const searchDelay = 150
-
-function SearchBox({
-  resource,
-  query,
-  onSearch,
-}: {
+interface SearchProps {
   resource: ResourceSchema
   query: string
   onSearch(query: string): void
-}) {
+}
+
+function Search({ resource, query, onSearch }: SearchProps) {
   const t = useTranslations('list')
   const nounOf = useNoun()
   const input = useRef<HTMLInputElement>(null)
-  const [text, setText] = useState(query)
-  // The URL may change by Back or by clearing the filters.
-  const [known, setKnown] = useState(query)
-  if (known !== query) {
-    setKnown(query)
-    setText(query)
-  }
-  useShortcuts([
-    { keys: '/', label: t('searchNamed', { name: nounOf(resource.label) }), run: () => input.current?.focus() },
-  ])
-  useEffect(() => {
-    if (text === query) return undefined
-    const timer = setTimeout(() => {
-      setKnown(text)
-      onSearch(text)
-    }, searchDelay)
-    return () => clearTimeout(timer)
-    // Only typing starts the timer; the function changes with each render.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [text])
-  return (
-    <div className={styles.search}>
-      <SearchIcon size={14} strokeWidth={1.75} aria-hidden />
-      <input
-        ref={input}
-        type="search"
-        aria-label={t('searchNamed', { name: nounOf(resource.label) })}
-        placeholder={t('searchNamed', { name: nounOf(resource.label) })}
-        value={text}
-        onChange={(event) => setText(event.target.value)}
-        onKeyDown={(event) => event.key === 'Escape' && (text === '' ? input.current?.blur() : setText(''))}
-      />
-    </div>
-  )
+  const label = t('searchNamed', { name: nounOf(resource.label) })
+  useShortcuts([{ keys: '/', label, run: () => input.current?.focus() }])
+  return <SearchField ref={input} label={label} value={query} onSearch={onSearch} isCompact />
 }
 
 function MoreMenu({ resource, state, onChange }: ListToolbarProps) {
