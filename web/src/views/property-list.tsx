@@ -5,7 +5,7 @@ import { type RecordData, type ResourceSchema, valueAt } from '../api/schema.ts'
 import { useLabel } from '../messages/labels.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import { classes } from '../ui/classes.ts'
-import { changeableValue, changeProperty, recordChanged } from './changes.ts'
+import { changeableValue, changeProperty, isSame, recordChanged } from './changes.ts'
 import { type Property, PropertyIcon, propertiesOf } from './columns.tsx'
 import { useChangeTexts } from './use-grid-columns.tsx'
 import { Value } from './value.tsx'
@@ -28,16 +28,8 @@ export function PropertyList({ resource, record, canEdit }: PropertyListProps) {
   const t = useTranslations('record')
   const [isComplete, setComplete] = useState(false)
   const all = propertiesOf(resource)
-  const main = new Set(
-    all
-      .filter(({ isReadOnly }) => !isReadOnly)
-      .slice(0, 8)
-      .map(({ name }) => name),
-  )
   const editable = all.filter(({ isReadOnly }) => !isReadOnly)
-  const shown = isComplete
-    ? editable
-    : editable.filter((property) => main.has(property.name) || isFilled(record)(property))
+  const shown = isComplete ? editable : editable.filter((property, index) => index < 8 || isFilled(record)(property))
   const system = all.filter(({ isReadOnly }) => isReadOnly).filter(isFilled(record))
   const render = (property: Property) => (
     <PropertyRow key={property.name} {...{ resource, record, property }} canEdit={canEdit && !property.isReadOnly} />
@@ -85,8 +77,7 @@ function PropertyRow({ resource, record, property, canEdit }: PropertyRowProps) 
             onCancel={close}
             onCommit={(value, _move, shown) => {
               close()
-              const before = changeableValue(property, record)
-              if (JSON.stringify(value ?? null) === JSON.stringify(before ?? null)) return
+              if (isSame(value, changeableValue(property, record))) return
               const show = (changed: RecordData) => recordChanged(resource, changed)
               void changeProperty(resource, record, { property, value, shown }, show, textsOf(property))
             }}

@@ -51,13 +51,19 @@ export function valueOfText({ type, field }: Property, text: string): unknown {
   return trimmed
 }
 
-function TextEditor({ property, value, typed, onCommit, onCancel }: ValueEditorProps) {
-  const [text, setText] = useState(typed ?? textOfValue(value))
+interface FinishOptions extends Pick<ValueEditorProps, 'onCommit' | 'onCancel'> {
+  valueOf(): unknown
+  /** Does Enter belong to the text? */
+  isLineBreak?(event: KeyboardEvent): boolean
+}
+
+/** The keys that end an editor. It ends once: it also loses the focus when it disappears. */
+function useFinish({ valueOf, isLineBreak, onCommit, onCancel }: FinishOptions) {
   const isDone = useRef(false)
   const finish = (move: 'down' | 'right' | undefined) => {
     if (isDone.current) return
     isDone.current = true
-    onCommit(valueOfText(property, text), move)
+    onCommit(valueOf(), move)
   }
   const onKeyDown = (event: KeyboardEvent) => {
     event.stopPropagation()
@@ -65,11 +71,22 @@ function TextEditor({ property, value, typed, onCommit, onCancel }: ValueEditorP
     if (event.key === 'Escape') {
       isDone.current = true
       onCancel()
-    } else if (event.key === 'Enter' && !(property.type === 'longText' && event.shiftKey)) finish('down')
+    } else if (event.key === 'Enter' && !isLineBreak?.(event)) finish('down')
     else if (event.key === 'Tab') finish('right')
     else return
     event.preventDefault()
   }
+  return { finish, onKeyDown }
+}
+
+function TextEditor({ property, value, typed, onCommit, onCancel }: ValueEditorProps) {
+  const [text, setText] = useState(typed ?? textOfValue(value))
+  const { finish, onKeyDown } = useFinish({
+    valueOf: () => valueOfText(property, text),
+    isLineBreak: (event) => property.type === 'longText' && event.shiftKey,
+    onCommit,
+    onCancel,
+  })
   const attributes = {
     'aria-label': property.label,
     autoFocus: true,
@@ -91,22 +108,7 @@ function TextEditor({ property, value, typed, onCommit, onCancel }: ValueEditorP
 function ChoiceEditor({ property, value, onCommit, onCancel }: ValueEditorProps) {
   const options = useOptions(property)
   const [chosen, setChosen] = useState(textOfValue(value))
-  const isDone = useRef(false)
-  const finish = (move: 'down' | 'right' | undefined) => {
-    if (isDone.current) return
-    isDone.current = true
-    onCommit(choiceValue(property, chosen), move)
-  }
-  const onKeyDown = (event: KeyboardEvent) => {
-    event.stopPropagation()
-    if (event.key === 'Escape') {
-      isDone.current = true
-      onCancel()
-    } else if (event.key === 'Enter') finish('down')
-    else if (event.key === 'Tab') finish('right')
-    else return
-    event.preventDefault()
-  }
+  const { finish, onKeyDown } = useFinish({ valueOf: () => choiceValue(property, chosen), onCommit, onCancel })
   return (
     <select
       autoFocus
