@@ -1,12 +1,11 @@
-import { useNavigate, useRouter } from '@tanstack/react-router'
+import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useLocale, useTranslations } from 'use-intl'
 import { change, useAct } from '../access/act.ts'
 import { withRecentAuthentication } from '../access/reauthenticate.tsx'
+import { useSwitchOrganization } from '../access/switch-organization.ts'
 import { api, dataOf, send } from '../api/client.ts'
-import { forgetAll } from '../api/query-client.ts'
 import { useMe, useOrganization, useRole } from '../api/me.ts'
-import { forgetAccessToken } from '../api/session.ts'
 import { Button } from '../ui/button.tsx'
 import { CopyField } from '../ui/copy-field.tsx'
 import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
@@ -141,25 +140,12 @@ function SecondFactor() {
   )
 }
 
-/** Continues in another organization of the person. */
-function useSwitch(): (organizationId: string) => Promise<void> {
-  const navigate = useNavigate()
-  const router = useRouter()
-  return async (organizationId) => {
-    await api.POST('/v5/me/organization', { body: { organizationId } })
-    forgetAccessToken()
-    forgetAll()
-    await navigate({ to: '/' })
-    await router.invalidate()
-  }
-}
-
 /** The form is open at `?new=true`, where the menu of organizations leads. */
 function CreateRow() {
   const t = useTranslations('settings.organization')
   const common = useTranslations('common')
   const goTo = useGoTo()
-  const switchTo = useSwitch()
+  const switchTo = useSwitchOrganization()
   const isOpen = useSectionSearch().new === 'true'
   const close = () => goTo('organization')
   return (
@@ -187,7 +173,7 @@ function LeaveRow() {
   const t = useTranslations('settings.organization')
   const act = useAct()
   const navigate = useNavigate()
-  const switchTo = useSwitch()
+  const switchTo = useSwitchOrganization()
   const { id, name } = useOrganization()
   const { organizations } = useMe()
   const [isOpen, setOpen] = useState(false)

@@ -1,4 +1,4 @@
-import { Link, Outlet, useLocation, useNavigate, useRouter } from '@tanstack/react-router'
+import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router'
 import {
   ChevronsUpDown,
   CircleHelp,
@@ -12,10 +12,8 @@ import {
 } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
-import { api } from '../api/client.ts'
-import { forgetAll } from '../api/query-client.ts'
+import { useSwitchOrganization } from '../access/switch-organization.ts'
 import { useMe, useOrganization } from '../api/me.ts'
-import { forgetAccessToken } from '../api/session.ts'
 import { setTheme, type Theme, themes, useTheme } from '../preferences/theme.ts'
 import { IconButton } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
@@ -23,6 +21,7 @@ import { Keys } from '../ui/keys.tsx'
 import { Menu, MenuItem, MenuSeparator } from '../ui/menu.tsx'
 import navLink from '../ui/nav-link.module.css'
 import { Avatar } from '../ui/tag.tsx'
+import { useNotifyFailure } from '../ui/toast.tsx'
 import { usePlaces, type Place } from './navigation.ts'
 import { Palette } from './palette.tsx'
 import { ShortcutHelp } from './shortcut-help.tsx'
@@ -158,16 +157,10 @@ function PhoneBar({ places, onSearch }: { places: readonly Place[]; onSearch(): 
 function OrganizationMenu() {
   const t = useTranslations('shell')
   const navigate = useNavigate()
-  const router = useRouter()
+  const switchTo = useSwitchOrganization()
+  const notifyFailure = useNotifyFailure()
   const { organizations } = useMe()
   const { id, name } = useOrganization()
-  const switchTo = async (organizationId: string) => {
-    await api.POST('/v5/me/organization', { body: { organizationId } })
-    forgetAccessToken()
-    forgetAll()
-    await navigate({ to: '/' })
-    await router.invalidate()
-  }
   return (
     <Menu
       trigger={
@@ -182,7 +175,7 @@ function OrganizationMenu() {
         <MenuItem
           key={organization.id}
           disabled={organization.id === id}
-          onSelect={() => void switchTo(organization.id)}
+          onSelect={() => void switchTo(organization.id).catch(notifyFailure)}
         >
           {organization.name}
         </MenuItem>
