@@ -1,7 +1,7 @@
-import { Link } from '@tanstack/react-router'
 import { useTranslations } from 'use-intl'
 import type { Change } from './import-queries.ts'
 import styles from './imports.module.css'
+import { RecordLink } from './record-link.tsx'
 
 /** The records that a row created or changed, with the values before and after. */
 export function RowChanges({ changes }: { changes: readonly Change[] }) {
@@ -17,27 +17,13 @@ export function RowChanges({ changes }: { changes: readonly Change[] }) {
   )
 }
 
-const resources = { contact: 'contacts', company: 'companies' } as const
-
 function ChangeTable({ change: { object, id, action, before, after } }: { change: Change }) {
   const t = useTranslations('imports')
   const title = t(`changed.${object}.${action}`)
   const fields = Object.entries(after).filter(([, value]) => value !== null && value !== '')
   return (
     <div>
-      <p>
-        {object === 'contact' || object === 'company' ? (
-          <Link
-            to="/$resource/$recordId"
-            params={{ resource: resources[object], recordId: id }}
-            className={styles.cellLink}
-          >
-            {title}
-          </Link>
-        ) : (
-          title
-        )}
-      </p>
+      <p>{object === 'contact' || object === 'company' ? <RecordLink id={id}>{title}</RecordLink> : title}</p>
       {fields.length > 0 && (
         <table className={styles.changed} aria-label={title}>
           <tbody>

@@ -9,6 +9,7 @@ import { EmptyState, Failure, NoMatch } from '../ui/empty-state.tsx'
 import { Tag } from '../ui/tag.tsx'
 import { type Import, type Row, rowsQuery } from './import-queries.ts'
 import styles from './imports.module.css'
+import { RecordLink } from './record-link.tsx'
 import { rowStatuses, rowTints, sumOf } from './row-states.ts'
 
 interface RowListProps {
@@ -109,17 +110,7 @@ function RowLine({ row, isOpen, name }: { row: Row; isOpen: boolean; name: strin
           {timeOf(row.createdAt)}
         </time>
       </td>
-      <td>
-        {row.contactId !== null && (
-          <Link
-            to="/$resource/$recordId"
-            params={{ resource: 'contacts', recordId: row.contactId }}
-            className={styles.cellLink}
-          >
-            {name ?? t('showContact')}
-          </Link>
-        )}
-      </td>
+      <td>{row.contactId !== null && <RecordLink id={row.contactId}>{name ?? t('showContact')}</RecordLink>}</td>
       <td className={`${styles.wide} ${styles.soft}`}>{codes.map((code) => codeName(t, code)).join(', ')}</td>
     </tr>
   )

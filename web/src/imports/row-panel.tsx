@@ -1,5 +1,4 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useMessages, useTranslations } from 'use-intl'
 import { useResource } from '../api/schema.ts'
@@ -11,6 +10,7 @@ import { notify, useNotifyFailure } from '../ui/toast.tsx'
 import { change, type Finding, type RowDetails, rowQuery, rowsPathOf } from './import-queries.ts'
 import styles from './imports.module.css'
 import { PayloadEditor } from './payload-editor.tsx'
+import { RecordLink } from './record-link.tsx'
 import { RowChanges } from './row-changes.tsx'
 import { codeName, useTimeOf } from './row-list.tsx'
 import { cancellable, correctable, retryable, rowTints } from './row-states.ts'
@@ -180,13 +180,7 @@ function RowFacts({ row }: { row: RowDetails }) {
         <>
           <dt>{t('contact')}</dt>
           <dd>
-            <Link
-              to="/$resource/$recordId"
-              params={{ resource: 'contacts', recordId: row.contactId }}
-              className={styles.cellLink}
-            >
-              {t('showContact')}
-            </Link>
+            <RecordLink id={row.contactId}>{t('showContact')}</RecordLink>
           </dd>
         </>
       )}
@@ -194,13 +188,7 @@ function RowFacts({ row }: { row: RowDetails }) {
         <>
           <dt>{t('company')}</dt>
           <dd>
-            <Link
-              to="/$resource/$recordId"
-              params={{ resource: 'companies', recordId: row.companyId }}
-              className={styles.cellLink}
-            >
-              {t('showCompany')}
-            </Link>
+            <RecordLink id={row.companyId}>{t('showCompany')}</RecordLink>
           </dd>
         </>
       )}
@@ -222,14 +210,9 @@ function Message({ text }: { text: string }) {
         index % 2 === 0 ? (
           part
         ) : (
-          <Link
-            key={part}
-            to="/$resource/$recordId"
-            params={{ resource: part.startsWith('con_') ? 'contacts' : 'companies', recordId: part }}
-            className={styles.cellLink}
-          >
+          <RecordLink key={part} id={part}>
             {part}
-          </Link>
+          </RecordLink>
         ),
       )}
     </span>
