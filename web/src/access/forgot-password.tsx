@@ -8,7 +8,7 @@ import { TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import styles from './access.module.css'
 import { Card } from './card.tsx'
-import { loginSettingsQuery } from './settings.ts'
+import { loginSettingsQuery } from './login-settings.ts'
 
 /** Has a link mailed with which a new password can be set. */
 export const ForgotPassword = () => <MailedLink path="/auth/forgot-password" kind="forgotPassword" />
