@@ -14,3 +14,6 @@ function useMedia(query: string): boolean {
 
 /** Phones have their own layout: cards instead of columns, and navigation at the bottom. */
 export const useIsPhone = (): boolean => useMedia('(max-width: 700px)')
+
+/** Two columns do not fit. */
+export const useIsNarrow = (): boolean => useMedia('(max-width: 900px)')

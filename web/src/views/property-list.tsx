@@ -5,6 +5,7 @@ import { type RecordData, type ResourceSchema, valueAt } from '../api/schema.ts'
 import { useLabel } from '../messages/labels.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import { classes } from '../ui/classes.ts'
+import { useIsNarrow } from '../ui/use-media.ts'
 import { changeableValue, changeProperty, isSame, recordChanged } from './changes.ts'
 import { type Property, PropertyIcon, propertiesOf } from './columns.tsx'
 import { useChangeTexts } from './use-grid-columns.tsx'
@@ -23,26 +24,36 @@ const isFilled = (record: RecordData) => (property: Property) => {
   return value !== null && value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0)
 }
 
-/** Every property of a record, each editable in place. Empty ones appear on request, system ones at the end. */
+/** What a person looks for first: the order of the list. */
+const firstCount = 8
+
+/**
+ * Every property of a record, each editable in place. Empty ones appear on request, system ones at the end. Where the
+ * notes come below them, only the first ones appear without a request.
+ */
 export function PropertyList({ resource, record, canEdit }: PropertyListProps) {
   const t = useTranslations('record')
   const [isComplete, setComplete] = useState(false)
   const all = propertiesOf(resource)
   const editable = all.filter(({ isReadOnly }) => !isReadOnly)
-  const shown = isComplete ? editable : editable.filter((property, index) => index < 8 || isFilled(record)(property))
   const system = all.filter(({ isReadOnly }) => isReadOnly).filter(isFilled(record))
+  const isShort = useIsNarrow() && !isComplete
+  const isShown = (property: Property, index: number) =>
+    isComplete || index < firstCount || (!isShort && isFilled(record)(property))
+  const shown = editable.filter(isShown)
+  const hiddenCount = editable.length - shown.length + (isShort ? system.length : 0)
   const render = (property: Property) => (
     <PropertyRow key={property.name} {...{ resource, record, property }} canEdit={canEdit && !property.isReadOnly} />
   )
   return (
     <>
       <dl className={styles.properties}>{shown.map(render)}</dl>
-      {shown.length < editable.length && (
+      {hiddenCount > 0 && (
         <Button kind="quiet" onClick={() => setComplete(true)}>
-          {t('showEmpty', { count: editable.length - shown.length })}
+          {t('showMore', { count: hiddenCount })}
         </Button>
       )}
-      <dl className={classes(styles.properties, styles.group)}>{system.map(render)}</dl>
+      {!isShort && <dl className={classes(styles.properties, styles.group)}>{system.map(render)}</dl>}
     </>
   )
 }

@@ -19,6 +19,7 @@ import { Avatar } from '../ui/tag.tsx'
 import { notify } from '../ui/toast.tsx'
 import { deleteRecords, restoreRecords, useBulkReport } from './bulk.ts'
 import { useUndoShortcut } from './changes.ts'
+import { RecordLayout } from './record-layout.tsx'
 import { PropertyList } from './property-list.tsx'
 import { useRecord } from './use-record.ts'
 import { reloadLists } from './use-record-window.ts'
@@ -34,7 +35,7 @@ export function RecordPage() {
 
 function Loaded({ resource, id }: { resource: ResourceSchema; id: string }) {
   const { data, error, refetch } = useRecord(resource, id)
-  if (data) return <RecordLayout resource={resource} record={data} />
+  if (data) return <RecordContent resource={resource} record={data} />
   if (error instanceof ApiError && error.status === 404)
     return resource.restorableDays === null ? (
       <NotFound />
@@ -82,7 +83,7 @@ function Deleted({ resource, id, days, onRestored }: DeletedProps) {
   )
 }
 
-function RecordLayout({ resource, record }: { resource: ResourceSchema; record: RecordData }) {
+function RecordContent({ resource, record }: { resource: ResourceSchema; record: RecordData }) {
   const t = useTranslations('record')
   const common = useTranslations('common')
   const labelOf = useLabel()
@@ -124,25 +125,21 @@ function RecordLayout({ resource, record }: { resource: ResourceSchema; record: 
           )}
         </Menu>
       </PageBar>
-      <div className={styles.layout}>
-        <div className={styles.column}>
-          <div className={styles.head}>
+      <RecordLayout
+        head={
+          <>
             <Avatar name={title} isLarge isSquare={!view?.isPerson} />
             <div className={styles.headText}>
               <h2>{title}</h2>
               <p className={styles.soft}>{subtitleOf(record) ?? labelOf(resource.singularLabel)}</p>
             </div>
-          </div>
-          <div className={styles.sections}>
-            {(recordSections[resource.name] ?? []).map((section) => (
-              <Section key={section.title} section={section} record={record} />
-            ))}
-          </div>
-        </div>
-        <aside className={`${styles.column} ${styles.side}`} aria-label={t('properties')}>
-          <PropertyList resource={resource} record={record} canEdit={resource.permissions.update} />
-        </aside>
-      </div>
+          </>
+        }
+        properties={<PropertyList resource={resource} record={record} canEdit={resource.permissions.update} />}
+        sections={(recordSections[resource.name] ?? []).map((section) => (
+          <Section key={section.title} section={section} record={record} />
+        ))}
+      />
       <ConfirmDialog
         title={t('deleteTitle', { title })}
         description={
