@@ -1,10 +1,13 @@
 import type { Page } from 'playwright-core'
 import { beforeEach, expect } from 'vitest'
+import { showId } from '../../server/src/platform/model/ids.ts'
+import { sql } from '../../server/src/platform/model/sql.ts'
 import type { Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
 import { Grid } from './grid.ts'
+import { organizations } from './seeded-database.ts'
 
-const { openPage, callAs } = useApplication()
+const { service, openPage, callAs } = useApplication()
 
 let page: Page
 let grid: Grid
@@ -75,6 +78,43 @@ browserTest('a thrown scrollbar shows skeletons, never nothing, until the rows a
   expect(blank).toEqual([])
   await expectRowsOfApi(newestFirst)
 })
+
+browserTest(
+  'a row in the middle of 100,000 is reached with a few requests, also while others are inserted',
+  async () => {
+    const call = await callAs()
+    await page.reload()
+    await grid.settle()
+    let requests = 0
+    page.on('request', (request) => (requests += request.url().includes('/v5/contacts') ? 1 : 0))
+    for (const [place, inserted] of [
+      [50_000, 0],
+      [20_000, 1],
+    ] as const) {
+      if (inserted)
+        expect((await call('POST', '/v5/contacts', { body: { name: 'Inserted meanwhile' } })).status).toBe(201)
+      requests = 0
+      await grid.scrollTo(36 * place)
+      await expect.poll(async () => (await grid.rows()).has(place)).toBe(true)
+      await grid.settle()
+      expect(requests).toBeLessThan(40)
+      const rows = await grid.rows()
+      const [first = 0] = rows.keys()
+      expect([...rows.values()]).toEqual(await newestContacts(first + inserted, rows.size))
+    }
+  },
+)
+
+/** Ids at places of the list of all contacts, as the database has them. */
+async function newestContacts(first: number, count: number): Promise<string[]> {
+  const rows = await service().database.crossTenantQuery<{ id: string }>(
+    'check the database',
+    sql`select id from contacts where deleted_at is null and organization_id =
+        (select id from organizations where name = ${organizations.large})
+      order by created_at desc, id desc offset ${first} limit ${count}`,
+  )
+  return rows.map(({ id }) => showId('con', id))
+}
 
 browserTest('rows that are inserted while the list is open are neither missing nor shown twice', async () => {
   const call = await callAs()

@@ -1,10 +1,13 @@
 import { ApiError } from './error.ts'
 import { send } from './client.ts'
 import type { RecordData } from './schema.ts'
+import { seek, type TimedPlace } from './seek.ts'
 
 const pageSize = 100
 /** Rows beyond the visible ones that are loaded too, in both directions. */
 const margin = 60
+/** Rows that are farther from every known one are found by their time of creation, if the list is in its order. */
+const seekDistance = 10 * pageSize
 /** Visible rows older than this many milliseconds are loaded again when the list is shown again. */
 const freshness = 15_000
 
@@ -16,8 +19,8 @@ interface Page {
 
 /**
  * The rows of a list of any length, by index, over a cursor API: only what is looked at is loaded. Far away rows are
- * reached by walking along the ids, from whichever known row is nearest; the end is known from the start, because the
- * reversed list begins there.
+ * found by their time or, in another order, by walking along the ids from whichever known row is nearest; the end is
+ * known from the start, because the reversed list begins there.
  */
 export class RecordWindow {
   /** Number of rows; undefined until it is known. */
@@ -36,6 +39,8 @@ export class RecordWindow {
   #indexes = new Map<string, number>()
   #needed = { first: 0, last: 0 }
   #isWorking = false
+  /** The first and the last row; null if this list cannot be searched by time. */
+  #ends: readonly [TimedPlace, TimedPlace] | null | undefined
   #loadedAt = 0
   /** Increases when everything is loaded again; answers of before are dropped. */
   #generation = 0
@@ -103,7 +108,7 @@ export class RecordWindow {
     const { first, last } = this.#needed
     this.error = undefined
     try {
-      const [total, { rows }] = await Promise.all([this.#count(), this.#page({ start: 0 }, 'all')])
+      const [total, { rows }] = await Promise.all([this.#count(), this.#page({ start: 0 }, this.#fields)])
       if (generation !== this.#generation) return
       this.#clear()
       this.total = total
@@ -163,26 +168,71 @@ export class RecordWindow {
     while (after < total && !this.#ids.has(after)) after++
     const isForward = index - before <= after - 1 - index
     const distance = isForward ? index - before : after - 1 - index
-    const what = distance < pageSize ? 'all' : 'ids'
-    return isForward ? this.#page({ start: before }, what) : this.#page({ end: after }, what)
+    const found = distance > seekDistance ? await this.#seek(index) : undefined
+    if (found) return found
+    const fields = distance < pageSize ? this.#fields : ['id']
+    return isForward ? this.#page({ start: before }, fields) : this.#page({ end: after }, fields)
   }
 
-  /** The page that starts at, or ends before, an index; the row next to it must be known, except at both ends. */
-  async #page(place: { start: number } | { end: number }, what: 'all' | 'ids'): Promise<Page> {
+  /**
+   * The page that starts at, or ends before, an index. The row next to it must be known, except at both ends and for a
+   * start that is the first row of `since`.
+   */
+  async #page(
+    place: { start: number } | { end: number },
+    fields: readonly string[],
+    since?: [string, string],
+  ): Promise<Page> {
     const query = new URLSearchParams([...this.#filters, ...this.#order, ['limit', String(pageSize)]])
     const isTail = 'end' in place && place.end === this.total
-    if ('start' in place && place.start > 0) query.set('startingAfter', this.#ids.get(place.start - 1) ?? '')
+    if (since) query.append(...since)
+    else if ('start' in place && place.start > 0) query.set('startingAfter', this.#ids.get(place.start - 1) ?? '')
     if ('end' in place && !isTail) query.set('endingBefore', this.#ids.get(place.end) ?? '')
     if (isTail) query.set('sort', query.get('sort') === 'asc' ? 'desc' : 'asc')
-    const fields = what === 'ids' ? ['id'] : this.#fields
     for (const field of fields) query.append('select[]', field)
     const { body } = await send<RecordData[]>('GET', this.#path, { query })
     const rows = isTail ? body.reverse() : body
     return { start: 'start' in place ? place.start : place.end - rows.length, rows }
   }
 
-  async #count(): Promise<number> {
-    return (await send<{ count: number }>('GET', `${this.#path}/count`, { query: this.#filters })).body.count
+  /** The page with this row, found by its time; undefined if that is not possible. */
+  async #seek(index: number): Promise<Page | undefined> {
+    if (this.#ends === undefined) this.#ends = await this.#findEnds()
+    if (!this.#ends) return undefined
+    const [from, to] = this.#ends
+    const isDescending = this.#order.get('sort') === 'desc'
+    const [before, since] = isDescending ? ['gt', 'lte'] : ['lt', 'gte']
+    const parameter = (operator: string, time: number): [string, string] => [
+      `filter.createdAt.${operator}`,
+      new Date(time).toISOString(),
+    ]
+    // Rows that were created since the list was loaded come before all others, or after them.
+    const added = isDescending ? (await this.#count()) - (this.total ?? 0) : 0
+    const countBefore = async (time: number) => (await this.#count([parameter(before, time)])) - added
+    const place = await seek({ index, from, to, pageSize, countBefore })
+    if (place) return this.#page({ start: place.index }, this.#fields, parameter(since, place.time))
+    this.#ends = null
+    return undefined
+  }
+
+  /** Null if the list is in another order, or filtered by the time itself. */
+  async #findEnds(): Promise<readonly [TimedPlace, TimedPlace] | null> {
+    const isFiltered = [...this.#filters.keys()].some((name) => name.startsWith('filter.createdAt.'))
+    if (this.#order.get('orderBy') !== 'createdAt' || isFiltered) return null
+    const total = this.total ?? 0
+    const [first, last] = await Promise.all(
+      [{ start: 0 }, { end: total }].map((place) => this.#page(place, ['createdAt'])),
+    )
+    const timeOf = (row: RecordData | undefined) => Date.parse(String(row?.createdAt))
+    return [
+      { time: timeOf(first?.rows[0]), index: 0 },
+      { time: timeOf(last?.rows.at(-1)), index: total - 1 },
+    ]
+  }
+
+  async #count(more: readonly [string, string][] = []): Promise<number> {
+    const query = new URLSearchParams([...this.#filters, ...more])
+    return (await send<{ count: number }>('GET', `${this.#path}/count`, { query })).body.count
   }
 
   /** Has the list changed since other pages were loaded, so that a row would appear twice? */
@@ -200,6 +250,7 @@ export class RecordWindow {
   }
 
   #clear(): void {
+    this.#ends = undefined
     this.#rows = new Map()
     this.#ids = new Map()
     this.#indexes = new Map()
