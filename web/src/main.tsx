@@ -8,21 +8,21 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { IntlProvider } from 'use-intl'
 import { Reauthentication } from './access/reauthenticate.tsx'
-import { forgetAll, queryClient } from './api/query-client.ts'
+import { whenDenied } from './api/client.ts'
+import { queryClient } from './api/query-client.ts'
 import { whenSessionIsLost } from './api/session.ts'
 import { loadMessages } from './messages/messages.ts'
 import { currentLanguage, localeOf, timeZone } from './preferences/locale.ts'
 import { router } from './router.tsx'
+import { checkAccess, leaveForLogIn } from './shell/leave.ts'
 import { ShortcutProvider } from './shell/shortcuts.tsx'
 import { Toasts } from './ui/toast.tsx'
 
 const language = currentLanguage()
 document.documentElement.lang = language
 
-whenSessionIsLost(() => {
-  forgetAll()
-  void router.navigate({ to: '/login', search: { next: router.state.location.href } })
-})
+whenSessionIsLost(leaveForLogIn)
+whenDenied(() => void checkAccess())
 
 const messages = await loadMessages(language)
 const root = document.getElementById('root')

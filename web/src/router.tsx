@@ -64,11 +64,11 @@ const application = createRoute({
     if ((await accessToken()) === undefined) throw redirect({ to: '/login', search: { next: location.href } })
   },
   loader: async () => {
-    const queries = [meQuery, organizationQuery, schemaQuery].map((query) =>
-      queryClient.ensureQueryData(query as never),
-    )
-    const refusal = (await Promise.allSettled(queries)).find((result) => result.status === 'rejected')
-    if (!refusal) return
+    const organization = queryClient.ensureQueryData(organizationQuery)
+    const others = [meQuery, schemaQuery].map((query) => queryClient.ensureQueryData(query as never))
+    const results = await Promise.allSettled([organization, ...others])
+    const refusal = results.find((result) => result.status === 'rejected')
+    if (!refusal) return { organizationId: (await organization).id }
     const isRefused = refusal.reason instanceof ApiError && refusal.reason.status === 403
     throw isRefused ? redirect({ to: '/no-organization', search: { reason: refusal.reason.code } }) : refusal.reason
   },

@@ -1,7 +1,7 @@
 import createClient from 'openapi-fetch'
 import { ApiError } from './error.ts'
 import type { components, paths } from './openapi.d.ts'
-import { accessToken, apiOrigin, authorizedFetch, beginSession, type Tokens, withSessionLock } from './session.ts'
+import { accessToken, apiOrigin, authorizedFetch, continueSession, type Tokens, withSessionLock } from './session.ts'
 
 /** The bodies of the API, by their names in openapi.json. */
 export type Schemas = components['schemas']
@@ -11,7 +11,7 @@ export const api = createClient<paths>({ baseUrl: apiOrigin, fetch: authorizedFe
 
 api.use({
   async onResponse({ response }) {
-    if (!response.ok) throw await errorOf(response)
+    if (!response.ok) throw await refusalOf(response)
   },
 })
 
@@ -56,7 +56,7 @@ export async function send<T>(method: Method, path: string, options: SendOptions
       ...(signal && { signal }),
     }),
   )
-  if (!response.ok) throw await errorOf(response)
+  if (!response.ok) throw await refusalOf(response)
   const text = await response.text()
   return {
     body: (text === '' ? undefined : JSON.parse(text)) as T,
@@ -76,7 +76,7 @@ export async function readIfChanged<T>(
   const headers = new Headers(previous?.etag === undefined ? {} : { 'if-none-match': previous.etag })
   const response = await authorizedFetch(new Request(`${apiOrigin}${path}${search}`, { headers, signal }))
   if (response.status === 304 && previous) return previous
-  if (!response.ok) throw await errorOf(response)
+  if (!response.ok) throw await refusalOf(response)
   return {
     body: (await response.json()) as T,
     etag: response.headers.get('etag') ?? undefined,
@@ -91,7 +91,7 @@ export const sendPublic = <T>(path: string, body?: unknown): Promise<T> => sendT
 export async function renewSession(path: string, proof: object): Promise<void> {
   const authorization = `Bearer ${await accessToken()}`
   const body = { ...proof, cookie: true }
-  beginSession(await withSessionLock(() => sendToOwnHost<Tokens>(path, body, { authorization })))
+  continueSession(await withSessionLock(() => sendToOwnHost<Tokens>(path, body, { authorization })))
 }
 
 async function sendToOwnHost<T>(path: string, body: unknown, headers: Record<string, string>): Promise<T> {
@@ -103,6 +103,21 @@ async function sendToOwnHost<T>(path: string, body: unknown, headers: Record<str
   if (!response.ok) throw await errorOf(response)
   const text = await response.text()
   return (text === '' ? undefined : JSON.parse(text)) as T
+}
+
+let onDenied: () => void = () => undefined
+
+/** Called when the service denies what this page offered: the person's role may have changed, or they were removed. */
+export function whenDenied(handler: () => void): void {
+  onDenied = handler
+}
+
+const denials: readonly string[] = ['insufficient_permissions', 'missing_scopes', 'second_factor_required']
+
+async function refusalOf(response: Response): Promise<ApiError> {
+  const error = await errorOf(response)
+  if (denials.includes(error.code)) onDenied()
+  return error
 }
 
 async function errorOf(response: Response): Promise<ApiError> {

@@ -13,6 +13,16 @@ let token: string | undefined
 let renewal: Promise<string | undefined> | undefined
 let onLost: () => void = () => undefined
 
+/** Whose data this page shows, and of which organization. */
+interface Place {
+  userId: string
+  organizationId: string | undefined
+}
+
+// Another tab may switch the session's organization or log somebody else in. This page keeps reading and writing where
+// it began; the first access token says where that is.
+let place: Place | undefined
+
 /** What a log-in answers if it succeeded. */
 export interface Tokens {
   accessToken: string
@@ -20,12 +30,26 @@ export interface Tokens {
 
 /** Uses this access token from now on: after a log-in. */
 export function beginSession(tokens: Tokens): void {
-  token = tokens.accessToken
+  forgetAccessToken()
+  adopt(tokens)
 }
 
-/** Forgets the access token: after a log-out, or to get one with other rights. */
+/** Uses this access token from now on, for the same person and organization. Returns false if it is someone else's. */
+export function continueSession(tokens: Tokens): boolean {
+  return adopt(tokens)
+}
+
+/** Forgets the access token, the person and the organization: after a log-out, or to begin in another organization. */
 export function forgetAccessToken(): void {
   token = undefined
+  place = undefined
+}
+
+function adopt({ accessToken: next }: Tokens): boolean {
+  const { sub, org } = claimsOf(next)
+  place ??= { userId: sub, organizationId: org }
+  token = place.userId === sub ? next : undefined
+  return token !== undefined
 }
 
 /** Called when the session has ended on the server; the person must log in again. */
@@ -63,32 +87,49 @@ async function renew(): Promise<string | undefined> {
   }
   const body: unknown = await response.json().catch(() => undefined)
   if (!response.ok) throw new ApiError(response.status, body, response.headers.get('x-request-id') ?? undefined)
-  token = (body as Tokens).accessToken
+  adopt(body as Tokens)
   return token
 }
 
-function secondsLeft(jwt: string): number {
-  const [, payload = ''] = jwt.split('.')
-  const { exp } = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/'))) as { exp: number }
-  return exp - Date.now() / 1000
+interface Claims {
+  sub: string
+  exp: number
+  org?: string
 }
 
+function claimsOf(jwt: string): Claims {
+  const [, payload = ''] = jwt.split('.')
+  return JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/'))) as Claims
+}
+
+const secondsLeft = (jwt: string): number => claimsOf(jwt).exp - Date.now() / 1000
+
 /**
- * Sends a request with the access token. A token that was refused is replaced once: the session may have been renewed
- * or changed in another tab.
+ * Sends a request with the access token, to the organization that this page shows. A token that was refused is replaced
+ * once: the session may have been renewed or changed in another tab. Nothing is sent again in another place.
  */
 export async function authorizedFetch(request: Request): Promise<Response> {
   const again = request.clone()
-  const response = await withToken(request)
+  await accessToken()
+  const begun = place
+  const response = await fetch(withCredential(request))
   if (response.status !== 401) return response
-  forgetAccessToken()
-  const second = await withToken(again)
-  if (second.status === 401) onLost()
+  if (place === begun) token = undefined
+  const current = await accessToken()
+  if (place !== begun) return response
+  const second = current === undefined ? response : await fetch(withCredential(again))
+  if (second.status === 401 && place === begun) {
+    forgetAccessToken()
+    onLost()
+  }
   return second
 }
 
-async function withToken(request: Request): Promise<Response> {
-  const current = await accessToken()
-  if (current !== undefined) request.headers.set('authorization', `Bearer ${current}`)
-  return fetch(request)
+function withCredential(request: Request): Request {
+  if (token !== undefined) request.headers.set('authorization', `Bearer ${token}`)
+  // A person's own account belongs to no organization; those requests must work after the person has left it.
+  const isOwnAccount = request.url.startsWith(`${apiOrigin}/v5/me/`)
+  if (place?.organizationId !== undefined && !isOwnAccount)
+    request.headers.set('service-organization-id', place.organizationId)
+  return request
 }

@@ -1,4 +1,4 @@
-import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router'
+import { Link, Outlet, useLoaderData, useLocation, useNavigate } from '@tanstack/react-router'
 import {
   ChevronsUpDown,
   CircleHelp,
@@ -28,8 +28,14 @@ import { ShortcutHelp } from './shortcut-help.tsx'
 import { useShortcuts } from './shortcuts.tsx'
 import styles from './shell.module.css'
 
-/** The frame of all pages behind the log-in: sidebar (on phones a bar at the bottom), palette and shortcuts. */
+/** The application begins anew in another organization: nothing that is on the screen survives the switch. */
 export function Shell() {
+  const { organizationId } = useLoaderData({ from: '/application' })
+  return <Frame key={organizationId} />
+}
+
+/** The frame of all pages behind the log-in: sidebar (on phones a bar at the bottom), palette and shortcuts. */
+function Frame() {
   const t = useTranslations('shell')
   const navigate = useNavigate()
   const places = usePlaces()

@@ -3,6 +3,7 @@ import { Trash2 } from 'lucide-react'
 import { type KeyboardEvent, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { type Schemas, send } from '../../api/client.ts'
+import { useMe } from '../../api/me.ts'
 import { type RecordData, useResource } from '../../api/schema.ts'
 import { readPreference, storePreference } from '../../preferences/storage.ts'
 import { useShortcuts } from '../../shell/shortcuts.tsx'
@@ -73,7 +74,8 @@ export function Notes({ record }: { record: RecordData }) {
 
 function NoteForm({ id, path, onPosted }: { id: string; path: string; onPosted(): Promise<void> }) {
   const t = useTranslations('record')
-  const draft = `draft.${id}`
+  // Another person may use this browser next.
+  const draft = `draft.${useMe().id}.${id}`
   const input = useRef<HTMLTextAreaElement>(null)
   const [text, setText] = useState(() => readPreference(draft) ?? '')
   const [isBusy, setBusy] = useState(false)
