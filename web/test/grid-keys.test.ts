@@ -167,3 +167,17 @@ browserTest('an action for the selection changes exactly the selected records', 
   const expected = [0, 2, 3].map((index) => ids[index]?.[1])
   expect(body.map(({ id }: { id: string }) => id).sort()).toEqual(expected.sort())
 })
+
+browserTest('a selection ends when the list shows other records, and survives another order', async () => {
+  await grid.press('x')
+  await bulk().getByText('1 selected').waitFor()
+  await page.getByRole('toolbar').getByRole('button', { name: 'Created at' }).click()
+  await page.getByRole('combobox', { name: 'Direction' }).selectOption({ label: 'Ascending' })
+  await page.waitForURL(/sort=asc/)
+  await page.keyboard.press('Escape')
+  await bulk().getByText('1 selected').waitFor()
+  await page.getByRole('toolbar').getByRole('button', { name: 'More' }).click()
+  await page.getByRole('menuitem', { name: 'deleted' }).click()
+  await page.waitForURL(/deleted=true/)
+  await bulk().waitFor({ state: 'detached' })
+})

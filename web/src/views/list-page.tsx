@@ -51,7 +51,14 @@ function ResourceList({ resource }: { resource: ResourceSchema }) {
   const navigate = useNavigate()
   const search: Search = useSearch({ strict: false })
   const state = useMemo(() => readListState(resource, search), [resource, search])
+  const place = `${resource.name} ${filterParameters(state)}`
   const [selection, setSelection] = useState<GridSelection>(nothingSelected)
+  // Nothing is done to records that the list no longer shows.
+  const [selectedIn, setSelectedIn] = useState(place)
+  if (selectedIn !== place) {
+    setSelectedIn(place)
+    setSelection(nothingSelected)
+  }
   const { list, isStale } = useRecordWindow(resource, state)
   const change = useCallback(
     (changes: Partial<ListState>, replace = false) =>
@@ -74,7 +81,6 @@ function ResourceList({ resource }: { resource: ResourceSchema }) {
       ? [{ keys: 'c', label: t('create', { name: nounOf(resource.singularLabel) }), run: create }]
       : [],
   )
-  const place = `${resource.name} ${filterParameters(state)}`
   const isPhone = useIsPhone()
   const gridColumns = useGridColumns(resource, state)
   const columns = isPhone ? cardColumns(resource) : gridColumns
