@@ -9,20 +9,21 @@ import { createRoot } from 'react-dom/client'
 import { IntlProvider } from 'use-intl'
 import { Reauthentication } from './access/reauthenticate.tsx'
 import { whenDenied } from './api/client.ts'
-import { queryClient } from './api/query-client.ts'
+import { queryClient, whenForgetting } from './api/query-client.ts'
 import { whenSessionIsLost } from './api/session.ts'
 import { loadMessages } from './messages/messages.ts'
 import { currentLanguage, localeOf, timeZone } from './preferences/locale.ts'
 import { router } from './router.tsx'
 import { checkAccess, leaveForLogIn } from './shell/leave.ts'
 import { ShortcutProvider } from './shell/shortcuts.tsx'
-import { Toasts } from './ui/toast.tsx'
+import { closeToasts, Toasts } from './ui/toast.tsx'
 
 const language = currentLanguage()
 document.documentElement.lang = language
 
 whenSessionIsLost(leaveForLogIn)
 whenDenied(() => void checkAccess())
+whenForgetting(closeToasts)
 
 const messages = await loadMessages(language)
 const root = document.getElementById('root')

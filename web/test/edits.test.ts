@@ -82,6 +82,12 @@ browserTest(
     await toast(/^email: /).waitFor()
     await expect.poll(() => grid.cell(0, 'email').innerText()).toBe('')
     await expectStored(0, { email: null })
+    // Nobody has to type it again, unless Escape gives it up.
+    await grid.press('ArrowUp', 'Enter')
+    expect(await grid.cell(0, 'email').getByRole('textbox').inputValue()).toBe('bad address')
+    await grid.press('Escape', 'Enter')
+    expect(await grid.cell(0, 'email').getByRole('textbox').inputValue()).toBe('')
+    await grid.press('Escape')
   },
 )
 

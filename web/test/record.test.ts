@@ -66,6 +66,34 @@ browserTest('“n” focuses the note box, the draft survives reload, and Ctrl+E
   expect((await call('GET', `/v5/contacts/${contact.id}/notes`)).body).toHaveLength(1)
 })
 
+browserTest('a note whose answer was lost is posted once, and can be changed before it is sent again', async () => {
+  expectFaults(page, /ERR_FAILED/)
+  const box = page.getByRole('textbox', { name: 'New note' })
+  const post = async (text: string) => {
+    await box.fill(text)
+    await page.keyboard.press('Control+Enter')
+  }
+  const postAndLose = async (text: string) => {
+    await page.route(/\/notes$/, async (route) => {
+      await route.fetch()
+      await route.abort()
+    })
+    await post(text)
+    await toast('Check your connection, then try again.').waitFor()
+    await page.unroute(/\/notes$/)
+    expect(await box.inputValue()).toBe(text)
+  }
+  const notes = async () => (await call('GET', `/v5/contacts/${contact.id}/notes`)).body.map(({ body }: Json) => body)
+  await postAndLose('First')
+  await post('First')
+  await expect.poll(() => box.inputValue()).toBe('')
+  expect(await notes()).toEqual(['First'])
+  await postAndLose('Second')
+  await post('Second, changed')
+  await expect.poll(() => box.inputValue()).toBe('')
+  expect(await notes()).toEqual(['Second, changed', 'Second', 'First'])
+})
+
 browserTest('deleting a record asks by its name, and Undo or its old page restores it', async () => {
   expectFaults(page, /status of 404/)
   const remove = async () => {

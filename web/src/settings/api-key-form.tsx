@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
-import { useRef, useState } from 'react'
+import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { change } from '../access/act.ts'
 import { send } from '../api/client.ts'
 import { ApiError } from '../api/error.ts'
+import { usePostOnce } from '../api/post-once.ts'
 import { Loading, NotFound } from '../shell/states.tsx'
 import { Failure } from '../ui/empty-state.tsx'
 import { TextAreaField, TextField } from '../ui/field.tsx'
@@ -61,7 +62,7 @@ function ApiKeyForm({ apiKey, onCreated, onClose }: ApiKeyFormProps) {
   const t = useTranslations('settings.apiKeys')
   const common = useTranslations('common')
   const [scopes, setScopes] = useState<readonly string[]>(apiKey?.scopes ?? [])
-  const idempotencyKey = useRef(crypto.randomUUID())
+  const post = usePostOnce()
   const submit = async (values: FormValues) => {
     const body = bodyOf(values, scopes)
     if (apiKey) {
@@ -69,8 +70,7 @@ function ApiKeyForm({ apiKey, onCreated, onClose }: ApiKeyFormProps) {
       notify(t('saved', { name: body.name }))
       onClose()
     } else {
-      const options = { body, idempotencyKey: idempotencyKey.current }
-      onCreated((await change(['api-keys'], () => send<ApiKeyWithText>('POST', '/v5/api-keys', options))).body)
+      onCreated((await change(['api-keys'], () => post<ApiKeyWithText>('/v5/api-keys', body))).body)
     }
   }
   return (

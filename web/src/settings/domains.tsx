@@ -1,8 +1,9 @@
 import { BadgeCheck, Plus } from 'lucide-react'
-import { useRef, useState } from 'react'
+import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { change, useAct } from '../access/act.ts'
 import { send } from '../api/client.ts'
+import { usePostOnce } from '../api/post-once.ts'
 import { Button } from '../ui/button.tsx'
 import { CopyField } from '../ui/copy-field.tsx'
 import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
@@ -51,13 +52,13 @@ export function Domains() {
 
 function DomainForm({ onClose }: { onClose(): void }) {
   const t = useTranslations('settings.domains')
-  const key = useRef(crypto.randomUUID())
+  const post = usePostOnce()
   return (
     <Form
       submitLabel={t('add')}
       onCancel={onClose}
       onSubmit={async ({ domain = '' }) => {
-        await change(['domains'], () => send('POST', '/v5/domains', { body: { domain }, idempotencyKey: key.current }))
+        await change(['domains'], () => post('/v5/domains', { domain }))
         onClose()
       }}
     >

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
-import { useRef } from 'react'
 import { useTranslations } from 'use-intl'
 import { change } from '../access/act.ts'
 import { send } from '../api/client.ts'
 import { ApiError } from '../api/error.ts'
+import { usePostOnce } from '../api/post-once.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import type { Invitation, Team } from './records.ts'
@@ -16,7 +16,7 @@ const lifetimes = [1, 7, 14, 30]
 export function InvitationForm({ onDone, onCancel }: { onDone(email: string): void; onCancel(): void }) {
   const t = useTranslations('settings.invitations')
   const roles = useRoleOptions()
-  const key = useRef(crypto.randomUUID())
+  const post = usePostOnce()
   const teams = useQuery({
     queryKey: ['teams', 'choices'],
     queryFn: async () => {
@@ -36,7 +36,7 @@ export function InvitationForm({ onDone, onCancel }: { onDone(email: string): vo
       onSubmit={async ({ expiresInDays, ...values }) => {
         const body = { ...values, expiresInDays: Number(expiresInDays) }
         const { body: invitation } = await change(['invitations'], () =>
-          send<Invitation>('POST', '/v5/invitations', { body, idempotencyKey: key.current }),
+          post<Invitation>('/v5/invitations', body),
         ).catch((error: unknown) => {
           throw isTaken(error) ? withAdvice(error, t('alreadyInvited')) : error
         })

@@ -1,7 +1,7 @@
-import { useRef } from 'react'
 import { useTranslations } from 'use-intl'
 import { change } from '../access/act.ts'
 import { send } from '../api/client.ts'
+import { usePostOnce } from '../api/post-once.ts'
 import { CheckField, PasswordField, SelectField, TextField } from '../ui/field.tsx'
 import { Form, type FormValues } from '../ui/form.tsx'
 import { notify } from '../ui/toast.tsx'
@@ -19,13 +19,11 @@ export function SsoConnectionForm({ connection, onDone, onCancel }: SsoConnectio
   const t = useTranslations('settings.sso')
   const roles = useTranslations('settings.roles')
   const common = useTranslations('common')
-  const key = useRef(crypto.randomUUID())
+  const post = usePostOnce()
   const submit = async (values: FormValues) => {
     const body = bodyOf(values)
     await change(['sso-connections'], () =>
-      connection
-        ? send('PATCH', `/v5/sso-connections/${connection.id}`, { body })
-        : send('POST', '/v5/sso-connections', { body, idempotencyKey: key.current }),
+      connection ? send('PATCH', `/v5/sso-connections/${connection.id}`, { body }) : post('/v5/sso-connections', body),
     )
     notify(t('saved', { name: body.name }))
     onDone()

@@ -1,7 +1,7 @@
-import { useRef } from 'react'
 import { useTranslations } from 'use-intl'
 import { change } from '../access/act.ts'
 import { send } from '../api/client.ts'
+import { usePostOnce } from '../api/post-once.ts'
 import { TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import type { Team } from './records.ts'
@@ -10,11 +10,9 @@ import type { Team } from './records.ts'
 export function TeamForm({ team, onDone, onCancel }: { team?: Team; onDone(team: Team): void; onCancel(): void }) {
   const t = useTranslations('settings.teams')
   const common = useTranslations('common')
-  const key = useRef(crypto.randomUUID())
+  const post = usePostOnce()
   const store = (body: { name: string }) =>
-    team
-      ? send<Team>('PATCH', `/v5/teams/${team.id}`, { body })
-      : send<Team>('POST', '/v5/teams', { body, idempotencyKey: key.current })
+    team ? send<Team>('PATCH', `/v5/teams/${team.id}`, { body }) : post<Team>('/v5/teams', body)
   return (
     <Form
       submitLabel={common(team ? 'save' : 'create')}

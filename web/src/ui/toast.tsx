@@ -5,7 +5,12 @@ import { ApiError } from '../api/error.ts'
 import { Button, IconButton } from './button.tsx'
 import styles from './toast.module.css'
 
-const manager = Toast.createToastManager<{ undo?: () => void }>()
+interface ToastData {
+  undo?: () => void
+  isUnreachable?: boolean
+}
+
+const manager = Toast.createToastManager<ToastData>()
 
 /** Milliseconds: long enough to read it and to reach Undo. */
 const timeout = 8000
@@ -48,6 +53,15 @@ function sentence(message: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`
 }
 
+/** Says that something failed because there was no answer. */
+export function notifyUnreachable(title: string, description?: string): void {
+  const data = { isUnreachable: true }
+  manager.add({ title, type: 'error', timeout: 0, data, ...(description !== undefined && { description }) })
+}
+
+/** Removes all: another person or organization is next. */
+export const closeToasts = (): void => manager.close()
+
 export function Toasts() {
   return (
     <Toast.Provider toastManager={manager} limit={3}>
@@ -62,12 +76,13 @@ export function Toasts() {
 
 function ToastList() {
   const t = useTranslations('common')
-  const { toasts } = Toast.useToastManager<{ undo?: () => void }>()
+  const { toasts } = Toast.useToastManager<ToastData>()
   return toasts.map((toast) => (
     <Toast.Root key={toast.id} toast={toast} className={styles.toast}>
       <Toast.Content className={styles.content}>
         <div className={styles.text}>
           <Toast.Title className={styles.title} />
+          {toast.data?.isUnreachable && <p className={styles.description}>{t('unreachableText')}</p>}
           <Toast.Description className={styles.description} />
         </div>
         {toast.data?.undo && <Button onClick={toast.data.undo}>{t('undo')}</Button>}

@@ -4,7 +4,7 @@ import { send } from '../api/client.ts'
 import { type RecordData, type ResourceSchema, valueAt } from '../api/schema.ts'
 import { queryClient, whenForgetting } from '../api/query-client.ts'
 import { useShortcuts } from '../shell/shortcuts.tsx'
-import { notify, notifyError } from '../ui/toast.tsx'
+import { notify, notifyError, notifyUnreachable } from '../ui/toast.tsx'
 import type { Property } from './columns.tsx'
 
 /** The last changes, newest at the end: what Ctrl+Z takes back. */
@@ -48,9 +48,27 @@ export interface ChangeTexts {
   saved: string
   undone: string
   failed: string
+  /** Where what the person entered is. */
+  kept: string
   /** Why Undo refuses: the value is not the one that was saved. */
   changedMeanwhile: string
 }
+
+/** Values that could not be saved: nobody should have to enter a long text twice. */
+const unsaved = new Map<string, unknown>()
+whenForgetting(() => unsaved.clear())
+
+const placeOf = (property: Property, record: RecordData): string => `${record.id} ${property.name}`
+
+/** The value with which editing begins: the one that could not be saved before, otherwise the stored one. */
+export function valueToEdit(property: Property, record: RecordData): unknown {
+  const place = placeOf(property, record)
+  return unsaved.has(place) ? unsaved.get(place) : changeableValue(property, record)
+}
+
+/** Called when editing ends: from now on, the stored value counts. */
+export const forgetUnsaved = (property: Property, record: RecordData): void =>
+  void unsaved.delete(placeOf(property, record))
 
 /** Called with the record as it is shown now, then as the service has it. */
 type ShowRecord = (record: RecordData) => void
@@ -76,7 +94,8 @@ export async function changeProperty(
     offerUndo(texts.saved, () => void undo(changeableValue(property, body)))
   } catch (error) {
     show(record)
-    reportFailure(texts.failed, error)
+    unsaved.set(placeOf(property, record), value)
+    reportFailure(texts.failed, error, texts.kept)
   }
 
   async function undo(saved: unknown): Promise<void> {
@@ -118,9 +137,10 @@ export function onRecordChanged(listener: ChangeListener): () => void {
   return () => listeners.delete(listener)
 }
 
-/** Says which field was refused, and why. */
-export function reportFailure(title: string, error: unknown): void {
-  if (!(error instanceof ApiError)) notifyError(title, error instanceof Error ? error.message : undefined)
-  else if (error.details.length === 0) notifyError(title, error.description)
-  else notifyError(title, error.details.map(({ field, message }) => `${field}: ${message}`).join('\n'))
+/** Says which field was refused and why, and then `advice`. */
+export function reportFailure(title: string, error: unknown, advice?: string): void {
+  if (!(error instanceof ApiError)) return notifyUnreachable(title, advice)
+  const { details, description } = error
+  const reasons = details.length === 0 ? [description] : details.map(({ field, message }) => `${field}: ${message}`)
+  notifyError(title, [...reasons, ...(advice === undefined ? [] : [advice])].join('\n'))
 }

@@ -1,7 +1,7 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
-import { send } from '../api/client.ts'
+import { usePostOnce } from '../api/post-once.ts'
 import type { RecordData, ResourceSchema } from '../api/schema.ts'
 import { useNoun } from '../messages/labels.ts'
 import { Dialog } from '../ui/dialog.tsx'
@@ -30,8 +30,7 @@ export function CreateDialog({ resource, text, onClose }: CreateDialogProps) {
   const navigate = useNavigate()
   const [values, setValues] = useState<Record<string, unknown>>(() => initialValues(resource, text))
   const [isComplete, setComplete] = useState(false)
-  // A lost answer may be asked for again: the same key creates the record once.
-  const [idempotencyKey] = useState(() => crypto.randomUUID())
+  const post = usePostOnce()
   const properties = propertiesOf(resource).filter(({ isReadOnly, field }) => !isReadOnly && field !== undefined)
   const required = properties.filter(({ field }) => field?.required)
   const ordered = [...required, ...properties.filter(({ field }) => !field?.required)]
@@ -44,7 +43,7 @@ export function CreateDialog({ resource, text, onClose }: CreateDialogProps) {
         return value === undefined || value === null || value === '' ? [] : [changeOf(property, value)]
       }),
     )
-    const { body: record } = await send<RecordData>('POST', resource.path, { body, idempotencyKey })
+    const { body: record } = await post<RecordData>(resource.path, body)
     reloadLists(resource.path)
     await navigate({ to: '/$resource/$recordId', params: { resource: resource.name, recordId: record.id } })
   }

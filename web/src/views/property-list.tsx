@@ -6,7 +6,7 @@ import { useLabel } from '../messages/labels.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import { classes } from '../ui/classes.ts'
 import { useIsNarrow } from '../ui/use-media.ts'
-import { changeableValue, changeProperty, isSame, recordChanged } from './changes.ts'
+import { changeableValue, changeProperty, forgetUnsaved, isSame, recordChanged, valueToEdit } from './changes.ts'
 import { type Property, PropertyIcon, propertiesOf } from './columns.tsx'
 import { useChangeTexts } from './use-grid-columns.tsx'
 import { Value } from './value.tsx'
@@ -70,6 +70,7 @@ function PropertyRow({ resource, record, property, canEdit }: PropertyRowProps) 
   const editButton = useRef<HTMLButtonElement>(null)
   const label = labelOf(property.label)
   const close = () => {
+    forgetUnsaved(property, record)
     setEditing(false)
     // The button appears again with the next frame.
     requestAnimationFrame(() => editButton.current?.focus())
@@ -84,7 +85,7 @@ function PropertyRow({ resource, record, property, canEdit }: PropertyRowProps) 
         {isEditing ? (
           <ValueEditor
             property={{ ...property, label }}
-            value={changeableValue(property, record)}
+            value={valueToEdit(property, record)}
             onCancel={close}
             onCommit={(value, _move, shown) => {
               close()

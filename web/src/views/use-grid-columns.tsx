@@ -4,7 +4,15 @@ import type { RecordData, ResourceSchema } from '../api/schema.ts'
 import { useLabel } from '../messages/labels.ts'
 import type { ColumnChanges } from '../ui/data-grid/grid-head.tsx'
 import { type GridColumn, moveColumn } from '../ui/data-grid/grid-model.ts'
-import { changeableValue, changeProperty, type ChangeTexts, isSame, recordChanged } from './changes.ts'
+import {
+  changeableValue,
+  changeProperty,
+  type ChangeTexts,
+  forgetUnsaved,
+  isSame,
+  recordChanged,
+  valueToEdit,
+} from './changes.ts'
 import { iconOf, type Property, propertyOf } from './columns.tsx'
 import { Value } from './value.tsx'
 import { ValueEditor } from './value-editor.tsx'
@@ -20,6 +28,7 @@ export function useChangeTexts(): (property: Property) => ChangeTexts {
       saved: t('saved', { name }),
       undone: t('undone', { name }),
       failed: t('notSaved', { name }),
+      kept: t('kept'),
       changedMeanwhile: t('changedMeanwhile'),
     }
   }
@@ -46,10 +55,14 @@ export function useGridColumns(resource: ResourceSchema, state: ListState): Grid
           edit: (record, editing) => (
             <ValueEditor
               property={{ ...property, label: labelOf(property.label) }}
-              value={changeableValue(property, record)}
+              value={valueToEdit(property, record)}
               typed={editing.typed}
-              onCancel={editing.cancel}
+              onCancel={() => {
+                forgetUnsaved(property, record)
+                editing.cancel()
+              }}
               onCommit={(value, move, shown) => {
+                forgetUnsaved(property, record)
                 editing.commit(value, move)
                 if (isSame(value, changeableValue(property, record))) return
                 const show = (changed: RecordData) => recordChanged(resource, changed)

@@ -4,6 +4,7 @@ import { type KeyboardEvent, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { type Schemas, send } from '../../api/client.ts'
 import { useMe } from '../../api/me.ts'
+import { usePostOnce } from '../../api/post-once.ts'
 import { type RecordData, useResource } from '../../api/schema.ts'
 import { readPreference, storePreference } from '../../preferences/storage.ts'
 import { useShortcuts } from '../../shell/shortcuts.tsx'
@@ -79,8 +80,7 @@ function NoteForm({ id, path, onPosted }: { id: string; path: string; onPosted()
   const input = useRef<HTMLTextAreaElement>(null)
   const [text, setText] = useState(() => readPreference(draft) ?? '')
   const [isBusy, setBusy] = useState(false)
-  // A lost answer may be asked for again: the same key posts the note once.
-  const idempotencyKey = useRef(crypto.randomUUID())
+  const postOnce = usePostOnce()
   useShortcuts([{ keys: 'n', label: t('focusNote'), run: () => input.current?.focus() }])
   const write = (value: string) => {
     setText(value)
@@ -90,8 +90,7 @@ function NoteForm({ id, path, onPosted }: { id: string; path: string; onPosted()
     if (isBusy || text.trim() === '') return
     setBusy(true)
     try {
-      await send('POST', path, { body: { body: text.trim() }, idempotencyKey: idempotencyKey.current })
-      idempotencyKey.current = crypto.randomUUID()
+      await postOnce(path, { body: text.trim() })
       write('')
       await onPosted()
       notify(t('noteSaved'))
