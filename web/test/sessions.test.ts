@@ -109,6 +109,23 @@ browserTest('a tab of one person does nothing for the person who logs in next in
   expect(await tab.getByLabel('New note').inputValue()).toBe('')
 })
 
+browserTest('after a log-out, no other tab shows anything of the person', async () => {
+  const owner = await newOwner(mailed.service)
+  await newContact(owner, 'Secret of the organization')
+  const context = await browserOf(owner)
+  const other = await openTab(context, '/contacts')
+  await other.getByRole('gridcell', { name: 'Secret of the organization', exact: true }).waitFor()
+  const tab = await openTab(context, '/profile')
+  const name = await tab.getByLabel('Your name').inputValue()
+  await tab.getByRole('button', { name, exact: true }).click()
+  await tab.getByRole('menuitem', { name: 'Log out' }).click()
+  await heading(tab, 'You are logged out')
+  await heading(other, 'Log in to Rapport')
+  expect(await other.getByText('Secret of the organization').count()).toBe(0)
+  // It comes back to the page that it showed.
+  expect(new URL(other.url()).searchParams.get('next')).toBe('/contacts')
+})
+
 browserTest('a person who is removed from the organization sees nothing of it after the next action', async () => {
   const owner = await newOwner(mailed.service)
   const id = await newContact(owner, 'Secret of the organization')

@@ -3,7 +3,7 @@ import { Link, useLocation } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { useTranslations } from 'use-intl'
 import { sendPublic } from '../api/client.ts'
-import { accessToken, forgetAccessToken, withSessionLock } from '../api/session.ts'
+import { accessToken, endSession, withSessionLock } from '../api/session.ts'
 import { keepPreferences } from '../preferences/storage.ts'
 import { buttonClasses } from '../ui/button.tsx'
 import { Form } from '../ui/form.tsx'
@@ -19,7 +19,7 @@ declare module '@tanstack/react-router' {
 /** Ends this browser's session. */
 export async function logOut(): Promise<void> {
   await keepPreferences(() => withSessionLock(() => sendPublic('/auth/logout', {})))
-  forgetAccessToken()
+  endSession()
 }
 
 /** Logs out at once if that was chosen in the application, otherwise asks first. */

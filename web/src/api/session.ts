@@ -45,8 +45,23 @@ export function forgetAccessToken(): void {
   place = undefined
 }
 
+/** The person has logged out: nothing of them stays on the screen of another tab. */
+export function endSession(): void {
+  forgetAccessToken()
+  tabs.postMessage(undefined)
+}
+
+/** Who has this browser’s session now, if anybody: each tab reports it to the others. */
+const tabs = new BroadcastChannel('rapport.session')
+tabs.onmessage = ({ data: userId }: MessageEvent<string | undefined>) => {
+  if (place === undefined || place.userId === userId) return
+  forgetAccessToken()
+  onLost()
+}
+
 function adopt({ accessToken: next }: Tokens): boolean {
   const { sub, org } = claimsOf(next)
+  if (place === undefined) tabs.postMessage(sub)
   place ??= { userId: sub, organizationId: org }
   token = place.userId === sub ? next : undefined
   return token !== undefined
