@@ -39,9 +39,9 @@ export const normalizers = {
   }),
 
   url: forString((value) => {
-    const parsed = URL.canParse(value) ? new URL(value) : undefined
-    const usable =
-      parsed && ['http:', 'https:'].includes(parsed.protocol) && parsed.username === '' && !/\s/.test(value)
+    // A link to `http:example.com` would be relative to the page that shows it.
+    const parsed = /^https?:\/\//i.test(value) && URL.canParse(value) ? new URL(value) : undefined
+    const usable = parsed && parsed.username === '' && !/\s/.test(value)
     return usable ? accept(value) : fault('expected an http or https URL, such as "https://example.com"')
   }),
 

@@ -93,6 +93,8 @@ test.each<[string, JsonObject, RegExp]>([
   ['bio', { bio: 'x'.repeat(10_001) }, /10000 characters/],
   ['avatar', { avatar: 'ada.jpg' }, /URL/],
   ['website', { website: 'ftp://ada.example' }, /URL/],
+  ['website', { website: 'http:ada.example' }, /URL/],
+  ['website', { website: ' JavaScript:alert(1)' }, /URL/],
   ['location', { location: 'x'.repeat(501) }, /500 characters/],
   ['timeZone', { timeZone: 'Mars/Olympus' }, /IANA/],
   ['facebookHandle', { facebookHandle: 'two words' }, /handle/],
