@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core'
+import type { Page, Request } from 'playwright-core'
 import { beforeEach, expect } from 'vitest'
 import type { Call, Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
@@ -92,6 +92,22 @@ browserTest('a note whose answer was lost is posted once, and can be changed bef
   await post('Second, changed')
   await expect.poll(() => box.inputValue()).toBe('')
   expect(await notes()).toEqual(['Second, changed', 'Second', 'First'])
+})
+
+browserTest('a link with a path in place of an id reaches no other route of the API', async () => {
+  const { id: importId } = (await call('POST', '/v5/imports', { body: { name: 'Not meant' } })).body
+  const requests: string[] = []
+  const record = (request: Request) => requests.push(`${request.method()} ${new URL(request.url()).pathname}`)
+  page.on('request', record)
+  for (const id of [`../imports/${importId}`, `../imports/${importId}/rotate-url#`]) {
+    await page.goto(`/contacts/${encodeURIComponent(id)}`)
+    await page.getByRole('button', { name: 'Restore' }).click()
+    await toast(/There is no record with this id/).waitFor()
+    await page.goto(`/contacts?peek=${encodeURIComponent(id)}`)
+    await page.getByRole('grid').waitFor()
+  }
+  page.off('request', record)
+  expect(requests.filter((line) => line.includes(importId) && line.includes(' /v5/'))).toEqual([])
 })
 
 browserTest('deleting a record asks by its name, and Undo or its old page restores it', async () => {

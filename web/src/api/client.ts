@@ -40,12 +40,22 @@ export interface Answer<T> {
   link: string | undefined
 }
 
+/**
+ * The address of a path of the API. The ids in it come from the page's URL, which anybody can make and send as a link:
+ * an id such as `../imports/imp_1/rotate#` must not lead to another route.
+ */
+function addressOf(path: string, query?: URLSearchParams): string {
+  if (!/^(?:\/[\w-]+)+$/.test(path)) throw new ApiError(404, noSuchRecord, undefined)
+  return `${apiOrigin}${path}${query && query.size > 0 ? `?${query}` : ''}`
+}
+
+const noSuchRecord = { code: 'not_found', message: 'Not found', description: 'There is no record with this id.' }
+
 /** Calls a path that only the description of the resources knows; throws `ApiError` if it is refused. */
 export async function send<T>(method: Method, path: string, options: SendOptions = {}): Promise<Answer<T>> {
   const { query, body, ifMatch, idempotencyKey, signal } = options
-  const search = query && query.size > 0 ? `?${query}` : ''
   const response = await authorizedFetch(
-    new Request(`${apiOrigin}${path}${search}`, {
+    new Request(addressOf(path, query), {
       method,
       headers: {
         ...(body !== undefined && { 'content-type': 'application/json' }),
@@ -72,9 +82,8 @@ export async function readIfChanged<T>(
   previous: Answer<T> | undefined,
   signal: AbortSignal,
 ): Promise<Answer<T>> {
-  const search = query.size > 0 ? `?${query}` : ''
   const headers = new Headers(previous?.etag === undefined ? {} : { 'if-none-match': previous.etag })
-  const response = await authorizedFetch(new Request(`${apiOrigin}${path}${search}`, { headers, signal }))
+  const response = await authorizedFetch(new Request(addressOf(path, query), { headers, signal }))
   if (response.status === 304 && previous) return previous
   if (!response.ok) throw await refusalOf(response)
   return {
