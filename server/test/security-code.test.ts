@@ -131,9 +131,11 @@ test('the service’s pages insert data as text, never as HTML, and store only p
     ])
     expect([path, script]).not.toEqual([
       path,
-      expect.stringMatching(/sessionStorage|indexedDB|document\.cookie|postMessage/),
+      expect.stringMatching(/sessionStorage|indexedDB|document\.cookie|(?<!tabs\.)postMessage/),
     ])
   }
+  // It reaches only pages of the same origin, unlike the method of a window.
+  expect(webSources.get('src/api/session.ts')).toContain("const tabs = new BroadcastChannel('rapport.session')")
   const storing = [...webSources].filter(([, script]) => script.includes('localStorage')).map(([path]) => path)
   expect(storing.toSorted()).toEqual(['public/theme.js', 'src/preferences/storage.ts'])
   expect(explorer).not.toContain('localStorage')

@@ -26,8 +26,14 @@ const compared = [
   'import',
   'teams',
 ]
-/** Shown in the documentation only: they contain the time of the log-in or new ids. */
+/** Shown in the documentation only: they contain the time of the login or new ids, or are as simple as the login. */
 const documented = [
+  'forgot-password',
+  'sign-up',
+  'account-link',
+  'single-sign-on',
+  'no-organization',
+  'logout',
   'profile',
   'campaign',
   'organization',

@@ -1,4 +1,4 @@
-import type { Page, Request } from 'playwright-core'
+import type { Page, Request, Route } from 'playwright-core'
 import { beforeEach, expect } from 'vitest'
 import type { Call, Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
@@ -74,13 +74,17 @@ browserTest('a note whose answer was lost is posted once, and can be changed bef
     await page.keyboard.press('Control+Enter')
   }
   const postAndLose = async (text: string) => {
-    await page.route(/\/notes$/, async (route) => {
+    let isLost = false
+    const lose = async (route: Route) => {
       await route.fetch()
       await route.abort()
-    })
+      isLost = true
+    }
+    await page.route(/\/notes$/, lose, { times: 1 })
     await post(text)
+    await expect.poll(() => isLost).toBe(true)
     await toast('Check your connection, then try again.').waitFor()
-    await page.unroute(/\/notes$/)
+    await expect.poll(() => page.getByRole('button', { name: 'Add note' }).isEnabled()).toBe(true)
     expect(await box.inputValue()).toBe(text)
   }
   const notes = async () => (await call('GET', `/v5/contacts/${contact.id}/notes`)).body.map(({ body }: Json) => body)
