@@ -83,6 +83,7 @@ const home = createRoute({
 const profile = createRoute({
   getParentRoute: () => application,
   path: '/profile',
+  loader: () => import('./access/profile/queries.ts').then(({ preloadProfile }) => preloadProfile()),
   component: lazyRouteComponent(() => import('./access/profile/profile.tsx'), 'Profile'),
 })
 const imports = createRoute({
@@ -95,14 +96,18 @@ const importRecord = createRoute({
   path: '/imports/$importId',
   component: lazyRouteComponent(() => import('./imports/import-record.tsx'), 'ImportRecord'),
 })
+const loadSection = (name: string | undefined) =>
+  import('./settings/sections.ts').then(({ preloadSection }) => preloadSection(name))
 const settings = createRoute({
   getParentRoute: () => application,
   path: '/settings',
+  loader: () => loadSection(undefined),
   component: lazyRouteComponent(() => import('./settings/settings.tsx'), 'Settings'),
 })
 const settingsSection = createRoute({
   getParentRoute: () => application,
   path: '/settings/$section',
+  loader: ({ params }) => loadSection(params.section),
   component: lazyRouteComponent(() => import('./settings/settings.tsx'), 'Settings'),
 })
 const list = createRoute({
@@ -113,9 +118,11 @@ const list = createRoute({
 const record = createRoute({
   getParentRoute: () => application,
   path: '/$resource/$recordId',
-  // The page does not wait for it.
-  loader: ({ params }) =>
-    void import('./views/use-record.ts').then(({ preloadRecord }) => preloadRecord(params.resource, params.recordId)),
+  loader: ({ params }) => {
+    // The page does not wait for the record.
+    void import('./views/use-record.ts').then(({ preloadRecord }) => preloadRecord(params.resource, params.recordId))
+    return import('./resources/sections.ts').then(({ preloadSections }) => preloadSections(params.resource))
+  },
   component: lazyRouteComponent(() => import('./views/record-page.tsx'), 'RecordPage'),
 })
 
@@ -135,6 +142,8 @@ export const router = createRouter({
   routeTree,
   defaultPreload: 'intent',
   defaultPendingMs: 200,
+  // What is shown meanwhile can hardly be seen, so the page replaces it at once.
+  defaultPendingMinMs: 0,
   defaultPendingComponent: Loading,
   defaultErrorComponent: PageError,
   scrollRestoration: true,

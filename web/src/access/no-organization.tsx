@@ -11,7 +11,7 @@ import { Failure } from '../ui/empty-state.tsx'
 import styles from './access.module.css'
 import { Card } from './card.tsx'
 import { AuthenticatorPanel } from './profile/authenticator.tsx'
-import { useFactors } from './profile/factors.ts'
+import { useFactors } from './profile/queries.ts'
 import { PasskeysPanel } from './profile/passkeys-panel.tsx'
 import { useAct } from './profile/use-act.ts'
 

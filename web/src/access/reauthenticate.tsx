@@ -12,7 +12,7 @@ import styles from './access.module.css'
 import { CodeField } from './code-field.tsx'
 import { PasskeyButton } from './passkey-button.tsx'
 import { askForPasskey } from './passkeys.ts'
-import { factorsQuery, identitiesQuery } from './profile/factors.ts'
+import { factorsQuery, identitiesQuery } from './profile/queries.ts'
 
 interface Question {
   /** Settles when the person has answered or closed the dialog. */

@@ -10,7 +10,3 @@ export function ChartPlace() {
     </div>
   )
 }
-
-/** As many as there will be panels, so that none of them moves another to a different column. */
-export const ChartPlaces = ({ count }: { count: number }) =>
-  Array.from({ length: count }, (_, at) => <ChartPlace key={at} />)

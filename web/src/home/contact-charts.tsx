@@ -1,25 +1,34 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
+import { lazyRouteComponent, Link } from '@tanstack/react-router'
 import { Globe, UserRound } from 'lucide-react'
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
 import { useFormatter, useLocale, useTranslations } from 'use-intl'
 import type { ChartLink, ChartSeries } from '../ui/chart.tsx'
 import { EmptyState, Failure } from '../ui/empty-state.tsx'
 import { Panel, Table } from '../ui/page.tsx'
 import { DayChart, useColumns } from './day-chart.tsx'
 import { ChartPanel } from '../ui/chart-panel.tsx'
-import { ChartPlace, ChartPlaces } from './chart-place.tsx'
+import { ChartPlace } from './chart-place.tsx'
 import styles from './home.module.css'
 import { type ContactStatistics, contactStatisticsQuery, createdOn, type Day, type Period } from './statistics.ts'
 
-// The shapes of the countries are larger than everything else on this page.
-const WorldMap = lazy(async () => ({ default: (await import('../ui/world-map.tsx')).WorldMap }))
+// The shapes of the countries are larger than everything else on this page: they load while the figures do.
+const WorldMap = lazyRouteComponent(() => import('../ui/world-map.tsx'), 'WorldMap')
+void WorldMap.preload?.()
 
 /** New contacts by day and source, and all contacts by country. */
 export function ContactCharts({ period }: { period: Period }) {
   const { data, error, refetch } = useQuery(contactStatisticsQuery(period))
   if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />
-  if (!data) return <ChartPlaces count={2} />
+  if (!data) {
+    // One for each panel, so that none of them moves another to a different column.
+    return (
+      <>
+        <ChartPlace />
+        <ChartPlace />
+      </>
+    )
+  }
   return (
     <>
       <NewContacts statistics={data} period={period} />

@@ -1,17 +1,13 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { lazy, Suspense } from 'react'
 import { useTranslations } from 'use-intl'
 import { useResource } from '../api/schema.ts'
 import { Segments } from '../ui/chip.tsx'
 import { PageBar, PageContent } from '../ui/page.tsx'
-import { ChartPlaces } from './chart-place.tsx'
 import { Checklist } from './checklist.tsx'
+import { ContactCharts } from './contact-charts.tsx'
 import styles from './home.module.css'
+import { ImportChart } from './import-chart.tsx'
 import { periodOf, periods } from './statistics.ts'
-
-// The charts load after the page, so that it appears at once.
-const ContactCharts = lazy(async () => ({ default: (await import('./contact-charts.tsx')).ContactCharts }))
-const ImportChart = lazy(async () => ({ default: (await import('./import-chart.tsx')).ImportChart }))
 
 /** What has happened lately; first the steps to begin, until they are done. */
 export function Home() {
@@ -36,10 +32,8 @@ export function Home() {
       <PageContent>
         <Checklist>
           <div className={styles.charts}>
-            <Suspense fallback={<ChartPlaces count={(mayListContacts ? 2 : 0) + (mayListImports ? 1 : 0)} />}>
-              {mayListContacts && <ContactCharts period={period} />}
-              {mayListImports && <ImportChart period={period} />}
-            </Suspense>
+            {mayListContacts && <ContactCharts period={period} />}
+            {mayListImports && <ImportChart period={period} />}
           </div>
         </Checklist>
       </PageContent>

@@ -1,4 +1,4 @@
-import { type ComponentType, lazy } from 'react'
+import { type AsyncRouteComponent, lazyRouteComponent } from '@tanstack/react-router'
 import type { RecordData } from '../api/schema.ts'
 
 /** A part of a record's page that does not follow from the description of the resource. */
@@ -6,19 +6,21 @@ export interface RecordSection {
   /** Key of its title in the messages of records. */
   title: 'employments' | 'notes' | 'people'
   /** Loaded with the first page that shows it. */
-  content: ComponentType<{ record: RecordData }>
+  content: AsyncRouteComponent<{ record: RecordData }>
 }
 
 /** The additional parts of record pages, by resource, in their order. */
 export const recordSections: Readonly<Record<string, readonly RecordSection[]>> = {
   contacts: [
-    { title: 'notes', content: lazy(async () => ({ default: (await import('./contacts/notes.tsx')).Notes })) },
+    { title: 'notes', content: lazyRouteComponent(() => import('./contacts/notes.tsx'), 'Notes') },
     {
       title: 'employments',
-      content: lazy(async () => ({ default: (await import('./contacts/employments.tsx')).Employments })),
+      content: lazyRouteComponent(() => import('./contacts/employments.tsx'), 'Employments'),
     },
   ],
-  companies: [
-    { title: 'people', content: lazy(async () => ({ default: (await import('./companies/people.tsx')).People })) },
-  ],
+  companies: [{ title: 'people', content: lazyRouteComponent(() => import('./companies/people.tsx'), 'People') }],
 }
+
+/** Loads the code of the parts, so that they appear with the rest of the page. */
+export const preloadSections = (resource: string): Promise<unknown> =>
+  Promise.all((recordSections[resource] ?? []).map(({ content }) => content.preload?.()))

@@ -7,7 +7,7 @@ export type Scope = Schemas['Scopes'][number]
 
 const prefix = 'urn:service:'
 
-const scopesQuery = queryOptions({
+export const scopesQuery = queryOptions({
   queryKey: ['scopes'],
   queryFn: async () => (await send<Scope[]>('GET', '/v5/scopes')).body,
   staleTime: Number.POSITIVE_INFINITY,

@@ -10,8 +10,9 @@ import {
   UserRound,
   UsersRound,
 } from 'lucide-react'
-import { type ComponentType, lazy } from 'react'
-import { useMay } from './permissions.ts'
+import { type AsyncRouteComponent, lazyRouteComponent } from '@tanstack/react-router'
+import { queryClient } from '../api/query-client.ts'
+import { scopesQuery, useMay } from './permissions.ts'
 
 export interface Section {
   /** Its address: `/settings/<name>`. */
@@ -21,7 +22,7 @@ export interface Section {
   icon: LucideIcon
   /** What a person must be allowed to do to see it. */
   needs: string
-  Page: ComponentType
+  Page: AsyncRouteComponent<object>
 }
 
 /** In the order of their list. */
@@ -31,65 +32,72 @@ export const allSections: readonly Section[] = [
     messages: 'organization',
     icon: Building2,
     needs: 'organization:get:read',
-    Page: lazy(async () => ({ default: (await import('./organization.tsx')).OrganizationSettings })),
+    Page: lazyRouteComponent(() => import('./organization.tsx'), 'OrganizationSettings'),
   },
   {
     name: 'members',
     messages: 'members',
     icon: UserRound,
     needs: 'member:list:read',
-    Page: lazy(async () => ({ default: (await import('./members.tsx')).Members })),
+    Page: lazyRouteComponent(() => import('./members.tsx'), 'Members'),
   },
   {
     name: 'invitations',
     messages: 'invitations',
     icon: MailPlus,
     needs: 'invitation:create:write',
-    Page: lazy(async () => ({ default: (await import('./invitations.tsx')).Invitations })),
+    Page: lazyRouteComponent(() => import('./invitations.tsx'), 'Invitations'),
   },
   {
     name: 'teams',
     messages: 'teams',
     icon: UsersRound,
     needs: 'team:list:read',
-    Page: lazy(async () => ({ default: (await import('./teams.tsx')).Teams })),
+    Page: lazyRouteComponent(() => import('./teams.tsx'), 'Teams'),
   },
   {
     name: 'api-keys',
     messages: 'apiKeys',
     icon: KeyRound,
     needs: 'api-key:list:read',
-    Page: lazy(async () => ({ default: (await import('./api-keys.tsx')).ApiKeys })),
+    Page: lazyRouteComponent(() => import('./api-keys.tsx'), 'ApiKeys'),
   },
   {
     name: 'single-sign-on',
     messages: 'sso',
     icon: ShieldCheck,
     needs: 'sso-connection:list:read',
-    Page: lazy(async () => ({ default: (await import('./single-sign-on.tsx')).SingleSignOn })),
+    Page: lazyRouteComponent(() => import('./single-sign-on.tsx'), 'SingleSignOn'),
   },
   {
     name: 'audit-log',
     messages: 'audit',
     icon: ScrollText,
     needs: 'audit-event:list:read',
-    Page: lazy(async () => ({ default: (await import('./audit-log.tsx')).AuditLog })),
+    Page: lazyRouteComponent(() => import('./audit-log.tsx'), 'AuditLog'),
   },
   {
     name: 'outbox',
     messages: 'outbox',
     icon: Mail,
     needs: 'mail:list:read',
-    Page: lazy(async () => ({ default: (await import('./outbox.tsx')).Outbox })),
+    Page: lazyRouteComponent(() => import('./outbox.tsx'), 'Outbox'),
   },
   {
     name: 'system',
     messages: 'system',
     icon: Server,
     needs: 'system:get:read',
-    Page: lazy(async () => ({ default: (await import('./system.tsx')).System })),
+    Page: lazyRouteComponent(() => import('./system.tsx'), 'System'),
   },
 ]
+
+/** Loads what a section needs before it is shown, so that it appears at once and as a whole. */
+export const preloadSection = (name: string | undefined): Promise<unknown> =>
+  Promise.all([
+    queryClient.ensureQueryData(scopesQuery),
+    allSections.find((section) => section.name === name)?.Page.preload?.(),
+  ])
 
 /** The sections that the person's role can use. */
 export function useSections(): readonly Section[] {

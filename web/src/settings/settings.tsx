@@ -1,8 +1,7 @@
 import { Link, Navigate, useParams } from '@tanstack/react-router'
 import { ChevronRight, Lock } from 'lucide-react'
-import { Suspense } from 'react'
 import { useTranslations } from 'use-intl'
-import { Loading, NotFound } from '../shell/states.tsx'
+import { NotFound } from '../shell/states.tsx'
 import { classes } from '../ui/classes.ts'
 import { EmptyState } from '../ui/empty-state.tsx'
 import navLink from '../ui/nav-link.module.css'
@@ -14,14 +13,6 @@ import styles from './settings.module.css'
 
 /** The settings: the list of sections on the left and one section. On phones, `/settings` is the list alone. */
 export function Settings() {
-  return (
-    <Suspense fallback={<Loading />}>
-      <Frame />
-    </Suspense>
-  )
-}
-
-function Frame() {
   const t = useTranslations('settings')
   const sections = useSections()
   const { section: name } = useParams({ strict: false })
@@ -41,9 +32,7 @@ function Frame() {
   return (
     <div className={styles.frame}>
       {!isPhone && <SectionList sections={sections} />}
-      <div className={styles.page}>
-        <Suspense fallback={<Loading />}>{section ? <section.Page key={name} /> : <Absent name={name} />}</Suspense>
-      </div>
+      <div className={styles.page}>{section ? <section.Page key={name} /> : <Absent name={name} />}</div>
     </div>
   )
 }

@@ -1,6 +1,6 @@
 import { useNavigate, useParams, useRouter } from '@tanstack/react-router'
 import { ArrowLeft, Code, Ellipsis, RotateCcw, Trash2 } from 'lucide-react'
-import { Suspense, useState } from 'react'
+import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { ApiError } from '../api/error.ts'
 import { useOrganization } from '../api/me.ts'
@@ -168,9 +168,7 @@ function Section({ section, record }: { section: RecordSection; record: RecordDa
   return (
     <section className={styles.section} aria-label={t(section.title)}>
       <h3>{t(section.title)}</h3>
-      <Suspense>
-        <Content record={record} />
-      </Suspense>
+      <Content record={record} />
     </section>
   )
 }

@@ -10,7 +10,7 @@ import { TextField } from '../../ui/field.tsx'
 import { Form, type FormValues } from '../../ui/form.tsx'
 import { List, ListRow, Panel } from '../../ui/page.tsx'
 import { connectionIdOf } from '../connection-id.ts'
-import { identitiesQuery } from './factors.ts'
+import { identitiesQuery } from './queries.ts'
 import { change, useAct } from './use-act.ts'
 
 /** Log-ins at the providers of organizations that are linked with this account. */

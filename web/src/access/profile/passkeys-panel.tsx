@@ -9,7 +9,7 @@ import { Form, type FormValues } from '../../ui/form.tsx'
 import { List, ListRow, Panel } from '../../ui/page.tsx'
 import { Time } from '../../ui/time.tsx'
 import { createPasskey, hasPasskeys, passkeyFault } from '../passkeys.ts'
-import { type RecoveryCodes, useFactors } from './factors.ts'
+import { type RecoveryCodes, useFactors } from './queries.ts'
 import { RecoveryCodesDialog } from './recovery-codes.tsx'
 import { change, useAct } from './use-act.ts'
 

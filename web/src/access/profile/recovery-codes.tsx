@@ -6,7 +6,7 @@ import { Button } from '../../ui/button.tsx'
 import { CopyField } from '../../ui/copy-field.tsx'
 import { ConfirmDialog, Dialog, DialogActions } from '../../ui/dialog.tsx'
 import { Panel } from '../../ui/page.tsx'
-import { type RecoveryCodes, useFactors } from './factors.ts'
+import { type RecoveryCodes, useFactors } from './queries.ts'
 import { useAct } from './use-act.ts'
 
 export function RecoveryCodesPanel() {

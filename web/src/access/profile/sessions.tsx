@@ -2,22 +2,20 @@ import { useSuspenseQuery } from '@tanstack/react-query'
 import { Monitor, Smartphone } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
-import { api, dataOf } from '../../api/client.ts'
+import { api } from '../../api/client.ts'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmDialog } from '../../ui/dialog.tsx'
 import { List, ListRow, Panel } from '../../ui/page.tsx'
 import { Tag } from '../../ui/tag.tsx'
 import { Time } from '../../ui/time.tsx'
+import { sessionsQuery } from './queries.ts'
 import { useAct } from './use-act.ts'
 
 /** Where the person is logged in. */
 export function SessionsPanel() {
   const t = useTranslations('profile.sessions')
   const act = useAct()
-  const { data: sessions } = useSuspenseQuery({
-    queryKey: ['me', 'sessions'],
-    queryFn: () => dataOf(api.GET('/v5/me/sessions')),
-  })
+  const { data: sessions } = useSuspenseQuery(sessionsQuery)
   const [isEndingOthers, setEndingOthers] = useState(false)
   const others = sessions.filter(({ isCurrent }) => !isCurrent)
   const end = (sessionId: string) => api.DELETE('/v5/me/sessions/{sessionId}', { params: { path: { sessionId } } })

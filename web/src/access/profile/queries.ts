@@ -1,5 +1,6 @@
 import { queryOptions, useSuspenseQuery } from '@tanstack/react-query'
 import { api, dataOf } from '../../api/client.ts'
+import { queryClient } from '../../api/query-client.ts'
 
 export const factorsQuery = queryOptions({
   queryKey: ['me', 'second-factors'],
@@ -11,6 +12,19 @@ export const identitiesQuery = queryOptions({
   queryKey: ['me', 'identities'],
   queryFn: () => dataOf(api.GET('/v5/me/identities')),
 })
+
+export const sessionsQuery = queryOptions({
+  queryKey: ['me', 'sessions'],
+  queryFn: () => dataOf(api.GET('/v5/me/sessions')),
+})
+
+/** Loads what the profile shows, so that it appears as a whole. */
+export const preloadProfile = (): Promise<unknown> =>
+  Promise.all([
+    queryClient.ensureQueryData(factorsQuery),
+    queryClient.ensureQueryData(identitiesQuery),
+    queryClient.ensureQueryData(sessionsQuery),
+  ])
 
 /** The person's second factors. */
 export const useFactors = () => useSuspenseQuery(factorsQuery).data
