@@ -97,6 +97,8 @@ for (const screen of isWriting ? screens.filter(({ name }) => documented.include
   browserTest(`a picture of ${screen.name} is taken`, async () => {
     // Their records are of this day, not of that of the demo data.
     const page = await pageFor(screen, 1440, new Date().toISOString())
+    // A dead link is one of the pages.
+    expectFaults(page, /status of 4\d\d/)
     await page.route('**/v5/system', withoutTestFindings)
     await show(page, screen, records)
     await useTheme(page, 'light')
