@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
+import type { Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
 
 const { openPage, callAs, service, expectFaults } = useApplication()
@@ -54,6 +55,39 @@ browserTest('a key without a name is refused, and the preset for pushes makes on
   await page.getByRole('button', { name: 'Create key' }).click()
   await page.getByRole('button', { name: 'Copy: Copy as curl' }).click()
   expect(await runCurl(await page.evaluate<string>('navigator.clipboard.readText()'))).toBe(201)
+})
+
+browserTest('every list can be copied as a request, which an API key can send', async () => {
+  const call = await callAs('owner', 'small')
+  const scopes = (await call('GET', '/v5/scopes')).body.filter(({ action }: Json) => action === 'list')
+  const { body: key } = await call('POST', '/v5/api-keys', {
+    body: { name: 'Lists', scopes: scopes.map(({ scope }: Json) => scope) },
+  })
+  const page = await open('members')
+  const send = async (path: string) => {
+    const command = await page.evaluate<string>('navigator.clipboard.readText()')
+    expect(command).toContain('<API_KEY>')
+    expect([path, await runCurl(command.replace('<API_KEY>', key.apiKey))]).toEqual([path, 200])
+  }
+  const sections = ['members', 'invitations', 'teams', 'api-keys', 'single-sign-on', 'audit-log', 'outbox']
+  const [{ id: importId }] = (await call('GET', '/v5/imports')).body
+  const [{ id: teamId }] = (await call('GET', '/v5/teams')).body
+  const paths = [...sections, `teams?team=${teamId}`].map((section) => `/settings/${section}`)
+  for (const path of [...paths, '/imports', `/imports/${importId}`]) {
+    await page.goto(path)
+    const buttons = page.getByRole('button', { name: 'Copy as API request' })
+    await buttons.first().waitFor()
+    for (const button of await buttons.all()) {
+      await button.click()
+      await send(path)
+    }
+  }
+  for (const path of ['/contacts?filter.name.contains=O%27Neill+%24%28id%29', '/companies', '/campaigns']) {
+    await page.goto(path)
+    await page.getByRole('button', { name: 'More actions' }).click()
+    await page.getByRole('menuitem', { name: 'Copy as API request' }).click()
+    await send(path)
+  }
 })
 
 browserTest('the last owner cannot become a member, and the service says why', async () => {

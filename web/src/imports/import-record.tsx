@@ -5,11 +5,12 @@ import { useFormatter, useTranslations } from 'use-intl'
 import { ApiError } from '../api/error.ts'
 import { NotFound } from '../shell/states.tsx'
 import { classes } from '../ui/classes.ts'
+import { CopyRequest } from '../ui/copy-request.tsx'
 import { Failure } from '../ui/empty-state.tsx'
 import { PageBar } from '../ui/page.tsx'
 import { BulkActions } from './bulk-actions.tsx'
 import { ImportActions } from './import-actions.tsx'
-import { importQuery, type RotatedImport } from './import-queries.ts'
+import { importQuery, type RotatedImport, rowsPathOf } from './import-queries.ts'
 import { Enabled } from './imports.tsx'
 import styles from './imports.module.css'
 import { forgetUrl, keptUrl } from './one-time-url.ts'
@@ -56,6 +57,7 @@ function ImportPage({ importId }: { importId: string }) {
           {secret.url !== undefined && <TriggerUrl url={secret.url} text={secret.text} onDone={secret.forget} />}
           <RowFilters one={one} search={search}>
             <BulkActions one={one} filters={filters} />
+            <CopyRequest path={rowsPathOf(importId)} query={filters} />
           </RowFilters>
           <RowList one={one} filters={filters} openId={rowId} onOpen={openRow} />
         </div>

@@ -4,6 +4,7 @@ import { Plus, Webhook } from 'lucide-react'
 import { useFormatter, useTranslations } from 'use-intl'
 import { useResource } from '../api/schema.ts'
 import { Button } from '../ui/button.tsx'
+import { CopyRequest } from '../ui/copy-request.tsx'
 import { EmptyState, Failure, NoMatch } from '../ui/empty-state.tsx'
 import { PageBar, PageContent, Table, type TableColumn } from '../ui/page.tsx'
 import { Tag, type Tint } from '../ui/tag.tsx'
@@ -32,6 +33,9 @@ export function Imports() {
   return (
     <>
       <PageBar title={t('title')} {...(imports && { note: t('count', { count: imports.length }) })}>
+        {imports && imports.length > 0 && (
+          <CopyRequest path="/v5/imports" query={{ orderBy: 'name', sort: 'asc', limit: '100' }} />
+        )}
         {imports?.length !== 0 && createButton}
       </PageBar>
       {error && !imports && <Failure error={error} onRetry={() => void refetch()} />}

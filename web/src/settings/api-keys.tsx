@@ -2,6 +2,7 @@ import { Plus } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { Button } from '../ui/button.tsx'
+import { CopyRequest } from '../ui/copy-request.tsx'
 import { List, PageContent, Panel } from '../ui/page.tsx'
 import { ApiKeyPage } from './api-key-form.tsx'
 import { ApiKeyRow } from './api-key-row.tsx'
@@ -29,6 +30,10 @@ export function ApiKeys() {
   return <ApiKeyList shown={shown} onShow={setShown} />
 }
 
+const path = '/v5/api-keys'
+const activeKeys = { 'filter.revokedAt.equals': 'null' }
+const revokedKeys = { 'filter.revokedAt.not': 'null' }
+
 interface ApiKeyListProps {
   shown: ApiKeyWithText | undefined
   onShow(key: ApiKeyWithText | undefined): void
@@ -38,8 +43,8 @@ function ApiKeyList({ shown, onShow }: ApiKeyListProps) {
   const t = useTranslations('settings.apiKeys')
   const may = useMay()
   const goTo = useGoTo()
-  const active = usePages<ApiKey>('/v5/api-keys', { 'filter.revokedAt.equals': 'null' })
-  const revoked = usePages<ApiKey>('/v5/api-keys', { 'filter.revokedAt.not': 'null' }, 10)
+  const active = usePages<ApiKey>(path, activeKeys)
+  const revoked = usePages<ApiKey>(path, revokedKeys, 10)
   const hasRevoked = (revoked.data?.pages[0]?.records.length ?? 0) > 0
   return (
     <>
@@ -52,7 +57,7 @@ function ApiKeyList({ shown, onShow }: ApiKeyListProps) {
       </SectionBar>
       <PageContent isNarrow>
         {shown && <NewApiKey apiKey={shown} onDone={() => onShow(undefined)} />}
-        <Panel title={t('active')} description={t('text')}>
+        <Panel title={t('active')} description={t('text')} actions={<CopyRequest path={path} query={activeKeys} />}>
           <Paged pages={active} empty={t('empty')}>
             {(keys) => (
               <List label={t('active')}>
@@ -64,7 +69,7 @@ function ApiKeyList({ shown, onShow }: ApiKeyListProps) {
           </Paged>
         </Panel>
         {hasRevoked && (
-          <Panel title={t('revokedKeys')}>
+          <Panel title={t('revokedKeys')} actions={<CopyRequest path={path} query={revokedKeys} />}>
             <Paged pages={revoked} empty={t('empty')}>
               {(keys) => (
                 <List label={t('revokedKeys')}>

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { ChevronRight } from 'lucide-react'
 import { type ReactNode, useId } from 'react'
 import { useFormatter, useTranslations } from 'use-intl'
+import { CopyRequest } from '../ui/copy-request.tsx'
 import { PageContent, Panel } from '../ui/page.tsx'
 import { Avatar } from '../ui/tag.tsx'
 import { Time } from '../ui/time.tsx'
@@ -16,19 +17,21 @@ import { SectionBar } from './section-bar.tsx'
 import { useSentence } from './sentences.ts'
 import settings from './settings.module.css'
 
+const path = '/v5/audit-log'
+
 /** What happened in the organization, newest first. The URL has the filters of the API and the event that is open. */
 export function AuditLog() {
   const t = useTranslations('settings.audit')
   const goTo = useGoTo()
   const search = useSectionSearch()
   const filters = filtersOf(search)
-  const pages = usePages<AuditEvent>('/v5/audit-log', filters, 50)
+  const pages = usePages<AuditEvent>(path, filters, 50)
   return (
     <>
       <SectionBar title={t('title')} />
       <PageContent isNarrow>
         <AuditFilters filters={filters} onChange={(next) => goTo('audit-log', next)} />
-        <Panel title={t('events')}>
+        <Panel title={t('events')} actions={<CopyRequest path={path} query={filters} />}>
           <Paged pages={pages} empty={t('empty')}>
             {(events) => (
               <EventList

@@ -5,6 +5,7 @@ import { change, useAct } from '../access/act.ts'
 import { send } from '../api/client.ts'
 import { usePostOnce } from '../api/post-once.ts'
 import { Button } from '../ui/button.tsx'
+import { CopyRequest } from '../ui/copy-request.tsx'
 import { CopyField } from '../ui/copy-field.tsx'
 import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
 import { TextField } from '../ui/field.tsx'
@@ -16,22 +17,27 @@ import { useMay } from './permissions.ts'
 import type { Domain } from './records.ts'
 import styles from './settings.module.css'
 
+const path = '/v5/domains'
+
 /** Domains of email addresses that the organization has proved to own. */
 export function Domains() {
   const t = useTranslations('settings.domains')
   const may = useMay()
   const [isAdding, setAdding] = useState(false)
-  const pages = usePages<Domain>('/v5/domains')
+  const pages = usePages<Domain>(path)
   return (
     <Panel
       title={t('title')}
       description={t('text')}
       actions={
-        may('domain:create:write') && (
-          <Button icon={Plus} onClick={() => setAdding(true)}>
-            {t('add')}
-          </Button>
-        )
+        <>
+          <CopyRequest path={path} />
+          {may('domain:create:write') && (
+            <Button icon={Plus} onClick={() => setAdding(true)}>
+              {t('add')}
+            </Button>
+          )}
+        </>
       }
     >
       <Paged pages={pages} empty={t('empty')}>

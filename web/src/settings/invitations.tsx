@@ -4,6 +4,7 @@ import { useTranslations } from 'use-intl'
 import { useAct } from '../access/act.ts'
 import { send } from '../api/client.ts'
 import { Button, IconButton } from '../ui/button.tsx'
+import { CopyRequest } from '../ui/copy-request.tsx'
 import { ConfirmDialog, Dialog, DialogActions } from '../ui/dialog.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
 import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
@@ -38,7 +39,7 @@ export function Invitations() {
     <>
       <SectionBar title={t('title')}>{invite}</SectionBar>
       <PageContent isNarrow>
-        <Panel title={t('open')} description={t('text')}>
+        <Panel title={t('open')} description={t('text')} actions={<CopyRequest path={path} />}>
           <Paged pages={pages} empty={t('empty')}>
             {(invitations) => (
               <List label={t('open')}>

@@ -6,6 +6,7 @@ import { useAct } from '../access/act.ts'
 import { send } from '../api/client.ts'
 import { useMe, useRole } from '../api/me.ts'
 import { Button, IconButton } from '../ui/button.tsx'
+import { CopyRequest } from '../ui/copy-request.tsx'
 import { ConfirmDialog } from '../ui/dialog.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
 import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
@@ -29,11 +30,8 @@ export function Members() {
   const may = useMay()
   const goTo = useGoTo()
   const { q = '' } = useSectionSearch()
-  const pages = usePages<Member>(path, {
-    orderBy: 'person',
-    sort: 'asc',
-    ...(q !== '' && { 'filter.person.name.contains': q }),
-  })
+  const query = { orderBy: 'person', sort: 'asc', ...(q !== '' && { 'filter.person.name.contains': q }) }
+  const pages = usePages<Member>(path, query)
   const count = useQuery({
     queryKey: ['members', 'count'],
     queryFn: async () => (await send<{ count: number }>('GET', `${path}/count`)).body.count,
@@ -48,7 +46,7 @@ export function Members() {
         )}
       </SectionBar>
       <PageContent isNarrow>
-        <Panel title={t('people')} description={t('text')}>
+        <Panel title={t('people')} description={t('text')} actions={<CopyRequest path={path} query={query} />}>
           <SearchField
             label={t('search')}
             value={q}

@@ -3,6 +3,7 @@ import { useTranslations } from 'use-intl'
 import { useAct } from '../access/act.ts'
 import { send } from '../api/client.ts'
 import { Button } from '../ui/button.tsx'
+import { CopyRequest } from '../ui/copy-request.tsx'
 import { CopyField } from '../ui/copy-field.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
@@ -23,16 +24,19 @@ const tints: Record<Mail['status'], Tint> = {
   dropped: 'gray',
 }
 
+const path = '/v5/mails'
+const query = { 'filter.status.in': 'queued,kept,failed' }
+
 /** Mails that did not leave, and why. Without a mail server, owners read them here. */
 export function Outbox() {
   const t = useTranslations('settings.outbox')
-  const pages = usePages<Mail>('/v5/mails', { 'filter.status.in': 'queued,kept,failed' })
+  const pages = usePages<Mail>(path, query)
   const [open, setOpen] = useState<{ mail: Mail; content: MailContent }>()
   return (
     <>
       <SectionBar title={t('title')} />
       <PageContent isNarrow>
-        <Panel title={t('mails')} description={t('text')}>
+        <Panel title={t('mails')} description={t('text')} actions={<CopyRequest path={path} query={query} />}>
           <Paged pages={pages} empty={t('empty')}>
             {(mails) => (
               <List label={t('mails')}>

@@ -4,6 +4,7 @@ import { useTranslations } from 'use-intl'
 import { useAct } from '../access/act.ts'
 import { send } from '../api/client.ts'
 import { Button, IconButton } from '../ui/button.tsx'
+import { CopyRequest } from '../ui/copy-request.tsx'
 import { CopyField } from '../ui/copy-field.tsx'
 import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
@@ -31,21 +32,26 @@ export function SingleSignOn() {
   )
 }
 
+const path = '/v5/sso-connections'
+
 function Connections() {
   const t = useTranslations('settings.sso')
   const may = useMay()
   const [isCreating, setCreating] = useState(false)
-  const pages = usePages<SsoConnection>('/v5/sso-connections')
+  const pages = usePages<SsoConnection>(path)
   return (
     <Panel
       title={t('connections')}
       description={t('connectionsText')}
       actions={
-        may('sso-connection:create:write') && (
-          <Button icon={Plus} onClick={() => setCreating(true)}>
-            {t('add')}
-          </Button>
-        )
+        <>
+          <CopyRequest path={path} />
+          {may('sso-connection:create:write') && (
+            <Button icon={Plus} onClick={() => setCreating(true)}>
+              {t('add')}
+            </Button>
+          )}
+        </>
       }
     >
       <Paged pages={pages} empty={t('empty')}>

@@ -8,6 +8,7 @@ import { send } from '../api/client.ts'
 import { ApiError } from '../api/error.ts'
 import { NotFound } from '../shell/states.tsx'
 import { Button } from '../ui/button.tsx'
+import { CopyRequest } from '../ui/copy-request.tsx'
 import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
 import { Failure } from '../ui/empty-state.tsx'
 import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
@@ -91,18 +92,21 @@ function TeamMembers({ team }: { team: Team }) {
   const t = useTranslations('settings.teams')
   const may = useMay()
   const [isAdding, setAdding] = useState(false)
-  const pages = usePages<TeamMember>(`/v5/teams/${team.id}/members`)
+  const path = `/v5/teams/${team.id}/members`
+  const pages = usePages<TeamMember>(path)
   return (
     <Panel
       title={t('members')}
       description={t(team.isDefault ? 'defaultText' : 'membersText')}
       actions={
-        may('team-member:create:write') &&
-        !team.isDefault && (
-          <Button icon={Plus} onClick={() => setAdding(true)}>
-            {t('add')}
-          </Button>
-        )
+        <>
+          <CopyRequest path={path} />
+          {may('team-member:create:write') && !team.isDefault && (
+            <Button icon={Plus} onClick={() => setAdding(true)}>
+              {t('add')}
+            </Button>
+          )}
+        </>
       }
     >
       <Paged pages={pages} empty={t('noMembers')}>

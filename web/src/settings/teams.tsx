@@ -3,6 +3,7 @@ import { ChevronRight, Plus } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { Button } from '../ui/button.tsx'
+import { CopyRequest } from '../ui/copy-request.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
 import { Avatar, Tag } from '../ui/tag.tsx'
@@ -15,6 +16,9 @@ import styles from './settings.module.css'
 import { TeamForm } from './team-form.tsx'
 import { TeamPage } from './team.tsx'
 
+const path = '/v5/teams'
+const query = { orderBy: 'name', sort: 'asc' }
+
 /** All teams; with `?team=…` one of them and its members. */
 export function Teams() {
   const { team } = useSectionSearch()
@@ -26,7 +30,7 @@ function TeamList() {
   const may = useMay()
   const goTo = useGoTo()
   const [isCreating, setCreating] = useState(false)
-  const pages = usePages<Team>('/v5/teams', { orderBy: 'name', sort: 'asc' })
+  const pages = usePages<Team>(path, query)
   return (
     <>
       <SectionBar title={t('title')}>
@@ -37,7 +41,7 @@ function TeamList() {
         )}
       </SectionBar>
       <PageContent isNarrow>
-        <Panel title={t('all')} description={t('text')}>
+        <Panel title={t('all')} description={t('text')} actions={<CopyRequest path={path} query={query} />}>
           <Paged pages={pages} empty={t('empty')}>
             {(teams) => (
               <List label={t('title')}>

@@ -52,7 +52,7 @@ export function Panel({ title, description, actions, children }: PanelProps) {
     <section className={styles.panel} aria-labelledby={id}>
       <div className={styles.panelHead}>
         <h2 id={id}>{title}</h2>
-        {actions}
+        {actions && <div className={styles.actions}>{actions}</div>}
       </div>
       {description !== undefined && <p className={styles.description}>{description}</p>}
       {children}

@@ -1,15 +1,13 @@
-import { Code, Ellipsis, ListFilter, Trash2 } from 'lucide-react'
+import { Ellipsis, ListFilter, Trash2 } from 'lucide-react'
 import { useRef } from 'react'
 import { useTranslations } from 'use-intl'
 import type { ResourceSchema } from '../api/schema.ts'
-import { apiOrigin } from '../api/session.ts'
-import { useOrganization } from '../api/me.ts'
 import { useNoun } from '../messages/labels.ts'
 import { useShortcuts } from '../shell/shortcuts.tsx'
 import { IconButton } from '../ui/button.tsx'
+import { CopyRequestItem } from '../ui/copy-request.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
 import { SearchField } from '../ui/search-field.tsx'
-import { notify } from '../ui/toast.tsx'
 import { ColumnsMenu } from './columns-menu.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import { filterParameters, type ListState, orderParameters } from './list-state.ts'
@@ -59,18 +57,10 @@ function Search({ resource, query, onSearch }: SearchProps) {
 function MoreMenu({ resource, state, onChange }: ListToolbarProps) {
   const t = useTranslations('list')
   const common = useTranslations('common')
-  const organization = useOrganization()
-  const copy = async () => {
-    const parameters = new URLSearchParams([...filterParameters(state), ...orderParameters(state), ['limit', '100']])
-    const command = `curl '${apiOrigin}${resource.path}?${parameters}' -H 'Authorization: Bearer <API_KEY>' -H 'Service-Organization-ID: ${organization.id}'`
-    await navigator.clipboard.writeText(command)
-    notify(t('requestCopied'))
-  }
+  const query = new URLSearchParams([...filterParameters(state), ...orderParameters(state), ['limit', '100']])
   return (
     <Menu trigger={<IconButton icon={Ellipsis} label={common('more')} />}>
-      <MenuItem icon={Code} onSelect={() => void copy()}>
-        {t('copyRequest')}
-      </MenuItem>
+      <CopyRequestItem path={resource.path} query={query} />
       {resource.softDelete && resource.permissions.restore && (
         <MenuItem
           icon={state.isDeleted ? ListFilter : Trash2}

@@ -1,11 +1,9 @@
 import { useNavigate, useParams, useRouter } from '@tanstack/react-router'
-import { ArrowLeft, Code, Ellipsis, RotateCcw, Trash2 } from 'lucide-react'
+import { ArrowLeft, Ellipsis, RotateCcw, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { ApiError } from '../api/error.ts'
-import { useOrganization } from '../api/me.ts'
 import { type RecordData, type ResourceSchema, titleOf, useResource, valueAt } from '../api/schema.ts'
-import { apiOrigin } from '../api/session.ts'
 import { useLabel } from '../messages/labels.ts'
 import { resourceViews } from '../resources/registry.ts'
 import { type RecordSection, recordSections } from '../resources/sections.ts'
@@ -13,10 +11,10 @@ import { NotFound } from '../shell/states.tsx'
 import { Button, IconButton } from '../ui/button.tsx'
 import { ConfirmDialog } from '../ui/dialog.tsx'
 import { EmptyState, Failure } from '../ui/empty-state.tsx'
+import { CopyRequestItem } from '../ui/copy-request.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
 import { PageBar } from '../ui/page.tsx'
 import { Avatar } from '../ui/tag.tsx'
-import { notify } from '../ui/toast.tsx'
 import { deleteRecords, restoreRecords, useBulkReport } from './bulk.ts'
 import { useUndoShortcut } from './changes.ts'
 import { RecordLayout } from './record-layout.tsx'
@@ -89,7 +87,6 @@ function RecordContent({ resource, record }: { resource: ResourceSchema; record:
   const labelOf = useLabel()
   const navigate = useNavigate()
   const router = useRouter()
-  const organization = useOrganization()
   const report = useBulkReport(resource)
   const [isDeleting, setDeleting] = useState(false)
   useUndoShortcut()
@@ -103,21 +100,12 @@ function RecordContent({ resource, record }: { resource: ResourceSchema; record:
     reloadLists(resource.path)
     toList()
   }
-  const copy = async () => {
-    const url = `${apiOrigin}${resource.path}/${record.id}`
-    await navigator.clipboard.writeText(
-      `curl '${url}' -H 'Authorization: Bearer <API_KEY>' -H 'Service-Organization-ID: ${organization.id}'`,
-    )
-    notify(t('requestCopied'))
-  }
   const back = () => (router.history.canGoBack() ? router.history.back() : toList())
   return (
     <>
       <PageBar title={title} leading={<IconButton icon={ArrowLeft} label={common('back')} onClick={back} />}>
         <Menu trigger={<IconButton icon={Ellipsis} label={common('more')} />}>
-          <MenuItem icon={Code} onSelect={() => void copy()}>
-            {t('copyRequest')}
-          </MenuItem>
+          <CopyRequestItem path={`${resource.path}/${record.id}`} />
           {resource.permissions.delete && (
             <MenuItem icon={Trash2} isDanger onSelect={() => setDeleting(true)}>
               {common('delete')}

@@ -1,0 +1,44 @@
+import { Code } from 'lucide-react'
+import { useTranslations } from 'use-intl'
+import { useOrganization } from '../api/me.ts'
+import { apiOrigin } from '../api/session.ts'
+import { IconButton } from './button.tsx'
+import { MenuItem } from './menu.tsx'
+import { notify } from './toast.tsx'
+
+/** What the application itself reads: a path of the API and its parameters. */
+export interface CopiedRequest {
+  path: string
+  query?: Readonly<Record<string, string>> | URLSearchParams
+}
+
+/** Copies a request as a curl command, in which an API key is still to be put. */
+function useCopyRequest({ path, query }: CopiedRequest): () => void {
+  const t = useTranslations('common')
+  const organization = useOrganization()
+  return async () => {
+    // Its encoding leaves no quote that would end the shell's string.
+    const parameters = new URLSearchParams(query)
+    const url = `${apiOrigin}${path}${parameters.size > 0 ? `?${parameters}` : ''}`
+    await navigator.clipboard.writeText(
+      `curl '${url}' -H 'Authorization: Bearer <API_KEY>' -H 'Service-Organization-ID: ${organization.id}'`,
+    )
+    notify(t('requestCopied'))
+  }
+}
+
+/** In the bar or the panel of a list. */
+export function CopyRequest(request: CopiedRequest) {
+  const t = useTranslations('common')
+  return <IconButton icon={Code} label={t('copyRequest')} onClick={useCopyRequest(request)} />
+}
+
+/** In a menu of other actions. */
+export function CopyRequestItem(request: CopiedRequest) {
+  const t = useTranslations('common')
+  return (
+    <MenuItem icon={Code} onSelect={useCopyRequest(request)}>
+      {t('copyRequest')}
+    </MenuItem>
+  )
+}
