@@ -1,8 +1,9 @@
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { expect } from 'vitest'
+import { addRows } from '../../server/test/import-rows.ts'
 import { browserTest, useApplication } from './application.ts'
 
-const { openPage, expectFaults } = useApplication()
+const { openPage, expectFaults, service } = useApplication()
 
 /** A new import on its page, and its URL. */
 async function createImport(name: string): Promise<{ page: Page; url: string }> {
@@ -112,6 +113,43 @@ browserTest('the retry of many rows names their number first', async () => {
   await page.getByText('One row will be queued again.').waitFor()
   await page.getByRole('button', { name: 'Retry 1 row' }).click()
   await page.getByText('1 row is queued again').waitFor()
+})
+
+browserTest('waiting rows are cancelled, one from its panel, and the others after their number was shown', async () => {
+  const { page } = await createImport('Cancelled')
+  const importId = new URL(page.url()).pathname.split('/').at(-1) ?? ''
+  const inAnHour = new Date(Date.now() + 3_600_000).toISOString()
+  await addRows(service(), importId, Array(3).fill({ status: 'RETRYING', createdAt: inAnHour }))
+  await rowsWith(page, 'RETRYING').nth(2).waitFor()
+  await rowsWith(page, 'RETRYING').first().getByRole('link').first().click()
+  await page.getByRole('button', { name: 'Cancel the row' }).click()
+  await page.getByText('The row was cancelled').waitFor()
+  await expect.poll(() => rowsWith(page, 'RETRYING').count()).toBe(2)
+  await page.getByRole('button', { name: 'Cancel all waiting…' }).click()
+  await page.getByRole('button', { name: 'Cancel 2 rows' }).click()
+  await page.getByText('2 rows were cancelled').waitFor()
+  await expect.poll(() => rowsWith(page, 'CANCELLED').count()).toBe(3)
+})
+
+browserTest('a new import whose answer was lost is one import', async () => {
+  const page = await openPage({ path: '/imports?new=1' })
+  expectFaults(page, /ERR_FAILED/)
+  let isLost = false
+  const lose = async (route: Route) => {
+    await route.fetch()
+    await route.abort()
+    isLost = true
+  }
+  await page.route('**/v5/imports', lose, { times: 1 })
+  await page.getByLabel('Name').fill('Created once')
+  await page.keyboard.press('Enter')
+  await expect.poll(() => isLost).toBe(true)
+  await page.getByRole('alert').first().waitFor()
+  await page.getByRole('button', { name: 'Create import' }).click()
+  await page.getByRole('group', { name: 'Trigger URL' }).waitFor()
+  await page.goto('/imports')
+  await page.getByRole('link', { name: 'Created once' }).first().waitFor()
+  expect(await page.getByRole('link', { name: 'Created once', exact: true }).count()).toBe(1)
 })
 
 browserTest('an import is disabled and enabled, gets another URL, and is restored after its deletion', async () => {

@@ -1,10 +1,11 @@
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
+import { usePostOnce } from '../api/post-once.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Form } from '../ui/form.tsx'
 import { ImportFields, inputOf, valuesOf } from './import-fields.tsx'
-import { change, type ImportWithUrl } from './import-queries.ts'
+import { changed, type ImportWithUrl } from './import-queries.ts'
 import { keepUrl } from './one-time-url.ts'
 
 /** Creates an import and opens its page, which shows the new URL once. */
@@ -20,9 +21,10 @@ export function CreateImport({ isOpen, onClose }: { isOpen: boolean; onClose(): 
 function CreateForm({ onClose }: { onClose(): void }) {
   const t = useTranslations('imports')
   const navigate = useNavigate()
+  const post = usePostOnce()
   const [input, setInput] = useState(inputOf())
   const create = async () => {
-    const { id, triggerUrl } = await change<ImportWithUrl>('/v5/imports', valuesOf(input))
+    const { id, triggerUrl } = await changed(await post<ImportWithUrl>('/v5/imports', valuesOf(input)))
     keepUrl(id, triggerUrl)
     await navigate({ to: '/imports/$importId', params: { importId: id } })
   }

@@ -2,6 +2,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { Ellipsis, Pause, Play, RotateCw, SlidersHorizontal, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
+import { usePostOnce } from '../api/post-once.ts'
 import { useResource } from '../api/schema.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
@@ -10,7 +11,7 @@ import { Form } from '../ui/form.tsx'
 import { Menu, MenuItem, MenuSeparator } from '../ui/menu.tsx'
 import { notify, useNotifyFailure } from '../ui/toast.tsx'
 import { ImportFields, inputOf, valuesOf } from './import-fields.tsx'
-import { change, deleteImport, type Import, pathOf, type RotatedImport } from './import-queries.ts'
+import { change, changed, deleteImport, type Import, pathOf, type RotatedImport } from './import-queries.ts'
 
 interface ImportActionsProps {
   one: Import
@@ -95,10 +96,12 @@ type Overlap = keyof typeof overlaps
 
 function RotateForm({ one, onClose, onRotated }: ImportActionsProps & { onClose(): void }) {
   const t = useTranslations('imports')
+  const post = usePostOnce()
   const [overlap, setOverlap] = useState<Overlap>('day')
   const names = Object.keys(overlaps) as Overlap[]
   const rotate = async () => {
-    onRotated(await change<RotatedImport>(`${pathOf(one.id)}/rotate`, { overlapSeconds: overlaps[overlap] }))
+    const answer = await post<RotatedImport>(`${pathOf(one.id)}/rotate`, { overlapSeconds: overlaps[overlap] })
+    onRotated(await changed(answer))
     onClose()
   }
   return (

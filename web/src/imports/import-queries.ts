@@ -106,12 +106,13 @@ export const rowCountQuery = (importId: string, filters: Readonly<Record<string,
 
 /** Changes an import or its rows, then reads everything about imports again. */
 export async function change<T>(path: string, body?: unknown, method: 'POST' | 'PATCH' = 'POST'): Promise<T> {
-  const answer = await send<T>(method, path, {
-    body,
-    ...(method === 'POST' && { idempotencyKey: crypto.randomUUID() }),
-  })
+  return changed(await send<T>(method, path, { body }))
+}
+
+/** Reads everything about imports again, then returns the body of the answer to a change. */
+export async function changed<T>({ body }: Answer<T>): Promise<T> {
   await queryClient.invalidateQueries({ queryKey: importsKey })
-  return answer.body
+  return body
 }
 
 /** Deletes an import. Its rows, which the list still shows, are not read again: they can no longer be found. */

@@ -1,13 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useMessages, useTranslations } from 'use-intl'
+import { send } from '../api/client.ts'
 import { useResource } from '../api/schema.ts'
 import { Button } from '../ui/button.tsx'
 import { Failure } from '../ui/empty-state.tsx'
 import { SidePanel } from '../ui/side-panel.tsx'
 import { Tag } from '../ui/tag.tsx'
 import { notify, useNotifyFailure } from '../ui/toast.tsx'
-import { change, type Finding, type RowDetails, rowQuery, rowsPathOf } from './import-queries.ts'
+import { changed, type Finding, type RowDetails, rowQuery, rowsPathOf } from './import-queries.ts'
 import styles from './imports.module.css'
 import { PayloadEditor } from './payload-editor.tsx'
 import { RecordLink } from './record-link.tsx'
@@ -91,8 +92,12 @@ function RowActions({ row }: { row: RowDetails }) {
   const run = async (action: 'retry' | 'cancel') => {
     setBusy(action)
     try {
-      const target = action === 'retry' ? `${path}/${row.id}/retry` : `${path}/cancel?filter.id.equals=${row.id}`
-      const { count } = await change<{ count?: number }>(target)
+      const query = new URLSearchParams({ 'filter.id.equals': row.id })
+      const { count } = await changed(
+        action === 'retry'
+          ? await send<{ count?: number }>('POST', `${path}/${row.id}/retry`)
+          : await send<{ count?: number }>('POST', `${path}/cancel`, { query }),
+      )
       // Zero: a worker has taken it since.
       notify(t(action === 'retry' ? 'retried' : count === 0 ? 'tooLate' : 'cancelled'))
     } catch (error) {

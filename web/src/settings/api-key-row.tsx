@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { useFormatter, useTranslations } from 'use-intl'
 import { change, useAct } from '../access/act.ts'
 import { send } from '../api/client.ts'
+import { usePostOnce } from '../api/post-once.ts'
 import { IconButton } from '../ui/button.tsx'
 import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
 import { SelectField } from '../ui/field.tsx'
@@ -162,6 +163,7 @@ interface RotateFormProps {
 
 function RotateForm({ apiKey, onDone, onCancel }: RotateFormProps) {
   const t = useTranslations('settings.apiKeys')
+  const post = usePostOnce()
   const overlaps = [
     { value: '86400', label: t('overlapDay') },
     { value: '3600', label: t('overlapHour') },
@@ -174,9 +176,7 @@ function RotateForm({ apiKey, onDone, onCancel }: RotateFormProps) {
       onCancel={onCancel}
       onSubmit={async (values) => {
         const body = { overlapSeconds: Number(values.overlapSeconds) }
-        const answer = await change(['api-keys'], () =>
-          send<ApiKeyWithText>('POST', `/v5/api-keys/${apiKey.id}/rotate`, { body }),
-        )
+        const answer = await change(['api-keys'], () => post<ApiKeyWithText>(`/v5/api-keys/${apiKey.id}/rotate`, body))
         onDone(answer.body)
       }}
     >
