@@ -24,35 +24,28 @@ export function Value({ resource, property, record }: ValueProps) {
   return <Plain property={property} value={value} />
 }
 
-/** The record's name as a link, with its avatar. */
-export function Title({ resource, record }: { resource: ResourceSchema; record: RecordData }) {
-  const title = titleOf(resource, record)
-  return (
-    <span className={styles.title}>
-      <Avatar name={title} isSquare={!resourceViews[resource.name]?.isPerson} />
-      <Link
-        to="/$resource/$recordId"
-        params={{ resource: resource.name, recordId: record.id }}
-        className="truncate"
-        tabIndex={-1}
-      >
-        {title}
-      </Link>
-    </span>
-  )
+interface TitleProps {
+  resource: ResourceSchema
+  record: RecordData
 }
+
+/** The record's name as a link, with its avatar. */
+export const Title = (props: TitleProps) => <RecordLink {...props} className={styles.title} />
 
 function EmbeddedLink({ property, value }: { property: Property; value: unknown }) {
   const target = useResource(property.resource ?? '')
   if (!target || typeof value !== 'object' || value === null) return undefined
-  const record = value as RecordData
-  const title = titleOf(target, record)
+  return <RecordLink resource={target} record={value as RecordData} className={styles.link} />
+}
+
+function RecordLink({ resource, record, className }: TitleProps & { className: string | undefined }) {
+  const title = titleOf(resource, record)
   return (
-    <span className={styles.link}>
-      <Avatar name={title} isSquare />
+    <span className={className}>
+      <Avatar name={title} isSquare={!resourceViews[resource.name]?.isPerson} />
       <Link
         to="/$resource/$recordId"
-        params={{ resource: target.name, recordId: record.id }}
+        params={{ resource: resource.name, recordId: record.id }}
         className="truncate"
         tabIndex={-1}
       >
