@@ -17,7 +17,7 @@ interface Seek {
   countBefore(time: number): Promise<number>
 }
 
-/** Enough to halve the time between the first and the last row down to a millisecond. */
+/** By then, so many rows have nearly the same time that walking along them is no slower. */
 const maxGuesses = 48
 
 /**
