@@ -44,7 +44,7 @@ export const readNames: readonly string[] = [
 ]
 
 /**
- * Rows whose name contains one of the texts; all rows if there are none. Errors: `UsageError` if a text matches none.
+ * Rows whose name contains one of the texts; without texts, all rows. Errors: `UsageError` if no name contains a text.
  */
 export function rowsWith(texts: readonly string[]): string[] {
   const names = Object.values(rowNames)

@@ -2,12 +2,12 @@ import { Code } from 'lucide-react'
 import { useTranslations } from 'use-intl'
 import { useOrganization } from '../api/me.ts'
 import { apiOrigin } from '../api/session.ts'
-import { IconButton } from './button.tsx'
-import { MenuItem } from './menu.tsx'
-import { notify } from './toast.tsx'
+import { IconButton } from '../ui/button.tsx'
+import { MenuItem } from '../ui/menu.tsx'
+import { notify } from '../ui/toast.tsx'
 
 /** What the application itself reads: a path of the API and its parameters. */
-export interface CopiedRequest {
+interface CopiedRequest {
   path: string
   query?: Readonly<Record<string, string>> | URLSearchParams
 }
