@@ -7,5 +7,7 @@ export const formats: Record<string, RegExp> = {
   hostname: /^[a-z0-9-]+(\.[a-z0-9-]+)+$/,
   'time-zone': /^[A-Za-z_+\-/0-9]+$/,
   'country-code': /^[A-Z]{2}$/,
+  date: /^\d{4}-\d{2}-\d{2}$/,
+  'currency-code': /^[A-Z]{3}$/,
   'year-month': /^\d{4}-\d{2}$/,
 }

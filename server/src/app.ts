@@ -12,6 +12,7 @@ import { campaignPart } from './resources/campaigns/routes.ts'
 import { companyPart } from './resources/companies/routes.ts'
 import { contactPart } from './resources/contacts/routes.ts'
 import { explorerFiles } from './resources/docs/explorer.ts'
+import { dealPart } from './resources/deals/routes.ts'
 import { docsRoutes } from './resources/docs/routes.ts'
 import { homeRoutes } from './resources/home/routes.ts'
 import { importPart } from './resources/imports/routes.ts'
@@ -24,8 +25,11 @@ import { members } from './identity/members/resource.ts'
 import { memberRoutes } from './identity/members/routes.ts'
 import { notePart } from './resources/notes/routes.ts'
 import { organizationRoutes } from './identity/organizations/routes.ts'
+import { pipelinePart } from './resources/pipelines/routes.ts'
 import { schemaRoutes } from './resources/schema/routes.ts'
 import { rowPart } from './resources/rows/routes.ts'
+import { stageMovePart } from './resources/stage-moves/routes.ts'
+import { stagePart } from './resources/stages/routes.ts'
 import { secondFactorRoutes } from './identity/second-factors/routes.ts'
 import { employmentPart } from './resources/employments/routes.ts'
 import { scopeRoutes } from './identity/scopes/routes.ts'
@@ -43,6 +47,10 @@ const records: readonly Part[] = [
   employmentPart,
   notePart,
   companyPart,
+  dealPart,
+  stageMovePart,
+  pipelinePart,
+  stagePart,
   campaignPart,
   importPart,
   rowPart,

@@ -30,6 +30,7 @@ import { isWithoutUsers } from './resources/home/routes.ts'
 import { createIntake } from './resources/imports/intake/intake.ts'
 import type { Intake } from './resources/imports/intake/push.ts'
 import { createImportWorkers } from './resources/imports/work/import-workers.ts'
+import { insertFirstPipeline } from './resources/pipelines/store.ts'
 import { createInstallation, type SystemFinding } from './resources/system/installation.ts'
 import { version } from './release.ts'
 import { startMail } from './identity/mails/start.ts'
@@ -174,6 +175,7 @@ function createServices(
     secret,
     throttle: createThrottle({ database, secret, onFailure }),
     signUp,
+    addFirstRecords: insertFirstPipeline,
     limiter: limits.limiter,
     denials: createDenials({ database, log }),
     egress: createEgress({ allowed, plaintextHosts }),

@@ -14,10 +14,13 @@ import { parameterOf } from '../src/platform/routes/standard-routes.ts'
 import { mails } from '../src/identity/mails/resource.ts'
 import { members } from '../src/identity/members/resource.ts'
 import { notes } from '../src/resources/notes/resource.ts'
+import { dealContacts } from '../src/resources/deals/resource.ts'
+import { stageMoves } from '../src/resources/stage-moves/resource.ts'
 import { rowDetails, rows } from '../src/resources/rows/resource.ts'
 import { teamMembers } from '../src/identity/team-members/resource.ts'
 import { createFinishedMail } from './mail-queue.ts'
 import { until } from './processes.ts'
+import { firstPipeline, insertContacts } from './fixture-records.ts'
 import { idsOf, minimalBody, type References } from './samples.ts'
 import type { Call, CallOptions, Json, TestResponse, TestOrganization, TestService } from './service.ts'
 import { type Pushes, pushesOf } from './import-row-states.ts'
@@ -91,8 +94,17 @@ export async function createFixture(service: TestService): Promise<Fixture> {
     usr: [organization.userId, await addMember(service, organization.organizationId)],
     tea: [organization.teamId],
     imp: [organization.importId],
+    ...(await firstPipeline(organization.call)),
+    [`con of ${dealContacts.name}`]: await insertContacts(service, organization),
   }
-  const request: Fixture['request'] = (route, options) => callRoute(organization.call, route, options)
+  const request: Fixture['request'] = async (route, options) => {
+    const response = await callRoute(organization.call, route, options)
+    if (response.status !== 409 || route.tag !== dealContacts.name) return response
+    // There are only so many contacts: the sample's is linked already, until now.
+    const link = response.body.details[0].id
+    await organization.call('DELETE', `/v5/deals/${options?.params?.dealId}/contacts/${link}`)
+    return callRoute(organization.call, route, options)
+  }
   const pushes = pushesOf({ service, organization, request })
   pushes.rememberUrl(organization.importId, organization.triggerUrl)
   const fixture: Fixture = {
@@ -193,6 +205,12 @@ const recordFactories: Readonly<Record<string, (fixture: Fixture, parentId: stri
     const importPath = `/v5/imports/${idsOf(references, 'imp')[1]}`
     await call('PATCH', importPath, { body: { tags: [randomUUID()] } })
     return (await call('GET', newest)).body[0].id
+  },
+  [stageMoves.table]: async ({ organization: { call }, references }, dealId) => {
+    const { body: deal } = await call('GET', `/v5/deals/${dealId}`)
+    const stageId = idsOf(references, 'stg').find((id) => id !== deal.stageId)
+    await call('PATCH', `/v5/deals/${dealId}`, { body: { stageId } })
+    return (await call('GET', `/v5/deals/${dealId}/stage-moves?limit=1`)).body[0].id
   },
   [members.table]: ({ service, organization }) => addMember(service, organization.organizationId),
   [teamMembers.table]: async ({ service, organization: { organizationId, call } }, teamId) => {

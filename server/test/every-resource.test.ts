@@ -16,7 +16,16 @@ import {
   omit,
   type Fixture,
 } from './collections.ts'
-import { fieldOf, dependentFields, fullBody, minimalBody, sampleValue, writableFields, wrongTypes } from './samples.ts'
+import {
+  chosenFields,
+  fieldOf,
+  dependentFields,
+  fullBody,
+  minimalBody,
+  sampleValue,
+  writableFields,
+  wrongTypes,
+} from './samples.ts'
 import { startTestService, type TestService } from './service.ts'
 
 let service: TestService
@@ -112,6 +121,8 @@ test.each(collectionsWith('create', 'get', 'delete', 'restore', 'count'))(
     for (const name of writableFields(resource).filter((other) => !(other in body) && !follows.includes(other))) {
       const { initial, idPrefix, nullable } = fieldOf(resource, name)
       if (idPrefix !== undefined && !nullable) expect(created.body[name]).toBe(fixture.references[idPrefix]?.[0])
+      else if (chosenFields.includes(`${resource.name}.${name}`))
+        expect([name, created.body[name]]).not.toEqual([name, null])
       else expect([name, created.body[name]]).toEqual([name, initial ?? null])
     }
     expect(created.body.createdAt).toBe(created.body.updatedAt)

@@ -83,9 +83,9 @@ test('no operation has more than 12 parameters: the filters of a list are one ob
   expect(Object.keys(filters.properties).length).toBeGreaterThan(200)
 })
 
-test('the committed document stays below 30,000 lines', async () => {
+test('the committed document has fewer than 160 lines for each operation', async () => {
   const text = await readFile(new URL('../../openapi.json', import.meta.url), 'utf8')
-  expect(text.split('\n').length).toBeLessThan(30_000)
+  expect(text.split('\n').length).toBeLessThan(160 * operations.length)
 })
 
 test('operations list every status that the service can return', () => {
@@ -152,10 +152,10 @@ test('every documented query parameter is accepted', async () => {
     if (parameters.length === 0 && route.query.kind === 'none') continue
     if (route.query.kind !== 'none') expect([route.operation, parameters.length]).not.toEqual([route.operation, 0])
     for (let start = 0; start < parameters.length; start += 20) {
-      const query = parameters.slice(start, start + 20)
+      const query = withIds(parameters.slice(start, start + 20), tenant.references)
       const options = { ...requestOf(route, tenant), query }
       const { status, body } = await tenant.request(route, options)
-      if (status === 200 || status === 303) acceptedCount += query.length
+      if ([200, 204, 303].includes(status)) acceptedCount += query.length
       else refused.push(`${route.operation}: ${JSON.stringify(body.details ?? body)}`)
     }
   }
@@ -172,14 +172,18 @@ test('every example of a request body is accepted', async () => {
   )
   const created: Record<string, string> = {}
   const contact = await organization.call('POST', '/v5/contacts', { body: { email: 'owner-of-jobs@example.com' } })
+  const deal = await organization.call('POST', '/v5/deals', { body: { name: 'Engine' } })
   const ids: Record<string, string> = {
     contactId: contact.body.id,
+    dealId: deal.body.id,
+    pipelineId: deal.body.pipelineId,
+    stageId: deal.body.stageId,
     importId: organization.importId,
     hash: organization.triggerUrl.slice(-43),
   }
   for (const { path, operation } of bodies.filter(({ method }) => method === 'post')) {
     const address = path.replace(/\{(\w+)\}/g, (_whole, name: string) => ids[name] ?? 'none')
-    const response = await organization.call('POST', address, { body: example(operation) })
+    const response = await organization.call('POST', address, { body: withIds(example(operation), ids) })
     const declared = Object.keys(operation.responses).find((status) => status < '300')
     expect([path, String(response.status), response.text]).toEqual([path, declared, expect.anything()])
     created[path] = response.headers.get('location') ?? ''
@@ -190,7 +194,7 @@ test('every example of a request body is accepted', async () => {
     const address = created[collectionPath] ?? locationUnderParent(created, collectionPath) ?? path
     // No single request creates a member or an unsuccessful row; changing them is tested elsewhere.
     if (/\{(memberId|rowId)\}$/.test(path)) continue
-    const response = await organization.call('PATCH', address, { body: example(operation) })
+    const response = await organization.call('PATCH', address, { body: withIds(example(operation), ids) })
     expect([path, response.status, response.text]).toEqual([path, 200, expect.anything()])
     expect(response.body).toMatchObject(example(operation))
   }
@@ -203,6 +207,20 @@ function locationUnderParent(created: Readonly<Record<string, string>>, collecti
   const [, location] = Object.entries(created).find(([path]) => path.endsWith(lastSegment)) ?? []
   return location && collectionPath + location.slice(location.lastIndexOf('/'))
 }
+
+/** The example with ids of records that exist. */
+const withIds = <Example extends object>(
+  body: Example,
+  ids: Readonly<Record<string, string | readonly string[]>>,
+): Example =>
+  JSON.parse(
+    JSON.stringify(body).replace(/"([a-z]{3})_019aa5b2c1d27e3fa4b5c6d7e8f90123"/g, (whole, prefix: string) => {
+      const id = Object.values(ids)
+        .flat()
+        .find((one) => one.startsWith(`${prefix}_`))
+      return id === undefined ? whole : `"${id}"`
+    }),
+  )
 
 type Content = Record<string, { example?: object; examples?: Record<string, { value: unknown }> }>
 

@@ -22,44 +22,44 @@ import { standardStore } from '../src/platform/resource/store.ts'
 import { companies } from '../src/resources/companies/resource.ts'
 import { contacts } from '../src/resources/contacts/resource.ts'
 
-// Resources with each kind of relationship, for tests only: a pipeline with ordered stages, a deal with several
-// contacts, and a remark on a contact, a company or a deal.
+// Resources with each kind of relationship, for tests only: a track with ordered steps, an offer with several
+// contacts, and a remark on a contact, a company or an offer.
 
 const times = {
   createdAt: timestamp({ label: 'Created at', readOnly: true, nullable: false, order: 'indexed' }),
   updatedAt: timestamp({ label: 'Updated at', readOnly: true, nullable: false }),
 } as const
 
-const pipelines = defineResource({
-  name: 'pipelines',
-  singular: 'pipeline',
-  component: 'Pipeline',
-  idPrefix: 'pip',
+const tracks = defineResource({
+  name: 'tracks',
+  singular: 'track',
+  component: 'Track',
+  idPrefix: 'trk',
   roleGroup: 'records',
-  fields: { id: id('pip'), name: text({ label: 'Name', required: true }), ...times },
+  fields: { id: id('trk'), name: text({ label: 'Name', required: true }), ...times },
 })
 
-const stages = defineResource({
-  name: 'stages',
-  singular: 'stage',
-  component: 'Stage',
-  idPrefix: 'stg',
+const steps = defineResource({
+  name: 'steps',
+  singular: 'step',
+  component: 'Step',
+  idPrefix: 'stp',
   roleGroup: 'records',
-  parent: { parameter: 'pipelineId', resource: pipelines, column: 'pipeline_id', isSmall: true },
+  parent: { parameter: 'trackId', resource: tracks, column: 'track_id', isSmall: true },
   positionField: 'position',
   fields: {
-    id: id('stg'),
+    id: id('stp'),
     name: text({ label: 'Name', required: true }),
     position: integer({ label: 'Position', min: 0, max: 1000, nullable: false }),
     ...times,
   },
 })
 
-export const deals = defineResource({
-  name: 'deals',
-  singular: 'deal',
-  component: 'Deal',
-  idPrefix: 'dea',
+export const offers = defineResource({
+  name: 'offers',
+  singular: 'offer',
+  component: 'Offer',
+  idPrefix: 'ofr',
   roleGroup: 'records',
   links: {
     contacts: {
@@ -67,9 +67,9 @@ export const deals = defineResource({
       resource: contacts,
       show: ['id', 'name', 'email'],
       orderBy: 'name',
-      singular: 'deal-contact',
-      component: 'DealContact',
-      idPrefix: 'dct',
+      singular: 'offer-contact',
+      component: 'OfferContact',
+      idPrefix: 'oct',
       fields: {
         role: choice(['buyer', 'champion', 'lawyer'], { label: 'Role' }),
         isPrimary: flag({ label: 'Primary', nullable: false, initial: false, exclusive: true }),
@@ -77,14 +77,14 @@ export const deals = defineResource({
     },
   },
   fields: {
-    id: id('dea'),
+    id: id('ofr'),
     name: text({ label: 'Name', required: true }),
     total: decimal({ label: 'Total' }),
     ...times,
   },
 })
 
-const dealContacts = linkResource(deals, 'contacts')
+const offerContacts = linkResource(offers, 'contacts')
 
 const owner = (parameter: string, resource: Resource, column: string): Parent => ({
   parameter,
@@ -102,13 +102,13 @@ const remarks = defineResource({
   parents: [
     owner('contactId', contacts, 'contact_id'),
     owner('companyId', companies, 'company_id'),
-    owner('dealId', deals, 'deal_id'),
+    owner('offerId', offers, 'offer_id'),
   ],
   fields: {
     id: id('rem'),
     contactId: reference('con', { label: 'Contact', readOnly: true }),
     companyId: reference('com', { label: 'Company', readOnly: true }),
-    dealId: reference('dea', { label: 'Deal', readOnly: true }),
+    offerId: reference('ofr', { label: 'Offer', readOnly: true }),
     body: longText({ label: 'Text', required: true }),
     ...times,
   },
@@ -119,15 +119,15 @@ const remarksOf = (parameter: string, at: string, suffix: string) =>
 
 /** Resources and routes that tests add to the product. */
 export const relationships = {
-  resources: [pipelines, stages, deals, dealContacts, remarks],
+  resources: [tracks, steps, offers, offerContacts, remarks],
   routes: [
-    ...standardRoutes(standardStore(pipelines), { path: '/v5/pipelines' }),
-    ...standardRoutes(standardStore(stages), { path: '/v5/pipelines/{pipelineId}/stages' }),
-    ...standardRoutes(standardStore(deals), { path: '/v5/deals' }),
-    ...standardRoutes(standardStore(dealContacts), { path: '/v5/deals/{dealId}/contacts' }),
+    ...standardRoutes(standardStore(tracks), { path: '/v5/tracks' }),
+    ...standardRoutes(standardStore(steps), { path: '/v5/tracks/{trackId}/steps' }),
+    ...standardRoutes(standardStore(offers), { path: '/v5/offers' }),
+    ...standardRoutes(standardStore(offerContacts), { path: '/v5/offers/{offerId}/contacts' }),
     ...remarksOf('contactId', '/v5/contacts/{contactId}/remarks', 'OfContact'),
     ...remarksOf('companyId', '/v5/companies/{companyId}/remarks', 'OfCompany'),
-    ...remarksOf('dealId', '/v5/deals/{dealId}/remarks', 'OfDeal'),
+    ...remarksOf('offerId', '/v5/offers/{offerId}/remarks', 'OfOffer'),
     ...standardRoutes(standardStore(listedAcrossParents(remarks)), {
       path: '/v5/remarks',
       operations: ['list', 'count', 'get', 'update', 'delete', 'restore'],

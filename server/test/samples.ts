@@ -2,7 +2,7 @@ import type { Resource } from '../src/platform/model/define.ts'
 import type { Field, JsonValue, JsonObject } from '../src/platform/model/fields.ts'
 import { normalizers } from '../src/platform/model/normalizers.ts'
 
-/** Ids that a sample may refer to, by prefix. */
+/** Ids that a sample may refer to, by prefix; those of one resource by `prefix of resource`. */
 export type References = Readonly<Record<string, readonly string[]>>
 
 /** Fields of which a new record needs at least one, in addition to its required fields. */
@@ -15,9 +15,24 @@ const validSamples: Readonly<Record<string, readonly JsonValue[]>> = {
   'invitations.expiresInDays': [7, 1, 30, 14],
   'invitations.role': ['member', 'viewer', 'admin'],
   'api-keys.scopes': [['urn:service:contact:list:read'], ['urn:service:contact:*:read', 'urn:service:team:get:read']],
+  'stages.kind': ['open'],
+  'stages.position': [0],
+  'stages.probability': [10, 25, 60],
   'a body.payload': [{ contact: { email: 'ada@example.com' } }],
   'api-keys.allowedAddresses': [['203.0.113.0/24'], ['127.0.0.1', '2001:db8::/32']],
 }
+
+/** Fields that only some records can have; the tests of the resource cover them. */
+const conditionalFields: readonly string[] = ['deals.lostReason']
+
+/** Fields whose value the service chooses if none is sent. */
+export const chosenFields: readonly string[] = ['deals.currency', 'stages.position', 'stages.probability']
+
+/** Fields that have the same value in all samples. */
+export const uniformFields: readonly string[] = [...conditionalFields, 'stages.kind', 'stage-moves.movedById']
+
+/** What follows from the stage of a deal. */
+const ofStage = ['pipeline', 'stage', 'status', 'position', 'stageChangedAt', 'closedAt', 'lastActivityAt']
 
 /** Values that can be combined with every other field of the resource. */
 const compatibleValues: Readonly<Record<string, JsonObject>> = { employments: { current: false } }
@@ -29,6 +44,8 @@ const derivedFields: Readonly<Record<string, readonly string[]>> = {
   'contacts.lastName': ['name'],
   'contacts.email': ['rootContactId'],
   'notes.body': ['reasoningQueuedAt'],
+  'deals.pipelineId': ['stageId', ...ofStage],
+  'deals.stageId': ['pipelineId', ...ofStage],
 }
 
 export function fieldOf(resource: Resource, name: string): Field {
@@ -39,7 +56,9 @@ export function fieldOf(resource: Resource, name: string): Field {
 
 /** The fields that a caller may send. */
 export const writableFields = (resource: Resource): string[] =>
-  Object.keys(resource.fields).filter((name) => fieldOf(resource, name).writable)
+  Object.keys(resource.fields).filter(
+    (name) => fieldOf(resource, name).writable && !conditionalFields.includes(`${resource.name}.${name}`),
+  )
 
 /** The properties that may change when the field changes. */
 export const dependentFields = (resource: Resource, name: string): string[] => [
@@ -75,7 +94,9 @@ export function variedBody(resource: Resource, index: number, references: Refere
 export function sampleValue(resource: Resource, name: string, index: number, references: References): JsonValue {
   const field = fieldOf(resource, name)
   const { schema, databaseType } = field
-  if (field.idPrefix !== undefined) return cycle(idsOf(references, field.idPrefix), index)
+  if (field.idPrefix !== undefined) {
+    return cycle(references[`${field.idPrefix} of ${resource.name}`] ?? idsOf(references, field.idPrefix), index)
+  }
   const choices = validSamples[`${resource.name}.${name}`] ?? schema.enum
   if (choices) return cycle(choices as readonly JsonValue[], index)
   if (typeof schema.format === 'string') return sampleOfFormat(schema.format, name, index)
@@ -129,6 +150,10 @@ function sampleOfFormat(format: string, name: string, index: number): string {
       return cycle(['DE', 'US', 'JP', 'BR'], index)
     case 'year-month':
       return `${(name === 'end' ? 2040 : 2010) + (index % 10)}-0${1 + (index % 9)}`
+    case 'date':
+      return `${2040 + (index % 50)}-0${1 + (index % 9)}-15`
+    case 'currency-code':
+      return cycle(['EUR', 'USD', 'JPY'], index)
     case 'date-time':
       return `${2040 + (index % 50)}-01-31T12:00:00.000Z`
     default:

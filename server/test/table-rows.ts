@@ -45,7 +45,9 @@ export function fillSql(resource: Resource, organization: Sql, count: number): S
   })
   const joins = foreignKeys.map(
     ({ column, table: other, key }) =>
-      `join (select ${key} as id, row_number() over () as number from ${other}) ${column}_rows using (number)`,
+      // A table with fewer rows is used again from the start.
+      `join (select ${key} as id, row_number() over () as place from ${other}) ${column}_rows
+        on ${column}_rows.place = 1 + number % (select count(*) from ${other})`,
   )
   return sql`insert into ${raw(table)} (organization_id, id, ${raw(filledColumns.map(({ name }) => `"${name}"`).join(', '))})
     select ${organization}, gen_random_uuid(), ${raw(values.join(', '))}
@@ -66,6 +68,8 @@ function valueSql({ type }: Column): string {
     case 'json':
     case 'jsonb':
       return `'{}'`
+    case 'date':
+      return 'current_date - number'
     default:
       return 'number'
   }

@@ -15,6 +15,7 @@ import { insertApiKey } from '../identity/api-keys/store.ts'
 import { insertFirstImport } from '../resources/imports/store.ts'
 import { generateTriggerSecret, triggerUrl } from '../resources/imports/trigger.ts'
 import { hasSlug, insertOrganization } from '../identity/organizations/store.ts'
+import { insertFirstPipeline } from '../resources/pipelines/store.ts'
 import { findUserByEmail, insertUser } from '../identity/users/store.ts'
 
 export interface BootstrapOptions {
@@ -84,7 +85,7 @@ export async function planBootstrap(options: BootstrapOptions): Promise<PlannedB
   const keyId = newId()
   const insert = async (db: CrossTenantConnection): Promise<string> => {
     if (owner.isNew) await insertUser(db, { ...owner, email })
-    await insertOrganization(db, { id: organizationId, name, slug, teamId, ownerId: owner.id })
+    await insertOrganization(db, { id: organizationId, name, slug, teamId, ownerId: owner.id }, insertFirstPipeline)
     await insertApiKey(db, {
       id: keyId,
       organizationId,

@@ -257,7 +257,7 @@ function FilterValue({ property, filter, onChange }: FilterValueProps) {
       />
     )
   }
-  const type = property?.type === 'timestamp' ? 'date' : 'text'
+  const type = property?.type === 'timestamp' || property?.type === 'date' ? 'date' : 'text'
   return (
     <TextField
       label={label}

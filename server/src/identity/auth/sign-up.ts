@@ -180,7 +180,7 @@ async function prepareNewPerson(
 
 /** Inserts the person, their organization with its default team, and the first event of its audit log. */
 async function insertPerson(
-  { client }: PublicRequest,
+  { client, services }: PublicRequest,
   db: CrossTenantConnection,
   { userId, email, name, passwordHash, organization }: NewPerson,
   isVerified: boolean,
@@ -193,7 +193,8 @@ async function insertPerson(
         })
       : error
   })
-  await insertOrganization(db, { id: organizationId, ...organization, teamId: newId(), ownerId: userId })
+  const owned = { id: organizationId, ...organization, teamId: newId(), ownerId: userId }
+  await insertOrganization(db, owned, services.addFirstRecords)
   await recordEvent(db, {
     organizationId,
     action: 'organization.created',

@@ -1,14 +1,6 @@
 import type { Update } from '../../platform/model/define.ts'
 import { type BodyShape, bodyShapeOf } from '../../platform/resource/body.ts'
-import { flag, id, reference, text, timeZone } from '../../platform/model/fields.ts'
-import type { Normalize } from '../../platform/model/normalizers.ts'
-
-const currencies: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'))
-
-const currencyOf: Normalize = (value) => {
-  const code = String(value).toUpperCase()
-  return currencies.has(code) ? { value: code } : { fault: 'expected an ISO 4217 currency code, such as "EUR"' }
-}
+import { currency, flag, id, reference, text, timeZone } from '../../platform/model/fields.ts'
 
 export const name = text({ label: 'Name', required: true, max: 100 })
 
@@ -16,10 +8,7 @@ export const name = text({ label: 'Name', required: true, max: 100 })
 const settings = {
   name,
   timeZone: timeZone({ label: 'Time zone', nullable: false }),
-  defaultCurrency: {
-    ...text({ label: 'Default currency', description: 'ISO 4217', nullable: false, max: 3 }),
-    normalize: currencyOf,
-  },
+  defaultCurrency: currency({ label: 'Default currency', description: 'ISO 4217', nullable: false }),
   requiresSecondFactor: flag({
     label: 'Requires a second factor',
     description:

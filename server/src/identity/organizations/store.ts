@@ -2,14 +2,18 @@ import type { JsonObject } from '../../platform/model/fields.ts'
 import { recentAuthenticationSeconds } from '../access/account-store.ts'
 import type { Role } from '../../platform/model/scopes.ts'
 import type { Connection, Database, CrossTenantConnection, Transaction } from '../../platform/database/database.ts'
-import { identifier, join, raw, type Sql, sql } from '../../platform/model/sql.ts'
+import { identifier, join, prepared, raw, type Sql, sql } from '../../platform/model/sql.ts'
 import { columnOf } from '../../platform/model/define.ts'
 import { revokeOpenLinks } from '../members/store.ts'
 
-/** A new organization with its default team and its first owner. */
+/** Adds what every organization starts with, to an organization (uuid) that is being created. */
+export type AddFirstRecords = (db: CrossTenantConnection, organizationId: string) => Promise<void>
+
+/** A new organization with its default team, its first owner and its first records. */
 export async function insertOrganization(
   db: CrossTenantConnection,
   organization: { id: string; name: string; slug: string; teamId: string; ownerId: string },
+  addFirstRecords: AddFirstRecords,
 ): Promise<void> {
   const { id, name, slug, teamId, ownerId } = organization
   await db.query(sql`insert into organizations (id, name, slug) values (${id}, ${name}, ${slug})`)
@@ -18,6 +22,7 @@ export async function insertOrganization(
   )
   await db.query(sql`insert into members (organization_id, user_id, role) values (${id}, ${ownerId}, 'owner')`)
   await revokeOpenLinks(db, { organization: sql`${id}::uuid`, userId: ownerId })
+  await addFirstRecords(db, id)
 }
 
 /** Whether the slug is already used. */
@@ -58,6 +63,24 @@ export const findOrganizations = (
 /** The time zone of the organization, as a part of a statement. */
 export const timeZoneOf = (organization: Sql): Sql =>
   sql`(select time_zone from organizations where id = ${organization})`
+
+/** The ISO 4217 code that new amounts have. */
+export async function readDefaultCurrency(db: Connection): Promise<string> {
+  const [row] = await db.query<{ currency: string }>(
+    prepared(sql`select default_currency as currency from organizations where id = ${db.organization}`),
+  )
+  if (!row) throw new Error('the caller’s organization does not exist')
+  return row.currency
+}
+
+/** The IANA time zone of the organization. */
+export async function readTimeZone(db: Connection): Promise<string> {
+  const [row] = await db.query<{ zone: string }>(
+    prepared(sql`select time_zone as zone from organizations where id = ${db.organization}`),
+  )
+  if (!row) throw new Error('the caller’s organization does not exist')
+  return row.zone
+}
 
 /** The organization as response JSON. */
 export async function readOrganization(db: Connection): Promise<string> {

@@ -141,7 +141,8 @@ function withDescription(field: Field, schema: Schema, initial?: JsonValue): Sch
   return { ...schema, description: `${field.label}${field.description ? `: ${field.description}` : ''}.${defaultText}` }
 }
 
-function exampleOf({ schema }: Field): JsonValue {
+function exampleOf({ schema, idPrefix }: Field): JsonValue {
+  if (idPrefix !== undefined) return `${idPrefix}_019aa5b2c1d27e3fa4b5c6d7e8f90123`
   const [example] = (schema.examples ?? schema.enum ?? []) as JsonValue[]
   return example ?? 'Example'
 }

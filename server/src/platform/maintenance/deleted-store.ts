@@ -5,7 +5,7 @@ import type { Dependent, RetentionPolicy } from './retention-store.ts'
 /** Seconds added to the time for restoring, so that a restore in progress never sees a partly purged record. */
 const grace = 60
 
-/** Nested records are purged too, and optional references cleared; a required reference delays the purge. */
+/** Nested records and links are purged too, and optional references cleared; a required reference delays the purge. */
 export function deletedRecords(
   resource: Resource,
   all: readonly Resource[],
@@ -14,17 +14,26 @@ export function deletedRecords(
   const referring = all.flatMap((other) =>
     Object.entries(other.fields)
       .filter(([, { references }]) => references?.table === resource.table)
-      .map(([name, { nullable }]) => ({ table: other.table, name: other.name, column: columnOf(name), nullable })),
+      .map(([name, { nullable, references }]) => ({
+        table: other.table,
+        name: other.name,
+        column: columnOf(name),
+        nullable,
+        cascades: references?.cascades ?? false,
+      })),
   )
+  const links = referring
+    .filter(({ cascades }) => cascades)
+    .map(({ name, table, column }): Dependent => ({ name, table, column, action: 'delete' }))
   const children = all.flatMap((other): Dependent[] =>
     parentsOf(other)
       .filter((parent) => parent.resource.table === resource.table)
       .map(({ column }) => ({ name: other.name, table: other.table, column, action: 'delete' })),
   )
   const released = referring
-    .filter(({ nullable }) => nullable)
+    .filter(({ nullable, cascades }) => nullable && !cascades)
     .map(({ name, table, column }): Dependent => ({ name, table, column, action: 'release' }))
-  const blocking = referring.filter(({ nullable }) => !nullable)
+  const blocking = referring.filter(({ nullable, cascades }) => !nullable && !cascades)
   const excluded = (organization: Sql): Sql =>
     join(
       [
@@ -42,7 +51,7 @@ export function deletedRecords(
     key: { id: 'uuid' },
     since: 'deleted_at',
     ttlSeconds: resource.restorableDays * 24 * 60 * 60 + grace,
-    dependents: [...children, ...released],
+    dependents: [...children, ...links, ...released],
     ...((blocking.length > 0 || alsoExcluded) && { excluded }),
   }
 }

@@ -27,6 +27,11 @@ beforeAll(async () => {
   await fixture.insert('imports', [{ organization_id, id: recordId, name: 'Any', team_id: team }])
   await fixture.insert('root_contacts', [{ organization_id, id: recordId }])
   await fixture.insert('contacts', [{ organization_id, id: recordId, team_id: team, root_contact_id: recordId }])
+  await fixture.insert('pipelines', [{ organization_id, id: recordId, name: 'Any' }])
+  const place = { pipeline_id: recordId, position: 0 }
+  await fixture.insert('stages', [{ organization_id, id: recordId, name: 'Any', probability: 0, ...place }])
+  const deal = { name: 'Any', currency: 'EUR', stage_id: recordId, stage_changed_at: ago(0), ...place }
+  await fixture.insert('deals', [{ organization_id, id: recordId, ...deal }])
   const connection = { name: 'Any', issuer: 'https://id.example', client_id: 'any', enabled: true }
   await fixture.insert('sso_connections', [{ organization_id, id: recordId, ...connection }])
   const key = { hash: hash(), name: 'Any', scopes: [], created_by: user }
@@ -36,6 +41,7 @@ beforeAll(async () => {
     contacts: () => ({ id: randomUUID(), team_id: team, root_contact_id: recordId }),
     imports: () => ({ id: randomUUID(), name: 'Any', team_id: team }),
     teams: () => ({ id: randomUUID(), name: randomUUID() }),
+    pipelines: () => ({ id: randomUUID(), name: randomUUID() }),
     invitations: () => ({
       id: randomUUID(),
       email: 'a@b.c',
@@ -60,7 +66,14 @@ beforeAll(async () => {
   }
   for (const { table, since, ttlSeconds, isPersonal } of policies) {
     const resource = resources.find((one) => one.table === table)
-    const rowIds = { contacts: recordId, imports: recordId, teams: team }
+    const rowIds = {
+      contacts: recordId,
+      imports: recordId,
+      teams: team,
+      pipelines: recordId,
+      stages: recordId,
+      deals: recordId,
+    }
     const createRow = rowFactories[table] ?? (resource && (() => minimalRow(resource, rowIds)))
     if (!createRow) throw new Error(`add a row of ${table} to rowFactories`)
     const days = ttlSeconds / 86_400

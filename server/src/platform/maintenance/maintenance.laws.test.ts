@@ -11,6 +11,7 @@ import {
   hash,
   type StoredRow,
 } from '../../../test/short-lived-rows.ts'
+import { dealData, dealRows } from '../../../test/purged-deals.ts'
 import { minimalRow } from '../../../test/table-rows.ts'
 import {
   ago,
@@ -37,7 +38,10 @@ const statuses = ['PENDING', 'PROCESSING', 'RETRYING', 'PROCESSED', 'INVALID', '
 const isWaiting = (status: string): boolean => ['PENDING', 'PROCESSING', 'RETRYING'].includes(status)
 
 /** Tables with special rules below. */
-const modelledTables = ['teams', 'invitations', 'companies', 'contacts', 'employments', 'notes', 'imports']
+const modelledTables = [
+  ...['teams', 'invitations', 'companies', 'contacts', 'employments', 'notes', 'imports'],
+  ...['pipelines', 'stages', 'deals', 'deal_contacts'],
+]
 /** Deleted records of all other tables expire by age alone. */
 const others = resources.filter(({ table, softDelete }) => softDelete && !modelledTables.includes(table))
 
@@ -60,6 +64,7 @@ const organizationData = fc.record({
   triggers: arrayOf({ import: pick, days: fc.constantFrom(null, -1, 0.01, 3) }, 4),
   answers: arrayOf({ days: fc.constantFrom(0, 0.99, 1.01, 5) }, 4),
   sessions: arrayOf({ ended: fc.constantFrom(null, 1, 29.9, 30.1), lapsed: fc.constantFrom(-1, 1, 29.9, 30.1) }, 4),
+  sales: dealData(deletedDays),
   brief: arrayOf({ of: fc.constantFrom(...shortLivedRowNames), over: fc.constantFrom(-1, -0.01, 0.01, 3) }, 12),
   left: arrayOf({ root: pick, days: fc.constantFrom(0, 0.04, 0.05, 3) }, 4),
 })
@@ -105,6 +110,11 @@ async function store(fixture: MaintenanceFixture, generated: OrganizationData): 
   }
   for (const table of ['root_contacts', 'teams', 'companies', 'contacts', 'imports', 'import_rows'] as const)
     await storeRows(table, records[table])
+  const deletable = (days: number | null, row: StoredRow) =>
+    expectedRow({ organization_id, id: randomUUID(), ...row, deleted_at: since(days) }, isExpired(days))
+  const sales = dealRows(generated.sales, { organization_id, ...records, deletable })
+  for (const table of ['pipelines', 'stages', 'deals', 'deal_contacts', 'stage_moves'] as const)
+    await storeRows(table, sales[table])
   for (const resource of others) {
     const rows = generated.others.map(({ deleted }) =>
       expectedRow({ organization_id, ...minimalRow(resource, {}), deleted_at: since(deleted) }, isExpired(deleted)),
@@ -115,7 +125,8 @@ async function store(fixture: MaintenanceFixture, generated: OrganizationData): 
   await storePeople({ organization_id, people }, generated, records, storeRows)
   await storeExpiring({ organization_id, userId: people[0] ?? '' }, generated, records, storeRows)
   await storeShortLived({ organization_id, user_id: people[0] ?? '' }, generated, storeRows)
-  for (const { row, ofCompany } of records.contacts) if (ofCompany && !ofCompany.stays) row.company_id = null
+  for (const { row, ofCompany } of [...records.contacts, ...sales.deals])
+    if (ofCompany && !ofCompany.stays) row.company_id = null
   return expected
 }
 
@@ -325,8 +336,8 @@ test('expired rows are deleted and every other row stays unchanged, in every org
         for (const { row, stays } of expected.flatMap((one) => one.get(table) ?? [])) {
           const whole = maxDays.get(rowKey(table, row))
           if (!stays) maxDays.delete(rowKey(table, row))
-          // Contacts of a purged company lose its id, and so do invitations to a purged team.
-          else if (table === 'contacts' && whole) whole.company_id = row.company_id
+          // Contacts and deals of a purged company lose its id, and so do invitations to a purged team.
+          else if (['contacts', 'deals'].includes(table) && whole) whole.company_id = row.company_id
           else if (table === 'invitations' && whole) whole.team_id = row.team_id
         }
         expect(await readTable(fixture, table), table).toEqual(maxDays)

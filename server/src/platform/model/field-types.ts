@@ -10,6 +10,8 @@ export const fieldTypes = [
   'country',
   'timeZone',
   'month',
+  'date',
+  'currency',
   'handle',
   'choice',
   'number',

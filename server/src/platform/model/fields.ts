@@ -28,8 +28,11 @@ export interface Field<out Value = unknown, Writable extends boolean = boolean, 
   databaseType: string
   /** Id prefix of the field's values. */
   idPrefix?: string
-  /** The table that a reference points to. The standard write checks that the record exists and is not deleted. */
-  references?: { table: string; softDeleted: boolean; key: string }
+  /**
+   * The table that a reference points to. The standard write checks that the record exists and is not deleted.
+   * `cascades`: the record is purged with the one it refers to, as a link is with either end.
+   */
+  references?: { table: string; softDeleted: boolean; key: string; cascades?: true }
   /** True if the referenced record may be purged first. */
   hasNoForeignKey?: true
   /** At most one record of a parent has this flag: setting it clears it on the other one. */
@@ -229,6 +232,22 @@ export const country = <const O extends FieldOptions>(options: O) =>
 /** A month, `YYYY-MM`. */
 export const month = <const O extends FieldOptions>(options: O) =>
   field<string, O>(formattedText('month', 'year-month', 7, normalizers.month, '2024-05'), options)
+
+const dateSchema = { type: 'string', format: 'date', examples: ['2026-12-24'] }
+
+/** A calendar day, `YYYY-MM-DD`, without a time zone. In filters it is compared as that UTC day. */
+export const date = <const O extends FieldOptions>(options: O) =>
+  field<string, O>(
+    { type: 'date', filter: 'date', schema: dateSchema, databaseType: 'date', normalize: normalizers.date },
+    options,
+  )
+
+/** An ISO 4217 currency code. */
+export const currency = <const O extends FieldOptions>(options: O) =>
+  field<string, O>(
+    { ...formattedText('currency', 'currency-code', 3, normalizers.currency, 'EUR'), isCanonical: true },
+    options,
+  )
 
 /** The name of a person or company on a social network, without `@`. */
 export const handle = <const O extends FieldOptions>(options: O) =>

@@ -47,8 +47,10 @@ const linkOf = (owner: Resource, name: string): Link => {
   return link
 }
 
-const otherReference = ({ label, resource }: Link) =>
-  reference(resource.idPrefix, { label, table: resource.table, required: true, equality: 'indexed' })
+const otherReference = ({ label, resource: { idPrefix, table } }: Link) => ({
+  ...reference(idPrefix, { label, table, required: true, equality: 'indexed' }),
+  references: { table, softDeleted: true, key: 'id', cascades: true as const },
+})
 
 const linkTableName = (owner: Resource, name: string): string => columnOf(`${owner.singular}_${name}`)
 

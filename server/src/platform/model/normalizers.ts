@@ -66,6 +66,13 @@ export const normalizers = {
     /^\d{4}-(0[1-9]|1[0-2])$/.test(value) ? accept(value) : fault('expected a month, such as "2024-05"'),
   ),
 
+  date: forString((value) => (isDate(value) ? accept(value) : fault('expected a date, such as "2026-12-24"'))),
+
+  currency: forString((value) => {
+    const code = value.toUpperCase()
+    return currencies.has(code) ? accept(code) : fault('expected an ISO 4217 currency code, such as "EUR"')
+  }),
+
   decimal: forString((value) =>
     /^-?\d{1,20}(\.\d{1,19})?$/.test(value) && value.replace(/\D/g, '').length <= 20
       ? accept(value.replace(/^(-?)0+(?=\d)/, '$1').replace(/^-(?=[0.]+$)/, ''))
@@ -82,6 +89,15 @@ export const normalizers = {
     const bad = value.find((word) => typeof word !== 'string' || word.trim() === '')
     return bad === undefined ? accept([...new Set(value)]) : fault('must not contain blank strings')
   },
+}
+
+const currencies: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'))
+
+/** A day that exists; PostgreSQL and JavaScript both know the years 1 to 9999. */
+function isDate(value: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(value) || value < '0001') return false
+  const day = new Date(`${value}T00:00:00Z`)
+  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(value)
 }
 
 /** The key that makes two addresses equal: ignores case and the spelling of an international domain. */

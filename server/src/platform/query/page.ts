@@ -145,10 +145,14 @@ export function planCount(
   scope: Scope,
 ): { statement: Sql; isExpensive: boolean } {
   const statement = sql`select count(*)::text as count, ${parentFound(resource, scope)} as parent_found
-    from ${identifier(resource.table)} ${raw(root)}${joinsFor(resource, request, scope)}
-    where ${matching(resource, request, scope)}`
+    from ${matchingRecords(resource, request, scope)}`
   return { statement, isExpensive: indexKindFor(resource, request) === undefined }
 }
+
+/** The records that match the filters, as `record`, from the table on: for counts and sums. */
+export const matchingRecords = (resource: Resource, request: Filters, scope: Scope, more: Sql = raw('')): Sql =>
+  sql`${identifier(resource.table)} ${raw(root)}${joinsFor(resource, request, scope)}${more}
+    where ${matching(resource, request, scope)}`
 
 /** A boolean: does the record match the filters? */
 export function matching(resource: Resource, request: Filters, scope: Scope): Sql {

@@ -8,7 +8,7 @@ import { skeletonOf } from '../schema/migration.ts'
 import { openapi } from '../http/openapi.ts'
 import { deletedRecords } from '../maintenance/deleted-store.ts'
 import { createDatabase } from '../../../test/postgres.ts'
-import { deals, relationships } from '../../../test/relationships.ts'
+import { offers, relationships } from '../../../test/relationships.ts'
 import {
   type Call,
   type Json,
@@ -53,16 +53,16 @@ const namesIn = async (path: string): Promise<string[]> => (await call('GET', pa
 test('the generated tables match the declarations, and the OpenAPI document describes the routes', async () => {
   expect((await findDifferences()).map(describe)).toEqual([])
   const { paths, components } = openapi([...routes, ...relationships.routes], {})
-  expect(Object.keys(paths)).toContain('/v5/deals/{dealId}/contacts/{dealContactId}')
-  const filters = components.schemas?.DealFilters as { properties: object }
+  expect(Object.keys(paths)).toContain('/v5/offers/{offerId}/contacts/{offerContactId}')
+  const filters = components.schemas?.OfferFilters as { properties: object }
   expect(Object.keys(filters.properties)).toEqual(
     expect.arrayContaining(['filter.contacts.contactId.equals', 'filter.contacts.role.in']),
   )
 })
 
-test('positions of a pipeline’s stages have no gaps: a new stage is last, and a move keeps the order of the others', async () => {
-  const { id } = await createRecord('/v5/pipelines', { name: 'Sales' })
-  const collectionPath = `/v5/pipelines/${id}/stages`
+test('positions of a track’s steps have no gaps: a new step is last, and a move keeps the order of the others', async () => {
+  const { id } = await createRecord('/v5/tracks', { name: 'Sales' })
+  const collectionPath = `/v5/tracks/${id}/steps`
   const namesInOrder = () => namesIn(`${collectionPath}?orderBy=position&sort=asc`)
   const positions = async () =>
     (await call('GET', `${collectionPath}?orderBy=position&sort=asc`)).body.map(({ position }: Json) => position)
@@ -92,16 +92,16 @@ test('positions of a pipeline’s stages have no gaps: a new stage is last, and 
   expect((await call('GET', `${collectionPath}?filter.position.gte=2`)).body).toHaveLength(2)
 })
 
-test('concurrent moves in one pipeline leave each stage with a unique position', async () => {
-  const { id } = await createRecord('/v5/pipelines', { name: 'Busy' })
-  const collectionPath = `/v5/pipelines/${id}/stages`
+test('concurrent moves in one track leave each step with a unique position', async () => {
+  const { id } = await createRecord('/v5/tracks', { name: 'Busy' })
+  const collectionPath = `/v5/tracks/${id}/steps`
   const created = await Promise.all(
-    Array.from({ length: 6 }, (_, index) => createRecord(collectionPath, { name: `stage ${index}` })),
+    Array.from({ length: 6 }, (_, index) => createRecord(collectionPath, { name: `step ${index}` })),
   )
   await Promise.all(
-    created.flatMap(({ id: stage }, index) =>
+    created.flatMap(({ id: step }, index) =>
       [0, 5, 2].map((position) =>
-        call('PATCH', `${collectionPath}/${stage}`, { body: { position: (position + index) % 6 } }),
+        call('PATCH', `${collectionPath}/${step}`, { body: { position: (position + index) % 6 } }),
       ),
     ),
   )
@@ -109,12 +109,17 @@ test('concurrent moves in one pipeline leave each stage with a unique position',
   expect(body.map(({ position }: Json) => position)).toEqual([0, 1, 2, 3, 4, 5])
 })
 
-test('a deal has several contacts, each once and with a role; at most one is primary', async () => {
-  const deal = await createRecord('/v5/deals', { name: 'Engine' })
-  const collectionPath = `/v5/deals/${deal.id}/contacts`
+test('an offer has several contacts, each once and with a role; at most one is primary', async () => {
+  const offer = await createRecord('/v5/offers', { name: 'Engine' })
+  const collectionPath = `/v5/offers/${offer.id}/contacts`
   const [ada, grace] = await Promise.all(['Ada', 'Grace'].map((name) => createRecord('/v5/contacts', { name })))
   const first = await createRecord(collectionPath, { contactId: ada.id, role: 'buyer', isPrimary: true })
-  expect(first).toMatchObject({ dealId: deal.id, contact: { id: ada.id, name: 'Ada' }, role: 'buyer', isPrimary: true })
+  expect(first).toMatchObject({
+    offerId: offer.id,
+    contact: { id: ada.id, name: 'Ada' },
+    role: 'buyer',
+    isPrimary: true,
+  })
   const second = await createRecord(collectionPath, { contactId: grace.id, isPrimary: true })
   expect((await call('GET', `${collectionPath}/${first.id}`)).body.isPrimary).toBe(false)
   const twice = await call('POST', collectionPath, { body: { contactId: ada.id } })
@@ -129,7 +134,7 @@ test('a deal has several contacts, each once and with a role; at most one is pri
   expect((await call('GET', `${collectionPath}?contactId=${grace.id}`)).body).toHaveLength(1)
 })
 
-test('deals can be filtered by their contacts, but neither sorted by them nor selected', async () => {
+test('offers can be filtered by their contacts, but neither sorted by them nor selected', async () => {
   const { call: caller } = await service.newOrganization()
   const [ada, grace] = await Promise.all(['Ada', 'Grace'].map((name) => createRecord('/v5/contacts', { name }, caller)))
   const links = {
@@ -138,11 +143,14 @@ test('deals can be filtered by their contacts, but neither sorted by them nor se
     both: [{ contactId: ada.id }, { contactId: grace.id, role: 'lawyer' }],
   }
   for (const [name, all] of Object.entries(links)) {
-    const deal = await createRecord('/v5/deals', { name }, caller)
-    for (const body of all) await createRecord(`/v5/deals/${deal.id}/contacts`, body, caller)
+    const offer = await createRecord('/v5/offers', { name }, caller)
+    for (const body of all) await createRecord(`/v5/offers/${offer.id}/contacts`, body, caller)
   }
   const findNames = async (filter: string) => {
-    const [list, count] = [await caller('GET', `/v5/deals?${filter}`), await caller('GET', `/v5/deals/count?${filter}`)]
+    const [list, count] = [
+      await caller('GET', `/v5/offers?${filter}`),
+      await caller('GET', `/v5/offers/count?${filter}`),
+    ]
     expect([filter, count.body]).toEqual([filter, { count: list.body.length }])
     return list.body.map(({ name }: Json) => name).sort()
   }
@@ -154,23 +162,23 @@ test('deals can be filtered by their contacts, but neither sorted by them nor se
   expect(await findNames('filter.contacts.role.not=null')).toEqual(['ada', 'both'])
   expect(await findNames('filter.contacts.role.equals=null')).toEqual(['none'])
   expect(await findNames(`contacts.contactId=${ada.id}&contacts.role=lawyer`)).toEqual(['both'])
-  expect(await namesIn('/v5/deals?orderBy=total&limit=1')).toHaveLength(1)
+  expect(await namesIn('/v5/offers?orderBy=total&limit=1')).toHaveLength(1)
   for (const query of ['orderBy=contacts.role', 'select[]=contacts.role', 'filter.contacts.email.equals=a'])
-    expect([query, (await caller('GET', `/v5/deals?${query}`)).status]).toEqual([query, 400])
+    expect([query, (await caller('GET', `/v5/offers?${query}`)).status]).toEqual([query, 400])
 })
 
-test('a remark belongs to exactly one contact, company or deal and disappears with it', async () => {
+test('a remark belongs to exactly one contact, company or offer and disappears with it', async () => {
   const contact = await createRecord('/v5/contacts', { name: 'Ada' })
   const company = await createRecord('/v5/companies', { name: 'Engines' })
-  const deal = await createRecord('/v5/deals', { name: 'Engine' })
+  const offer = await createRecord('/v5/offers', { name: 'Engine' })
   const created = await Promise.all(
-    [`contacts/${contact.id}`, `companies/${company.id}`, `deals/${deal.id}`].map((parentPath) =>
+    [`contacts/${contact.id}`, `companies/${company.id}`, `offers/${offer.id}`].map((parentPath) =>
       createRecord(`/v5/${parentPath}/remarks`, { body: parentPath }),
     ),
   )
-  expect(created[1]).toMatchObject({ contactId: null, companyId: company.id, dealId: null })
+  expect(created[1]).toMatchObject({ contactId: null, companyId: company.id, offerId: null })
   expect((await call('GET', `/v5/companies/${company.id}/remarks`)).body).toEqual([created[1]])
-  expect((await call('GET', `/v5/deals/${deal.id}/remarks/${created[0].id}`)).status).toBe(404)
+  expect((await call('GET', `/v5/offers/${offer.id}/remarks/${created[0].id}`)).status).toBe(404)
   expect((await call('GET', '/v5/remarks')).body).toHaveLength(3)
   await call('DELETE', `/v5/companies/${company.id}`)
   expect((await call('GET', '/v5/remarks/count')).body).toEqual({ count: 2 })
@@ -179,35 +187,39 @@ test('a remark belongs to exactly one contact, company or deal and disappears wi
   const second = `update remarks set company_id = (select id from companies limit 1) where id = '${uuid}'`
   await expect(client.query(second)).rejects.toThrow(/check constraint/)
   await expect(client.query(`update remarks set contact_id = null where id = '${uuid}'`)).rejects.toThrow(/check/)
-  const { dependents } = deletedRecords(deals, [...resources, ...relationships.resources])
+  const { dependents } = deletedRecords(offers, [...resources, ...relationships.resources])
   expect(dependents).toEqual([
-    { name: 'deal-contacts', table: 'deal_contacts', column: 'deal_id', action: 'delete' },
-    { name: 'remarks', table: 'remarks', column: 'deal_id', action: 'delete' },
+    { name: 'offer-contacts', table: 'offer_contacts', column: 'offer_id', action: 'delete' },
+    { name: 'remarks', table: 'remarks', column: 'offer_id', action: 'delete' },
   ])
 })
 
 test('no relationship can reference another organization’s record', async () => {
   const otherOrganization = await service.newOrganization()
   const contact = await createRecord('/v5/contacts', { name: 'Theirs' }, otherOrganization.call)
-  const foreign = await createRecord('/v5/deals', { name: 'Theirs' }, otherOrganization.call)
-  const link = await createRecord(`/v5/deals/${foreign.id}/contacts`, { contactId: contact.id }, otherOrganization.call)
-  const own = await createRecord('/v5/deals', { name: 'Ours' })
+  const foreign = await createRecord('/v5/offers', { name: 'Theirs' }, otherOrganization.call)
+  const link = await createRecord(
+    `/v5/offers/${foreign.id}/contacts`,
+    { contactId: contact.id },
+    otherOrganization.call,
+  )
+  const own = await createRecord('/v5/offers', { name: 'Ours' })
   const unknown = contact.id.replace(/.{4}$/, '0000')
   const linkTo = async (contactId: string) =>
-    (await call('POST', `/v5/deals/${own.id}/contacts`, { body: { contactId } })).body
+    (await call('POST', `/v5/offers/${own.id}/contacts`, { body: { contactId } })).body
   expect((await linkTo(contact.id)).details).toEqual((await linkTo(unknown)).details)
   for (const path of [
-    `/v5/deals/${foreign.id}/contacts`,
-    `/v5/deals/${own.id}/contacts/${link.id}`,
-    `/v5/deals/${foreign.id}/remarks`,
+    `/v5/offers/${foreign.id}/contacts`,
+    `/v5/offers/${own.id}/contacts/${link.id}`,
+    `/v5/offers/${foreign.id}/remarks`,
   ])
     expect([path, (await call('GET', path)).status]).toEqual([path, 404])
-  expect((await call('POST', `/v5/deals/${foreign.id}/remarks`, { body: { body: 'x' } })).status).toBe(404)
-  expect((await call('GET', `/v5/deals?contacts.contactId=${contact.id}`)).body).toEqual([])
-  const uuids = [readId('dea', own.id), readId('con', contact.id), readId('org', organization.organizationId)]
+  expect((await call('POST', `/v5/offers/${foreign.id}/remarks`, { body: { body: 'x' } })).status).toBe(404)
+  expect((await call('GET', `/v5/offers?contacts.contactId=${contact.id}`)).body).toEqual([])
+  const uuids = [readId('ofr', own.id), readId('con', contact.id), readId('org', organization.organizationId)]
   await expect(
     client.query(
-      `insert into deal_contacts (organization_id, id, deal_id, contact_id) values ($3, gen_random_uuid(), $1, $2)`,
+      `insert into offer_contacts (organization_id, id, offer_id, contact_id) values ($3, gen_random_uuid(), $1, $2)`,
       uuids,
     ),
   ).rejects.toThrow(/foreign key/)

@@ -97,7 +97,8 @@ class Writer {
   }
 
   #createTable(table: Table): string {
-    const owner = `  organization_id uuid not null references organizations (id) on delete cascade`
+    // Without a foreign key: organizations belong to another place (docs/architecture.md, Tenancy).
+    const owner = `  organization_id uuid not null`
     const columns = table.columns
       .filter(({ name }) => name !== 'organization_id')
       .map((one) => `  ${this.#column(one)}`)

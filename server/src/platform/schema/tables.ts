@@ -108,7 +108,8 @@ function foreignKeysOf(resource: Resource): ForeignKey[] {
     ([name, { references: target, nullable, hasNoForeignKey }]): ForeignKey[] => {
       const column = columnOf(name)
       if (!target || hasNoForeignKey || parents.some((parent) => parent.column === column)) return []
-      return [{ column, table: target.table, key: target.key, onDelete: nullable ? 'set null' : 'no action' }]
+      const onDelete = target.cascades ? 'cascade' : nullable ? 'set null' : 'no action'
+      return [{ column, table: target.table, key: target.key, onDelete }]
     },
   )
   return [...ofParents, ...references]

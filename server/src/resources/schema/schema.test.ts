@@ -119,7 +119,7 @@ const valueFor = (field: Json, operator: string): string => {
   const equality = ['equals', 'not', 'in', 'notIn'].includes(operator)
   if (field.type === 'id' || field.type === 'reference') return equality ? showId(field.prefix, newId()) : 'abc'
   if (field.type === 'boolean') return 'true'
-  if (field.type === 'timestamp') return operator === 'not' ? 'null' : '2026-01-01'
+  if (field.type === 'timestamp' || field.type === 'date') return operator === 'not' ? 'null' : '2026-01-01'
   if (['number', 'integer', 'decimal'].includes(field.type)) return '1'
   return equality && field.choices ? field.choices[0] : equality && field.example ? String(field.example) : 'abc'
 }

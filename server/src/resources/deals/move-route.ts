@@ -1,0 +1,52 @@
+import { writeRoute } from '../../platform/http/route.ts'
+import { invalidBody } from '../../platform/model/errors.ts'
+import type { JsonObject } from '../../platform/model/fields.ts'
+import { reference, text } from '../../platform/model/fields.ts'
+import { readId, showId } from '../../platform/model/ids.ts'
+import { bodyShapeOf } from '../../platform/resource/body.ts'
+import { changeOne, RouteGroup } from '../../platform/routes/standard-routes.ts'
+import { stages } from '../stages/resource.ts'
+import { type Neighbor, positionNextTo } from './position-store.ts'
+import { deals } from './resource.ts'
+import { dealStore } from './store.ts'
+
+const group = new RouteGroup(dealStore, '/v5/deals')
+
+const moveShape = bodyShapeOf({
+  stageId: reference('stg', { label: 'Stage', required: true }),
+  afterId: reference('del', { label: 'After', description: 'The deal to place this one directly below' }),
+  beforeId: reference('del', { label: 'Before', description: 'The deal to place this one directly above' }),
+  lostReason: text({ label: 'Lost because', description: 'For a move to a lost stage', max: 500 }),
+})
+
+export const moveRoute = writeRoute({
+  ...group.changeRoute('move'),
+  summary: 'Move a deal on the board',
+  description:
+    'Places a deal in a stage: next to another deal (`afterId` or `beforeId`), otherwise at its top. Moving it to a won or lost stage closes it, moving it back reopens it.',
+  scope: group.scope('update', 'write'),
+  body: { component: 'DealMove', shape: moveShape, required: true },
+  async handle(request) {
+    const { body, db } = request
+    const { stageId } = body
+    const neighbor = neighborOf(body)
+    const place = neighbor && (await positionNextTo(db, group.id(request.params), neighbor))
+    if (neighbor && (!place || showId(stages.idPrefix, place.stage_id) !== stageId)) {
+      throw invalidBody([{ field: `${neighbor.side}Id`, message: 'no other deal with this id is in this stage' }])
+    }
+    const lostReason = typeof body.lostReason === 'string' ? { lostReason: body.lostReason } : {}
+    return changeOne(group, request, {
+      values: { stageId, ...lostReason },
+      ...(place && { columns: () => ({ position: place.position }) }),
+    })
+  },
+})
+
+/** Throws 422 if two deals are named. */
+function neighborOf({ afterId, beforeId }: JsonObject): Neighbor | undefined {
+  if (typeof afterId === 'string' && typeof beforeId === 'string') {
+    throw invalidBody([{ field: 'beforeId', message: 'cannot be combined with afterId' }])
+  }
+  const [side, id] = typeof afterId === 'string' ? (['after', afterId] as const) : (['before', beforeId] as const)
+  return typeof id === 'string' ? { side, id: readId(deals.idPrefix, id) ?? '' } : undefined
+}

@@ -1,0 +1,216 @@
+import type { Transaction } from '../../platform/database/database.ts'
+import { ApiError, type BodyFault, invalidBody } from '../../platform/model/errors.ts'
+import type { JsonValue } from '../../platform/model/fields.ts'
+import { readId, showId } from '../../platform/model/ids.ts'
+import { sql } from '../../platform/model/sql.ts'
+import { syncExternalIds } from '../../platform/resource/external-ids.ts'
+import { standardStore } from '../../platform/resource/store.ts'
+import type { PendingChange, WrittenRecord } from '../../platform/resource/write.ts'
+import { readDefaultCurrency } from '../../identity/organizations/store.ts'
+import { pipelines } from '../pipelines/resource.ts'
+import { insertStageMoves } from '../stage-moves/store.ts'
+import { findStages, type FoundStage } from '../stages/store.ts'
+import { stages } from '../stages/resource.ts'
+import { topPositions } from './position-store.ts'
+import { dealContacts, deals } from './resource.ts'
+
+export const dealStore = standardStore(deals, { beforeWrite, afterWrite })
+
+/** The contacts of one deal. */
+export const dealContactStore = standardStore(dealContacts)
+
+async function beforeWrite(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {
+  await Promise.all([assignCurrency(transaction, pending), assignStages(transaction, pending)])
+}
+
+async function assignCurrency(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {
+  const missing = pending.filter(({ before, values }) => !before && (values.currency ?? null) === null)
+  if (missing.length === 0) return
+  const currency = await readDefaultCurrency(transaction)
+  for (const { values } of missing) values.currency = currency
+}
+
+/** Where a change sends a deal (uuids), before the database has been asked. */
+interface Wish {
+  change: PendingChange
+  stageId: string | undefined
+  pipelineId: string | undefined
+}
+
+/** Puts each new, moved or restored deal into its stage. Throws 422. */
+async function assignStages(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {
+  const wishes = pending.flatMap((change) => wishOf(change) ?? [])
+  const found = await findWanted(transaction, wishes)
+  const faults: BodyFault[] = []
+  const moved: { change: PendingChange; stage: FoundStage }[] = []
+  for (const wish of wishes) {
+    const stage = stageFor(wish, found)
+    if ('fault' in stage && isRestored(wish.change)) throw stageDeleted()
+    if ('fault' in stage) faults.push(stage.fault)
+    else if (enterStage(wish.change, stage)) moved.push({ change: wish.change, stage })
+  }
+  faults.push(...pending.flatMap(lostReasonFault))
+  if (faults.length > 0) throw invalidBody(faults)
+  await assignPositions(transaction, moved)
+}
+
+/** Undefined if the change leaves the deal where it is. */
+function wishOf(change: PendingChange): Wish | undefined {
+  const { before, values, columns } = change
+  const [stageId, pipelineId] = [textOf(columns.stage_id), textOf(columns.pipeline_id)]
+  // The columns only carry the sent ids here; the fields set them.
+  delete columns.stage_id
+  delete columns.pipeline_id
+  if (!before) return { change, stageId, pipelineId }
+  if (isRestored(change)) {
+    // Empty if it reads as null, because the stage or the pipeline is deleted.
+    const [stage, pipeline] = [uuidOf(stages, before.stageId), uuidOf(pipelines, before.pipelineId)]
+    if (stage === undefined || pipeline === undefined) throw stageDeleted()
+    return { change, stageId: stage, pipelineId: pipeline }
+  }
+  return 'stageId' in values || 'pipelineId' in values ? { change, stageId, pipelineId } : undefined
+}
+
+const isRestored = ({ before, columns }: PendingChange): boolean => before !== undefined && columns.deleted_at === null
+
+const stageDeleted = (): ApiError =>
+  new ApiError('resource_locked', 'The stage of this deal, or its pipeline, is deleted. Restore that first.')
+
+const textOf = (value: JsonValue | undefined): string | undefined => (typeof value === 'string' ? value : undefined)
+
+const uuidOf = ({ idPrefix }: { idPrefix: string }, id: JsonValue | undefined): string | undefined =>
+  readId(idPrefix, String(id))
+
+async function findWanted(transaction: Transaction, wishes: readonly Wish[]): Promise<FoundStage[]> {
+  if (wishes.length === 0) return []
+  return findStages(transaction, {
+    ids: wishes.flatMap(({ stageId }) => stageId ?? []),
+    pipelineIds: wishes.flatMap(({ pipelineId }) => pipelineId ?? []),
+    withDefault: wishes.some(({ stageId, pipelineId }) => stageId === undefined && pipelineId === undefined),
+  })
+}
+
+function stageFor({ stageId, pipelineId }: Wish, found: readonly FoundStage[]): FoundStage | { fault: BodyFault } {
+  if (stageId !== undefined) {
+    const stage = found.find(({ id }) => id === stageId)
+    if (!stage) return { fault: { field: 'stageId', message: 'no stage with this id exists' } }
+    return pipelineId === undefined || stage.pipeline_id === pipelineId
+      ? stage
+      : { fault: { field: 'stageId', message: 'is not a stage of this pipeline' } }
+  }
+  const first = found.find(
+    (stage) => stage.is_first && (pipelineId === undefined ? stage.is_default : stage.pipeline_id === pipelineId),
+  )
+  if (first) return first
+  return pipelineId === undefined
+    ? { fault: { field: 'stageId', message: 'the organization has no pipeline with a stage; create one first' } }
+    : { fault: { field: 'pipelineId', message: 'has no stage; add one first' } }
+}
+
+/** Sets what follows from the stage. False if the deal was already in it. */
+function enterStage({ before, values, columns }: PendingChange, stage: FoundStage): boolean {
+  const stageId = showId(stages.idPrefix, stage.id)
+  const isMove = before?.stageId !== stageId
+  if (!before || before.status !== stage.kind) {
+    values.status = stage.kind
+    columns.closed_at = stage.kind === 'open' ? null : 'now'
+    if (stage.kind !== 'lost' && (before?.lostReason ?? null) !== null && !('lostReason' in values))
+      values.lostReason = null
+  }
+  if (!isMove) return false
+  values.stageId = stageId
+  values.pipelineId = showId(pipelines.idPrefix, stage.pipeline_id)
+  columns.stage_changed_at = 'now'
+  if (before) columns.last_activity_at = 'now'
+  return true
+}
+
+function lostReasonFault({ before, values }: PendingChange): BodyFault[] {
+  const status = values.status ?? before?.status
+  const isWithoutLoss = (values.lostReason ?? null) !== null && status !== 'lost'
+  return isWithoutLoss ? [{ field: 'lostReason', message: 'only a deal in a lost stage has a reason' }] : []
+}
+
+/** A deal that enters a stage is at its top, unless the caller chose another position. */
+async function assignPositions(
+  transaction: Transaction,
+  moved: readonly { change: PendingChange; stage: FoundStage }[],
+): Promise<void> {
+  const unplaced = moved.filter(({ change }) => change.columns.position === undefined)
+  if (unplaced.length === 0) return
+  const positions = await topPositions(
+    transaction,
+    unplaced.map(({ change, stage }) => ({ id: change.id, stageId: stage.id })),
+  )
+  for (const { change } of unplaced) change.columns.position = positions.get(change.id) ?? '0'
+}
+
+async function afterWrite(
+  transaction: Transaction,
+  written: readonly WrittenRecord[],
+  pending: readonly PendingChange[],
+): Promise<void> {
+  const moves = pending.flatMap(({ id, before, values }) =>
+    before && values.stageId !== undefined
+      ? [
+          {
+            dealId: id,
+            fromStageId: uuidOf(stages, before.stageId) ?? '',
+            toStageId: uuidOf(stages, values.stageId) ?? '',
+            since: String(before.stageChangedAt),
+          },
+        ]
+      : [],
+  )
+  await insertStageMoves(transaction, moves)
+  await syncExternalIds(transaction, deals, written, pending)
+}
+
+/** Number of deals in these stages (uuids), without deleted ones. */
+export async function countDealsIn(transaction: Transaction, stageIds: readonly string[]): Promise<number> {
+  const [found] = await transaction.query<{ count: string }>(sql`
+    select count(*)::text as count from deals
+    where organization_id = ${transaction.organization} and stage_id = any(${stageIds}::uuid[]) and deleted_at is null`)
+  return Number(found?.count)
+}
+
+/**
+ * Moves all deals of a stage (uuid) to the end of another one, which must be locked; with the same one, only their
+ * status follows its kind. One statement, because a stage can have more deals than a request can read.
+ */
+export async function moveAllDeals(transaction: Transaction, from: string, to: FoundStage): Promise<void> {
+  const { organization, actor } = transaction
+  const isMove = from !== to.id
+  await transaction.query(sql`
+    with moving as materialized (
+      select id, stage_changed_at from deals
+      where organization_id = ${organization} and stage_id = ${from}::uuid and deleted_at is null
+      order by id for update),
+    place as materialized (
+      select coalesce((select max(position) + 1 from deals
+          where organization_id = ${organization} and stage_id = ${to.id}::uuid and deleted_at is null), 0)
+        - coalesce((select min(position) from deals
+          where organization_id = ${organization} and stage_id = ${from}::uuid and deleted_at is null), 0) as distance),
+    moved as (
+      update deals record set
+        stage_id = ${to.id}::uuid,
+        pipeline_id = ${to.pipeline_id}::uuid,
+        status = ${to.kind}::text,
+        closed_at = case when ${to.kind}::text = 'open' then null
+          when record.status = ${to.kind}::text then record.closed_at else now() end,
+        lost_reason = case when ${to.kind}::text = 'lost' then record.lost_reason end,
+        position = case when ${isMove}::boolean then record.position + place.distance else record.position end,
+        stage_changed_at = case when ${isMove}::boolean then now() else record.stage_changed_at end,
+        last_activity_at = case when ${isMove}::boolean then now() else record.last_activity_at end,
+        revision = record.revision + 1, updated_at = now()
+      from moving, place
+      where record.organization_id = ${organization} and record.id = moving.id
+        and (${isMove}::boolean or record.status <> ${to.kind}::text)
+      returning record.id, moving.stage_changed_at)
+    insert into stage_moves (organization_id, id, deal_id, from_stage_id, from_stage_name, to_stage_id, to_stage_name,
+      seconds_in_stage, moved_by_id)
+    select ${organization}, new_id(), moved.id, previous.id, previous.name, ${to.id}::uuid, ${to.name}::text,
+      greatest(0, extract(epoch from now() - moved.stage_changed_at))::integer, ${actor.userId}::uuid
+    from moved join stages previous on previous.organization_id = ${organization} and previous.id = ${from}::uuid
+    where ${isMove}::boolean`)
+}

@@ -1,0 +1,12 @@
+import type { Part } from '../../platform/http/part.ts'
+import { standardStore } from '../../platform/resource/store.ts'
+import { standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { stageMoves } from './resource.ts'
+
+export const stageMovePart: Part = {
+  resources: [stageMoves],
+  routes: standardRoutes(standardStore(stageMoves), {
+    path: '/v5/deals/{dealId}/stage-moves',
+    operations: ['list', 'count', 'get'],
+  }),
+}

@@ -1,0 +1,36 @@
+import type { Transaction } from '../../platform/database/database.ts'
+import { newId } from '../../platform/model/ids.ts'
+import { prepared, sql } from '../../platform/model/sql.ts'
+
+/** A move to record; ids are uuids. */
+export interface StageMove {
+  dealId: string
+  fromStageId: string
+  toStageId: string
+  /** When the deal entered the stage that it leaves, as in the API. */
+  since: string
+}
+
+/** Records moves that this transaction makes. The names of the stages are those of today. */
+export async function insertStageMoves(transaction: Transaction, moves: readonly StageMove[]): Promise<void> {
+  if (moves.length === 0) return
+  const { organization, actor } = transaction
+  const rows = moves.map(({ dealId, fromStageId, toStageId, since }) => ({
+    id: newId(),
+    deal_id: dealId,
+    from_stage_id: fromStageId,
+    to_stage_id: toStageId,
+    since,
+  }))
+  await transaction.query(
+    prepared(sql`
+    insert into stage_moves (organization_id, id, deal_id, from_stage_id, from_stage_name, to_stage_id, to_stage_name,
+      seconds_in_stage, moved_by_id)
+    select ${organization}, move.id, move.deal_id, move.from_stage_id, previous.name, move.to_stage_id, entered.name,
+      greatest(0, extract(epoch from now() - move.since))::integer, ${actor.userId}::uuid
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as move(
+      id uuid, deal_id uuid, from_stage_id uuid, to_stage_id uuid, since timestamptz)
+    join stages previous on previous.organization_id = ${organization} and previous.id = move.from_stage_id
+    join stages entered on entered.organization_id = ${organization} and entered.id = move.to_stage_id`),
+  )
+}

@@ -1,0 +1,25 @@
+import { sql } from '../src/platform/model/sql.ts'
+import { readId, showId } from '../src/platform/model/ids.ts'
+import type { References } from './samples.ts'
+import type { Call, TestOrganization, TestService } from './service.ts'
+
+/** Contacts for links, each of which needs another one. */
+export async function insertContacts(service: TestService, organization: TestOrganization): Promise<string[]> {
+  const own = sql`${readId('org', organization.organizationId)}::uuid`
+  const rows = await service.database.crossTenantQuery<{ id: string }>(
+    'check the database',
+    sql`with people as (
+      insert into root_contacts (organization_id, id) select ${own}, new_id() from generate_series(1, 24) returning id)
+    insert into contacts (organization_id, id, team_id, root_contact_id, name)
+    select ${own}, new_id(), ${readId('tea', organization.teamId)}::uuid, id, 'Linked' from people returning id`,
+  )
+  return rows.map(({ id }) => showId('con', id))
+}
+
+/** The pipeline that an organization starts with, and its first stage. */
+export async function firstPipeline(call: Call): Promise<References> {
+  const { body: pipelines } = await call('GET', '/v5/pipelines')
+  const stagesPath = `/v5/pipelines/${pipelines[0].id}/stages`
+  const { body: stages } = await call('GET', `${stagesPath}?orderBy=position&sort=asc&limit=1`)
+  return { pip: [pipelines[0].id], stg: [stages[0].id] }
+}
