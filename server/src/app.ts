@@ -36,6 +36,7 @@ import { scopeRoutes } from './identity/scopes/routes.ts'
 import { ssoConnections } from './identity/single-sign-on/connection.ts'
 import { domains } from './identity/single-sign-on/domain.ts'
 import { singleSignOnRoutes } from './identity/single-sign-on/routes.ts'
+import { timelinePart } from './resources/timeline/routes.ts'
 import { systemPart } from './resources/system/routes.ts'
 import { teamMemberPart } from './identity/team-members/routes.ts'
 import { teamPart } from './identity/teams/routes.ts'
@@ -49,6 +50,7 @@ const records: readonly Part[] = [
   companyPart,
   dealPart,
   stageMovePart,
+  timelinePart,
   pipelinePart,
   stagePart,
   campaignPart,

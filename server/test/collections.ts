@@ -14,7 +14,10 @@ import { parameterOf } from '../src/platform/routes/standard-routes.ts'
 import { mails } from '../src/identity/mails/resource.ts'
 import { members } from '../src/identity/members/resource.ts'
 import { notes } from '../src/resources/notes/resource.ts'
-import { dealContacts } from '../src/resources/deals/resource.ts'
+import { companies } from '../src/resources/companies/resource.ts'
+import { contacts } from '../src/resources/contacts/resource.ts'
+import { dealContacts, deals } from '../src/resources/deals/resource.ts'
+import { companyTimeline, contactTimeline, dealTimeline } from '../src/resources/timeline/resource.ts'
 import { stageMoves } from '../src/resources/stage-moves/resource.ts'
 import { rowDetails, rows } from '../src/resources/rows/resource.ts'
 import { teamMembers } from '../src/identity/team-members/resource.ts'
@@ -212,6 +215,9 @@ const recordFactories: Readonly<Record<string, (fixture: Fixture, parentId: stri
     await call('PATCH', `/v5/deals/${dealId}`, { body: { stageId } })
     return (await call('GET', `/v5/deals/${dealId}/stage-moves?limit=1`)).body[0].id
   },
+  [contactTimeline.table]: changeParent,
+  [dealTimeline.table]: changeParent,
+  [companyTimeline.table]: changeParent,
   [members.table]: ({ service, organization }) => addMember(service, organization.organizationId),
   [teamMembers.table]: async ({ service, organization: { organizationId, call } }, teamId) => {
     const id = await addMember(service, organizationId)
@@ -219,6 +225,14 @@ const recordFactories: Readonly<Record<string, (fixture: Fixture, parentId: stri
     return id
   },
   [mails.table]: ({ service, organization: { userId } }) => createFinishedMail(service, userId),
+}
+
+/** Changes a contact, a company or a deal, whose timeline then has another entry. */
+async function changeParent({ organization: { call } }: Fixture, parentId: string): Promise<string> {
+  const parent = [contacts, companies, deals].find(({ idPrefix }) => parentId.startsWith(`${idPrefix}_`))
+  const path = `/v5/${parent?.name}/${parentId}`
+  await call('PATCH', path, { body: { name: `Name ${randomUUID()}` } })
+  return (await call('GET', `${path}/timeline?limit=1&kind=change`)).body[0].id
 }
 
 /** Tables whose records cannot be created by a request. */

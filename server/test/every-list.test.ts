@@ -18,7 +18,7 @@ import {
 import { filtersFor, fold, matchesFilter, sortRows, type Path, pathsOf, valueAt } from './field-model.ts'
 import { runConcurrently } from './list-calls.ts'
 import { lawTimes } from './seed.ts'
-import { fullBody, minimalBody, uniformFields, variedBody } from './samples.ts'
+import { fullBody, minimalBody, isUniform, variedBody } from './samples.ts'
 import { startTestService, type TestService } from './service.ts'
 
 const keys = ['plan', 'mixed', 'deep.level', 'absent']
@@ -336,9 +336,7 @@ test.each(collectionsWith('list'))('%s: the samples differ in every field', (_, 
   const generated = resource.propertyNames.filter(
     (name) => !resource.fields[name]?.computed && columnOf(name) !== resource.parent?.column,
   )
-  const differing = (writable.length > 0 ? writable : generated).filter(
-    (name) => !uniformFields.includes(`${resource.name}.${name}`),
-  )
+  const differing = (writable.length > 0 ? writable : generated).filter((name) => !isUniform(resource, name))
   for (const name of differing) {
     const values = new Set(rows.map((row) => JSON.stringify(row[name])))
     expect([name, values.size > 1]).toEqual([name, true])

@@ -29,7 +29,11 @@ const conditionalFields: readonly string[] = ['deals.lostReason']
 export const chosenFields: readonly string[] = ['deals.currency', 'stages.position', 'stages.probability']
 
 /** Fields that have the same value in all samples. */
-export const uniformFields: readonly string[] = [...conditionalFields, 'stages.kind', 'stage-moves.movedById']
+const uniformFields: readonly string[] = [...conditionalFields, 'stages.kind', 'stage-moves.movedById']
+
+/** Have all samples of this field the same value? Entries of a timeline are all of one kind there. */
+export const isUniform = (resource: Resource, name: string): boolean =>
+  resource.name === 'timeline-entries' || uniformFields.includes(`${resource.name}.${name}`)
 
 /** What follows from the stage of a deal. */
 const ofStage = ['pipeline', 'stage', 'status', 'position', 'stageChangedAt', 'closedAt', 'lastActivityAt']

@@ -97,6 +97,11 @@ export interface Resource<F extends Fields = Fields> {
   positionField?: string
   /** Many-to-many relationships, by the name that filters use. */
   links: Record<string, Link>
+  /**
+   * Each write of a record is recorded in `<singular>_changes`, in the same transaction: who, when, and each changed
+   * field with its value before and after, except these.
+   */
+  history?: { except: readonly string[] }
   /** The full resource of which this is a view. Rules between fields apply to the whole record. */
   viewOf?: Resource
   /** Deleted records can be restored for `restorableDays` and are then purged. False: DELETE is final. */

@@ -5,6 +5,7 @@ import { writtenSql } from '../query/rendering.ts'
 import { lookupJoins, root } from '../query/target.ts'
 import { storedSql, type StoredRow, wholeOf } from './current.ts'
 import type { SingleStatementCreate, PendingChange, WrittenRecord } from './write.ts'
+import { creationHistory } from './history.ts'
 import { toUniqueConflict, recordOf } from './write-statements.ts'
 
 /** Creates a record in one round trip: credential check, lookups, record and rendering. Throws `UniqueConflict`. */
@@ -28,6 +29,7 @@ export async function createInOneStatement(
         const values = names.map(
           (name) => singleStatement.columns?.[name]?.(organization) ?? sql`input.${identifier(name)}`,
         )
+        const history = resource.history ? sql`, ${creationHistory(transaction, resource)}` : raw('')
         const change = sql`
           insert into ${identifier(resource.table)} as ${raw(root)} (organization_id, ${join(names.map(identifier), ', ')})
           select ${organization}, ${join(values, ', ')} from input`
@@ -36,7 +38,7 @@ export async function createInOneStatement(
             input as (
               select * from jsonb_to_recordset(${input}::jsonb) as input(${join(given, ', ')}) where ${live}),
             ${singleStatement.tables ? sql`${singleStatement.tables(organization)}, ` : raw('')}
-            ${writtenSql(resource, change, { isNew: true })}`,
+            ${writtenSql(resource, change, { isNew: true })}${history}`,
           result: sql`select ${storedSql(resource, 'written')} from written ${raw(root)}${lookupJoins(resource, organization)}`,
         }
       },

@@ -9,6 +9,7 @@ import type { JsonValue, JsonObject } from '../model/fields.ts'
 import { newId, readId } from '../model/ids.ts'
 import { mergePatch } from './properties.ts'
 import { notDeleted, notFound } from './read.ts'
+import { recordHistory } from './history.ts'
 import { arrangeSiblings, assertParent } from './siblings.ts'
 import { insert, update } from './write-statements.ts'
 
@@ -20,6 +21,7 @@ export type Change =
       id?: string
       values: JsonObject
       columns?: Record<string, JsonValue>
+      origin?: Origin
     }
   | {
       kind: 'update'
@@ -30,7 +32,14 @@ export type Change =
       revisions?: readonly number[] | undefined
       /** True to change a deleted record, that is, to restore it. */
       deleted?: boolean
+      origin?: Origin
     }
+
+/** The row of an import (uuids) that makes a change, for the record's history. */
+export interface Origin {
+  importId: string
+  rowId: string
+}
 
 /** Columns to set, computed from the current record. */
 export type ColumnsOf = (before: JsonObject) => Record<string, JsonValue>
@@ -52,6 +61,7 @@ export interface PendingChange {
   /** The other changed columns. */
   columns: Record<string, JsonValue>
   revision: number
+  origin: Origin | undefined
 }
 
 /** A store's additions to the standard write. They get the whole set, so that they can use set statements too. */
@@ -124,11 +134,16 @@ export async function writeSet(
   const updated = pending.filter((one) => one.before !== undefined && hasChange(one))
   const isReturned = preloaded === undefined
   // Sent in this order, without waiting for the first result.
-  const rows = await Promise.all([
+  const writes = Promise.all([
     insert(transaction, resource, { pending: created, parentId, isReturned }),
     update(transaction, resource, { pending: updated, isReturned }),
   ])
-  const byId = new Map(rows.flat().map((row) => [row.id, row]))
+  const history = recordHistory(transaction, resource, pending)
+  // If a write fails, it is the reason why the history fails too.
+  history.catch(() => undefined)
+  const [inserted, changed] = await writes
+  await history
+  const byId = new Map([...inserted, ...changed].map((row) => [row.id, row]))
   const written = pending.map(({ id, before, revision, values }) => {
     const row = byId.get(id)
     if (row && preloaded) return { id, before, after: { ...before, ...values }, text: '', revision: row.revision }
@@ -149,6 +164,7 @@ function prepareChange(resource: Resource, change: Change, current: ReadonlyMap<
       values,
       columns: change.columns ?? {},
       revision: 1,
+      origin: change.origin,
     })
   }
   const row = current.get(change.id)
@@ -164,7 +180,8 @@ function prepareChange(resource: Resource, change: Change, current: ReadonlyMap<
     Object.entries(change.values).map(([name, value]) => [name, mergeValue(resource, name, before[name], value)]),
   )
   const columns = change.columns?.(before) ?? {}
-  return prepareValues(resource, { id: change.id, before, values, columns, revision: row.revision }, row.dangling)
+  const { id, origin } = change
+  return prepareValues(resource, { id, before, values, columns, revision: row.revision, origin }, row.dangling)
 }
 
 /** Objects are merged (RFC 7396) and validated as a whole; other values are replaced. */

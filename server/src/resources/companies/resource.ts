@@ -38,6 +38,7 @@ export const companies = defineResource({
   hidden: { domain_key: 'text' },
   uniques: { companies_domain_unique: { field: 'domain', columns: ['domain_key'] } },
   renderingVersion: 1,
+  history: { except: [] },
   prepare,
   fields: {
     id: id('com'),

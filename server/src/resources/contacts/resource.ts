@@ -55,6 +55,7 @@ export const contacts = defineResource({
   searchEmbedded: ['company.name'],
   hidden: { email_key: 'text' },
   renderingVersion: 2,
+  history: { except: [] },
   uniques: { contacts_email_unique: { field: 'email', columns: ['email_key', 'team_id'] } },
   prepare: prepareContact,
   embedded: {

@@ -56,6 +56,8 @@ export const deals = defineResource({
   heading: 'Opportunities to sell something, in the stages of a pipeline.',
   roleGroup: 'records',
   search: ['name'],
+  // Moves between stages have a history of their own.
+  history: { except: ['pipelineId', 'stageId'] },
   prepare,
   embedded: {
     pipeline: { label: 'Pipeline', through: 'pipelineId', resource: pipelines, show: ['id', 'name'], orderBy: 'name' },

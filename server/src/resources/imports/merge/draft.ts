@@ -3,7 +3,7 @@ import { Edits, externalIdText, isEmpty } from '../../../platform/resource/edits
 import { initialValues, type Resource } from '../../../platform/model/define.ts'
 import type { JsonObject, JsonValue } from '../../../platform/model/fields.ts'
 import { showId } from '../../../platform/model/ids.ts'
-import type { Change } from '../../../platform/resource/write.ts'
+import type { Change, Origin } from '../../../platform/resource/write.ts'
 import { isStored } from './equality.ts'
 import type { MergePolicy } from '../resource.ts'
 
@@ -28,6 +28,8 @@ export class Draft {
   readonly #isNew: boolean
   /** Columns that are not set by a field. */
   #columns: Record<string, JsonValue>
+  /** The last row that changed the record. */
+  #origin: Origin | undefined
   #state: JsonObject
   #values: JsonObject = {}
 
@@ -53,7 +55,7 @@ export class Draft {
    * Applies the values and returns the change; undefined if nothing changed. Values must not violate rules between
    * fields: the payload reader leaves such values out.
    */
-  apply(values: JsonObject): RowChange | undefined {
+  apply(values: JsonObject, origin?: Origin): RowChange | undefined {
     const isCreation = this.#isNew && Object.keys(this.#values).length === 0
     const complete = isCreation ? { ...this.#state, ...values } : values
     const prepared = this.resource.prepare?.(complete, isCreation ? undefined : this.#state)
@@ -67,6 +69,7 @@ export class Draft {
     const before = isCreation ? {} : Object.fromEntries(names.map((name) => [name, this.#state[name] ?? null]))
     this.#state = { ...this.#state, ...changed }
     this.#values = { ...this.#values, ...changed }
+    this.#origin = origin
     const { singular, idPrefix } = this.resource
     return {
       object: singular,
@@ -86,9 +89,10 @@ export class Draft {
   get change(): Change | undefined {
     const [values, columns] = [this.#values, this.#columns]
     if (Object.keys(values).length === 0) return undefined
+    const origin = this.#origin && { origin: this.#origin }
     return this.#isNew
-      ? { kind: 'create', id: this.id, values, columns }
-      : { kind: 'update', id: this.id, values, columns: () => columns }
+      ? { kind: 'create', id: this.id, values, columns, ...origin }
+      : { kind: 'update', id: this.id, values, columns: () => columns, ...origin }
   }
 }
 

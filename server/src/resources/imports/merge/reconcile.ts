@@ -157,10 +157,11 @@ class Batch {
 
   /** A company is created only for a contact that will work there, not for one that keeps its current company. */
   #mergeCompany(
-    { lead, mergePolicy }: LeadRow,
+    row: LeadRow,
     { found, contact }: { found: Draft | undefined; contact: Draft | undefined },
     outcome: Outcome,
   ): Draft | undefined {
+    const { lead, mergePolicy } = row
     if (!lead.company) return undefined
     const identity = identityOf(lead.company)
     if (!found && identity.name === undefined) {
@@ -177,7 +178,7 @@ class Batch {
     const incoming = found ? lead.company : { ...lead.company, ...identity }
     const { accepted, notStored } = merge(draft, incoming, mergePolicy)
     outcome.warnings.push(...allNotStored('company', notStored))
-    this.#change(draft, accepted, outcome)
+    this.#change(row, draft, accepted, outcome)
     this.#companies.put(draft, companyKeysOf(draft))
     return draft
   }
@@ -196,7 +197,7 @@ class Batch {
     const ofPush = notStored.filter(({ field, reason }) => field !== 'tags' || reason === 'full')
     outcome.warnings.push(...allNotStored('contact', ofPush))
     // The team determines matching, so it is not a value to merge.
-    this.#change(draft, found ? accepted : { ...accepted, teamId }, outcome)
+    this.#change(row, draft, found ? accepted : { ...accepted, teamId }, outcome)
     this.#contacts.put(draft, contactKeysOf(draft))
     return draft
   }
@@ -224,8 +225,8 @@ class Batch {
     outcome.changes.push({ object: 'note', id: publicId, action: 'created', before: {}, after: { body: note } })
   }
 
-  #change(draft: Draft, values: JsonObject, outcome: Outcome): void {
-    const change = draft.apply(values)
+  #change({ id, importId }: LeadRow, draft: Draft, values: JsonObject, outcome: Outcome): void {
+    const change = draft.apply(values, { importId, rowId: id })
     if (!change) return
     this.#changed.add(draft)
     outcome.changes.push(change)

@@ -1,0 +1,50 @@
+-- The history of records: one row for each change, written in its transaction. `changes` has the changed fields with
+-- their values before and after; import rows have no foreign key, because they are purged earlier.
+
+create table contact_changes (
+  organization_id uuid not null,
+  id uuid not null,
+  contact_id uuid not null,
+  action text not null check (action in ('created', 'updated', 'deleted', 'restored', 'blocked', 'unblocked')),
+  source text not null check (source in ('person', 'api_key', 'import', 'command')),
+  author_id uuid,
+  changes jsonb not null,
+  import_id uuid,
+  import_row_id uuid,
+  created_at timestamptz(3) not null default now(),
+  primary key (organization_id, id),
+  foreign key (organization_id, contact_id) references contacts (organization_id, id) on delete cascade
+);
+create index contact_changes_contact on contact_changes (organization_id, contact_id, created_at, id);
+
+create table company_changes (
+  organization_id uuid not null,
+  id uuid not null,
+  company_id uuid not null,
+  action text not null check (action in ('created', 'updated', 'deleted', 'restored', 'blocked', 'unblocked')),
+  source text not null check (source in ('person', 'api_key', 'import', 'command')),
+  author_id uuid,
+  changes jsonb not null,
+  import_id uuid,
+  import_row_id uuid,
+  created_at timestamptz(3) not null default now(),
+  primary key (organization_id, id),
+  foreign key (organization_id, company_id) references companies (organization_id, id) on delete cascade
+);
+create index company_changes_company on company_changes (organization_id, company_id, created_at, id);
+
+create table deal_changes (
+  organization_id uuid not null,
+  id uuid not null,
+  deal_id uuid not null,
+  action text not null check (action in ('created', 'updated', 'deleted', 'restored', 'blocked', 'unblocked')),
+  source text not null check (source in ('person', 'api_key', 'import', 'command')),
+  author_id uuid,
+  changes jsonb not null,
+  import_id uuid,
+  import_row_id uuid,
+  created_at timestamptz(3) not null default now(),
+  primary key (organization_id, id),
+  foreign key (organization_id, deal_id) references deals (organization_id, id) on delete cascade
+);
+create index deal_changes_deal on deal_changes (organization_id, deal_id, created_at, id);
