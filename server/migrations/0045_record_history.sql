@@ -1,5 +1,6 @@
 -- The history of records: one row for each change, written in its transaction. `changes` has the changed fields with
 -- their values before and after; import rows have no foreign key, because they are purged earlier.
+-- One index and no foreign key, because a history should cost little: maintenance deletes it with its record.
 
 create table contact_changes (
   organization_id uuid not null,
@@ -12,10 +13,8 @@ create table contact_changes (
   import_id uuid,
   import_row_id uuid,
   created_at timestamptz(3) not null default now(),
-  primary key (organization_id, id),
-  foreign key (organization_id, contact_id) references contacts (organization_id, id) on delete cascade
+  primary key (organization_id, contact_id, created_at, id)
 );
-create index contact_changes_contact on contact_changes (organization_id, contact_id, created_at, id);
 
 create table company_changes (
   organization_id uuid not null,
@@ -28,10 +27,8 @@ create table company_changes (
   import_id uuid,
   import_row_id uuid,
   created_at timestamptz(3) not null default now(),
-  primary key (organization_id, id),
-  foreign key (organization_id, company_id) references companies (organization_id, id) on delete cascade
+  primary key (organization_id, company_id, created_at, id)
 );
-create index company_changes_company on company_changes (organization_id, company_id, created_at, id);
 
 create table deal_changes (
   organization_id uuid not null,
@@ -44,7 +41,5 @@ create table deal_changes (
   import_id uuid,
   import_row_id uuid,
   created_at timestamptz(3) not null default now(),
-  primary key (organization_id, id),
-  foreign key (organization_id, deal_id) references deals (organization_id, id) on delete cascade
+  primary key (organization_id, deal_id, created_at, id)
 );
-create index deal_changes_deal on deal_changes (organization_id, deal_id, created_at, id);

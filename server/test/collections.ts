@@ -9,7 +9,7 @@ import { errorSchema, recordSchema } from '../src/platform/http/openapi-schemas.
 import type { ResponseBody, ReadRoute, Route, WriteRoute } from '../src/platform/http/route.ts'
 import { columnOf, type Resource } from '../src/platform/model/define.ts'
 import type { Schema, JsonObject } from '../src/platform/model/fields.ts'
-import { newId, readId, showId } from '../src/platform/model/ids.ts'
+import { readId } from '../src/platform/model/ids.ts'
 import { parameterOf } from '../src/platform/routes/standard-routes.ts'
 import { mails } from '../src/identity/mails/resource.ts'
 import { members } from '../src/identity/members/resource.ts'
@@ -23,7 +23,7 @@ import { rowDetails, rows } from '../src/resources/rows/resource.ts'
 import { teamMembers } from '../src/identity/team-members/resource.ts'
 import { createFinishedMail } from './mail-queue.ts'
 import { until } from './processes.ts'
-import { firstPipeline, insertContacts } from './fixture-records.ts'
+import { addMember, firstPipeline, insertContacts } from './fixture-records.ts'
 import { idsOf, minimalBody, type References } from './samples.ts'
 import type { Call, CallOptions, Json, TestResponse, TestOrganization, TestService } from './service.ts'
 import { type Pushes, pushesOf } from './import-row-states.ts'
@@ -179,19 +179,6 @@ async function pushContactNote({ organization, pushes }: Fixture, references: Re
   const [pushed] = (await call('GET', `${contact}/notes?filter.source.equals=import`)).body
   if (pushed?.importRowId !== id) throw new Error('The push created no note')
   collectReferences(references, notes, pushed)
-}
-
-async function addMember(service: TestService, organizationId: string): Promise<string> {
-  const id = newId()
-  const email = `${randomUUID()}@example.com`
-  await service.database.crossTenantQuery(
-    'check the database',
-    sql`with added as (
-      insert into users (id, email, email_key, name) values (${id}, ${email}, ${email}, 'Grace Hopper') returning id)
-    insert into members (organization_id, user_id, role)
-    select ${readId('org', organizationId)}::uuid, id, 'member' from added`,
-  )
-  return showId('usr', id)
 }
 
 /** By table, creates a record that has no create route, for example by pushing a lead; returns its id. */

@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import { sql } from '../src/platform/model/sql.ts'
-import { readId, showId } from '../src/platform/model/ids.ts'
+import { newId, readId, showId } from '../src/platform/model/ids.ts'
 import type { References } from './samples.ts'
 import type { Call, TestOrganization, TestService } from './service.ts'
 
@@ -22,4 +23,18 @@ export async function firstPipeline(call: Call): Promise<References> {
   const stagesPath = `/v5/pipelines/${pipelines[0].id}/stages`
   const { body: stages } = await call('GET', `${stagesPath}?orderBy=position&sort=asc&limit=1`)
   return { pip: [pipelines[0].id], stg: [stages[0].id] }
+}
+
+/** Adds a person to an organization; returns their id. */
+export async function addMember(service: TestService, organizationId: string): Promise<string> {
+  const id = newId()
+  const email = `${randomUUID()}@example.com`
+  await service.database.crossTenantQuery(
+    'check the database',
+    sql`with added as (
+      insert into users (id, email, email_key, name) values (${id}, ${email}, ${email}, 'Grace Hopper') returning id)
+    insert into members (organization_id, user_id, role)
+    select ${readId('org', organizationId)}::uuid, id, 'member' from added`,
+  )
+  return showId('usr', id)
 }

@@ -76,5 +76,9 @@ export function dealRows(generated: DealData, { organization_id, contacts, compa
     const move = { organization_id, id: randomUUID(), deal_id: row.id, ...stage, seconds_in_stage: 0 }
     return { row: move, stays }
   })
-  return { pipelines, stages, deals, deal_contacts: links, stage_moves: moves }
+  const history = deals.map(({ row, stays }) => {
+    const change = { organization_id, id: randomUUID(), deal_id: row.id, action: 'updated', source: 'person' }
+    return { row: { ...change, changes: [] }, stays }
+  })
+  return { deal_changes: history, pipelines, stages, deals, deal_contacts: links, stage_moves: moves }
 }

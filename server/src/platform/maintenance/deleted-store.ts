@@ -5,7 +5,7 @@ import type { Dependent, RetentionPolicy } from './retention-store.ts'
 /** Seconds added to the time for restoring, so that a restore in progress never sees a partly purged record. */
 const grace = 60
 
-/** Nested records and links are purged too, and optional references cleared; a required reference delays the purge. */
+/** Nested records, links and the history are purged too, and optional references cleared; a required reference delays the purge. */
 export function deletedRecords(
   resource: Resource,
   all: readonly Resource[],
@@ -30,6 +30,16 @@ export function deletedRecords(
       .filter((parent) => parent.resource.table === resource.table)
       .map(({ column }) => ({ name: other.name, table: other.table, column, action: 'delete' })),
   )
+  const history: Dependent[] = resource.history
+    ? [
+        {
+          name: `${resource.singular}-changes`,
+          table: `${resource.singular}_changes`,
+          column: columnOf(`${resource.singular}Id`),
+          action: 'delete',
+        },
+      ]
+    : []
   const released = referring
     .filter(({ nullable, cascades }) => nullable && !cascades)
     .map(({ name, table, column }): Dependent => ({ name, table, column, action: 'release' }))
@@ -51,7 +61,7 @@ export function deletedRecords(
     key: { id: 'uuid' },
     since: 'deleted_at',
     ttlSeconds: resource.restorableDays * 24 * 60 * 60 + grace,
-    dependents: [...children, ...links, ...released],
+    dependents: [...children, ...links, ...history, ...released],
     ...((blocking.length > 0 || alsoExcluded) && { excluded }),
   }
 }

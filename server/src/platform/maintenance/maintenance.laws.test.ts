@@ -113,7 +113,7 @@ async function store(fixture: MaintenanceFixture, generated: OrganizationData): 
   const deletable = (days: number | null, row: StoredRow) =>
     expectedRow({ organization_id, id: randomUUID(), ...row, deleted_at: since(days) }, isExpired(days))
   const sales = dealRows(generated.sales, { organization_id, ...records, deletable })
-  for (const table of ['pipelines', 'stages', 'deals', 'deal_contacts', 'stage_moves'] as const)
+  for (const table of ['pipelines', 'stages', 'deals', 'deal_contacts', 'stage_moves', 'deal_changes'] as const)
     await storeRows(table, sales[table])
   for (const resource of others) {
     const rows = generated.others.map(({ deleted }) =>
@@ -199,6 +199,11 @@ async function storeDependents(
       expectedRow({ organization_id, [column]: owner.row.id, field: 'tags', digest: hash() }, !owner.stays),
     )
     await storeRows(table.replace('edits', 'edited_values'), values)
+    const history = owners.map((owner) => {
+      const row = { organization_id, id: randomUUID(), [column]: owner.row.id, action: 'updated', source: 'person' }
+      return expectedRow({ ...row, changes: [] }, !owner.stays)
+    })
+    await storeRows(table.replace('edits', 'changes'), history)
   }
 }
 

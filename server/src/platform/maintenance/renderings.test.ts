@@ -61,7 +61,11 @@ test('a write outside the service is visible at once, and its rendering is refre
 
 test('the rendering of a first write does not hide a second one in the same transaction', async () => {
   const { id } = await create({ name: 'Emmy' })
-  const actor = serviceActor('command', readId('org', organization.organizationId) ?? '', organization.userId)
+  const actor = serviceActor(
+    'command',
+    readId('org', organization.organizationId) ?? '',
+    readId('usr', organization.userId) ?? '',
+  )
   await service.database.transaction(actor, async (transaction) => {
     await contactStore.write(transaction, [{ kind: 'update', id: uuid(id), values: { city: 'Erlangen' } }])
     await transaction.query(sql`update contacts set city = 'Göttingen'
@@ -100,7 +104,11 @@ test('a new field rewrites no table, and responses are correct before and after 
     renderingVersion: Number(contacts.renderingVersion) + 1,
   })
   const db = service.database.reader({
-    ...serviceActor('command', readId('org', organization.organizationId) ?? '', organization.userId),
+    ...serviceActor(
+      'command',
+      readId('org', organization.organizationId) ?? '',
+      readId('usr', organization.userId) ?? '',
+    ),
   })
   const readSingle = async () => JSON.parse((await readRecord(db, extended, uuid(id))).text)
   const listAll = async () => {

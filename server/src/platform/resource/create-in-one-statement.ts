@@ -1,11 +1,12 @@
 import type { Transaction } from '../database/database.ts'
 import { columnOf, columnTypes, initialValues, type Resource } from '../model/define.ts'
+import { newId } from '../model/ids.ts'
 import { identifier, join, raw, sql } from '../model/sql.ts'
 import { writtenSql } from '../query/rendering.ts'
 import { lookupJoins, root } from '../query/target.ts'
 import { storedSql, type StoredRow, wholeOf } from './current.ts'
 import type { SingleStatementCreate, PendingChange, WrittenRecord } from './write.ts'
-import { creationHistory } from './history.ts'
+import { creationHistorySql } from './history.ts'
 import { toUniqueConflict, recordOf } from './write-statements.ts'
 
 /** Creates a record in one round trip: credential check, lookups, record and rendering. Throws `UniqueConflict`. */
@@ -21,15 +22,15 @@ export async function createInOneStatement(
   try {
     const [row] = await transaction.runSingle<StoredRow>({
       name: `${resource.component} create`,
-      values: [JSON.stringify([record])],
-      build: ([input], live) => {
+      values: [JSON.stringify([record]), newId()],
+      build: ([input, historyId], live) => {
         const names = columnsOf(resource, singleStatement)
         const types = columnTypes(resource)
         const given = names.map((name) => sql`${identifier(name)} ${raw(types[name] ?? 'uuid')}`)
         const values = names.map(
           (name) => singleStatement.columns?.[name]?.(organization) ?? sql`input.${identifier(name)}`,
         )
-        const history = resource.history ? sql`, ${creationHistory(transaction, resource)}` : raw('')
+        const history = resource.history && historyId ? creationHistorySql(transaction, resource, historyId) : raw('')
         const change = sql`
           insert into ${identifier(resource.table)} as ${raw(root)} (organization_id, ${join(names.map(identifier), ', ')})
           select ${organization}, ${join(values, ', ')} from input`

@@ -4,7 +4,7 @@ import type { Actor } from '../model/caller.ts'
 import { columnOf, type Resource } from '../model/define.ts'
 import type { JsonObject, JsonValue } from '../model/fields.ts'
 import { newId } from '../model/ids.ts'
-import { identifier, prepared, type Sql, sql } from '../model/sql.ts'
+import { identifier, type Parameter, raw, type Sql, sql } from '../model/sql.ts'
 import type { PendingChange } from './write.ts'
 
 /** What a change did to a record. */
@@ -30,38 +30,36 @@ const sources: Readonly<Record<Actor['kind'], ChangeSource>> = {
   maintenance: 'command',
 }
 
-/** Records the changes of a set, one row for each changed record. */
-export async function recordHistory(
-  transaction: Transaction,
-  resource: Resource,
-  pending: readonly PendingChange[],
-): Promise<void> {
+/**
+ * Records the changes of a set, as a common table expression after another one of the statement that makes them: a
+ * statement of its own would cost more than the rest. Empty if there is nothing to record.
+ */
+export function historySql(transaction: Transaction, resource: Resource, pending: readonly PendingChange[]): Sql {
   const rows = pending.flatMap((change) => historyRow(resource, change) ?? [])
-  if (rows.length === 0) return
-  await transaction.query(
-    prepared(sql`
-    with change as (
-      select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as change(
-        id uuid, record_id uuid, action text, changes jsonb, import_id uuid, import_row_id uuid))
-    ${insertSql(transaction, resource)}`),
-  )
+  if (rows.length === 0) return raw('')
+  const { organization, actor } = transaction
+  return sql`,
+    history as (
+      insert into ${tableOf(resource)} (organization_id, id, ${ownerOf(resource)}, action, changes, import_id,
+        import_row_id, source, author_id)
+      select ${organization}, change.*, ${sources[actor.kind]}::text, ${actor.userId}::uuid
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as change(
+        id uuid, record_id uuid, action text, changes jsonb, import_id uuid, import_row_id uuid))`
 }
 
-/** Inserts the rows of `change` into the history of a resource. */
-const insertSql = ({ organization, actor }: Transaction, { singular }: Resource): Sql => sql`
-  insert into ${identifier(`${singular}_changes`)} (organization_id, id, ${identifier(columnOf(`${singular}Id`))},
-    action, source, author_id, changes, import_id, import_row_id)
-  select ${organization}, id, record_id, action, ${sources[actor.kind]}::text, ${actor.userId}::uuid, changes,
-    import_id, import_row_id from change`
+/** The same for the statement that creates one record. `id`: the uuid of the row. */
+export const creationHistorySql = (
+  { organization, actor }: Transaction,
+  resource: Resource,
+  id: Parameter,
+): Sql => sql`,
+    history as (
+      insert into ${tableOf(resource)} (organization_id, id, ${ownerOf(resource)}, action, changes, source, author_id)
+      select ${organization}, ${id}::uuid, id, 'created', '[]', ${sources[actor.kind]}::text, ${actor.userId}::uuid
+      from written)`
 
-/** The row that the history has of a single new record, as parts of the statement that creates it. */
-export const creationHistory = (transaction: Transaction, resource: Resource): Sql =>
-  sql`history as (
-    with change as (
-      select new_id() as id, id as record_id, 'created' as action, '[]'::jsonb as changes, null::uuid as import_id,
-        null::uuid as import_row_id
-      from written)
-    ${insertSql(transaction, resource)})`
+const tableOf = ({ singular }: Resource): Sql => identifier(`${singular}_changes`)
+const ownerOf = ({ singular }: Resource): Sql => identifier(columnOf(`${singular}Id`))
 
 function historyRow(resource: Resource, change: PendingChange): JsonObject | undefined {
   if (!resource.history) return undefined

@@ -6,6 +6,7 @@ import { readId } from '../model/ids.ts'
 import { identifier, isOneOf, join, Parameter, preparedForOne, raw, type Sql, sql } from '../model/sql.ts'
 import { writtenSql } from '../query/rendering.ts'
 import { lookupJoins, root } from '../query/target.ts'
+import { historySql } from './history.ts'
 import { storedSql, type StoredRow } from './current.ts'
 import { UniqueConflict } from './unique-conflict.ts'
 import type { SingleStatementCreate, PendingChange } from './write.ts'
@@ -53,6 +54,7 @@ export async function insert(
       change: sql`
       insert into ${identifier(resource.table)} as ${raw(root)} (${join(targets, ', ')})
       select ${transaction.organization}, ${join(values, ', ')} from input`,
+      history: historySql(transaction, resource, pending),
       isReturned,
     }),
   )
@@ -88,6 +90,7 @@ export async function update(
       update ${identifier(resource.table)} ${raw(root)}
       set ${join([...sets, sql`revision = ${raw(root)}.revision + 1`, sql`updated_at = now()`], ', ')}
       from input where ${raw(root)}.organization_id = ${transaction.organization} and ${raw(root)}.id = input.id${byKey}`,
+      history: historySql(transaction, resource, pending),
       isReturned,
     }),
   )
@@ -98,14 +101,14 @@ function returningStatement(
   transaction: Transaction,
   resource: Resource,
   records: readonly StoredColumns[],
-  { input, change, isReturned }: { input: Sql; change: Sql; isReturned: boolean },
+  { input, change, history, isReturned }: { input: Sql; change: Sql; history: Sql; isReturned: boolean },
 ): Sql {
   const statement = isReturned
     ? sql`
-    with ${input}, ${writtenSql(resource, change)}
+    with ${input}, ${writtenSql(resource, change)}${history}
     select ${storedSql(resource, 'written')} from written ${raw(root)}${lookupJoins(resource, transaction.organization)}`
     : sql`
-    with ${input}, ${writtenSql(resource, change)}
+    with ${input}, ${writtenSql(resource, change)}${history}
     select id, '' as text, null as whole, revision from written`
   return preparedForOne(records, statement)
 }

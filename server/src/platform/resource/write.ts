@@ -9,7 +9,6 @@ import type { JsonValue, JsonObject } from '../model/fields.ts'
 import { newId, readId } from '../model/ids.ts'
 import { mergePatch } from './properties.ts'
 import { notDeleted, notFound } from './read.ts'
-import { recordHistory } from './history.ts'
 import { arrangeSiblings, assertParent } from './siblings.ts'
 import { insert, update } from './write-statements.ts'
 
@@ -134,16 +133,11 @@ export async function writeSet(
   const updated = pending.filter((one) => one.before !== undefined && hasChange(one))
   const isReturned = preloaded === undefined
   // Sent in this order, without waiting for the first result.
-  const writes = Promise.all([
+  const rows = await Promise.all([
     insert(transaction, resource, { pending: created, parentId, isReturned }),
     update(transaction, resource, { pending: updated, isReturned }),
   ])
-  const history = recordHistory(transaction, resource, pending)
-  // If a write fails, it is the reason why the history fails too.
-  history.catch(() => undefined)
-  const [inserted, changed] = await writes
-  await history
-  const byId = new Map([...inserted, ...changed].map((row) => [row.id, row]))
+  const byId = new Map(rows.flat().map((row) => [row.id, row]))
   const written = pending.map(({ id, before, revision, values }) => {
     const row = byId.get(id)
     if (row && preloaded) return { id, before, after: { ...before, ...values }, text: '', revision: row.revision }
