@@ -11,8 +11,12 @@ import {
   type Walkthrough,
 } from './walkthrough.ts'
 
-const text = await readFile(join(root, 'docs/guides/cookbook.md'), 'utf8')
+const guideText = (name: string) => readFile(join(root, 'docs/guides', `${name}.md`), 'utf8')
+const text = await guideText('cookbook')
 const steps = readSteps(text)
+
+/** Guides whose commands are run too, each with an organization of its own. */
+const guides = ['deals']
 
 let walk: Walkthrough
 beforeAll(async () => {
@@ -35,3 +39,16 @@ test.skipIf(!canRunWalkthrough)('every call of the cookbook gets the response sh
     expect(normalized(outputs[index] ?? ''), `the output of:\n${commands}\n`).toMatch(pattern(expected))
   }
 })
+
+test.skipIf(!canRunWalkthrough).each(guides)(
+  'every command of the guide %s gets the response shown',
+  { timeout: 60_000 },
+  async (name) => {
+    const guideSteps = readSteps(await guideText(name))
+    const outputs = await walk.run(guideSteps)
+    expect(outputs).toHaveLength(guideSteps.length)
+    expect(guideSteps.length).toBeGreaterThan(3)
+    for (const [index, { commands, expected }] of guideSteps.entries())
+      expect(normalized(outputs[index] ?? ''), `the output of:\n${commands}\n`).toMatch(pattern(expected))
+  },
+)
