@@ -6,6 +6,7 @@ import { clusterUser } from '../../server/src/platform/embedded-postgres/cluster
 import { connect } from '../../server/src/platform/database/connect.ts'
 import { formatCount, startProgress } from '../../server/src/commands/progress.ts'
 import { copyRows, withoutIndexes } from './copy.ts'
+import { fillDeals } from './deals-data.ts'
 import { Random } from './people.ts'
 import { type TableRow, makeCompany, makeContact, type Owner, uuid } from './records.ts'
 
@@ -43,6 +44,8 @@ export async function fill({ client, connection, contacts, organizations, measur
     await client.query(`insert into root_contacts (organization_id, id, email_key)
       select organization_id, root_contact_id, email_key from contacts`)
   })
+  const [own] = shares
+  if (own) await fillDeals(client, own)
   // The service would do this in the background, during the measurements.
   for (const { organizationId } of shares) {
     for (const resource of [companies, contactResource]) {

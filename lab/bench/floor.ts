@@ -13,6 +13,8 @@ export interface FloorTask {
   reads?: { targets: readonly string[]; packed: Packed }
   /** The service's own transactions for creates, and the values that differ each time. */
   creates?: { packed: Packed; variableParts: readonly VariableParts[] }
+  /** The service's own transactions for changes of these records. */
+  changes?: { targets: readonly string[]; packed: Packed; variableParts: readonly VariableParts[] }
   /** Where pushes are inserted, as UUIDs. */
   pushes?: PushTarget
 }
@@ -30,11 +32,14 @@ const idleTimeoutMillis = 60_000
  * no limits, no log, no headers of ours. It prints its port and runs until SIGTERM.
  */
 export async function runFloor(): Promise<void> {
-  const { connection, connections, reads, creates, pushes } = JSON.parse(await text(process.stdin)) as FloorTask
+  const { connection, connections, reads, creates, changes, pushes } = JSON.parse(
+    await text(process.stdin),
+  ) as FloorTask
   const pool = new pg.Pool({ ...connection, max: connections, idleTimeoutMillis, pipeline: true } as pg.PoolConfig)
   const app = fastify()
   if (reads) serveReads(app, pool, reads)
   if (creates) serveCreates(app, pool, creates)
+  if (changes) serveChanges(app, pool, changes)
   if (pushes) servePushes(app, pool, pushes)
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   process.stdout.write(`${JSON.stringify({ port: Number(new URL(url).port) })}\n`)
@@ -56,7 +61,11 @@ function serveReads(app: FastifyInstance, pool: pg.Pool, { targets, packed }: No
     const statement = statements[index]
     if (statement) statementByTarget.set(target, statement)
   })
-  for (const path of ['/v5/contacts/:id', '/v5/contacts/count', '/v5/contacts']) {
+  const paths = [
+    ...['/v5/contacts/:id', '/v5/contacts/count', '/v5/contacts', '/v5/contacts/:id/timeline'],
+    ...['/v5/deals', '/v5/deals/summary'],
+  ]
+  for (const path of paths) {
     app.get(path, async (request, reply) => {
       const statement = statementByTarget.get(request.url)
       if (!statement) return reply.code(404).send()
@@ -86,6 +95,31 @@ function serveCreates(
         .code(201)
         .type(jsonContentType)
         .send(await runExchange(client, make(number)))
+    } finally {
+      client.release()
+    }
+  })
+}
+
+function serveChanges(
+  app: FastifyInstance,
+  pool: pg.Pool,
+  { targets, packed, variableParts }: NonNullable<FloorTask['changes']>,
+): void {
+  const exchanges = unpack(packed)
+  const makers = new Map(
+    targets.map((target, index) => [
+      target,
+      repeatable(exchanges[index] ?? [], variableParts[index] ?? { ids: [], number: '' }),
+    ]),
+  )
+  app.patch<{ Body: { city: string } }>('/v5/contacts/:id', async (request, reply) => {
+    const make = makers.get(request.url)
+    if (!make) return reply.code(404).send()
+    const client = await pool.connect()
+    try {
+      const text = await runExchange(client, make(request.body.city.slice('City '.length)))
+      return await reply.type(jsonContentType).send(text)
     } finally {
       client.release()
     }

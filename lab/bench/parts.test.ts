@@ -90,13 +90,15 @@ test('each read row sends different requests', () => {
     names: many((index) => `Ada ${index}`),
     companies: [],
     contacts: 300,
+    deals: many(String).map((id) => ({ id: id.padStart(32, '0'), stageId: id.padStart(32, '0') })),
+    withHistory: many((index) => String(index).padStart(32, '0')),
   }
   const depth = { records: 200, ids: sample.ids, cursors: many((index) => `cur_${index}`) }
   const questions = readQueries(sample, depth)
   expect(questions.map(({ name }) => name)).toEqual(readNames)
   for (const { name, targets } of questions) {
     if (name !== rowNames.page) expect(new Set(targets).size).toBeGreaterThanOrEqual(10)
-    expect(targets.every((target) => /^\/v5\/contacts[^ ]*$/.test(target))).toBe(true)
+    expect(targets.every((target) => /^\/v5\/(contacts|deals)[^ ]*$/.test(target))).toBe(true)
   }
 })
 

@@ -1,4 +1,6 @@
+import { measureChanges } from './changes.ts'
 import { measureCreates } from './creates.ts'
+import { measureHistory } from './history.ts'
 import { type Interactions, measureInteractions } from './interactions.ts'
 import type { Plan } from './plans.ts'
 import { measureBusyPushes, measurePushes } from './pushes.ts'
@@ -26,11 +28,14 @@ export interface Part {
 const parts: readonly Part[] = [
   {
     settings: {},
-    rows: [...readNames, rowNames.created],
+    rows: [...readNames, rowNames.created, rowNames.changed, rowNames.createHistory, rowNames.changeHistory],
     measure: async (stage, names, sample) => {
       const reads = names.filter((name) => readNames.includes(name))
       const { rows, plans } = reads.length > 0 ? await measureReads(stage, reads, sample) : { rows: [], plans: [] }
-      return { rows: [...rows, ...(names.includes(rowNames.created) ? await measureCreates(stage) : [])], plans }
+      if (names.includes(rowNames.created)) rows.push(...(await measureCreates(stage)))
+      if (names.includes(rowNames.changed)) rows.push(...(await measureChanges(stage, sample)))
+      rows.push(...(await measureHistory(stage, names)))
+      return { rows, plans }
     },
   },
   {

@@ -17,7 +17,13 @@ export const rowNames = {
   sorted: 'sort by last name',
   counted: 'count with a filter',
   countedUnindexed: 'count by an unindexed field',
+  board: 'column of the board',
+  summary: 'summary of deals',
+  timeline: 'timeline of a contact',
   created: 'create',
+  changed: 'change',
+  createHistory: 'history of a create',
+  changeHistory: 'history of a change',
   pushed: 'push',
   processed: 'rows processed',
   processedOfTwo: 'rows processed, of two organizations',
@@ -41,6 +47,9 @@ export const readNames: readonly string[] = [
   rowNames.sorted,
   rowNames.counted,
   rowNames.countedUnindexed,
+  rowNames.board,
+  rowNames.summary,
+  rowNames.timeline,
 ]
 
 /**

@@ -14,6 +14,10 @@ export interface Sample extends ExistingRecords {
   names: string[]
   /** Number of contacts. */
   contacts: number
+  /** Deals with their stages (UUIDs). */
+  deals: { id: string; stageId: string }[]
+  /** UUIDs of contacts with a history. */
+  withHistory: string[]
 }
 
 /** Maximum sample sizes; ids and values are at most a quarter of the contacts. */
@@ -48,7 +52,20 @@ export async function takeSample(client: pg.Client, organizationId: string, emai
     names: people.slice(0, sizes.values).map(({ name }) => name),
     companies: await sampleCompanies(client, organizationId),
     contacts,
+    ...(await sampleDeals(client, organizationId)),
   }
+}
+
+async function sampleDeals(client: pg.Client, organizationId: string): Promise<Pick<Sample, 'deals' | 'withHistory'>> {
+  const { rows: deals } = await client.query<Sample['deals'][number]>(
+    `select id, stage_id as "stageId" from deals where organization_id = $1 order by md5(id::text) limit $2`,
+    [organizationId, limits.values],
+  )
+  const { rows: changed } = await client.query<{ id: string }>(
+    'select distinct contact_id as id from contact_changes where organization_id = $1 order by 1 limit $2',
+    [organizationId, limits.values],
+  )
+  return { deals, withHistory: changed.map(({ id }) => id) }
 }
 
 /** Existing people and companies of another organization. */

@@ -1,0 +1,55 @@
+import { showId } from '../../server/src/platform/model/ids.ts'
+import { pack } from './exchange.ts'
+import { headersOf, requestBytes } from './http.ts'
+import { numberPlaceholder } from './load.ts'
+import { measureRow } from './measure.ts'
+import { defaultConnections, poolSize } from './reads.ts'
+import { startRecorder } from './recording.ts'
+import type { Row } from './report.ts'
+import { rowNames } from './row-names.ts'
+import type { Sample } from './sample.ts'
+import { type Stage, startFloor } from './stage.ts'
+
+/** Number of contacts that are changed in turn: more than connections, so that few wait for each other. */
+const contacts = 500
+/** The number in the recorded changes; the placeholders get other ones. */
+const recordedNumber = '98764321'
+
+/** Measures changes of two fields of a contact. Floor and driver change the same contacts. */
+export async function measureChanges(stage: Stage, sample: Sample): Promise<Row[]> {
+  const { account, workspace, options, log } = stage
+  const headers = headersOf(account)
+  const recorder = await startRecorder({ connection: stage.connection, dataFolder: workspace.dataFolder, headers })
+  const targets = sample.ids.slice(0, contacts).map((id) => `/v5/contacts/${showId('con', id)}`)
+  const exchanges = []
+  for (const target of targets) {
+    const sent = { method: 'PATCH', body: body(recordedNumber), headers: { 'content-type': 'application/json' } }
+    exchanges.push((await recorder.record(target, sent)).exchange)
+  }
+  await recorder.close()
+  const connection = { ...stage.connection, options: recorder.settings }
+  const packed = pack(exchanges)
+  const variableParts = exchanges.map(() => ({ ids: [], number: recordedNumber }))
+  const floor = await startFloor({ connection, connections: poolSize, changes: { targets, packed, variableParts } })
+  const driver = {
+    name: 'driver',
+    connection,
+    packed,
+    variableParts,
+    lengths: variableParts.map(() => null),
+  } as const
+  const requests = targets.map((target) => ({
+    bytes: requestBytes('PATCH', target, headers, body(numberPlaceholder)),
+    length: undefined,
+  }))
+  const rows: Row[] = []
+  for (const connections of options.connections ?? defaultConnections) {
+    log(`${rowNames.changed}, ${connections} at a time…`)
+    const load = { name: rowNames.changed, requests, connections, seconds: options.seconds }
+    rows.push((await measureRow({ ...stage, rounds: options.rounds }, [floor, driver], load)).row)
+  }
+  await floor.stop()
+  return rows
+}
+
+const body = (number: string): string => JSON.stringify({ city: `City ${number}`, employmentTitle: `Title ${number}` })

@@ -1,0 +1,103 @@
+import { serviceActor, type Actor } from '../../server/src/platform/model/caller.ts'
+import { Database } from '../../server/src/platform/database/database.ts'
+import { newId } from '../../server/src/platform/model/ids.ts'
+import { writeOne } from '../../server/src/platform/resource/store.ts'
+import type { Change } from '../../server/src/platform/resource/write.ts'
+import { contacts } from '../../server/src/resources/contacts/resource.ts'
+import { contactStore } from '../../server/src/resources/contacts/store.ts'
+import { rotate } from './measure.ts'
+import { figuresOf, type Measurement, type Row, rowOf } from './report.ts'
+import { rowNames } from './row-names.ts'
+import type { Stage } from './stage.ts'
+
+/** Writes at a time, as many as connections. */
+const concurrency = 16
+/** Writes of a turn: short turns that alternate often, because the difference is small. */
+const writesPerTurn = 128
+/** Turns of each target for each second of the options, and those before counting. */
+const turnsPerSecond = 8
+const warmUpTurns = 4
+
+/** One way of writing: with the history of the product, or without. */
+interface Writer {
+  name: 'service' | 'floor'
+  database: Database
+  /** Statements are built once per actor, so each writer needs its own. */
+  actor: Actor
+  measured: { create: Measurement[]; change: Measurement[] }
+}
+
+/**
+ * Measures what recording its history adds to a write of a contact: the same transactions of the service's own code,
+ * without HTTP, with the history and, as the floor, without it.
+ */
+export async function measureHistory(stage: Stage, names: readonly string[]): Promise<Row[]> {
+  const { createHistory, changeHistory } = rowNames
+  const wanted = [createHistory, changeHistory].filter((name) => names.includes(name))
+  if (wanted.length === 0) return []
+  const { options, log } = stage
+  log(`${wanted.join(', ')}…`)
+  const writers = [writerOf(stage, 'service'), writerOf(stage, 'floor')] as const
+  const { history } = contacts
+  const turns = warmUpTurns + Math.ceil(options.rounds * options.seconds * turnsPerSecond)
+  for (let turn = 0; turn < turns; turn++) {
+    for (const writer of rotate(writers, turn)) {
+      if (writer.name === 'service' && history) contacts.history = history
+      else delete contacts.history
+      await takeTurn(writer, turn)
+    }
+  }
+  if (history) contacts.history = history
+  await Promise.all(writers.map(({ database }) => database.close()))
+  const rowFor = (name: string, kind: 'create' | 'change'): Row => {
+    const [service, floor] = writers.map(({ measured }) => figuresOf(measured[kind].slice(warmUpTurns)))
+    if (!service || !floor) throw new Error('both writers are measured')
+    return rowOf({
+      name,
+      connections: concurrency,
+      service,
+      floor,
+      driver: null,
+      memory: [undefined, undefined],
+      databaseMemory: undefined,
+    })
+  }
+  return wanted.map((name) => rowFor(name, name === createHistory ? 'create' : 'change'))
+}
+
+function writerOf({ connection, measured: { organizationId, userId } }: Stage, name: Writer['name']): Writer {
+  const database = new Database({ connection, size: concurrency })
+  const actor = { ...serviceActor('command', organizationId, userId), kind: 'key' as const }
+  return { name, database, actor, measured: { create: [], change: [] } }
+}
+
+/** Creates contacts and changes each of them once. */
+async function takeTurn(writer: Writer, turn: number): Promise<void> {
+  const ids = Array.from({ length: writesPerTurn }, newId)
+  writer.measured.create.push(await time(ids, (id) => write(writer, { kind: 'create', id, values: newContact(id) })))
+  const values = { city: `City ${turn}`, employmentTitle: `Title ${turn}` }
+  writer.measured.change.push(await time(ids, (id) => write(writer, { kind: 'update', id, values })))
+}
+
+const newContact = (id: string) => ({
+  email: `history-${id}@example.com`,
+  firstName: 'Ada',
+  lastName: 'Lovelace',
+  name: 'Ada Lovelace',
+  tags: ['customer'],
+  customProperties: { plan: 'team', seats: 12 },
+})
+
+const write = ({ database, actor }: Writer, change: Change): Promise<unknown> =>
+  database.transaction(actor, (transaction) => writeOne(contactStore, transaction, change, { isSoleOperation: true }))
+
+async function time(ids: readonly string[], run: (id: string) => Promise<unknown>): Promise<Measurement> {
+  const startedAt = performance.now()
+  const waiting = [...ids]
+  const workers = Array.from({ length: concurrency }, async () => {
+    for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) await run(id)
+  })
+  await Promise.all(workers)
+  const seconds = (performance.now() - startedAt) / 1000
+  return { responses: ids.length, seconds, serviceCpu: undefined, databaseCpu: undefined }
+}
