@@ -94,26 +94,31 @@ export function readQueries(sample: Sample, depth: Depth): ReadQuery[] {
     },
     { name: rowNames.counted, targets: range(scores, countWith), records: undefined },
     { name: rowNames.countedUnindexed, targets: cities.map(countIn), records: undefined },
-    {
-      name: rowNames.board,
-      targets: sample.deals.map(({ id, stageId }) => {
-        const column = `/v5/deals?stageId=${showId('stg', stageId)}&orderBy=position&sort=asc`
-        return `${column}&startingAfter=${showId('del', id)}`
-      }),
-      records: [0, pageSize],
-    },
-    {
-      name: rowNames.summary,
-      targets: range(20, (index) => `/v5/deals/summary?filter.amount.gte=${index * 100}`),
-      records: undefined,
-    },
-    {
-      name: rowNames.timeline,
-      targets: sample.withHistory.map((id) => `/v5/contacts/${showId('con', id)}/timeline`),
-      records: [pageSize, pageSize],
-    },
+    ...dealQueries(sample),
   ]
 }
+
+/** Rows about deals and histories. */
+const dealQueries = (sample: Sample): ReadQuery[] => [
+  {
+    name: rowNames.board,
+    targets: sample.deals.map(({ id, stageId }) => {
+      const column = `/v5/deals?stageId=${showId('stg', stageId)}&orderBy=position&sort=asc`
+      return `${column}&startingAfter=${showId('del', id)}`
+    }),
+    records: [0, pageSize],
+  },
+  {
+    name: rowNames.summary,
+    targets: range(20, (index) => `/v5/deals/summary?filter.amount.gte=${index * 100}`),
+    records: undefined,
+  },
+  {
+    name: rowNames.timeline,
+    targets: sample.withHistory.map((id) => `/v5/contacts/${showId('con', id)}/timeline`),
+    records: [pageSize, pageSize],
+  },
+]
 
 /** A count reads everything that it counts, so many concurrent counts of a more common value would time out. */
 const countWith = (score: number): string => `/v5/contacts/count?filter.customProperties.score.equals=${score}`

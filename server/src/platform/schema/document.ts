@@ -38,6 +38,8 @@ function textOf({ databaseType, idPrefix, nullable }: Field, column: string): st
       return quoted(`to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`)
     case 'numeric':
       return quoted(`${column}::text`)
+    case 'date':
+      return quoted(`to_char(${column}, 'YYYY-MM-DD')`)
     case 'text[]':
       return `' || case ${column} when '{}' then '[]' else array_to_json(${column})::text end`
     case 'boolean':
