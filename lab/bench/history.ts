@@ -54,7 +54,7 @@ export async function measureHistory(stage: Stage, names: readonly string[]): Pr
     if (!service || !floor) throw new Error('both writers are measured')
     return rowOf({
       name,
-      connections: concurrency,
+      connections: null,
       service,
       floor,
       driver: null,

@@ -88,7 +88,7 @@ export function targetsOf({ rows, plans, interactions, starts }: Measured): Targ
 function busiest(rows: readonly Row[], name: string): Row[] {
   const own = rows.filter((row) => row.name === name)
   const max = Math.max(...own.map(({ connections }) => connections ?? 0))
-  return own.filter(({ connections }) => connections === max)
+  return own.filter(({ connections }) => (connections ?? 0) === max)
 }
 
 const ratioLine = ({ name, connections, ratio }: Row, min: number): TargetLine => ({
