@@ -11,14 +11,16 @@ import { createSessions } from './identity/access/sessions.ts'
 import { createKeyMaintenance } from './identity/access/signing-keys-maintenance.ts'
 import { setHashQueue } from './identity/access/passwords.ts'
 import { createFailedLogins, type FailedLogins } from './identity/access/failed-logins.ts'
+import { readTimeZone } from './identity/organizations/store.ts'
 import { createThrottle } from './identity/access/throttle.ts'
 import { createTokens } from './identity/access/tokens.ts'
 import type { Database } from './platform/database/database.ts'
 import { createEgress } from './platform/egress/egress.ts'
 import { createMetrics, type Metrics, serveMetrics } from './platform/http/metrics.ts'
 import type { ReservedPort } from './platform/http/reserved-port.ts'
-import type { Route, Services } from './platform/http/route.ts'
+import { listedResources, type Route, type Services } from './platform/http/route.ts'
 import { createServer } from './platform/http/server.ts'
+import { relationsAmong } from './platform/query/relations.ts'
 import { readWebApplication } from './platform/http/web-files.ts'
 import type { HandedConnections } from './processes/connections.ts'
 import { createLimits, type Limits } from './processes/limits.ts'
@@ -160,7 +162,7 @@ const needsSetUp = (services: Services): Promise<boolean> =>
 
 /** The services that routes use. `mail` and `origin` are set once the address is known. */
 function createServices(
-  { config, database, secret, log, part, startedAt, examine }: ServiceOptions,
+  { config, database, secret, log, part, startedAt, examine, servedRoutes = routes }: ServiceOptions,
   { intake, onFailure }: { intake: Intake; onFailure: FailedLogins['record'] },
 ): Services {
   const limits = part?.limits ?? createLimits(config)
@@ -191,6 +193,8 @@ function createServices(
       examine,
     ),
     mail: { wake: () => part?.notify('mail') },
+    relations: relationsAmong(listedResources(servedRoutes)),
+    timeZone: readTimeZone,
     cursorKey: deriveKey(secret, 'cursor'),
     origin: '',
     pageOrigin: authOrigin ?? (publicUrl === undefined ? undefined : new URL(publicUrl).origin),

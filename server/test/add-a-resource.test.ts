@@ -124,6 +124,8 @@ test('the files, commands and tests in the guide for a new resource work as writ
   const document = JSON.parse(readFileSync(join(copy, 'openapi.json'), 'utf8'))
   expect(Object.keys(document.paths).filter((path) => path.includes('project'))).toEqual([
     '/v5/projects',
+    '/v5/projects/search',
+    '/v5/projects/search/count',
     '/v5/projects/count',
     '/v5/projects/{projectId}',
     '/v5/projects/{projectId}/restore',

@@ -6,7 +6,7 @@ import { headings, resources, routes } from '../src/app.ts'
 import { sql } from '../src/platform/model/sql.ts'
 import { openapi } from '../src/platform/http/openapi.ts'
 import { errorSchema, recordSchema } from '../src/platform/http/openapi-schemas.ts'
-import type { ResponseBody, ReadRoute, Route, WriteRoute } from '../src/platform/http/route.ts'
+import type { ResponseBody, ReadRoute, Route, SearchRoute, WriteRoute } from '../src/platform/http/route.ts'
 import { columnOf, type Resource } from '../src/platform/model/define.ts'
 import type { Schema, JsonObject } from '../src/platform/model/fields.ts'
 import { readId } from '../src/platform/model/ids.ts'
@@ -34,6 +34,8 @@ export interface Collection {
   resource: Resource
   list: ReadRoute
   count?: ReadRoute
+  search?: SearchRoute
+  searchCount?: SearchRoute
   get?: ReadRoute
   create?: WriteRoute
   update?: WriteRoute
@@ -52,6 +54,8 @@ export const collections: readonly Collection[] = routes.flatMap((list) => {
     resource,
     list,
     count: find('GET', `${list.path}/count`),
+    search: find('POST', `${list.path}/search`),
+    searchCount: find('POST', `${list.path}/search/count`),
     get: find('GET', one),
     create: find('POST', list.path),
     // The correction of a row is not a change of its fields.

@@ -15,7 +15,7 @@ import {
   freezeLastUsedAt,
   type Fixture,
 } from './collections.ts'
-import { filtersFor, fold, matchesFilter, sortRows, type Path, pathsOf, valueAt } from './field-model.ts'
+import { filtersFor, fold, jsonOperand, matchesFilter, sortRows, type Path, pathsOf, valueAt } from './field-model.ts'
 import { runConcurrently } from './list-calls.ts'
 import { lawTimes } from './seed.ts'
 import { fullBody, minimalBody, isUniform, variedBody } from './samples.ts'
@@ -72,6 +72,17 @@ async function idsOfList(collection: Collection, query: readonly (readonly [stri
   return response.body.map(({ id }: JsonObject) => id)
 }
 
+/** The ids that a search finds, as many as it counts. */
+async function searched({ search, searchCount, ...collection }: Collection, filter: JsonObject): Promise<unknown> {
+  const { fixture } = filledOf(collection)
+  if (!search || !searchCount) return undefined
+  const params = fixture.params(collection)
+  const found = await fixture.request(search, { params, body: { filter, limit: 100 } })
+  const counted = await fixture.request(searchCount, { params, body: { filter } })
+  expect([filter, found.status, counted.body]).toEqual([filter, 200, { count: found.body.length }])
+  return found.body.map(({ id }: JsonObject) => id)
+}
+
 const isComparable = ({ operators }: Path): boolean => operators.length > 0
 
 /** Milliseconds; the tests send hundreds of requests. */
@@ -107,6 +118,9 @@ test.each(collectionsWith('list'))(
           query: [filter],
         })
         expect([...filter, response.body]).toEqual([...filter, { count: expected.length }])
+        if (!collection.search) return
+        const tree = { [path.name]: { [operator]: jsonOperand(path, operator, text) } }
+        expect([tree, await searched(collection, tree)]).toEqual([tree, expected.map(({ id }) => id)])
       })
     }
   },

@@ -53,10 +53,17 @@ const anyParams = (route: (typeof routes)[number], given: Record<string, string>
   ...given,
 })
 
+/** The record in the list, which a search for its id finds too. */
 const findInList = async (collection: Collection, id: string): Promise<JsonObject | undefined> => {
   const query = [['limit', '100']] as const
-  const { body } = await fixture.request(collection.list, { params: fixture.params(collection), query })
-  return (body as JsonObject[]).find((row) => row.id === id)
+  const params = fixture.params(collection)
+  const { body } = await fixture.request(collection.list, { params, query })
+  const listed = (body as JsonObject[]).find((row) => row.id === id)
+  if (collection.search) {
+    const found = await fixture.request(collection.search, { params, body: { filter: { id: { equals: id } } } })
+    expect(found.body).toEqual(listed ? [listed] : [])
+  }
+  return listed
 }
 
 const countOf = async (collection: Collection): Promise<number> => {
@@ -76,6 +83,13 @@ test('the registry contains the collections that these tests cover', () => {
   expect(tablesWithoutCreateRoute.filter((table) => !isServed(table))).toEqual([])
 })
 
+test('every list of the versioned API has a search and its count', () => {
+  const without = collections.filter(
+    ({ path, search, searchCount }) => path.startsWith('/v5/') && !(search && searchCount),
+  )
+  expect(without.map(({ path }) => path)).toEqual([])
+})
+
 test('every route is unique, has a unique operation name, and names its scope', () => {
   const endpoints = routes.map(({ method, path }) => `${method} ${path.replace(/\{\w+\}/g, '{}')}`)
   expect(endpoints.filter((endpoint, index) => endpoints.indexOf(endpoint) !== index)).toEqual([])
@@ -84,7 +98,7 @@ test('every route is unique, has a unique operation name, and names its scope', 
   for (const route of routes) {
     expect(Object.keys(route.params)).toEqual([...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name))
     if (isScoped(route)) expect(route.scope).toMatch(/^[a-z-]+:[a-z-]+:(read|write)$/)
-    if (isScoped(route)) expect(route.scope.split(':')[2]).toBe(route.kind)
+    if (isScoped(route)) expect(route.scope.split(':')[2]).toBe(route.kind === 'write' ? 'write' : 'read')
   }
 })
 

@@ -138,6 +138,13 @@ function dateRange(text: string): [number, number] {
   return [start, text.length === 10 ? start + 86_400_000 : start]
 }
 
+/** The value of a filter in the body of a search, which the URL writes as text. */
+export function jsonOperand({ type }: Path, operator: string, text: string): JsonValue {
+  if (text === 'null' && (operator === 'equals' || operator === 'not')) return null
+  if (operator === 'isEmpty' || type === 'boolean') return text === 'true'
+  return ['in', 'notIn', 'hasSome', 'hasEvery'].includes(operator) ? text.split(',') : text
+}
+
 /** Operators and values for filters of a path: values that records have, one that none has, and null if supported. */
 export function filtersFor(path: Path, values: readonly JsonValue[]): [operator: string, text: string][] {
   const present = values.filter((value) => !isBlank(value)).flatMap((value) => (Array.isArray(value) ? value : [value]))

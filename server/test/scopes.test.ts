@@ -2,14 +2,12 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { roleGroups, roleScopes, routes } from '../src/app.ts'
 import { covers, isGuarded, parseScope, roles } from '../src/platform/model/scopes.ts'
 import { sql } from '../src/platform/model/sql.ts'
-import { isScoped, type ReadRoute, type WriteRoute } from '../src/platform/http/route.ts'
+import { isScoped, type ScopedRoute } from '../src/platform/http/route.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { callRoute } from './collections.ts'
 import { callAs } from './people.ts'
 import { type Call, startTestService, type TestService } from './service.ts'
 import { newTenant, requestOf, type Tenant } from './tenancy.ts'
-
-type ScopedRoute = ReadRoute | WriteRoute
 
 const scoped = routes.filter(isScoped)
 const scopes = [...new Set(scoped.map(({ scope }) => scope))]
@@ -56,9 +54,9 @@ async function isAllowed(granted: readonly string[], route: ScopedRoute): Promis
   return true
 }
 
-test('reads require read scopes, and all other methods write scopes', () => {
+test('reads and searches require read scopes, and all other routes write scopes', () => {
   expect(scopes.length).toBeGreaterThan(25)
-  for (const { method, scope } of scoped) expect(scope.endsWith(method === 'GET' ? ':read' : ':write')).toBe(true)
+  for (const { kind, scope } of scoped) expect(scope.endsWith(kind === 'write' ? ':write' : ':read')).toBe(true)
 })
 
 test.each(cases)('%s: a key with only this scope is allowed', async (_, route) => {
@@ -66,7 +64,7 @@ test.each(cases)('%s: a key with only this scope is allowed', async (_, route) =
 })
 
 test.each(cases)('%s: a key with every other scope is denied', async (_, route) => {
-  const other = route.kind === 'read' ? '*:*:write' : '*:*:read'
+  const other = route.kind === 'write' ? '*:*:read' : '*:*:write'
   expect(await isAllowed([...scopes.filter((scope) => scope !== route.scope), other], route)).toBe(false)
 })
 

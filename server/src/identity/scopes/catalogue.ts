@@ -1,6 +1,6 @@
 import { type Role, type RoleScopes, roles } from '../../platform/model/scopes.ts'
 import { coversScope, namesGuarded, refusedScopes } from '../access/grants.ts'
-import { isScoped, type ReadRoute, type Route, type WriteRoute } from '../../platform/http/route.ts'
+import { isScoped, type Route, type ScopedRoute } from '../../platform/http/route.ts'
 
 /** A scope that a key can have, as returned by `GET /v5/scopes`. */
 export interface ListedScope {
@@ -17,8 +17,6 @@ export interface ListedScope {
   /** Method and path of the requests that need it; for a wildcard, of those that it covers. */
   endpoints: string[]
 }
-
-type ScopedRoute = ReadRoute | WriteRoute
 
 /** Every scope that the routes need, by resource, with the wildcards that cover it. */
 export function listScopes(routes: readonly Route[], roleScopes: RoleScopes): ListedScope[] {

@@ -43,7 +43,8 @@ function filtersOf(resource: Resource, components: Components): { known: Record<
   return { known, open }
 }
 
-const pathsOf = ({ propertyNames, embedded, links }: Resource): string[] => [
+/** The paths by which a list can be filtered; those into organization-defined keys begin with one of them. */
+export const pathsOf = ({ propertyNames, embedded, links }: Resource): string[] => [
   ...propertyNames.flatMap((name) => embedded[name]?.show.map((inner) => `${name}.${inner}`) ?? [name]),
   ...Object.entries(links).flatMap(([name, link]) => Object.keys(linkFields(link)).map((inner) => `${name}.${inner}`)),
 ]
@@ -124,9 +125,13 @@ const kinds: Readonly<Record<FilterType, string>> = {
 
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
 
-function describeOperator(filter: FilterType, operator: Operator, takesNull: boolean): string {
+export function describeOperator(
+  filter: FilterType,
+  operator: Operator,
+  takesNull: boolean,
+  values = 'At most 100 values, separated by commas; `\\,` is a comma within a value.',
+): string {
   const isDate = filter === 'date'
-  const values = 'At most 100 values, separated by commas; `\\,` is a comma within a value.'
   const meanings: Record<Operator, string> = {
     equals: `Equals this value.${takesNull ? ' `null` matches records without a value.' : ''}`,
     equalsIgnoreCase: 'Equals this address; case and the spelling of an international domain are ignored.',

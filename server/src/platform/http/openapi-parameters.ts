@@ -65,10 +65,15 @@ function deletedParameter({ isRestorable, singular, restorableDays }: Resource, 
   ]
 }
 
+export const cursorSchema = ({ idPrefix }: Resource): Schema => ({
+  type: 'string',
+  pattern: `^(${idPrefix}_[0-9A-Za-z]{1,64}|cur_[A-Za-z0-9_-]{40,3000})$`,
+})
+
 /** Interface 4.4. */
 function pageParameters(resource: Resource, components: Components): Schema[] {
-  const { component, singular, idPrefix } = resource
-  const cursor = { type: 'string', pattern: `^(${idPrefix}_[0-9A-Za-z]{1,64}|cur_[A-Za-z0-9_-]{40,3000})$` }
+  const { component, singular } = resource
+  const cursor = cursorSchema(resource)
   const sortable = sortablePaths(resource)
   const given = (name: string, schema: Schema, description: string) => ({ name, in: 'query', description, schema })
   return [

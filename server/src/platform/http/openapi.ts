@@ -1,16 +1,19 @@
 import { STATUS_CODES } from 'node:http'
 import type { Resource } from '../model/define.ts'
 import type { Schema } from '../model/fields.ts'
+import { type Relations, relationsAmong } from '../query/relations.ts'
 import { type ErrorCode, errorCodes, type Fault } from '../model/errors.ts'
 import { introduction } from './openapi-introduction.ts'
 import { Components } from './openapi-components.ts'
 import { parametersOf } from './openapi-parameters.ts'
+import { searchBody } from './openapi-search.ts'
 import { bodyExample, bodySchema, errorSchema, recordSchema, selectionSchema } from './openapi-schemas.ts'
 import {
   type ResponseBody,
   isCacheable,
   isPage,
   isScoped,
+  listedResources,
   type ProbeRoute,
   type ReadRoute,
   type Route,
@@ -42,10 +45,11 @@ export interface OpenApi {
 export function openapi(routes: readonly Route[], headings: Readonly<Record<string, string>>): OpenApi {
   const components = new Components()
   components.schema('Error', errorSchema)
+  const relations = relationsAmong(listedResources(routes))
   const paths: OpenApi['paths'] = {}
   for (const route of routes) {
     const methods = (paths[route.path] ??= {})
-    methods[route.method.toLowerCase()] = operation(route, components)
+    methods[route.method.toLowerCase()] = operation(route, relations, components)
   }
   const statuses = new Set(routes.flatMap(errorStatuses))
   return {
@@ -79,10 +83,10 @@ export function openapi(routes: readonly Route[], headings: Readonly<Record<stri
   }
 }
 
-function operation(route: Route, components: Components): Operation {
+function operation(route: Route, relations: Relations, components: Components): Operation {
   const scope = isScoped(route) ? `urn:service:${route.scope}` : undefined
   const description = [route.description, scope && `Needs the scope \`${scope}\`.`].filter(Boolean).join('\n\n')
-  const body = route.kind === 'read' || route.kind === 'probe' ? undefined : requestBody(route, components)
+  const body = route.kind === 'read' || route.kind === 'probe' ? undefined : requestBody(route, relations, components)
   return {
     operationId: route.operation,
     tags: [route.tag],
@@ -122,7 +126,12 @@ function securityOf(route: Route, scope: string | undefined): Operation['securit
   return route.kind === 'account' ? [{ bearer: [] }] : []
 }
 
-function requestBody(route: Exclude<Route, ReadRoute | ProbeRoute>, components: Components): Schema | undefined {
+function requestBody(
+  route: Exclude<Route, ReadRoute | ProbeRoute>,
+  relations: Relations,
+  components: Components,
+): Schema | undefined {
+  if (route.kind === 'search') return searchBody(route, relations, components)
   if (route.kind === 'push') {
     const { component, schema, example } = route.payload
     const content = { schema: components.schema(component, schema), example }
@@ -170,8 +179,8 @@ function contentOf(route: Route, response: Exclude<ResponseBody, { kind: 'none' 
 }
 
 /** The whole record, or what `select[]` leaves of it if the route supports that. */
-function shownSchema({ query }: Route, resource: Resource, components: Components): Schema {
-  return query.kind === 'list' || query.kind === 'one'
+function shownSchema({ kind, query }: Route, resource: Resource, components: Components): Schema {
+  return kind === 'search' || query.kind === 'list' || query.kind === 'one'
     ? components.schema(`${resource.component}Selection`, selectionSchema(resource))
     : components.schema(resource.component, recordSchema(resource))
 }
@@ -186,7 +195,7 @@ function errorStatuses(route: Route): number[] {
   const statuses = [400, 413, 414, 429, 431, 500, 503, ...(route.errors ?? [])]
   if (isJson) statuses.push(406)
   if (isScoped(route) || route.kind === 'account') statuses.push(401, 403)
-  if (Object.keys(route.params).length > 0 || route.query.kind === 'list') statuses.push(404)
+  if (Object.keys(route.params).length > 0 || route.query.kind === 'list' || route.kind === 'search') statuses.push(404)
   if (route.method !== 'GET') statuses.push(422)
   if (route.method === 'POST' || route.method === 'PATCH') statuses.push(415)
   if (supportsIdempotencyKey(route)) statuses.push(409)

@@ -83,7 +83,7 @@ export function checkContentTypes(route: ServedRoute | undefined, request: Fasti
     return
   }
   const sendsBody = Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined
-  const takesBody = route === undefined || (route.kind !== 'read' && route.body !== undefined)
+  const takesBody = route === undefined || route.kind === 'search' || ('body' in route && route.body !== undefined)
   const merge = method === 'PATCH' ? ['application/merge-patch+json'] : []
   const isText = Object.values(route?.responses ?? {}).some(
     (response) => response.kind === 'text' || 'hasPage' in response,

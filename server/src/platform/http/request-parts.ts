@@ -10,7 +10,7 @@ import { wantsPage } from './html.ts'
 import { readJson } from './json.ts'
 import { addressKey } from './rate-limit.ts'
 import { readBytes } from './request-body.ts'
-import type { AccountRoute, Client, PublicRoute, Route, Services, WriteRoute } from './route.ts'
+import type { AccountRoute, Client, PublicRoute, Route, SearchRoute, Services, WriteRoute } from './route.ts'
 
 /** The client of a request; its properties are read on demand. */
 export const clientOf = (request: FastifyRequest): Client => new RequestClient(request)
@@ -107,8 +107,21 @@ export function checkReadConditions(request: FastifyRequest): void {
   if (none !== undefined) checkEntityTags('If-None-Match', none)
 }
 
+/** Preconditions are for GET, except for If-Match on some writes. */
+export function refusePreconditions(request: FastifyRequest, supportsIfMatch: boolean): void {
+  const refused = ['If-None-Match', 'If-Unmodified-Since', ...(supportsIfMatch ? [] : ['If-Match'])]
+  const sent = refused.find((name) => singleHeader(request, name.toLowerCase()) !== undefined)
+  if (sent !== undefined) throw unsupportedHeader(sent)
+}
+
 export const unsupportedHeader = (field: string) =>
   invalidParameters([{ field, message: 'is not supported on this request' }])
+
+/** The body of a search; `{}` if there is none. */
+export async function readSearchBody(route: SearchRoute, request: FastifyRequest): Promise<JsonValue> {
+  const bytes = await readBytes(route, request)
+  return bytes.length === 0 ? {} : (readJson(bytes) as JsonValue)
+}
 
 /** The fields to change, and the body as sent; `{}` if there is none. */
 export async function readRequestBody(

@@ -7,6 +7,7 @@ import type { Secret } from '../secret/secret.ts'
 import type { Connection, Database, Transaction } from '../database/database.ts'
 import type { ConcurrencyLimiter } from '../background/concurrency-limiter.ts'
 import type { CursorScope } from '../query/cursor.ts'
+import type { Relations } from '../query/relations.ts'
 import type { BodyShape } from '../resource/body.ts'
 import type { Resource } from '../model/define.ts'
 import type { BodyFault } from '../model/errors.ts'
@@ -24,6 +25,10 @@ export interface Services {
   limiter: RateLimiter
   denials: Denials
   queryLimiter: ConcurrencyLimiter
+  /** The relations between records that a search can use. */
+  relations: Relations
+  /** The time zone of the caller's organization. */
+  timeZone(db: Connection): Promise<string>
   /** Signs the opaque cursors in `Link` headers. */
   cursorKey: Buffer
   /** The base of links in responses: the public URL, otherwise the address the service listens on. */
@@ -84,6 +89,10 @@ export interface BaseRequest {
 export interface ReadRequest extends BaseRequest {
   caller: Caller
   db: Connection
+}
+
+export interface SearchRequest extends ReadRequest {
+  body: JsonValue
 }
 
 export interface WriteRequest<Body = JsonObject> extends BaseRequest {
@@ -148,6 +157,17 @@ export interface ReadRoute extends RouteBase {
   /** `<resource>:<action>:read` */
   scope: string
   handle(request: ReadRequest): Promise<RouteResponse>
+}
+
+/** A list or a count whose filter is the body. It is a read in every other respect, so it can be repeated. */
+export interface SearchRoute extends RouteBase {
+  kind: 'search'
+  method: 'POST'
+  /** `<resource>:<action>:read`; each relation in the filter needs that of the other resource's list. */
+  scope: string
+  /** `page`: it returns a page of records, otherwise their count. */
+  search: { resource: Resource; returns: 'page' | 'count' }
+  handle(request: SearchRequest): Promise<RouteResponse>
 }
 
 export interface WriteRoute<Body = JsonObject> extends RouteBase {
@@ -227,11 +247,18 @@ export const writeRoute = <Body>(route: WriteRoute<Body>): WriteRoute => route a
 export type Route = ServedRoute | ProbeRoute
 
 /** The routes that `serve` handles. */
-export type ServedRoute = ReadRoute | WriteRoute | AccountRoute | PublicRoute | PushRoute
+export type ServedRoute = ScopedRoute | AccountRoute | PublicRoute | PushRoute
+
+/** The routes that act for an organization. */
+export type ScopedRoute = ReadRoute | SearchRoute | WriteRoute
 
 /** Does the route require a credential in the Authorization header and a scope? */
-export const isScoped = (route: Route): route is ReadRoute | WriteRoute =>
-  route.kind === 'read' || route.kind === 'write'
+export const isScoped = (route: Route): route is ScopedRoute =>
+  route.kind === 'read' || route.kind === 'search' || route.kind === 'write'
+
+/** The resources that have a list, with a view for each list. */
+export const listedResources = (routes: readonly Route[]): readonly Resource[] =>
+  routes.flatMap(({ query }) => (query.kind === 'list' ? [query.resource] : []))
 
 export const supportsIdempotencyKey = ({ kind }: Route): boolean => kind === 'push' || kind === 'write'
 

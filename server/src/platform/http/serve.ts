@@ -18,14 +18,15 @@ import { findStoredResponse, type IdempotentRequest, storeResponse } from './ide
 import { checkIdempotencyKey, requestHash } from './idempotency.ts'
 import { checkParameters, readQuery } from '../query/query-string.ts'
 import { addressKey } from './rate-limit.ts'
-import type { RouteResponse, PublicRoute, ReadRoute, ServedRoute, Services, WriteRoute } from './route.ts'
+import type { RouteResponse, PublicRoute, ScopedRoute, ServedRoute, Services, WriteRoute } from './route.ts'
 import {
   authenticate,
   readRequestBody,
   checkReadConditions,
   clientOf,
   paramsOf,
-  unsupportedHeader,
+  readSearchBody,
+  refusePreconditions,
 } from './request-parts.ts'
 
 /** Serves one request in the order of docs/architecture.md, which decides which of several errors is reported. */
@@ -82,7 +83,7 @@ async function servePublic(
 }
 
 async function identify(
-  route: ReadRoute | WriteRoute,
+  route: ScopedRoute,
   services: Services,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -93,7 +94,7 @@ async function identify(
   requestContext.credential = showId(credential.kind === 'key' ? 'key' : 'session', credential.id)
   // The second attempt after a changed credential is already paid for.
   if (requestContext.charged?.key !== credential.id) {
-    await charge(services, reply, requestContext, route.kind === 'read' ? 'read' : 'write', credential.id)
+    await charge(services, reply, requestContext, route.kind === 'write' ? 'write' : 'read', credential.id)
   }
   const wanted = singleHeader(request, 'service-organization-id')
   const caller = await identifier.selectOrganization(credential, wanted, request.address).catch((error: unknown) => {
@@ -138,7 +139,7 @@ function forgetAndRethrow(services: Services, caller: Caller, error: unknown): n
 }
 
 async function runRoute(
-  route: ReadRoute | WriteRoute,
+  route: ScopedRoute,
   services: Services,
   request: FastifyRequest,
   caller: Caller,
@@ -152,6 +153,11 @@ async function runRoute(
   if (route.kind === 'read') {
     checkReadConditions(request)
     return route.handle({ services, client, caller, db: services.database.reader(caller), params, query, url })
+  }
+  if (route.kind === 'search') {
+    refusePreconditions(request, false)
+    const body = await readSearchBody(route, request)
+    return route.handle({ services, client, caller, db: services.database.reader(caller), params, query, url, body })
   }
   const revisions = readPreconditions(route, request)
   const idempotentRequest = readIdempotentRequest(services, request, caller)
@@ -199,14 +205,11 @@ async function conflictError(
   return new ApiError('already_exists', `${field}: ${fault.message}`, { details: [fault] })
 }
 
-/** Reads If-Match as revisions. If-None-Match is not supported on writes. */
+/** Reads If-Match as revisions. */
 function readPreconditions(route: WriteRoute, request: FastifyRequest): readonly number[] | undefined {
+  refusePreconditions(request, route.supportsIfMatch)
   const match = singleHeader(request, 'if-match')
-  const none = singleHeader(request, 'if-none-match')
-  if (none !== undefined) throw unsupportedHeader('If-None-Match')
-  if (singleHeader(request, 'if-unmodified-since') !== undefined) throw unsupportedHeader('If-Unmodified-Since')
   if (match === undefined) return undefined
-  if (!route.supportsIfMatch) throw unsupportedHeader('If-Match')
   const revisions = revisionsOf(match)
   return revisions === 'any' ? undefined : revisions
 }

@@ -180,6 +180,10 @@ export type Update<R extends { fields: Fields }> = { [Name in WritableKeys<R['fi
 export const displayNoun = (noun: string): string =>
   noun.replace(/\b(?:api|sso)\b/g, (name) => name.toUpperCase()).replaceAll('-', ' ')
 
+/** `audit-event` becomes `auditEvent`. */
+export const camelCase = (noun: string): string =>
+  noun.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+
 /** A field's column: its name in snake case. */
 export function columnOf(fieldName: string): string {
   const known = columns.get(fieldName)

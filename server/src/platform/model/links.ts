@@ -36,9 +36,11 @@ export const linkFields = (link: Link): Fields => ({
   ...link.fields,
 })
 
-export const linkTable = (owner: Resource, name: string): { table: string; column: string } => ({
+/** The table of the links, and its columns with the ids of the owner and of the record at the other end. */
+export const linkTable = (owner: Resource, name: string): { table: string; column: string; otherColumn: string } => ({
   table: linkTableName(owner, name),
   column: columnOf(referenceFieldName(owner)),
+  otherColumn: columnOf(referenceFieldName(linkOf(owner, name).resource)),
 })
 
 const linkOf = (owner: Resource, name: string): Link => {

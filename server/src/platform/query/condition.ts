@@ -2,7 +2,7 @@ import { identifier, join, Parameter, raw, type Sql, sql } from '../model/sql.ts
 import type { Resource } from '../model/define.ts'
 import { dayOf, isNumber, type Operand, type TimeSpan, textsOf } from './operand.ts'
 import type { Operator } from './operators.ts'
-import { linkAlias, root, type Target, valueOf } from './target.ts'
+import { linkAlias, type Target, valueOf } from './target.ts'
 
 /** One filter of a request: a field, an operator and a parsed value. */
 export interface Condition {
@@ -19,6 +19,7 @@ export function conditionSql(resource: Resource, condition: Condition, orderedBy
   const { target, operator, operand } = condition
   if (target.link) return linkCondition(resource, condition, target.link)
   if (operand.kind === 'null') return nullCondition(target, operator)
+  if (operand.kind === 'relative') throw new Error(`the relative date of ${target.name} was not replaced`)
   switch (target.field.filter) {
     case 'id':
       return idCondition(target, operator, operand)
@@ -46,8 +47,8 @@ function linkCondition(resource: Resource, condition: Condition, { table, column
   const operator = isNegated ? opposite[condition.operator as keyof typeof opposite] : condition.operator
   const match = conditionSql(resource, { ...condition, target, operator })
   const links = sql`select from ${identifier(table)} ${raw(linkAlias)}
-    where ${raw(linkAlias)}.organization_id = ${raw(root)}.organization_id
-      and ${raw(linkAlias)}.${identifier(column)} = ${raw(root)}.id and ${raw(linkAlias)}.deleted_at is null and ${match}`
+    where ${raw(linkAlias)}.organization_id = ${raw(target.alias)}.organization_id
+      and ${raw(linkAlias)}.${identifier(column)} = ${raw(target.alias)}.id and ${raw(linkAlias)}.deleted_at is null and ${match}`
   return isNegated ? sql`(not exists (${links}))` : sql`(exists (${links}))`
 }
 
@@ -86,8 +87,8 @@ export function lookupValues({ target, operator, operand }: Condition): [text: s
 }
 
 /** The same filter with values to be supplied later. */
-export const lookupSql = ({ value, field }: Target, [text, key]: readonly Parameter[]): Sql =>
-  sql`(${value} = ${text}::text and ${raw(root)}.${raw(field.lookup?.column ?? '')} = ${key}::text)`
+export const lookupSql = ({ value, field, alias }: Target, [text, key]: readonly Parameter[]): Sql =>
+  sql`(${value} = ${text}::text and ${raw(alias)}.${raw(field.lookup?.column ?? '')} = ${key}::text)`
 
 /** For a frequent value, the planner would scan the order, however many other records come first. */
 const plannerHidden = (value: string): Sql => sql`(select ${value}::text)`
@@ -96,13 +97,13 @@ const plannerHidden = (value: string): Sql => sql`(select ${value}::text)`
 function lookupCondition(target: Target, values: readonly string[]): Sql {
   const { lookup: through } = target.field
   if (!through || !target.isOwn) return raw('')
-  return sql` and ${raw(root)}.${raw(through.column)} = any(${values.map(through.key)}::text[])`
+  return sql` and ${raw(target.alias)}.${raw(through.column)} = any(${values.map(through.key)}::text[])`
 }
 
 /** Compares by key, so that the unique index is used. */
-function keyCondition({ name, isOwn, field: { lookup: through } }: Target, value: string): Sql {
+function keyCondition({ name, alias, isOwn, field: { lookup: through } }: Target, value: string): Sql {
   if (!through) return never
-  const key = sql`${raw(isOwn ? root : (name.split('.')[0] ?? ''))}.${raw(through.column)}`
+  const key = sql`${raw(isOwn ? alias : (name.split('.')[0] ?? ''))}.${raw(through.column)}`
   return sql`(${key} is not null and ${key} = ${through.key(value)})`
 }
 
@@ -113,7 +114,7 @@ function patternCondition(target: Target, value: Sql, operator: Operator, needle
   const pattern =
     operator === 'contains' ? inside : operator === 'startsWith' ? sql`${literal} || '%'` : sql`'%' || ${literal}`
   const match = sql`coalesce(fold(${value}) like ${pattern}, false)`
-  return target.isOwn && target.field.searched ? sql`(${raw(root)}.search like ${inside} and ${match})` : match
+  return target.isOwn && target.field.searched ? sql`(${raw(target.alias)}.search like ${inside} and ${match})` : match
 }
 
 function idCondition(target: Target, operator: Operator, operand: Operand): Sql {
@@ -251,7 +252,7 @@ function asJson(values: readonly string[]): string[] {
 /** Containment from the root, which the index on the whole column serves. */
 function anyContained(resource: Resource, target: Target, values: readonly string[]): Sql {
   const [head = ''] = target.name.split('.')
-  const column = valueOf(resource, head)
+  const column = valueOf(resource, head, target.alias)
   const wrapped = asJson(values).map((json) =>
     target.keys.reduceRight((inner, key) => `{${JSON.stringify(key)}:${inner}}`, json),
   )

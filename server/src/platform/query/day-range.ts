@@ -69,9 +69,18 @@ const formatDay = (time: number): string => new Date(time).toISOString().slice(0
 const minutesBefore = sql`generate_series(0, 180, 15) minutes`
 
 /**
+ * The instant at which a date begins in a time zone, which is the first one of that date: where clocks change at
+ * midnight, 00:00 occurs twice or never.
+ */
+export const beginningSql = (day: Sql, zone: Sql): Sql => sql`(
+  select min(instant) from (
+    select ${day}::timestamp at time zone ${zone} - make_interval(mins => minutes) as instant
+    from ${minutesBefore}) candidate
+  where (instant at time zone ${zone})::date >= ${day})`
+
+/**
  * Common table expressions: `span` with the time zone and the first and last day, and `days` with each day and the
- * instants at which it begins and ends. A day begins at the first instant of its date: where clocks change at midnight,
- * 00:00 occurs twice or never. A date that a time zone has skipped ends where it begins.
+ * instants at which it begins and ends. A date that a time zone has skipped ends where it begins.
  */
 export const daySpanSql = ({ days, timeZone }: DayRange, defaultZone: Sql): Sql => sql`
   span as materialized (
@@ -80,11 +89,7 @@ export const daySpanSql = ({ days, timeZone }: DayRange, defaultZone: Sql): Sql 
     from (select zone, (now() at time zone zone)::date as today from (
       select coalesce(${timeZone ?? null}::text, ${defaultZone}) as zone) chosen) local),
   beginnings as (
-    select first + number as day, (
-      select min(instant) from (
-        select (first + number)::timestamp at time zone zone - make_interval(mins => minutes) as instant
-        from ${minutesBefore}) candidate
-      where (instant at time zone zone)::date >= first + number) as begins
+    select first + number as day, ${beginningSql(sql`(first + number)`, sql`zone`)} as begins
     from span, generate_series(0, last - first + 1) number),
   days as materialized (
     select * from (select day, begins, lead(begins) over (order by day) as ends from beginnings) whole

@@ -1,16 +1,31 @@
 import type { Resource } from '../model/define.ts'
-import { join, raw, type Sql, sql } from '../model/sql.ts'
+import { identifier, join, raw, type Sql, sql } from '../model/sql.ts'
 import { type Condition, conditionSql, type IndexKind, indexKindOf } from './condition.ts'
-import type { Target } from './target.ts'
+import type { Relation } from './relations.ts'
+import { isJoined as needsJoin, joins, linkAlias, type Target } from './target.ts'
 
 /** The filter of a list. URL parameters are the flat case: `and` of conditions. */
-export type Filter = Condition | { and: readonly Filter[] } | { or: readonly Filter[] } | { not: Filter }
+export type Filter =
+  | Condition
+  | RelatedFilter
+  | { and: readonly Filter[] }
+  | { or: readonly Filter[] }
+  | { not: Filter }
+
+/** Is there a related record that matches the filter? */
+export interface RelatedFilter {
+  relation: Relation
+  /** The aliases of the record and of the related one, to which the filter's targets belong. */
+  alias: string
+  relatedAlias: string
+  filter: Filter
+}
 
 /** The parts that must all match; nested `and`s are flattened. */
 export const conjunctsOf = (filter: Filter): readonly Filter[] =>
   'and' in filter ? filter.and.flatMap(conjunctsOf) : [filter]
 
-/** The conditions of a flat filter; undefined if it contains `or` or `not`. */
+/** The conditions of a flat filter; undefined if it contains `or`, `not` or a relation. */
 export function conditionsOf(filter: Filter): readonly Condition[] | undefined {
   const parts = conjunctsOf(filter)
   const conditions = parts.filter(isCondition)
@@ -19,11 +34,38 @@ export function conditionsOf(filter: Filter): readonly Condition[] | undefined {
 
 const isCondition = (filter: Filter): filter is Condition => 'target' in filter
 
+/** The fields of the record and of its embedded records, without those of related records. */
 export function targetsOf(filter: Filter): readonly Target[] {
   if (isCondition(filter)) return [filter.target]
-  if ('not' in filter) return targetsOf(filter.not)
-  return ('and' in filter ? filter.and : filter.or).flatMap(targetsOf)
+  return 'relation' in filter ? [] : partsOf(filter).flatMap(targetsOf)
 }
+
+/** Every relation that the filter uses, also within related records. */
+export function relationsIn(filter: Filter): readonly Relation[] {
+  if (isCondition(filter)) return []
+  if ('relation' in filter) return [filter.relation, ...relationsIn(filter.filter)]
+  return partsOf(filter).flatMap(relationsIn)
+}
+
+/** Every condition of the filter, also within related records. */
+export function allConditionsOf(filter: Filter): readonly Condition[] {
+  if (isCondition(filter)) return [filter]
+  return 'relation' in filter ? allConditionsOf(filter.filter) : partsOf(filter).flatMap(allConditionsOf)
+}
+
+/** The same filter with other conditions. */
+export function withConditions(filter: Filter, change: (condition: Condition) => Condition): Filter {
+  if (isCondition(filter)) return change(filter)
+  if ('relation' in filter) return { ...filter, filter: withConditions(filter.filter, change) }
+  if ('not' in filter) return { not: withConditions(filter.not, change) }
+  const parts = partsOf(filter).map((part) => withConditions(part, change))
+  return 'and' in filter ? { and: parts } : { or: parts }
+}
+
+type Combined = Exclude<Filter, Condition | RelatedFilter>
+
+const partsOf = (filter: Combined): readonly Filter[] =>
+  'not' in filter ? [filter.not] : 'and' in filter ? filter.and : filter.or
 
 /** Expressions that must all be true, never null. `orderedBy`: the sort field, if only the beginning is read. */
 export const filterSql = (resource: Resource, filter: Filter, orderedBy?: string): Sql[] =>
@@ -31,17 +73,51 @@ export const filterSql = (resource: Resource, filter: Filter, orderedBy?: string
 
 function partSql(resource: Resource, filter: Filter, orderedBy?: string): Sql {
   if (isCondition(filter)) return conditionSql(resource, filter, orderedBy)
+  if ('relation' in filter) return relatedSql(filter)
   if ('not' in filter) return sql`(not ${partSql(resource, filter.not)})`
-  const [parts, separator, none] =
-    'and' in filter ? ([filter.and, ' and ', 'true'] as const) : ([filter.or, ' or ', 'false'] as const)
-  const all = parts.map((part) => partSql(resource, part))
+  const [separator, none] = 'and' in filter ? ([' and ', 'true'] as const) : ([' or ', 'false'] as const)
+  const all = partsOf(filter).map((part) => partSql(resource, part))
   return all.length === 0 ? raw(none) : sql`(${join(all, separator)})`
+}
+
+/** Is there a record of the same organization that its own list shows, belongs to this one, and matches? */
+function relatedSql({ relation: { resource, by }, alias, relatedAlias, filter }: RelatedFilter): Sql {
+  const [here, there] = [raw(alias), raw(relatedAlias)]
+  const organization = sql`${here}.organization_id`
+  const isJoined = targetsOf(filter).some((target) => needsJoin(resource, target))
+  const embedded = isJoined ? joins(resource, organization, relatedAlias) : raw('')
+  const { from, on } = connectionSql(by, here, there)
+  const parents = (resource.requiredParents ?? []).filter(({ column }) => column !== by.there)
+  const parts = [
+    sql`${there}.organization_id = ${organization} and ${on}`,
+    ...(resource.softDelete ? [sql`${there}.deleted_at is null`] : []),
+    ...parents.map(({ resource: parent, column }) => {
+      const id = sql`${there}.${identifier(column)}`
+      return sql`(${id} is null or exists (select from ${identifier(parent.table)} parent
+        where parent.organization_id = ${organization} and parent.id = ${id} and parent.deleted_at is null))`
+    }),
+    ...filterSql(resource, filter),
+  ]
+  return sql`(exists (select from ${identifier(resource.table)} ${there}${embedded}${from} where ${join(parts, ' and ')}))`
+}
+
+function connectionSql(by: Relation['by'], here: Sql, there: Sql): { from: Sql; on: Sql } {
+  if (!('linkTable' in by)) {
+    return { from: raw(''), on: sql`${there}.${identifier(by.there)} = ${here}.${identifier(by.here)}` }
+  }
+  const link = raw(linkAlias)
+  return {
+    from: sql`, ${identifier(by.linkTable)} ${link}`,
+    on: sql`${link}.organization_id = ${here}.organization_id and ${link}.${identifier(by.here)} = ${here}.id
+      and ${link}.${identifier(by.there)} = ${there}.id and ${link}.deleted_at is null`,
+  }
 }
 
 /** The index that serves a filter. `or` needs one for every alternative, and its result has no order. */
 export function filterIndexKind(filter: Filter): IndexKind | undefined {
   if (isCondition(filter)) return indexKindOf(filter)
-  if ('not' in filter) return undefined
+  // The matches of one index would first be looked up through another, for each related record.
+  if ('not' in filter || 'relation' in filter) return undefined
   if ('and' in filter) return best(filter.and.map(filterIndexKind))
   const [only, ...others] = filter.or
   if (only && others.length === 0) return filterIndexKind(only)

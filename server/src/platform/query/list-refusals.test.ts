@@ -31,7 +31,13 @@ test.each(lists)('%s: a filter rejects a value that is not one of the field’s 
   for (const { name, choices, nullable } of pathsOf(resource, [])) {
     const [first] = choices
     if (first === undefined) continue
-    const filters = ['equals=other', 'not=other', `in=${first},other`, `notIn=other,${first}`, `in=${first},null`]
+    const filters = [
+      'equals=elsewhere',
+      'not=elsewhere',
+      `in=${first},elsewhere`,
+      `notIn=elsewhere,${first}`,
+      `in=${first},null`,
+    ]
     const refused = [...filters, `equals=${first.toUpperCase()}${first.toLowerCase()}`]
     for (const filter of nullable ? refused : [...refused, 'equals=null', 'not=null']) {
       const [operator = '', value = ''] = filter.split('=')

@@ -1,7 +1,8 @@
 import { readId } from '../model/ids.ts'
-import type { FilterType } from '../model/fields.ts'
+import type { FilterType, JsonObject, JsonValue } from '../model/fields.ts'
 import { ListError, splitList } from './query-string.ts'
 import { type Operator, takesList } from './operators.ts'
+import { readRelativeDate, type RelativeDate } from './relative-dates.ts'
 import type { Target } from './target.ts'
 
 /** An instant, or a whole UTC day. `end` is exclusive; an instant has none. */
@@ -20,19 +21,94 @@ export type Operand =
   | { kind: 'numbers'; values: readonly string[] }
   | { kind: 'boolean'; value: boolean }
   | { kind: 'span'; span: TimeSpan }
+  /** Replaced by its span before the filter becomes SQL. */
+  | { kind: 'relative'; date: RelativeDate }
 
 const comparisons: readonly Operator[] = ['gt', 'gte', 'lt', 'lte']
 const maxValues = 100
 
-export function readOperand(target: Target, operator: Operator, value: string): Operand | { fault: string } {
+/** A filter's value as a URL or a body writes it: nothing, one value, a list or a relative date. */
+export type WrittenValue =
+  | { kind: 'null' }
+  | { kind: 'one'; text: string }
+  | { kind: 'list'; texts: readonly string[] }
+  | { kind: 'relative'; date: RelativeDate }
+
+type Read<Value> = Value | { fault: string }
+
+/** The value of a URL parameter, in which everything is text. */
+export function writtenInUrl(target: Target, operator: Operator, text: string): Read<WrittenValue> {
+  if (text === 'null' && takesNull(target, operator)) return { kind: 'null' }
+  if (!takesList(operator) || text === '') return { kind: 'one', text }
+  try {
+    return { kind: 'list', texts: splitList(text) }
+  } catch (error) {
+    if (error instanceof ListError) return { fault: error.message }
+    throw error
+  }
+}
+
+/** The value in a body, which has the JSON type of the field; a decimal may be text, as in responses. */
+export function writtenInJson(target: Target, operator: Operator, value: JsonValue): Read<WrittenValue> {
+  if (value === null) return takesNull(target, operator) ? { kind: 'null' } : { fault: 'must not be null' }
+  const isDate = target.field.filter === 'date' || target.field.filter === 'properties'
+  if (isDate && isObject(value) && (operator === 'equals' || comparisons.includes(operator))) {
+    const date = readRelativeDate(value)
+    return 'fault' in date ? date : { kind: 'relative', date }
+  }
+  if (!takesList(operator)) {
+    const read = scalarText(target, operator, value)
+    return typeof read === 'string' ? { kind: 'one', text: read } : read
+  }
+  if (!Array.isArray(value) || value.length === 0) return { fault: 'expected a list of at least one value' }
+  if (value.length > maxValues) return tooManyValues
+  const texts = value.map((item) => scalarText(target, operator, item))
+  const bad = texts.find((text) => typeof text !== 'string')
+  if (bad !== undefined) return bad
+  if (texts.includes('')) return { fault: 'the list contains an empty value' }
+  return { kind: 'list', texts: texts.filter((text) => typeof text === 'string') }
+}
+
+const tooManyValues = { fault: `expected at most ${maxValues} values` }
+
+const isObject = (value: JsonValue): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** A value as it would be written in a URL, if it has a type that the filter compares with. */
+function scalarText({ field: { filter } }: Target, operator: Operator, value: JsonValue): Read<string> {
+  const types =
+    operator === 'isEmpty' || filter === 'boolean'
+      ? ['boolean']
+      : filter === 'number'
+        ? ['number', 'string']
+        : filter === 'properties' && !isPattern(operator)
+          ? ['string', 'number', 'boolean']
+          : ['string']
+  if (types.includes(typeof value)) return String(value)
+  return { fault: `expected ${types.map((type) => typeNames[type]).join(' or ')}` }
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  boolean: 'true or false',
+}
+
+/** Only a nullable choice can be compared with null; for other fields, the filter then matches no record. */
+const takesNull = (target: Target, operator: Operator): boolean =>
+  isExact(operator) && (!choicesOf(target) || target.nullable)
+
+export function readOperand(target: Target, operator: Operator, written: WrittenValue): Read<Operand> {
+  if (written.kind === 'null' || written.kind === 'relative') return written
+  const texts = written.kind === 'list' ? written.texts : [written.text]
+  const [value = ''] = texts
   if (value === '') return { fault: 'expected a value' }
   const type = target.field.filter
   if (isPattern(operator) && isEmptyAfterFolding(value))
     return { fault: 'expected a search term with at least one letter, digit or sign besides accents' }
-  const choices = choicesOf(target)
-  if (value === 'null' && isExact(operator) && (!choices || target.nullable)) return { kind: 'null' }
   if (operator === 'isEmpty') return readBoolean(value)
-  const operand = takesList(operator) ? readList(target, type, value) : readOne(target, type, operator, value)
+  const operand = written.kind === 'list' ? readList(target, type, texts) : readOne(target, type, operator, value)
+  const choices = choicesOf(target)
   if (!choices || isPattern(operator) || 'fault' in operand) return operand
   const bad = textsOf(operand).find((text) => !choices.includes(text))
   return bad === undefined ? operand : { fault: `expected one of ${choices.join(', ')}; found "${bad.slice(0, 40)}"` }
@@ -50,7 +126,7 @@ const isPattern = (operator: Operator): boolean => ['contains', 'startsWith', 'e
 export const isEmptyAfterFolding = (text: string): boolean =>
   text.normalize('NFKD').replace(/[\u0300-\u036f]/g, '') === ''
 
-function readOne(target: Target, type: FilterType, operator: Operator, value: string): Operand | { fault: string } {
+function readOne(target: Target, type: FilterType, operator: Operator, value: string): Read<Operand> {
   switch (type) {
     case 'id':
       if (operator !== 'equals' && operator !== 'not') return { kind: 'text', value }
@@ -77,15 +153,8 @@ function toStoredForm({ field }: Target, value: string): string {
   return normalized && 'value' in normalized ? String(normalized.value) : value
 }
 
-function readList(target: Target, type: FilterType, value: string): Operand | { fault: string } {
-  let values: string[]
-  try {
-    values = splitList(value)
-  } catch (error) {
-    if (error instanceof ListError) return { fault: error.message }
-    throw error
-  }
-  if (values.length > maxValues) return { fault: `expected at most ${maxValues} values` }
+function readList(target: Target, type: FilterType, values: readonly string[]): Read<Operand> {
+  if (values.length > maxValues) return tooManyValues
   if (type === 'id') return { kind: 'ids', values: readIds(target, values) }
   if (type !== 'number') return { kind: 'texts', values: values.map((item) => toStoredForm(target, item)) }
   const bad = values.find((item) => !isNumber(item))
@@ -96,13 +165,13 @@ function readList(target: Target, type: FilterType, value: string): Operand | { 
 const readIds = (target: Target, values: readonly string[]): string[] =>
   values.flatMap((value) => readId(target.field.idPrefix ?? '', value) ?? [])
 
-function readBoolean(value: string): Operand | { fault: string } {
+function readBoolean(value: string): Read<Operand> {
   return value === 'true' || value === 'false'
     ? { kind: 'boolean', value: value === 'true' }
     : { fault: 'expected true or false' }
 }
 
-function readComparable(value: string): Operand | { fault: string } {
+function readComparable(value: string): Read<Operand> {
   if (isNumber(value)) return { kind: 'number', value }
   const span = spanOperand(value)
   return 'fault' in span ? { fault: 'expected a number or an ISO 8601 date or timestamp' } : span
@@ -142,7 +211,7 @@ export function dayOf(value: string): TimeSpan | undefined {
   return dateForm.test(value) ? readSpan(value) : undefined
 }
 
-function spanOperand(value: string): Operand | { fault: string } {
+function spanOperand(value: string): Read<Operand> {
   const span = readSpan(value)
   if (span) return { kind: 'span', span }
   const hint = / \d{2}:?\d{2}$/.test(value) ? ' (write + as %2B in a URL)' : ''

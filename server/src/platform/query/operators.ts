@@ -41,5 +41,7 @@ export const operatorsFor = ({ filter, lookup }: Field): readonly Operator[] =>
 
 export const allOperators: readonly Operator[] = [...operatorsOf.properties, 'equalsIgnoreCase']
 
+export const isOperator = (text: string): text is Operator => (allOperators as readonly string[]).includes(text)
+
 /** Is the value a list, separated by commas? */
 export const takesList = (operator: Operator): boolean => ['in', 'notIn', 'hasEvery', 'hasSome'].includes(operator)

@@ -5,8 +5,8 @@ import { displayNoun, type Resource } from '../model/define.ts'
 import { hasIdForm, readId } from '../model/ids.ts'
 import { type Condition } from './condition.ts'
 import { type CursorScope, isCursor, type Position, readCursor } from './cursor.ts'
-import { isEmptyAfterFolding, readOperand } from './operand.ts'
-import { allOperators, type Operator, operatorsFor } from './operators.ts'
+import { isEmptyAfterFolding, readOperand, type WrittenValue, writtenInUrl } from './operand.ts'
+import { isOperator, type Operator, operatorsFor } from './operators.ts'
 import { type Order, orderBy } from './order.ts'
 import type { Filter } from './filter.ts'
 import { faultOf, readSelection, type Selection } from './select.ts'
@@ -47,19 +47,25 @@ export const defaultLimit = 25
 const maxFilters = 25
 const maxSelected = 100
 const maxWords = 20
-const listScalars = ['limit', 'startingAfter', 'endingBefore', 'orderBy', 'sort', 'query']
+export const listScalars = ['limit', 'startingAfter', 'endingBefore', 'orderBy', 'sort', 'query']
 
 /** The parameters of a list or a count, without the filters. */
 const withDeleted = ({ isRestorable }: Resource, known: readonly string[]): readonly string[] =>
   isRestorable ? [...known, 'deleted'] : known
 
-/** Collects the errors of a query, so that all are reported at once. */
-class QueryReader {
+/** Collects the errors of a query or a search, so that all are reported at once. */
+export class QueryReader {
   readonly faults: Fault[] = []
   readonly scalars = new Map<string, string>()
   readonly selected: string[] = []
   readonly conditions: Condition[] = []
   readonly suggestions = new Suggestions()
+  /** The name of `selected` in errors. */
+  readonly selectName: string
+
+  constructor(selectName = 'select[]') {
+    this.selectName = selectName
+  }
 
   /** Checking stops: the response has enough errors. */
   get isFull(): boolean {
@@ -79,13 +85,23 @@ export function readList(
 ): ListRequest {
   const reader = read(resource, parameters, withDeleted(resource, listScalars))
   const deleted = readFlag(reader, 'deleted')
+  const page = readPage(reader, resource, (orderBy) => scopeOf(orderBy, deleted))
+  if (reader.faults.length > 0 || !page) throw invalidParameters(reader.faults)
+  return { ...page, filter: { and: reader.conditions }, deleted }
+}
+
+/** What a list and a search share besides their filter; undefined if the order is invalid. */
+export function readPage(
+  reader: QueryReader,
+  resource: Resource,
+  scopeOf: (orderBy: string) => CursorScope,
+): Omit<ListRequest, 'filter' | 'deleted'> | undefined {
   const limit = readLimit(reader)
   const order = readOrder(reader, resource)
-  const cursor = readCursors(reader, resource, scopeOf(reader.scalars.get('orderBy') ?? 'createdAt', deleted))
+  const cursor = readCursors(reader, resource, scopeOf(reader.scalars.get('orderBy') ?? 'createdAt'))
   const words = readWords(reader, resource)
   const selection = readSelected(reader, resource)
-  if (reader.faults.length > 0 || !order) throw invalidParameters(reader.faults)
-  return { limit, order, cursor, selection, filter: { and: reader.conditions }, words, deleted }
+  return order && { limit, order, cursor, words, selection }
 }
 
 /** Reads the parameters of a count: filters and `query`. Throws 400 `invalid_parameters` with every error. */
@@ -182,8 +198,6 @@ function readFilter(reader: QueryReader, resource: Resource, name: string, value
   else addCondition(reader, name, target, operator, value)
 }
 
-const isOperator = (text: string): text is Operator => (allOperators as readonly string[]).includes(text)
-
 /** `<field>=<value>`: `has` for a list, `equals` for everything else. */
 function readShorthand(
   reader: QueryReader,
@@ -213,16 +227,25 @@ function parametersOf(resource: Resource, known: readonly string[]): readonly st
 }
 
 function addCondition(reader: QueryReader, name: string, target: Target, operator: string, value: string): void {
+  const condition = readCondition(target, operator, (known) => writtenInUrl(target, known, value))
+  if ('fault' in condition) reader.addError(name, condition.fault)
+  else reader.conditions.push(condition)
+}
+
+/** One filter of a URL or a body. `written` reads its value, once the operator is known to suit the field. */
+export function readCondition(
+  target: Target,
+  operator: string,
+  written: (operator: Operator) => WrittenValue | { fault: string },
+): Condition | { fault: string } {
   const allowed = operatorsFor(target.field)
-  if (allowed.length === 0 || (target.field.filter === 'properties' && target.keys.length === 0)) {
-    reader.addError(name, `${target.name} is an object, which cannot be filtered by; use one of its fields`)
-  } else if (!isOperator(operator) || !allowed.includes(operator)) {
-    reader.addError(name, `${target.name} supports ${allowed.join(', ')}; found "${operator.slice(0, 40)}"`)
-  } else {
-    const operand = readOperand(target, operator, value)
-    if ('fault' in operand) reader.addError(name, operand.fault)
-    else reader.conditions.push({ target, operator, operand })
-  }
+  if (allowed.length === 0 || (target.field.filter === 'properties' && target.keys.length === 0))
+    return { fault: `${target.name} is an object, which cannot be filtered by; use one of its fields` }
+  if (!isOperator(operator) || !allowed.includes(operator))
+    return { fault: `${target.name} supports ${allowed.join(', ')}; found "${operator.slice(0, 40)}"` }
+  const value = written(operator)
+  const operand = 'fault' in value ? value : readOperand(target, operator, value)
+  return 'fault' in operand ? operand : { target, operator, operand }
 }
 
 function readLimit(reader: QueryReader): number {
@@ -268,7 +291,7 @@ function readCursors(reader: QueryReader, resource: Resource, scope: CursorScope
   return { direction, parameter, at: { id: nilUuid } }
 }
 
-function readWords(reader: QueryReader, resource: Resource): string[] {
+export function readWords(reader: QueryReader, resource: Resource): string[] {
   const text = reader.scalars.get('query')
   if (text === undefined) return []
   const words = text.split(/\s+/u).filter((word) => word !== '')
@@ -283,9 +306,9 @@ function readWords(reader: QueryReader, resource: Resource): string[] {
 function readSelected(reader: QueryReader, resource: Resource): Selection | undefined {
   if (reader.selected.length === 0) return undefined
   if (reader.selected.length > maxSelected) {
-    return reader.addError('select[]', `at most ${maxSelected} fields can be selected`)
+    return reader.addError(reader.selectName, `at most ${maxSelected} fields can be selected`)
   }
   const { selection, faults } = readSelection(resource, reader.selected, reader.suggestions)
-  for (const fault of faults) reader.addError('select[]', fault)
+  for (const fault of faults) reader.addError(reader.selectName, fault)
   return selection
 }

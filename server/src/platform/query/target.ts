@@ -10,6 +10,8 @@ export interface Target {
   /** The path as the caller wrote it. */
   name: string
   field: Field
+  /** The alias of the record's table. */
+  alias: string
   /** The SQL value to compare, of the field's database type; for properties, the jsonb at `keys`. */
   value: Sql
   /** Path inside a properties field. */
@@ -45,11 +47,11 @@ export const isJoined = (resource: Resource, { name, isOwn, link }: Target): boo
   (!isOwn && !link) || embeddedThrough(resource, name) !== undefined
 
 /** Left joins of the embedded records, if filters or the order use them. */
-export function joins(resource: Resource, organization: Sql): Sql {
+export function joins(resource: Resource, organization: Sql, alias = root): Sql {
   const parts = Object.entries(resource.embedded).map(
     ([name, embedded]) =>
       sql` left join ${identifier(embedded.resource.table)} ${raw(name)}
-        on ${isEmbedded(name, embedded, organization)} and ${isShown(name)}`,
+        on ${isEmbedded(name, embedded, organization, alias)} and ${isShown(name)}`,
   )
   return join(parts, '')
 }
@@ -64,28 +66,31 @@ export function lookupJoins(resource: Resource, organization: Sql): Sql {
   return join(parts, '')
 }
 
-const isEmbedded = (name: string, { through }: Embedded, organization: Sql): Sql =>
-  sql`${raw(name)}.organization_id = ${organization} and ${raw(name)}.id = ${column(root, through)}`
+const isEmbedded = (name: string, { through }: Embedded, organization: Sql, alias = root): Sql =>
+  sql`${raw(name)}.organization_id = ${organization} and ${raw(name)}.id = ${column(alias, through)}`
 
 const isShown = (name: string): Sql => sql`${raw(name)}.deleted_at is null`
 
+/** `alias`: that of the record's table, for a related record. */
 export function findTarget(
   resource: Resource,
   path: string,
   suggestions = new Suggestions(),
+  alias = root,
 ): Target | { fault: string } {
   const [head = '', ...rest] = path.split('.')
   const embedded = resource.propertyNames.includes(head) ? resource.embedded[head] : undefined
-  if (embedded) return embeddedTarget(head, embedded, path, rest)
-  if (Object.hasOwn(resource.links, head)) return linkTarget(resource, head, path, rest)
+  if (embedded) return embeddedTarget(head, embedded, { path, alias }, rest)
+  if (Object.hasOwn(resource.links, head)) return linkTarget(resource, head, { path, alias }, rest)
   const field = resource.propertyNames.includes(head) ? resource.fields[head] : undefined
   if (!field) return { fault: unknownField(resource, path, suggestions) }
-  if (field.filter === 'properties') return propertiesTarget(resource, head, field, path, rest)
+  if (field.filter === 'properties') return propertiesTarget(resource, head, field, { path, alias }, rest)
   if (rest.length > 0) return { fault: `unknown field; ${head} has no fields of its own` }
   return {
     name: path,
     field,
-    value: valueOf(resource, head),
+    alias,
+    value: valueOf(resource, head, alias),
     keys: [],
     nullable: isNullable(resource, head, field),
     isOwn: true,
@@ -96,17 +101,30 @@ export function findTarget(
 const isNullable = (resource: Resource, name: string, field: Field): boolean =>
   field.nullable || embeddedThrough(resource, name) !== undefined
 
-function embeddedTarget(head: string, embedded: Embedded, path: string, rest: string[]): Target | { fault: string } {
+/** A path in a request and the alias of the table that it begins at. */
+type Start = Readonly<Record<'path' | 'alias', string>>
+
+function embeddedTarget(
+  head: string,
+  embedded: Embedded,
+  { path, alias }: Start,
+  rest: string[],
+): Target | { fault: string } {
   const name = rest.length === 0 ? embedded.orderBy : rest.join('.')
   const field = embedded.show.includes(name) ? embedded.resource.fields[name] : undefined
   if (!field) return { fault: `unknown field; ${head} has ${embedded.show.join(', ')}` }
-  return { name: path, field, value: column(head, name), keys: [], nullable: true, isOwn: false }
+  return { name: path, field, alias, value: column(head, name), keys: [], nullable: true, isOwn: false }
 }
 
 /** The alias of a link in its condition. */
 export const linkAlias = 'link'
 
-function linkTarget(resource: Resource, head: string, path: string, rest: string[]): Target | { fault: string } {
+function linkTarget(
+  resource: Resource,
+  head: string,
+  { path, alias }: Start,
+  rest: string[],
+): Target | { fault: string } {
   const link = resource.links[head]
   const fields = link ? linkFields(link) : {}
   const name = rest.join('.')
@@ -115,14 +133,23 @@ function linkTarget(resource: Resource, head: string, path: string, rest: string
     return { fault: `unknown field; ${head} has ${Object.keys(fields).join(', ')}` }
   }
   const value = column(linkAlias, name)
-  return { name: path, field, value, keys: [], nullable: field.nullable, isOwn: false, link: linkTable(resource, head) }
+  return {
+    name: path,
+    field,
+    alias,
+    value,
+    keys: [],
+    nullable: field.nullable,
+    isOwn: false,
+    link: linkTable(resource, head),
+  }
 }
 
 function propertiesTarget(
   resource: Resource,
   head: string,
   field: Field,
-  path: string,
+  { path, alias }: Start,
   written: string[],
 ): Target | { fault: string } {
   const keys = written.map((key, index) => (index === 0 && field.keyForm ? field.keyForm(key) : key))
@@ -130,8 +157,8 @@ function propertiesTarget(
   if (keys.length > 16) return { fault: 'is nested too deeply' }
   if (path.length > maxPathLength) return { fault: `must have at most ${maxPathLength} characters` }
   // Key by key: `#>` would treat a number as a list index, which neither containment nor select[] does.
-  const value = keys.reduce((inner, key) => sql`(${inner} -> ${key}::text)`, valueOf(resource, head))
-  return { name: path, field, value, keys, nullable: true, isOwn: true }
+  const value = keys.reduce((inner, key) => sql`(${inner} -> ${key}::text)`, valueOf(resource, head, alias))
+  return { name: path, field, alias, value, keys, nullable: true, isOwn: true }
 }
 
 export function unknownField(resource: Resource, path: string, suggestions: Suggestions): string {

@@ -1,8 +1,10 @@
 import type { Connection } from '../database/database.ts'
-import { identifier, Parameter, raw, sql } from '../model/sql.ts'
+import { identifier, Parameter, raw, type Sql, sql } from '../model/sql.ts'
 import { ApiError, type Fault } from '../model/errors.ts'
 import { type PagePlan, type PageRow, parentFound, type planCount, type Scope, withinScope } from '../query/page.ts'
+import { allConditionsOf, type Filter, withConditions } from '../query/filter.ts'
 import type { Cursor } from '../query/parse.ts'
+import { type RelativeSpan, relativeSpansSql } from '../query/relative-dates.ts'
 import { documentJoins, documentSql, type Selection } from '../query/select.ts'
 import { root } from '../query/target.ts'
 import { displayNoun, type Resource } from '../model/define.ts'
@@ -90,6 +92,36 @@ export async function readCount(
   const [row] = await db.query<{ count: string; parent_found: boolean }>(plan.statement)
   if (!row?.parent_found) throw parentNotFound(resource)
   return Number(row.count)
+}
+
+/** The filter with the spans of its relative dates. Reads the time zone only if there are any. */
+export async function readRelativeSpans(
+  db: Connection,
+  filter: Filter,
+  timeZone: () => Promise<string>,
+  now?: Sql,
+): Promise<Filter> {
+  const dates = new Map(
+    allConditionsOf(filter).flatMap(({ operand }) =>
+      operand.kind === 'relative' ? [[JSON.stringify(operand.date), operand.date] as const] : [],
+    ),
+  )
+  if (dates.size === 0) return filter
+  const { organization } = db
+  const options = { zone: await timeZone(), organization, ...(now && { now }) }
+  const rows = await db.query<RelativeSpan>(relativeSpansSql([...dates.values()], options))
+  const spans = new Map([...dates.keys()].map((key, index) => [key, rows[index]]))
+  return withConditions(filter, (condition) => {
+    const { target, operand } = condition
+    if (operand.kind !== 'relative') return condition
+    const span = spans.get(JSON.stringify(operand.date))
+    if (!span) throw new Error('the statement of the relative dates returned too few rows')
+    // A field without a time has days, which are the same in every time zone.
+    return {
+      ...condition,
+      operand: { kind: 'span', span: target.field.databaseType === 'date' ? span.days : span.instants },
+    }
+  })
 }
 
 export const scopeOf = (db: Connection, parentId: string | undefined): Scope =>

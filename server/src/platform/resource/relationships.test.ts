@@ -224,3 +224,54 @@ test('no relationship can reference another organization’s record', async () =
     ),
   ).rejects.toThrow(/foreign key/)
 })
+
+test('a search tests records at the other end of links, in both directions, and the links themselves', async () => {
+  const { call: callOwn } = await service.newOrganization()
+  const add = (path: string, body: object) => createRecord(path, body, callOwn)
+  const [ada, bob] = [await add('/v5/contacts', { name: 'Ada' }), await add('/v5/contacts', { name: 'Bob' })]
+  const [big, small] = [
+    await add('/v5/offers', { name: 'Big', total: '20000' }),
+    await add('/v5/offers', { name: 'Small', total: '300' }),
+  ]
+  await add(`/v5/offers/${big.id}/contacts`, { contactId: ada.id, role: 'buyer' })
+  const link = await add(`/v5/offers/${small.id}/contacts`, { contactId: ada.id, role: 'lawyer' })
+  await add(`/v5/offers/${small.id}/contacts`, { contactId: bob.id })
+  const found = async (path: string, filter: object) => {
+    const { body, text, status } = await callOwn('POST', `${path}/search`, { body: { filter, sort: 'asc' } })
+    expect([status, text]).toEqual([200, expect.anything()])
+    return body.map(({ name }: Json) => name).join()
+  }
+  expect(await found('/v5/contacts', { offers: { some: { total: { gt: 10000 } } } })).toBe('Ada')
+  expect(await found('/v5/contacts', { offers: { none: { total: { gt: 10000 } } } })).toBe('Bob')
+  expect(await found('/v5/offers', { contacts: { some: { name: { equals: 'Ada' } } } })).toBe('Big,Small')
+  expect(await found('/v5/offers', { contacts: { some: { offers: { none: { name: { equals: 'Small' } } } } } })).toBe(
+    '',
+  )
+  const lawyers = { 'contacts.role': { equals: 'lawyer' } }
+  expect(await found('/v5/offers', lawyers)).toBe('Small')
+  expect(await found('/v5/contacts', { offers: { some: lawyers } })).toBe('Ada,Bob')
+  expect(await found('/v5/contacts', { offerContacts: { some: { role: { equals: 'lawyer' } } } })).toBe('Ada')
+  await callOwn('DELETE', `/v5/offers/${small.id}/contacts/${link.id}`)
+  expect(await found('/v5/contacts', { offers: { some: { name: { equals: 'Small' } } } })).toBe('Bob')
+  await callOwn('DELETE', `/v5/offers/${small.id}`)
+  expect(await found('/v5/contacts', { offers: { some: {} } })).toBe('Ada')
+})
+
+test('a search tests records that have one of several kinds of parents, and each of the parents', async () => {
+  const { call: callOwn } = await service.newOrganization()
+  const add = (path: string, body: object) => createRecord(path, body, callOwn)
+  const [contact, company] = [
+    await add('/v5/contacts', { name: 'Ada' }),
+    await add('/v5/companies', { name: 'Engines' }),
+  ]
+  await add(`/v5/contacts/${contact.id}/remarks`, { body: 'of a person' })
+  await add(`/v5/companies/${company.id}/remarks`, { body: 'of a company' })
+  const found = async (path: string, filter: object, name: string) =>
+    (await callOwn('POST', `${path}/search`, { body: { filter } })).body.map((record: Json) => record[name])
+  const byText = (text: string) => ({ remarks: { some: { body: { contains: text } } } })
+  expect(await found('/v5/contacts', byText('person'), 'name')).toEqual(['Ada'])
+  expect(await found('/v5/contacts', byText('of a company'), 'name')).toEqual([])
+  expect(await found('/v5/companies', byText('of a company'), 'name')).toEqual(['Engines'])
+  expect(await found('/v5/remarks', { company: { some: {} } }, 'body')).toEqual(['of a company'])
+  expect(await found('/v5/remarks', { company: { none: {} } }, 'body')).toEqual(['of a person'])
+})

@@ -51,8 +51,10 @@ export function dailyStatisticsRoute({ resource, counts, others = {}, read, ...t
 }
 
 /** An older database may not know the newest zones. */
+export const isUnknownTimeZone = (error: unknown): boolean => sqlState(error) === invalidParameterValue
+
 const translateError = (error: unknown): unknown =>
-  sqlState(error) === invalidParameterValue
+  isUnknownTimeZone(error)
     ? invalidParameters([{ field: 'timeZone', message: 'the database does not know this time zone; send another one' }])
     : error
 

@@ -1,29 +1,17 @@
 import { isDeepStrictEqual } from 'node:util'
-import type {
-  ResponseBody,
-  RouteResponse,
-  Effect,
-  ReadRequest,
-  ReadRoute,
-  Route,
-  WriteRequest,
-  WriteRoute,
-} from '../http/route.ts'
-import { assertScope } from '../http/denied-scope.ts'
-import { cursorScope } from '../http/route.ts'
-import { planCount, planPage, parsePosition } from '../query/page.ts'
-import { writeCursor } from '../query/cursor.ts'
-import { type ListRequest, readFilters, readList, readOne } from '../query/parse.ts'
+import type { ResponseBody, RouteResponse, Effect, ReadRoute, Route, WriteRequest, WriteRoute } from '../http/route.ts'
+import { readOne } from '../query/parse.ts'
 import { bodyShape } from '../resource/body.ts'
-import { actionOf, auditedChanges, type AuditedChange, displayNoun, type Resource } from '../model/define.ts'
+import { actionOf, auditedChanges, type AuditedChange, camelCase, displayNoun, type Resource } from '../model/define.ts'
 import { showId } from '../model/ids.ts'
-import { readCount, readPage, readRecord, scopeOf } from '../resource/read.ts'
+import { readRecord } from '../resource/read.ts'
 import { type StandardStore, writeOne } from '../resource/store.ts'
 import { type Change, type WrittenRecord } from '../resource/write.ts'
+import { countRoute, listRoute, searchCountRoute, searchRoute } from './list-routes.ts'
 
-export type StandardOperation = 'list' | 'count' | 'get' | 'create' | 'update' | 'delete' | 'restore'
+const allOperations = ['list', 'count', 'get', 'create', 'update', 'delete', 'restore'] as const
 
-const allOperations: readonly StandardOperation[] = ['list', 'count', 'get', 'create', 'update', 'delete', 'restore']
+export type StandardOperation = (typeof allOperations)[number]
 
 export interface Placement {
   /** The collection's path, such as `/v5/contacts`. */
@@ -33,26 +21,25 @@ export interface Placement {
   suffix?: string
 }
 
-/** The routes that every resource has: list, count, get, create, update, delete, restore. */
+/** The routes that every resource has: list with its search, count, get, create, update, delete, restore. */
 export function standardRoutes(
   store: StandardStore,
   { path, operations = allOperations, suffix = '' }: Placement,
 ): Route[] {
   const { resource } = store
   const group = new RouteGroup(store, path, suffix)
-  const made: Record<StandardOperation, () => Route> = {
-    list: () => listRoute(group),
-    count: () => countRoute(group),
-    get: () => getRoute(group),
-    create: () => createRoute(group),
-    update: () => updateRoute(group),
-    delete: () => deleteRoute(group),
-    restore: () => restoreRoute(group),
+  const made: Record<StandardOperation, () => Route[]> = {
+    // The team-scoped family has only the routes of its specification.
+    list: () => [listRoute(group), ...(path.startsWith('/v5/') ? [searchRoute(group), searchCountRoute(group)] : [])],
+    count: () => [countRoute(group)],
+    get: () => [getRoute(group)],
+    create: () => [createRoute(group)],
+    update: () => [updateRoute(group)],
+    delete: () => [deleteRoute(group)],
+    restore: () => [restoreRoute(group)],
   }
-  return operations.filter((name) => name !== 'restore' || resource.softDelete).map((name) => made[name]())
+  return operations.filter((name) => name !== 'restore' || resource.softDelete).flatMap((name) => made[name]())
 }
-
-const camelCase = (noun: string): string => noun.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
 /** The path parameter for a record's id: `contactId`, `auditEventId`. */
 export const parameterOf = ({ singular }: Pick<Resource, 'singular'>): string => `${camelCase(singular)}Id`
@@ -146,96 +133,6 @@ const isAuditedChange = (action: string): action is AuditedChange => action in a
 
 const withArticle = ({ singular }: Resource): string =>
   `${/^[aeio]/.test(singular) ? 'an' : 'a'} ${displayNoun(singular)}`
-
-function listRoute(group: RouteGroup): ReadRoute {
-  const { resource } = group
-  return {
-    kind: 'read',
-    method: 'GET',
-    path: group.path,
-    operation: group.operation('list', true),
-    summary: `List ${displayNoun(resource.name)}`,
-    tag: group.tag,
-    params: group.collectionParams,
-    scope: group.scope('list', 'read'),
-    query: { kind: 'list', resource },
-    responses: { 200: { kind: 'list', resource } },
-    handle: (request) => list(group, request),
-  }
-}
-
-async function list(group: RouteGroup, request: ReadRequest): Promise<RouteResponse> {
-  const { services, caller, db, query, params } = request
-  const { resource } = group
-  const parentId = group.parentId(params)
-  const scope = cursorScope(services, caller, resource, parentId)
-  const wanted = readList(resource, query, scope)
-  if (wanted.deleted) await assertMayRestore(group, request)
-  const plan = planPage(resource, wanted, scopeOf(db, parentId))
-  const read = () => readPage(db, resource, plan, wanted.cursor)
-  const page = plan.isExpensive ? await services.queryLimiter.run(caller.organizationId, read) : await read()
-  const link = linkHeader(request, wanted, page, (position) =>
-    writeCursor(scope(wanted.order.target.name, wanted.deleted), parsePosition(position)),
-  )
-  return { status: 200, text: page.text, ...(link && { headers: { link } }) }
-}
-
-/** Deleted records are shown to those who may restore them. */
-const assertMayRestore = (group: RouteGroup, { services, caller, client }: ReadRequest): Promise<void> =>
-  assertScope({ services, caller, client, route: group.path }, group.scope('restore', 'write'))
-
-/** `Link: rel="next"/"prev"` (RFC 8288), with cursors that survive the deletion of their records. */
-function linkHeader(
-  { services, url, query }: ReadRequest,
-  { cursor }: ListRequest,
-  page: { more: boolean; first: string | null; last: string | null },
-  cursorAt: (position: string) => string,
-): string | undefined {
-  const isBackwards = cursor?.direction === 'before'
-  const target = (parameter: string, position: string) => {
-    const others = query.filter(({ name }) => name !== 'startingAfter' && name !== 'endingBefore')
-    const parameters = [...others, { name: parameter, value: cursorAt(position) }]
-    const text = parameters.map(({ name, value }) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
-    return `<${services.origin}${url.split('?')[0]}?${text.join('&')}>`
-  }
-  const parts: string[] = []
-  if (page.last !== null && (isBackwards || page.more)) parts.push(`${target('startingAfter', page.last)}; rel="next"`)
-  if (page.first !== null && (isBackwards ? page.more : cursor))
-    parts.push(`${target('endingBefore', page.first)}; rel="prev"`)
-  return parts.length > 0 ? parts.join(', ') : undefined
-}
-
-const countSchema = {
-  type: 'object',
-  required: ['count'],
-  properties: { count: { type: 'integer', minimum: 0 } },
-  additionalProperties: false,
-}
-
-function countRoute(group: RouteGroup): ReadRoute {
-  const { resource } = group
-  return {
-    kind: 'read',
-    method: 'GET',
-    path: `${group.path}/count`,
-    operation: group.operation('count', true),
-    summary: `Count ${displayNoun(resource.name)}`,
-    tag: group.tag,
-    params: group.collectionParams,
-    scope: group.scope('count', 'read'),
-    query: { kind: 'count', resource },
-    responses: { 200: { kind: 'schema', component: 'Count', schema: countSchema } },
-    async handle(request) {
-      const { services, caller, db, query, params } = request
-      const wanted = readFilters(resource, query)
-      if (wanted.deleted) await assertMayRestore(group, request)
-      const plan = planCount(resource, wanted, scopeOf(db, group.parentId(params)))
-      const read = () => readCount(db, resource, plan)
-      const count = plan.isExpensive ? await services.queryLimiter.run(caller.organizationId, read) : await read()
-      return { status: 200, text: JSON.stringify({ count }) }
-    },
-  }
-}
 
 function getRoute(group: RouteGroup): ReadRoute {
   const { resource } = group

@@ -1,0 +1,187 @@
+import type { Resource } from '../model/define.ts'
+import type { Field, FilterType, JsonValue, Schema } from '../model/fields.ts'
+import { type Operator, operatorsFor, takesList } from '../query/operators.ts'
+import type { Relations } from '../query/relations.ts'
+import { countedUnits, maxUnits, periods } from '../query/relative-dates.ts'
+import { findTarget } from '../query/target.ts'
+import { maxDepth, maxLeaves, maxRelations } from '../query/tree.ts'
+import type { Components } from './openapi-components.ts'
+import { describeOperator, pathsOf } from './openapi-filters.ts'
+import { cursorSchema } from './openapi-parameters.ts'
+import type { SearchRoute } from './route.ts'
+
+/** The body of a search. Its schema contains the filter tree, which refers to itself and to those of related records. */
+export function searchBody({ search }: SearchRoute, relations: Relations, components: Components): Schema {
+  const { resource, returns } = search
+  const filter = treeSchema(resource, relations, components)
+  const query = {
+    ...(resource.search.length > 0 && { query: { type: 'string', description: 'Full-text search, as in the list.' } }),
+  }
+  const page = {
+    orderBy: { type: 'string', default: 'createdAt', description: 'Field to sort by.' },
+    sort: { type: 'string', enum: ['asc', 'desc'], default: 'desc' },
+    limit: { type: 'integer', minimum: 1, maximum: 100, default: 25, description: 'Maximum number of records.' },
+    startingAfter: { ...cursorSchema(resource), description: 'The page after this record.' },
+    endingBefore: { ...cursorSchema(resource), description: 'The page before this record.' },
+    select: {
+      type: 'array',
+      items: { type: 'string' },
+      minItems: 1,
+      maxItems: 100,
+      description: 'Return only these fields.',
+    },
+  }
+  const schema = components.schema(`${resource.component}Search${returns === 'count' ? 'Count' : ''}`, {
+    type: 'object',
+    additionalProperties: false,
+    properties: { filter, ...query, ...(returns === 'page' && page) },
+  })
+  const example = { filter: exampleFilter, ...(returns === 'page' && { limit: 10 }) }
+  return { required: false, content: { 'application/json': { schema, example } } }
+}
+
+const exampleFilter: JsonValue = {
+  or: [{ createdAt: { equals: { last: { days: 30 } } } }, { not: { createdAt: { gte: '2026-01-01' } } }],
+}
+
+function treeSchema(resource: Resource, relations: Relations, components: Components): Schema {
+  const name = `${resource.component}FilterTree`
+  return components.recursiveSchema(name, () => {
+    const tree = { $ref: `#/components/schemas/${name}` }
+    const { fields, open } = fieldSchemas(resource, components)
+    const related = Object.values(relations(resource)).map((relation) => [
+      relation.name,
+      relatedSchema(relation.resource, treeSchema(relation.resource, relations, components), components),
+    ])
+    return {
+      type: 'object',
+      description: `All properties must match. At most ${maxDepth} levels of \`and\`, \`or\`, \`not\`, \`some\` and \`none\`, ${maxLeaves} conditions and ${maxRelations} relations.`,
+      properties: {
+        and: { type: 'array', items: tree },
+        or: { type: 'array', items: tree },
+        not: tree,
+        ...fields,
+        ...Object.fromEntries(related),
+      },
+      // With `additionalProperties`, typed clients would accept any name.
+      ...(open.length > 0
+        ? { unevaluatedProperties: conditionsSchema('properties', [], true, components) }
+        : { additionalProperties: false }),
+    }
+  })
+}
+
+const relatedSchema = ({ component, name }: Resource, tree: Schema, components: Components): Schema =>
+  components.schema(`Related${component}`, {
+    type: 'object',
+    description: `\`some\`: at least one of these ${name} matches. \`none\`: none of them does. An empty filter matches all. Needs the scope of their list.`,
+    minProperties: 1,
+    additionalProperties: false,
+    properties: { some: tree, none: tree },
+  })
+
+/** The conditions of each field, and the objects whose keys the organization chooses. */
+function fieldSchemas(resource: Resource, components: Components) {
+  const fields: Record<string, Schema> = {}
+  const open: string[] = []
+  for (const path of pathsOf(resource)) {
+    const target = findTarget(resource, path)
+    if ('fault' in target) throw new Error(`${resource.name}: ${path} ${target.fault}`)
+    const operators = operatorsFor(target.field)
+    if (target.field.filter === 'properties') open.push(path)
+    else if (operators.length > 0) fields[path] = fieldConditions(target.field, target.nullable, components)
+  }
+  return { fields, open }
+}
+
+const fieldConditions = (field: Field, nullable: boolean, components: Components): Schema =>
+  conditionsSchema(field.filter, field.lookup ? ['equalsIgnoreCase'] : [], nullable, components)
+
+/** The operators of a type of field with their values; shared by all fields of the type. */
+function conditionsSchema(
+  filter: FilterType,
+  more: readonly Operator[],
+  nullable: boolean,
+  components: Components,
+): Schema {
+  const operators = [...operatorsFor({ filter } as Field), ...more]
+  const name = `${nullable ? 'Nullable' : ''}${more.length > 0 ? 'Address' : kinds[filter]}Conditions`
+  const properties = operators.flatMap((operator) => {
+    const isExact = operator === 'equals' || operator === 'not'
+    const schema = valueSchema(filter, operator, isExact && nullable, components)
+    const values = 'At most 100 values.'
+    const description = describeOperator(filter, operator, isExact && nullable, values)
+    return schema ? [[operator, { ...schema, description }]] : []
+  })
+  return components.schema(name, {
+    type: 'object',
+    minProperties: 1,
+    additionalProperties: false,
+    properties: Object.fromEntries(properties),
+  })
+}
+
+const kinds: Readonly<Record<FilterType, string>> = {
+  id: 'Text',
+  string: 'Text',
+  number: 'Number',
+  date: 'Date',
+  boolean: 'Boolean',
+  array: 'List',
+  properties: 'Property',
+  none: '',
+}
+
+function valueSchema(
+  filter: FilterType,
+  operator: Operator,
+  takesNull: boolean,
+  components: Components,
+): Schema | undefined {
+  if (operator === 'isEmpty') return { type: 'boolean' }
+  if (filter === 'date' && operator === 'not') return takesNull ? { type: 'null' } : undefined
+  const isPattern = ['contains', 'startsWith', 'endsWith'].includes(operator)
+  const types = isPattern ? ['string'] : valueTypes[filter]
+  if (takesList(operator)) return { type: 'array', items: { type: oneOrMore(types) }, minItems: 1, maxItems: 100 }
+  const value = { type: oneOrMore(takesNull ? [...types, 'null'] : types) }
+  const isDate =
+    filter === 'date' || (filter === 'properties' && ['equals', 'gt', 'gte', 'lt', 'lte'].includes(operator))
+  return isDate
+    ? { anyOf: [filter === 'date' ? { ...value, examples: ['2026-11-21'] } : value, relativeDate(components)] }
+    : value
+}
+
+const oneOrMore = (types: readonly string[]) => (types.length === 1 ? types[0] : types)
+
+const valueTypes: Readonly<Record<FilterType, readonly string[]>> = {
+  id: ['string'],
+  string: ['string'],
+  number: ['number', 'string'],
+  date: ['string'],
+  boolean: ['boolean'],
+  array: ['string'],
+  properties: ['string', 'number', 'boolean'],
+  none: [],
+}
+
+function relativeDate(components: Components): Schema {
+  const count = { type: 'integer', minimum: 1, maximum: maxUnits }
+  const units = components.schema('CountedUnits', {
+    type: 'object',
+    minProperties: 1,
+    maxProperties: 1,
+    additionalProperties: false,
+    properties: Object.fromEntries(countedUnits.map((unit) => [unit, count])),
+  })
+  const only = (name: string, schema: Schema) => ({
+    type: 'object',
+    required: [name],
+    additionalProperties: false,
+    properties: { [name]: schema },
+  })
+  return components.schema('RelativeDate', {
+    description:
+      'Whole days in the time zone of the organization. `last` ends with today and `next` begins with it: `{"last":{"days":1}}` is today. A period is a calendar one; weeks begin on Monday.',
+    anyOf: [only('last', units), only('next', units), only('period', { type: 'string', enum: [...periods.keys()] })],
+  })
+}

@@ -1,0 +1,72 @@
+import type { Resource } from '../model/define.ts'
+import { invalidBody } from '../model/errors.ts'
+import type { JsonValue } from '../model/fields.ts'
+import type { CursorScope } from './cursor.ts'
+import { type Filters, type ListRequest, listScalars, QueryReader, readPage, readWords } from './parse.ts'
+import type { QueryParameter } from './query-string.ts'
+import type { Relations } from './relations.ts'
+import { readTree } from './tree.ts'
+
+/** A search as it was sent: its body, and the cursor that a `Link` adds to its URL. */
+interface SentSearch {
+  resource: Resource
+  relations: Relations
+  body: JsonValue
+  query: readonly QueryParameter[]
+}
+
+/** Reads a search: a list whose filter is a tree. Throws 422 with every error. */
+export function readSearch(sent: SentSearch, scopeOf: (orderBy: string) => CursorScope): ListRequest {
+  const { reader, filter } = read(sent, [...listScalars, 'filter', 'select'])
+  const page = readPage(reader, sent.resource, scopeOf)
+  if (reader.faults.length > 0 || !page) throw invalidBody(reader.faults)
+  return { ...page, filter, deleted: false }
+}
+
+/** Reads the count of a search, which has no page. Throws 422 with every error. */
+export function readSearchCount(sent: SentSearch): Filters {
+  const { reader, filter } = read(sent, ['filter', 'query'])
+  const words = readWords(reader, sent.resource)
+  if (reader.faults.length > 0) throw invalidBody(reader.faults)
+  return { filter, words, deleted: false }
+}
+
+function read({ resource, relations, body, query }: SentSearch, known: readonly string[]) {
+  const reader = new QueryReader('select')
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw invalidBody([{ field: 'body', message: 'expected an object' }])
+  }
+  for (const [name, value] of Object.entries(body)) {
+    if (reader.isFull) break
+    if (!known.includes(name)) reader.addError(name, unknownProperty(reader, name, known))
+    else if (name !== 'filter') readProperty(reader, name, value)
+  }
+  for (const { name, value } of query) {
+    if (reader.scalars.has(name)) reader.addError(name, 'is given twice; send it in the URL or in the body')
+    else reader.scalars.set(name, value)
+  }
+  const filter = readTree(reader, resource, relations, body.filter === undefined ? {} : body.filter)
+  return { reader, filter }
+}
+
+function unknownProperty({ suggestions }: QueryReader, name: string, known: readonly string[]): string {
+  const suggestion = suggestions.for(name, known)
+  return suggestion ? `unknown property; did you mean ${suggestion}?` : 'unknown property'
+}
+
+function readProperty(reader: QueryReader, name: string, value: JsonValue): void {
+  if (name === 'select') return readSelect(reader, value)
+  const isNumber = name === 'limit'
+  if (typeof value !== (isNumber ? 'number' : 'string')) {
+    reader.addError(name, isNumber ? 'expected a whole number from 1 to 100' : 'expected text')
+  } else if (value === '') reader.addError(name, 'expected a value')
+  else reader.scalars.set(name, String(value))
+}
+
+function readSelect(reader: QueryReader, value: JsonValue): void {
+  const paths = Array.isArray(value) ? value : []
+  const names = paths.filter((path) => typeof path === 'string' && path !== '')
+  if (names.length === 0 || names.length < paths.length)
+    reader.addError('select', 'expected a list of at least one field, such as ["id","name"]')
+  else reader.selected.push(...names.map(String))
+}

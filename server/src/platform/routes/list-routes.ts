@@ -1,0 +1,218 @@
+import { assertScope } from '../http/denied-scope.ts'
+import {
+  type BaseRequest,
+  cursorScope,
+  type ReadRequest,
+  type ReadRoute,
+  type RouteResponse,
+  type SearchRequest,
+  type SearchRoute,
+} from '../http/route.ts'
+import { displayNoun, type Resource } from '../model/define.ts'
+import { invalidBody } from '../model/errors.ts'
+import { writeCursor } from '../query/cursor.ts'
+import { type Filter, relationsIn } from '../query/filter.ts'
+import { parsePosition, planCount, planPage } from '../query/page.ts'
+import { type Filters, type ListRequest, readFilters, readList } from '../query/parse.ts'
+import { readSearch, readSearchCount } from '../query/search.ts'
+import { readCount, readPage, readRelativeSpans, scopeOf } from '../resource/read.ts'
+import { isUnknownTimeZone } from './daily-statistics.ts'
+
+/** The records that the routes of a list are about. */
+interface ListGroup {
+  resource: Resource
+  path: string
+  tag: string
+  collectionParams: ReadRoute['params']
+  /** `plural`: names the operation after all records. */
+  operation(action: string, plural?: boolean): string
+  scope(action: string, permission: 'read' | 'write'): string
+  parentId(params: Record<string, string>): string | undefined
+}
+
+export function listRoute(group: ListGroup): ReadRoute {
+  const { resource } = group
+  return {
+    kind: 'read',
+    method: 'GET',
+    path: group.path,
+    operation: group.operation('list', true),
+    summary: `List ${displayNoun(resource.name)}`,
+    tag: group.tag,
+    params: group.collectionParams,
+    scope: group.scope('list', 'read'),
+    query: { kind: 'list', resource },
+    responses: { 200: { kind: 'list', resource } },
+    async handle(request) {
+      const wanted = readList(resource, request.query, cursorScopeOf(group, request))
+      if (wanted.deleted) await assertMayRestore(group, request)
+      return respondWithPage(group, request, wanted)
+    },
+  }
+}
+
+/** A list whose filter is a tree, in the body. */
+export function searchRoute(group: ListGroup): SearchRoute {
+  const { resource } = group
+  return {
+    ...searchOf(group, 'page'),
+    path: `${group.path}/search`,
+    operation: group.operation('search', true),
+    summary: `Search ${displayNoun(resource.name)} with a filter tree`,
+    description:
+      'Returns a page of the list, like a GET of it. It changes nothing: an `Idempotency-Key` has no effect. A URL in `Link` has the cursor of another page: send the same body to it.',
+    scope: group.scope('list', 'read'),
+    query: {
+      kind: 'parameters',
+      parameters: {
+        startingAfter: 'The same as in the body, for URLs in `Link`.',
+        endingBefore: 'The same as in the body, for URLs in `Link`.',
+      },
+      allowsOthers: false,
+    },
+    responses: { 200: { kind: 'list', resource } },
+    async handle(request) {
+      const { services, body, query } = request
+      const scope = cursorScopeOf(group, request)
+      const sent = { resource, relations: services.relations, body, query }
+      const wanted = readSearch(sent, (orderBy) => scope(orderBy, false))
+      const filter = await resolveFilter(group, request, wanted.filter)
+      return respondWithPage(group, request, { ...wanted, filter })
+    },
+  }
+}
+
+export function countRoute(group: ListGroup): ReadRoute {
+  const { resource } = group
+  return {
+    kind: 'read',
+    method: 'GET',
+    path: `${group.path}/count`,
+    operation: group.operation('count', true),
+    summary: `Count ${displayNoun(resource.name)}`,
+    tag: group.tag,
+    params: group.collectionParams,
+    scope: group.scope('count', 'read'),
+    query: { kind: 'count', resource },
+    responses: { 200: countResponse },
+    async handle(request) {
+      const wanted = readFilters(resource, request.query)
+      if (wanted.deleted) await assertMayRestore(group, request)
+      return respondWithCount(group, request, wanted)
+    },
+  }
+}
+
+export function searchCountRoute(group: ListGroup): SearchRoute {
+  const { resource } = group
+  return {
+    ...searchOf(group, 'count'),
+    path: `${group.path}/search/count`,
+    operation: group.operation('countFound', true),
+    summary: `Count the ${displayNoun(resource.name)} that a search finds`,
+    scope: group.scope('count', 'read'),
+    query: { kind: 'none' },
+    responses: { 200: countResponse },
+    async handle(request) {
+      const { services, body, query } = request
+      const wanted = readSearchCount({ resource, relations: services.relations, body, query })
+      const filter = await resolveFilter(group, request, wanted.filter)
+      return respondWithCount(group, request, { ...wanted, filter })
+    },
+  }
+}
+
+const searchOf = (
+  { resource, tag, collectionParams }: ListGroup,
+  returns: SearchRoute['search']['returns'],
+): Pick<SearchRoute, 'kind' | 'method' | 'tag' | 'params' | 'search'> => ({
+  kind: 'search',
+  method: 'POST',
+  tag,
+  params: collectionParams,
+  search: { resource, returns },
+})
+
+const countResponse = {
+  kind: 'schema',
+  component: 'Count',
+  schema: {
+    type: 'object',
+    required: ['count'],
+    properties: { count: { type: 'integer', minimum: 0 } },
+    additionalProperties: false,
+  },
+} as const
+
+const cursorScopeOf = (group: ListGroup, { services, caller, params }: ReadRequest) =>
+  cursorScope(services, caller, group.resource, group.parentId(params))
+
+async function respondWithPage(group: ListGroup, request: ReadRequest, wanted: ListRequest): Promise<RouteResponse> {
+  const { services, caller, db, params } = request
+  const { resource } = group
+  const plan = planPage(resource, wanted, scopeOf(db, group.parentId(params)))
+  const read = () => readPage(db, resource, plan, wanted.cursor)
+  const page = plan.isExpensive ? await services.queryLimiter.run(caller.organizationId, read) : await read()
+  const scope = cursorScopeOf(group, request)
+  const link = linkHeader(request, wanted, page, (position) =>
+    writeCursor(scope(wanted.order.target.name, wanted.deleted), parsePosition(position)),
+  )
+  return { status: 200, text: page.text, ...(link && { headers: { link } }) }
+}
+
+async function respondWithCount(group: ListGroup, request: ReadRequest, wanted: Filters): Promise<RouteResponse> {
+  const { services, caller, db, params } = request
+  const { resource } = group
+  const plan = planCount(resource, wanted, scopeOf(db, group.parentId(params)))
+  const read = () => readCount(db, resource, plan)
+  const count = plan.isExpensive ? await services.queryLimiter.run(caller.organizationId, read) : await read()
+  return { status: 200, text: JSON.stringify({ count }) }
+}
+
+/** Deleted records are shown to those who may restore them. */
+const assertMayRestore = (group: ListGroup, request: ReadRequest): Promise<void> =>
+  assertScope(scopedRequest(group, request), group.scope('restore', 'write'))
+
+const scopedRequest = ({ path }: ListGroup, { services, caller, client }: ReadRequest) => ({
+  services,
+  caller,
+  client,
+  route: path,
+})
+
+/** A filter reveals related records, so it needs the scope of their list. Then relative dates become instants. */
+async function resolveFilter(group: ListGroup, request: SearchRequest, filter: Filter): Promise<Filter> {
+  const scopes = new Set(relationsIn(filter).map(({ resource }) => `${resource.singular}:list:read`))
+  for (const scope of scopes) await assertScope(scopedRequest(group, request), scope)
+  return readRelativeSpans(request.db, filter, () => request.services.timeZone(request.db)).catch((error: unknown) => {
+    throw isUnknownTimeZone(error) ? unknownTimeZone : error
+  })
+}
+
+const unknownTimeZone = invalidBody([
+  {
+    field: 'filter',
+    message: 'the database does not know the time zone of the organization; choose another zone or send dates',
+  },
+])
+
+/** `Link: rel="next"/"prev"` (RFC 8288), with cursors that survive the deletion of their records. */
+function linkHeader(
+  { services, url, query }: BaseRequest,
+  { cursor }: ListRequest,
+  page: { more: boolean; first: string | null; last: string | null },
+  cursorAt: (position: string) => string,
+): string | undefined {
+  const isBackwards = cursor?.direction === 'before'
+  const target = (parameter: string, position: string) => {
+    const others = query.filter(({ name }) => name !== 'startingAfter' && name !== 'endingBefore')
+    const parameters = [...others, { name: parameter, value: cursorAt(position) }]
+    const text = parameters.map(({ name, value }) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
+    return `<${services.origin}${url.split('?')[0]}?${text.join('&')}>`
+  }
+  const parts: string[] = []
+  if (page.last !== null && (isBackwards || page.more)) parts.push(`${target('startingAfter', page.last)}; rel="next"`)
+  if (page.first !== null && (isBackwards ? page.more : cursor))
+    parts.push(`${target('endingBefore', page.first)}; rel="prev"`)
+  return parts.length > 0 ? parts.join(', ') : undefined
+}
