@@ -95,9 +95,7 @@ function bodyOf(body: Schema | undefined): Operation['body'] {
 
 const contentOf = (part: Schema) => (part.content ?? {}) as Record<string, Schema>
 
-/**
- * Replaces references with their targets; equal references share one object. The document has no recursive schemas.
- */
+/** Replaces references with their targets; equal references share one object, which may contain itself. */
 function resolveReferences<Value>(value: Value, document: Schema, resolvedReferences: Map<string, unknown>): Value {
   if (Array.isArray(value)) return value.map((item) => resolveReferences(item, document, resolvedReferences)) as Value
   if (typeof value !== 'object' || value === null) return value
@@ -109,10 +107,11 @@ function resolveReferences<Value>(value: Value, document: Schema, resolvedRefere
     ])
     return Object.fromEntries(parts) as Value
   }
-  const target =
-    resolvedReferences.get(reference) ?? resolveReferences(targetOf(reference, document), document, resolvedReferences)
+  const known = resolvedReferences.get(reference)
+  if (known !== undefined) return known as Value
+  const target = {}
   resolvedReferences.set(reference, target)
-  return target as Value
+  return Object.assign(target, resolveReferences(targetOf(reference, document), document, resolvedReferences)) as Value
 }
 
 function targetOf(reference: string, document: Schema): unknown {

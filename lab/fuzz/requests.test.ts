@@ -53,7 +53,10 @@ function send(operations: FuzzContext['operations'], requests: number): Promise<
 }
 
 test('every response to a random request is documented and contains nothing of another organization', async () => {
-  const { violations, statuses, operations } = await send(contract.operations, 1000 * lawTimes)
+  const { violations, statuses, operations } = await send(
+    contract.operations,
+    6 * contract.operations.length * lawTimes,
+  )
   expect(violations).toEqual([])
   for (const status of ['200', '201', '204', '304', '400', '401', '403', '404', '405', '422']) {
     expect(Object.keys(statuses)).toContain(status)
@@ -89,5 +92,10 @@ test('the requests above changed nothing in the other organization and logged no
 test('the same seed and number give the same request, another number gives another one', () => {
   const draw = (number: number) => drawRequest(context, number)
   for (let number = 0; number < 200; number++) expect(draw(number)).toEqual(draw(number))
-  expect(new Set(Array.from({ length: 200 }, (_, number) => JSON.stringify(draw(number)))).size).toBe(200)
+  // The schemas of an operation can contain themselves.
+  const texts = Array.from({ length: 200 }, (_, number) => {
+    const { operation, ...sent } = draw(number)
+    return JSON.stringify({ ...sent, operation: operation.name })
+  })
+  expect(new Set(texts).size).toBe(200)
 })

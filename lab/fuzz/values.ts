@@ -11,18 +11,18 @@ export interface Lexicon {
   domain: string
 }
 
-/** Generates a valid value for the schema. */
-export function valueOf(schema: Schema, random: Random, lexicon: Lexicon): Json {
+/** Generates a valid value for the schema. `around`: the schemas that contain it, which may be the same one. */
+export function valueOf(schema: Schema, random: Random, lexicon: Lexicon, around: readonly Schema[] = []): Json {
   if (schema.const !== undefined) return piecesOf(schema.const)
   if (Array.isArray(schema.enum)) return piecesOf(random.pick(schema.enum))
-  if (Array.isArray(schema.anyOf)) return valueOf(random.pick(schema.anyOf as Schema[]), random, lexicon)
+  if (Array.isArray(schema.anyOf)) return valueOf(random.pick(schema.anyOf as Schema[]), random, lexicon, around)
   const types = [schema.type ?? 'any'].flat() as string[]
   const type = types.includes('null') && random.chance(12) ? 'null' : types.find((name) => name !== 'null')
   switch (type) {
     case 'object':
-      return objectOf(schema, random, lexicon)
+      return objectOf(schema, random, lexicon, around)
     case 'array':
-      return { kind: 'list', items: listOf(schema, random, lexicon) }
+      return { kind: 'list', items: listOf(schema, random, lexicon, around) }
     case 'boolean':
       return scalar(random.pick(['true', 'false']))
     case 'integer':
@@ -38,27 +38,36 @@ export function valueOf(schema: Schema, random: Random, lexicon: Lexicon): Json 
   }
 }
 
-function listOf(schema: Schema, random: Random, lexicon: Lexicon): Json[] {
+function listOf(schema: Schema, random: Random, lexicon: Lexicon, around: readonly Schema[]): Json[] {
   const { examples } = schema
   if (Array.isArray(examples) && random.chance(70)) return (random.pick(examples) as unknown[]).map(piecesOf)
-  return Array.from({ length: random.below(4) }, () => valueOf((schema.items ?? {}) as Schema, random, lexicon))
+  return Array.from({ length: random.below(4) }, () => valueOf((schema.items ?? {}) as Schema, random, lexicon, around))
 }
 
-/** All required properties, some optional ones, and a few with free names if the schema allows them. */
-function objectOf(schema: Schema, random: Random, lexicon: Lexicon): Json {
+/**
+ * All required properties, some optional ones, and a few with free names if the schema allows them. An object within
+ * one of the same schema has only few, so that the value ends.
+ */
+function objectOf(schema: Schema, random: Random, lexicon: Lexicon, around: readonly Schema[]): Json {
   const required = (schema.required ?? []) as string[]
   const share = random.pick([10, 40, 80])
   const declared = Object.entries((schema.properties ?? {}) as Record<string, Schema>)
-  const known = declared.filter(([name]) => required.includes(name) || random.chance(share))
+  const optional = declared.filter(([name]) => !required.includes(name))
+  const few = around.length < maxDepth ? random.pickSome(optional, 2) : []
+  const chosen = around.includes(schema) ? few : optional.filter(() => random.chance(share))
+  const known = declared.filter((one) => required.includes(one[0]) || chosen.includes(one))
   const others = schema.additionalProperties
   const keys = typeof others === 'object' || others === true ? random.pickSome(freeNames, 3) : []
   const freeProperties = keys.map((name) => [name, typeof others === 'object' ? others : {}] as const)
   const members = [...known, ...freeProperties].map(([name, part]) => ({
     name: JSON.stringify(name),
-    value: valueOf(part as Schema, random, lexicon),
+    value: valueOf(part as Schema, random, lexicon, [...around, schema]),
   }))
   return { kind: 'members', members }
 }
+
+/** Maximum objects around one of the same schema with optional properties. */
+const maxDepth = 8
 
 const freeNames = ['plan', 'seats', 'region', 'billing', 'crm']
 

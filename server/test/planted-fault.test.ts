@@ -188,6 +188,10 @@ function ownProbes(): Probe[] {
   const creates = (path: string, body: JsonObject) => probeOf({ method: 'POST', path }, path, body)
   return [
     ...lists,
+    // Their company with the id of one of ours.
+    ...['/v5/contacts/search', '/v5/contacts/search/count'].map((path) =>
+      creates(path, { filter: { company: { some: { name: { equals: 'Copied' } } } } }),
+    ),
     creates('/v5/teams', { name: taken.name }),
     creates('/v5/companies', { name: taken.name, domain: taken.domain }),
     creates('/v5/companies', { name: taken.name, externalIds: { billing: 'taken' } }),
@@ -221,6 +225,14 @@ async function createTakenValues(): Promise<void> {
     })
     await call('POST', '/v5/contacts', { body: { email: 'taken@example.com', externalIds: { billing: 'taken' } } })
   }
+  const company = await ours.organization.call('POST', '/v5/companies', { body: { name: 'Original' } })
+  await ours.organization.call('POST', '/v5/contacts', { body: { name: 'Employee', companyId: company.body.id } })
+  // No request can do this.
+  await service.database.crossTenantQuery(
+    'check the database',
+    sql`insert into companies (organization_id, id, name) values (
+      ${readId('org', theirs.organization.organizationId)}, ${readId('com', company.body.id)}, 'Copied')`,
+  )
   // Our organization has deleted the contact with this address; the other organization has one.
   const { body } = await ours.organization.call('POST', '/v5/contacts', { body: { email: 'theirs@example.com' } })
   await ours.organization.call('DELETE', `/v5/contacts/${body.id}`)

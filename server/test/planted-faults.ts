@@ -1,8 +1,12 @@
 import pg from 'pg'
 import { expect } from 'vitest'
 
-/** An organization predicate in a statement; lookups of the credential itself are by secret and do not need one. */
-const predicate = /(?<!credential_\w+\.)\borganization_id = (\$\d+::uuid|\(select \$\d+::uuid\))/g
+/**
+ * An organization predicate in a statement, or that of a related record in a search; lookups of the credential itself are
+ * by secret and do not need one.
+ */
+const predicate =
+  /(?<!credential_\w+\.)\borganization_id = (\$\d+::uuid|\(select \$\d+::uuid\)|(?:record|related_\d)\.organization_id)/g
 
 /** A statement from which one or all organization predicates are removed. */
 interface Fault {

@@ -44,6 +44,7 @@ test.each(tenantRoutes.map((route) => [nameOf(route), route] as const))(
     expect(descriptions).toEqual(expect.arrayContaining(Object.keys(route.params).map((name) => `${name} in the path`)))
     if (route.query.kind === 'list')
       expect(descriptions).toEqual(expect.arrayContaining(['filter.id.equals', 'an opaque cursor as endingBefore']))
+    if (route.kind === 'search') expect(descriptions).toContain('id.equals in a tree')
     const before = rows
     const deviations: string[] = []
     for (const testCase of cases) {

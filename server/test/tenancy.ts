@@ -1,8 +1,10 @@
 import type { JsonObject } from '../src/platform/model/fields.ts'
 import type { Database } from '../src/platform/database/database.ts'
 import { identifier, sql } from '../src/platform/model/sql.ts'
-import { isScoped, type Route } from '../src/platform/http/route.ts'
-import { operatorsOf } from '../src/platform/query/operators.ts'
+import { routes } from '../src/app.ts'
+import { isScoped, listedResources, type Route } from '../src/platform/http/route.ts'
+import { operatorsOf, takesList } from '../src/platform/query/operators.ts'
+import { relationsAmong } from '../src/platform/query/relations.ts'
 import type { Fields, Resource } from '../src/platform/model/define.ts'
 import { newId, showId } from '../src/platform/model/ids.ts'
 import { generateTriggerSecret } from '../src/resources/imports/trigger.ts'
@@ -84,6 +86,7 @@ export function casesOf(route: Route, ours: Tenant, theirs: Tenant): Case[] {
     ...bodyCases(route, base, theirs),
     ...cursorCases(route, base, ours, theirs),
     ...filterCases(route, base, theirs),
+    ...searchCases(route, base, theirs),
   ]
 }
 
@@ -216,7 +219,8 @@ function bodyCases(route: Route, base: RouteOptions, theirs: Tenant): Case[] {
 
 function cursorCases(route: Route, base: RouteOptions, ours: Tenant, theirs: Tenant): Case[] {
   const collection = collectionOf(route)
-  if (route.query.kind !== 'list' || !collection) return []
+  const isPage = route.query.kind === 'list' || (route.kind === 'search' && route.search.returns === 'page')
+  if (!isPage || !collection) return []
   const { resource, path: at } = collection
   const record = theirs.records.get(at) ?? ''
   const opaque = theirs.cursors.get(at) ?? ''
@@ -279,6 +283,34 @@ function filterCases(route: Route, base: RouteOptions, theirs: Tenant): Case[] {
         }
       }),
     )
+}
+
+const relations = relationsAmong(listedResources(routes))
+
+/** The same filters in a tree, and the ids of related records. */
+function searchCases(route: Route, base: RouteOptions, theirs: Tenant): Case[] {
+  if (route.kind !== 'search') return []
+  const { resource } = route.search
+  const caseOf = (description: string, prefix: string, filterBy: (id: string) => JsonObject): Case => {
+    const requestWith = (id: string) => ({ id, options: { ...base, body: { filter: filterBy(id) } } })
+    const [id = ''] = idsOf(theirs.references, prefix)
+    return { description, route, foreign: requestWith(id), unknown: requestWith(unknownId(prefix)), status: 200 }
+  }
+  const own = pathsOf(resource, [])
+    .filter(({ type }) => type === 'id')
+    .flatMap(({ name, prefix }) =>
+      operatorsOf.id.map((operator) =>
+        caseOf(`${name}.${operator} in a tree`, prefix, (id) => ({
+          [name]: { [operator]: takesList(operator) ? [id] : id },
+        })),
+      ),
+    )
+  const related = Object.values(relations(resource)).flatMap(({ name, resource: { idPrefix } }) =>
+    ['some', 'none'].map((test) =>
+      caseOf(`${name}.${test} in a tree`, idPrefix, (id) => ({ [name]: { [test]: { id: { equals: id } } } })),
+    ),
+  )
+  return [...own, ...related]
 }
 
 /** Sends both requests of a case; describes how the responses differ from each other or from the expected status. */

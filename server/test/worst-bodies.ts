@@ -124,7 +124,14 @@ function fieldGroupsOf(route: Route): FieldGroup[] {
       { open: `{${lead},"employment":{`, close: '}}', fields: ['history'] },
     ]
   }
-  const fields = route.kind === 'read' || route.kind === 'probe' ? {} : (route.body?.shape.fields ?? {})
+  if (route.kind === 'search') {
+    return [
+      { open: '{', close: '}', fields: ['filter', 'select', 'query'] },
+      { open: '{"filter":{', close: '}}', fields: ['or', 'id'] },
+      { open: '{"filter":{"id":{', close: '}}}', fields: ['in', 'equals'] },
+    ]
+  }
+  const fields = 'body' in route ? (route.body?.shape.fields ?? {}) : {}
   const names = Object.keys(fields)
   const large = names.filter((name) => ['properties', 'array', 'none'].includes(fields[name]?.filter ?? ''))
   return [
