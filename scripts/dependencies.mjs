@@ -15,6 +15,7 @@ export const heldBack = {
   typescript: 'version 7 has no compiler API',
   oxlint: 'later versions write lockfiles that npm ci refuses',
   oxfmt: 'later versions write lockfiles that npm ci refuses',
+  openai: 'version 7 needs Node 22',
   '@types/node': 'describes the oldest Node that is supported',
 }
 

@@ -99,6 +99,17 @@ test('contradictory settings are rejected', () => {
   )
 })
 
+test('REASONING_URL needs a model, and TLS unless it is on this machine or in PLAINTEXT_HOSTS', () => {
+  const model = { REASONING_MODEL: 'small' }
+  expect(refusalOf({ REASONING_URL: 'http://localhost:11434/v1' })).toContain('REASONING_URL requires REASONING_MODEL')
+  expect(refusalOf({ REASONING_URL: 'http://localhost:11434/v1', ...model })).toBe('')
+  expect(refusalOf({ REASONING_URL: 'https://models.example/v1', ...model })).toBe('')
+  const plain = { REASONING_URL: 'http://ollama:11434/v1', ...model }
+  expect(refusalOf(plain)).toContain('REASONING_URL connects to ollama without TLS')
+  expect(refusalOf({ ...plain, PLAINTEXT_HOSTS: 'ollama' })).toBe('')
+  expect(refusalOf({ REASONING_URL: 'http://169.254.169.254/v1', ...model })).toContain('never connects to it')
+})
+
 test('a misspelled name is an error; a short one, which may belong to another program, is only a warning', () => {
   expect(refusalOf({ DATABSE_URL: 'postgres://localhost/crm' })).toContain('did you mean DATABASE_URL?')
   expect(refusalOf({ Trust_Proxy: '1' })).toContain('did you mean TRUST_PROXY?')

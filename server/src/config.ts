@@ -6,6 +6,7 @@ import { StartError } from './platform/database/start-error.ts'
 import { parseAllowedHost } from './platform/egress/allow.ts'
 import { allowsPlaintext } from './platform/egress/plaintext.ts'
 import { sender, smtpServer } from './identity/mails/settings.ts'
+import { reasoningContradictions, reasoningSettings } from './reasoning-settings.ts'
 import {
   address,
   connectionString,
@@ -186,7 +187,7 @@ export const settings = {
   plaintextHosts: setting({
     name: 'PLAINTEXT_HOSTS',
     description:
-      'Hosts on other machines to which the service can connect without TLS: the mail server of SMTP_URL, the database of DATABASE_URL, the issuer of single sign-on. Host names (with or without port), addresses or networks, separated by commas. Use it only on a network that nobody else can read.',
+      'Hosts on other machines to which the service can connect without TLS: the mail server of SMTP_URL, the database of DATABASE_URL, the issuer of single sign-on, the model of REASONING_URL. Host names (with or without port), addresses or networks, separated by commas. Use it only on a network that nobody else can read.',
     default: '',
     example: 'database,10.1.0.0/16',
     parse: list(parseAllowedHost),
@@ -205,6 +206,7 @@ export const settings = {
     example: 'Rapport <crm@example.com>',
     parse: sender,
   }),
+  ...reasoningSettings,
   drainMilliseconds: setting({
     name: 'DRAIN_MILLISECONDS',
     description:
@@ -282,6 +284,7 @@ function contradictions({
   mailFrom,
   databaseUrl,
   plaintextHosts,
+  ...reasoning
 }: Config): string[] {
   const found: string[] = []
   if (costlyQueries >= databaseConnections) found.push('MAX_UNINDEXED_QUERIES must be below DATABASE_CONNECTIONS')
@@ -294,7 +297,7 @@ function contradictions({
     )
   }
   if (smtpUrl && !mailFrom) found.push('SMTP_URL requires MAIL_FROM, the sender address of mails')
-  return found
+  return [...found, ...reasoningContradictions({ ...reasoning, plaintextHosts })]
 }
 
 /** Former names of settings. They are rejected, because silently ignoring a value would be worse. */

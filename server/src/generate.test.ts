@@ -1,8 +1,11 @@
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { generatedFiles } from './generate.ts'
 
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
 test.each(generatedFiles)('$file is what `npm run generate` writes', async ({ file, content }) => {
-  const committed = await readFile(new URL(`../../${file}`, import.meta.url), 'utf8')
-  expect(committed).toBe(await content())
+  expect(await readFile(join(root, file), 'utf8')).toBe(await content(root))
 })

@@ -8,17 +8,20 @@ import { readMigrations } from './platform/database/migrate.ts'
 import { describe, differencesOf } from './platform/schema/differences.ts'
 import { readMigratedCatalog } from './platform/schema/migrated-catalog.ts'
 import { skeletonOf } from './platform/schema/migration.ts'
+import { describeFigures } from './resources/suggestions/analysis/evaluation/page.ts'
 import type { Setting } from './settings.ts'
 
 /** A generated file of the repository. */
 interface GeneratedFile {
   file: string
-  content(): string | Promise<string>
+  /** `root` is the folder of the repository. */
+  content(root: string): string | Promise<string>
 }
 
 export const generatedFiles: readonly GeneratedFile[] = [
   { file: 'docs/configuration.md', content: describeSettings },
   { file: 'docs/errors.md', content: describeErrors },
+  { file: 'docs/next-actions/README.md', content: describeFigures },
   { file: 'openapi.json', content: describeApi },
 ]
 
@@ -27,7 +30,7 @@ export async function generate(root: string): Promise<string[]> {
   return Promise.all(
     generatedFiles.map(async ({ file, content }) => {
       const path = join(root, file)
-      const text = await content()
+      const text = await content(root)
       if ((await readFile(path, 'utf8').catch(() => undefined)) === text) return `${file} is up to date.`
       await mkdir(dirname(path), { recursive: true })
       await writeFile(path, text)
@@ -50,7 +53,7 @@ export async function findDrift(root: string): Promise<string[]> {
   const files = await Promise.all(
     generatedFiles.map(async ({ file, content }) => {
       const committed = await readFile(join(root, file), 'utf8').catch(() => undefined)
-      return committed === (await content()) ? [] : [`${file} differs from the code: run \`npm run generate\`.`]
+      return committed === (await content(root)) ? [] : [`${file} differs from the code: run \`npm run generate\`.`]
     }),
   )
   const { differences } = await compareSchema(root)

@@ -1,0 +1,99 @@
+import type { Interpretation, NoteFacts } from '../analysis.ts'
+import { actionsOf, plainActions, type Reading } from './actions.ts'
+import { decide, type Decision, languageOf, questionIn } from './decision.ts'
+import { emailIn, phoneIn } from './details.ts'
+import { english } from './english.ts'
+import { german } from './german.ts'
+import { looksLikeInjection } from './injection.ts'
+import type { Meaning } from './locale.ts'
+import { compileLocale, type Match, matchesIn } from './matches.ts'
+import { type Sentence, sentencesOf } from './text.ts'
+
+/** Increase it with every change of the phrases or of how they are used. */
+export const rulesVersion = 'rules-1'
+
+const locales = [english, german]
+const compiled = locales.map(compileLocale)
+const nameLeads = new Set(locales.flatMap((locale) => locale.nameLeads))
+
+export interface RulesResult {
+  interpretation: Interpretation
+  /** The author says explicitly that they want no more mail. No other engine may overrule it. */
+  isHardOptOut: boolean
+}
+
+/** Reads a note by its phrases: deterministic, offline. The text has at most `maxTextLength` characters. */
+export function interpret(text: string, facts: NoteFacts): RulesResult {
+  const sentences = sentencesOf(text)
+  if (looksLikeInjection(text)) return interpretSuspicious(text, sentences, facts)
+  const phrases = compiled.flatMap((locale) => matchesIn(sentences, locale))
+  const matches = [...phrases, ...wholeAnswer(sentences), ...foreignAddress(sentences, phrases, facts)]
+  const language = languageOf(sentences, matches, locales)
+  const reading: Reading = { text, sentences, matches, language: language === 'de' ? 'de' : 'en', nameLeads, facts }
+  const decision = decide(matches)
+  const question = questionIn(sentences, language)
+  if (question && (!decision || decision.intent === 'question' || decision.strength === 1)) {
+    const { start, end } = question
+    const actions = [
+      { type: 'reply', params: {}, priority: 'normal', confidence: 0.7, evidence: { start, end } },
+    ] as const
+    return result({ intent: 'question', language, actions, suspicious: false })
+  }
+  const isTask = matches.some(({ meaning, strength }) => meaning === 'task' && strength === 3)
+  if (!decision || (isTask && decision.strength < 3)) {
+    return result({ intent: 'unclear', language, actions: plainActions(reading), suspicious: false })
+  }
+  const actions = actionsOf(reading, decision)
+  return result({ intent: decision.intent, language, actions, suspicious: false })
+}
+
+const result = (interpretation: Interpretation): RulesResult => ({
+  interpretation,
+  isHardOptOut: interpretation.intent === 'opt_out',
+})
+
+/** A person may opt out even in such a note, but only for themselves and in a sentence without any sign. */
+function interpretSuspicious(text: string, sentences: readonly Sentence[], facts: NoteFacts): RulesResult {
+  const harmless = sentences.filter((sentence) => !looksLikeInjection(sentence.text))
+  const reasons = compiled
+    .flatMap((locale) => matchesIn(harmless, locale))
+    .filter(({ meaning }) => meaning === 'opt_out_self')
+  const [reason] = reasons
+  if (!reason) return result({ intent: 'unclear', language: 'other', actions: [], suspicious: true })
+  const { language } = reason
+  const decision: Decision = { intent: 'opt_out', confidence: 0.7, strength: 3, reasons }
+  const actions = actionsOf({ text, sentences, matches: reasons, language, nameLeads, facts }, decision)
+  return result({ intent: 'opt_out', language, actions, suspicious: true })
+}
+
+/** Answers of a word or two. Within a sentence, these words may be about something else. */
+const wholeAnswers: readonly { meaning: Meaning; pattern: RegExp; language: 'en' | 'de' }[] = [
+  { meaning: 'opt_out', language: 'en', pattern: /^(?:unsubscribe|stop|remove|opt[- ]?out|end|cancel)$/ },
+  { meaning: 'opt_out', language: 'de', pattern: /^(?:stopp|abmelden|abbestellen|austragen|abmeldung)$/ },
+  { meaning: 'not_interested', language: 'en', pattern: /^(?:no|nope|nah)(?:,? (?:thanks|thank you|thx|ty|sorry))?$/ },
+  { meaning: 'not_interested', language: 'de', pattern: /^(?:nein|nö|nee|ne)(?:,? (?:danke|sorry|leider nicht))?$/ },
+]
+
+function wholeAnswer([first, ...others]: readonly Sentence[]): Match[] {
+  if (!first || others.length > 1) return []
+  const words = first.normal.replaceAll(/^[^\p{L}]+|[^\p{L}]+$/gu, '').replaceAll(/ +/g, ' ')
+  const { start, end } = first
+  return wholeAnswers
+    .filter(({ pattern }) => pattern.test(words))
+    .map(({ meaning, language }) => ({ meaning, strength: 3, language, sentence: first, start, end }))
+}
+
+/** Who names somebody else's address in a sentence, or says it after "wrong person", refers to them. */
+function foreignAddress(sentences: readonly Sentence[], phrases: readonly Match[], facts: NoteFacts): Match[] {
+  const isWrongPerson = phrases.some(({ meaning }) => meaning === 'wrong_person')
+  return sentences.flatMap((sentence) => {
+    const email = emailIn(sentence.text, facts)
+    const address = email ?? (isWrongPerson ? phoneIn(sentence.text) : undefined)
+    const isAlone = address === undefined || sentence.text.split(/\s+/).length < 3
+    if (isAlone || /\b(?:my|mein|meine)\b/.test(sentence.normal)) return []
+    const start = sentence.start + sentence.text.indexOf(address)
+    const language = phrases[0]?.language ?? 'en'
+    const strength = isWrongPerson ? 3 : 2
+    return [{ meaning: 'referral', strength, language, sentence, start, end: start + address.length }]
+  })
+}

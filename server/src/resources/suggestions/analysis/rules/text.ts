@@ -1,0 +1,105 @@
+import type { Span } from '../analysis.ts'
+
+/** A sentence of a note, with its place in the note. */
+export interface Sentence extends Span {
+  /** The note's own words. */
+  text: string
+  /** In lower case, with simple spaces and quotes; each character is at the same offset as in `text`. */
+  normal: string
+  /** The first words of a note or a paragraph say more than those in the middle of a signature. */
+  index: number
+}
+
+/** Bounds the time for a text of many tiny sentences. */
+const maxSentences = 200
+
+/** The sentences that the author wrote: without quoted mails and signatures. */
+export function sentencesOf(text: string): Sentence[] {
+  const own = text.slice(0, endOfOwnText(text))
+  return spansOf(own)
+    .map(({ start, end }) => trimmed(own, start, end))
+    .filter(({ start, end }) => /\p{L}/u.test(own.slice(start, end)))
+    .slice(0, maxSentences)
+    .map(({ start, end }, index) => {
+      const part = own.slice(start, end)
+      return { start, end, text: part, normal: normalized(part), index }
+    })
+}
+
+/** Lower case where that has the same length, so that offsets stay valid. */
+export function normalized(text: string): string {
+  const lower = Array.from({ length: text.length }, (_, at) => lowerCased(text.charAt(at))).join('')
+  return lower
+    .replaceAll(/[\s\u00a0\u00ad]/g, ' ')
+    .replaceAll(/[‘’`´]/g, "'")
+    .replaceAll(/[“”„«»]/g, '"')
+    .replaceAll(/[–—]/g, '-')
+}
+
+function lowerCased(character: string): string {
+  const lower = character.toLowerCase()
+  return lower.length === 1 ? lower : character
+}
+
+/** Lines from which on others speak: quoted mails, signatures, the footers of mail programs. */
+const ends: readonly RegExp[] = [
+  /^[ \t]*>/m,
+  /^-- ?\r?$/m,
+  /^[ \t]*-{2,} ?(?:original message|ursprüngliche nachricht|forwarded message|weitergeleitete nachricht)/im,
+  /^[ \t]*(?:on|am) [^\n]{5,120}(?:wrote|schrieb)[^\n]{0,80}:[ \t]*\r?$/im,
+  /^[ \t]*(?:from|von): [^\n]{1,200}\n[ \t]*(?:sent|date|gesendet|datum|to|an): /im,
+  /^[ \t]*(?:sent from my|von meinem|gesendet mit) /im,
+]
+
+function endOfOwnText(text: string): number {
+  const starts = ends.map((pattern) => text.search(pattern)).filter((at) => at >= 0)
+  const first = Math.min(text.length, ...starts)
+  // A note that begins with a quote has its own text below it.
+  return text.slice(0, first).trim() === '' ? text.length : first
+}
+
+const abbreviations = new Set(
+  'dr mr mrs ms hr fr prof st tel nr no bzw ca z.b e.g i.e evtl inkl incl approx ext dipl ing mo di mi do sa so'.split(
+    ' ',
+  ),
+)
+
+/** Lines at least this long were probably wrapped, so the sentence continues on the next line. */
+const wrappedLineLength = 55
+
+/** A text without full stops is cut, which bounds the time. */
+const maxSentenceLength = 600
+
+function spansOf(text: string): Span[] {
+  const spans: Span[] = []
+  let start = 0
+  for (const match of text.matchAll(/[.!?…]+["')\]]*(?=\s|$)|\n| /g)) {
+    const end = match.index + match[0].length
+    if (match[0] === ' ' && end - start < maxSentenceLength) continue
+    if (match[0] === '\n' ? isWrapped(text, match.index) : continues(text, match.index, match[0])) continue
+    spans.push({ start, end })
+    start = end
+  }
+  spans.push({ start, end: text.length })
+  return spans
+}
+
+function isWrapped(text: string, at: number): boolean {
+  const line = text.slice(text.lastIndexOf('\n', at - 1) + 1, at)
+  const next = /^[ \t]*([^\n]*)/.exec(text.slice(at + 1, at + 200))?.[1] ?? ''
+  return line.trim().length >= wrappedLineLength && next.trim() !== '' && !/^[-*•]/.test(next)
+}
+
+/** Is this full stop part of a date (`am 7. Dezember`, `5.12.`) or of an abbreviation? */
+function continues(text: string, at: number, marks: string): boolean {
+  if (marks !== '.') return false
+  const word = /[\p{L}\d.]*$/u.exec(text.slice(Math.max(0, at - 24), at))?.[0] ?? ''
+  if (/(?:^|\.)\d{1,2}$/.test(word)) return /^\. *[\p{L}\d(]/u.test(text.slice(at, at + 8))
+  return abbreviations.has(word.toLowerCase())
+}
+
+function trimmed(text: string, start: number, end: number): Span {
+  const part = text.slice(start, end)
+  const leading = part.length - part.trimStart().length
+  return { start: start + leading, end: start + Math.max(leading, part.trimEnd().length) }
+}

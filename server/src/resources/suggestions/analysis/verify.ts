@@ -1,0 +1,163 @@
+import {
+  type Action,
+  actionsOfIntent,
+  actionTypes,
+  analysedText,
+  type Interpretation,
+  intents,
+  languages,
+  maxActions,
+  maxSummaryLength,
+  maxTitleLength,
+  type Note,
+  type NoteFacts,
+  priorities,
+  type Span,
+  stageKinds,
+  timeZoneOf,
+} from './analysis.ts'
+import { startOfDay, wallTimeOf } from './local-time.ts'
+import { defaultWait } from './rules/actions.ts'
+import { datesIn, maxYearsAhead } from './rules/dates.ts'
+import { sentencesOf } from './rules/text.ts'
+
+/**
+ * Checks an interpretation against the note it is about, whichever engine made it, and drops what the note does not
+ * support: actions whose words, addresses, numbers, names or dates are not in it, actions that do not follow from the
+ * intent, and summaries with links.
+ */
+export function verify(interpretation: Interpretation, note: Note, facts: NoteFacts): Interpretation {
+  const { intent, language, summary, suspicious } = interpretation
+  if (!intents.includes(intent) || !languages.includes(language)) return nothing(suspicious)
+  const text = analysedText(note)
+  const days = lazily(() => daysIn(text, facts))
+  const actions = interpretation.actions
+    .filter((action) => isSupported(action, { interpretation, text, facts, days }))
+    .filter((action, index, all) => all.findIndex(({ type }) => type === action.type) === index)
+    .slice(0, maxActions)
+  return {
+    intent,
+    language,
+    actions,
+    suspicious,
+    ...(summary !== undefined && isPlainText(summary, maxSummaryLength) && { summary }),
+  }
+}
+
+const nothing = (suspicious: boolean): Interpretation => ({
+  intent: 'unclear',
+  language: 'other',
+  actions: [],
+  suspicious,
+})
+
+interface Context {
+  interpretation: Interpretation
+  text: string
+  facts: NoteFacts
+  /** The local days that the note names. */
+  days: () => ReadonlySet<number>
+}
+
+function isSupported(action: Action, { interpretation, text, facts, days }: Context): boolean {
+  const { intent, suspicious } = interpretation
+  const isAllowed = actionTypes.includes(action.type) && actionsOfIntent[intent].includes(action.type)
+  if (!isAllowed || (suspicious && action.type !== 'suppress')) return false
+  if (!priorities.includes(action.priority) || !(action.confidence >= 0 && action.confidence <= 1)) return false
+  if (action.type === 'change_stage' && (action.params.stageKind === 'lost') !== (intent === 'not_interested'))
+    return false
+  if (!isWords(action.evidence, text) || !areParamsSupported(action, { text, facts })) return false
+  if (action.dueAt === undefined) return action.type !== 'wait_until'
+  if (!isSoon(action.dueAt, facts)) return false
+  const isDefault = action.type === 'wait_until' && action.dueAt === defaultWait(intent, facts).toISOString()
+  return isDefault || days().has(dayOf(new Date(action.dueAt), facts))
+}
+
+/** Is this a part of the text that contains more than spaces, and that cuts no character in two? */
+function isWords({ start, end }: Span, text: string): boolean {
+  const areOffsets = Number.isInteger(start) && Number.isInteger(end) && start >= 0 && start < end && end <= text.length
+  const isCut = (at: number) => /[\uD800-\uDBFF]/.test(text.charAt(at - 1)) && /[\uDC00-\uDFFF]/.test(text.charAt(at))
+  return areOffsets && !isCut(start) && !isCut(end) && text.slice(start, end).trim() !== ''
+}
+
+function areParamsSupported(action: Action, { text, facts }: Pick<Context, 'text' | 'facts'>): boolean {
+  switch (action.type) {
+    case 'call':
+      return action.params.phone === undefined || isPhoneIn(action.params.phone, text)
+    case 'create_task':
+      return isPlainText(action.params.title, maxTitleLength)
+    case 'change_stage':
+      return stageKinds.includes(action.params.stageKind)
+    case 'add_contact': {
+      const { name, email, phone } = action.params
+      if (name === undefined && email === undefined && phone === undefined) return false
+      const isOther = email === undefined || email.toLowerCase() !== facts.contactEmail?.toLowerCase()
+      return (
+        isOther &&
+        (name === undefined || (text.includes(name) && isPlainText(name, 100))) &&
+        (email === undefined || isEmailIn(email, text)) &&
+        (phone === undefined || isPhoneIn(phone, text))
+      )
+    }
+    case 'reply':
+    case 'schedule_meeting':
+    case 'wait_until':
+    case 'stop_campaign':
+    case 'suppress':
+      return true
+  }
+}
+
+/** The whole address: `a@b.example` is not in `xa@b.example`. */
+const isEmailIn = (email: string, text: string): boolean =>
+  /^[^\s@<>()]+@[^\s@<>()]+$/.test(email) && isWholeIn(email.toLowerCase(), text.toLowerCase(), /[\p{L}\p{N}_%+@.-]/u)
+
+const isPhoneIn = (phone: string, text: string): boolean =>
+  /^[+\d][\d ()/.-]{3,30}$/.test(phone) && isWholeIn(phone, text, /[\d+]/)
+
+/** Does the text contain these words with no character around them that would belong to them? */
+function isWholeIn(words: string, text: string, part: RegExp): boolean {
+  for (let at = text.indexOf(words); at >= 0; at = text.indexOf(words, at + 1)) {
+    const [before, after, second] = [
+      text.charAt(at - 1),
+      text.charAt(at + words.length),
+      text.charAt(at + words.length + 1),
+    ]
+    // A full stop after an address ends the sentence, unless the address goes on.
+    const goesOn = after === '.' ? part.test(second) && second !== '.' : part.test(after)
+    if (!part.test(before) && !goesOn) return true
+  }
+  return false
+}
+
+const link =
+  /[a-z][a-z+.-]*:\/\/|\bwww\.|\b(?:mailto|javascript|data|tel):|\]\(|<\/?[a-z!]|\b[\p{L}\p{N}-]+\.(?:[a-z]{2,})\/\S|\b[a-z0-9-]+\.(?:com|net|org|io|de|eu|info|biz|co|app|dev|ru|cn|xyz|example)\b/iu
+
+/** Without links, markup and control characters. */
+export const isPlainText = (text: string, maxLength: number): boolean =>
+  text.trim() !== '' && text.length <= maxLength && !link.test(text) && !/[\p{Cc}\p{Cf}\p{Cs}]/u.test(text)
+
+/** Not over, and not further away than two years. */
+function isSoon(dueAt: string, facts: NoteFacts): boolean {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z$/.test(dueAt)) return false
+  const time = Date.parse(dueAt)
+  if (Number.isNaN(time)) return false
+  const end = new Date(facts.now)
+  end.setUTCFullYear(end.getUTCFullYear() + maxYearsAhead)
+  return dayOf(new Date(time), facts) >= dayOf(facts.now, facts) && time <= end.getTime()
+}
+
+const dayOf = (instant: Date, facts: NoteFacts): number => startOfDay(wallTimeOf(instant, timeZoneOf(facts)))
+
+function daysIn(text: string, facts: NoteFacts): ReadonlySet<number> {
+  const place = { now: facts.now, zone: timeZoneOf(facts) }
+  const dates = sentencesOf(text).flatMap(({ start, end }) =>
+    (['en', 'de'] as const).flatMap((language) => datesIn(text.slice(start, end), language, place)),
+  )
+  return new Set(dates.map(({ instant }) => dayOf(instant, facts)))
+}
+
+function lazily<Value>(compute: () => Value): () => Value {
+  let computed: { value: Value } | undefined
+  return () => (computed ??= { value: compute() }).value
+}
