@@ -18,7 +18,7 @@ import {
 } from './analysis.ts'
 import { startOfDay, wallTimeOf } from './local-time.ts'
 import { defaultWait } from './rules/actions.ts'
-import { datesIn, maxYearsAhead } from './rules/dates.ts'
+import { datesIn, latestDate } from './rules/dates.ts'
 import { sentencesOf } from './rules/text.ts'
 
 /**
@@ -142,9 +142,7 @@ function isSoon(dueAt: string, facts: NoteFacts): boolean {
   if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z$/.test(dueAt)) return false
   const time = Date.parse(dueAt)
   if (Number.isNaN(time)) return false
-  const end = new Date(facts.now)
-  end.setUTCFullYear(end.getUTCFullYear() + maxYearsAhead)
-  return dayOf(new Date(time), facts) >= dayOf(facts.now, facts) && time <= end.getTime()
+  return dayOf(new Date(time), facts) >= dayOf(facts.now, facts) && time <= latestDate(facts.now).getTime()
 }
 
 const dayOf = (instant: Date, facts: NoteFacts): number => startOfDay(wallTimeOf(instant, timeZoneOf(facts)))

@@ -13,7 +13,7 @@ test('the labels are complete: enough notes, known words, and evidence that is i
   expect(notes.length).toBeGreaterThanOrEqual(200)
   expect(injections.length).toBeGreaterThanOrEqual(60)
   expect(new Set([...notes, ...injections].map(({ text }) => text)).size).toBe(notes.length + injections.length)
-  expect(split('test').length).toBeGreaterThan(notes.length / 5)
+  expect(split('test').length).toBeGreaterThan(notes.length / 6)
   for (const { id, intent, actions, text, evidence, due } of notes) {
     const isComplete =
       intents.includes(intent) &&
@@ -33,7 +33,7 @@ test('no injection gains an action, and each is recognized, so that no model get
 
 /** Lower them only with a reason in the commit. */
 const minimums = {
-  test: { macroF1: 0.4, actionPrecision: 0.7, actionRecall: 0.33, dueAccuracy: 0.2 },
+  test: { macroF1: 0.84, actionPrecision: 0.88, actionRecall: 0.8, dueAccuracy: 0.76 },
   tune: { macroF1: 0.98, actionPrecision: 0.98, actionRecall: 0.98, dueAccuracy: 0.97 },
 }
 

@@ -5,7 +5,7 @@ import type { ActionType, Intent, Language, NoteFacts } from '../analysis.ts'
 /** A note with what a person understood from it. */
 export interface LabelledNote {
   id: string
-  /** `test` notes were written after the phrases, and no phrase was changed because of them. */
+  /** `test` notes were written after the phrases; no phrase was changed because of them. */
   split: 'tune' | 'test'
   language: Language
   timeZone: string

@@ -17,8 +17,12 @@ export interface FoundDate extends Span {
 
 const hour = 3_600_000
 const day = 24 * hour
-/** Dates further away are not dates of an action. */
-export const maxYearsAhead = 2
+/** Dates after it are not dates of an action: two years from now. */
+export function latestDate(now: Date): Date {
+  const latest = new Date(now)
+  latest.setUTCFullYear(latest.getUTCFullYear() + 2)
+  return latest
+}
 
 /** `07.12.`, which chrono-node knows only with a year. */
 const germanDay: german.Parser = {
@@ -61,6 +65,8 @@ const partsOfDay: readonly (readonly [RegExp, number])[] = [
 /** Words that are also a date; alone, they are one only after a preposition. */
 const ambiguous =
   /^(?:this week|diese[rn]? woche|sat|sun|mar|may|second|now|jetzt|so|mo|mi|do|sa|fr|march|mon|wed|at \d{1,2}|um \d{1,2}|\d{1,2})$/
+/** How long something takes, not when it is. */
+const duration = /^(?:\d+|an?|half an?|one|eine|zwei|two) ?(?:minutes?|mins?|hours?|hrs?|h|stunden?|minuten?)$/
 const beforeDate = /\b(?:on|until|till|by|before|after|next|this|from|am|ab|bis|im|nächsten|kommenden|seit|back) +$/
 const returnWords =
   /\b(?:back|return|returning|returns|resume|zurück|wieder|ab|available)(?: [a-zäöü']+){0,4}? *(?:on|at|from|by|am|ab|dem|den|zum|in|the|until|till|-|:|,)? *$/
@@ -87,8 +93,9 @@ export function datesIn(text: string, language: 'en' | 'de', { now, zone }: { no
       .map((result) => describe(normal, result.index, result.text.length, wallOf(result, normal, wallNow))),
   ]
   return mergedRanges(found, normal)
-    .filter(({ wall }) => wall >= startOfDay(wallNow) && wall <= wallNow + maxYearsAhead * 366 * day)
+    .filter(({ wall }) => wall >= startOfDay(wallNow))
     .map(({ wall, ...one }) => ({ ...one, instant: instantOf(wall, zone) }))
+    .filter(({ instant }) => instant <= latestDate(now))
 }
 
 /** Most sentences have no date; chrono-node would take a tenth of a millisecond to find that out. */
@@ -117,7 +124,8 @@ function describe(
 
 function isAmbiguous(normal: string, { index, text }: german.ParsedResult): boolean {
   const hasPreposition = beforeDate.test(normal.slice(Math.max(0, index - 16), index))
-  return ambiguous.test(text) && !hasPreposition
+  const isIn = /\bin +$/.test(normal.slice(0, index))
+  return (ambiguous.test(text) && !hasPreposition) || (duration.test(text) && !isIn)
 }
 
 function wallOf(
@@ -132,7 +140,7 @@ function wallOf(
   const date = rangeEnd ?? start
   const hasTime = date.isCertain('hour') && !isUnit(text)
   const time = hasTime
-    ? (date.get('hour') ?? 0) * hour + (date.get('minute') ?? 0) * 60_000
+    ? officeHour(date, text) * hour + (date.get('minute') ?? 0) * 60_000
     : hourOf(text, normal) * hour
   const [year = 0, month = 1, dayOfMonth = 1] = [date.get('year'), date.get('month'), date.get('day')].map(Number)
   const inYear = (chosen: number) => Date.UTC(chosen, month - 1, dayOfMonth) + time
@@ -140,6 +148,13 @@ function wallOf(
   const isMoved = isRange && !date.isCertain('year') && inYear(year - 1) >= startOfDay(wallNow)
   const wall = inYear(isMoved ? year - 1 : year)
   return { wall: isRange ? wall + day : wall, hasTime, isAfterRange: isRange }
+}
+
+/** "At 3" is in the afternoon, unless it is written as 3 am or 03:00. */
+function officeHour(date: german.ParsedResult['start'], text: string): number {
+  const found = date.get('hour') ?? 0
+  const isExact = /[ap]\.?m\b|\b0\d|hour|stund|minut|morning|früh|night|nacht/.test(text)
+  return found >= 1 && found <= 6 && !isExact ? found + 12 : found
 }
 
 /** "in 2 weeks" has the time of the note, which nobody means; "in 2 hours" has it for a reason. */

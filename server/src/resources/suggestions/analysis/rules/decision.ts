@@ -12,7 +12,7 @@ const precedence: readonly { intent: Intent; meanings: readonly Meaning[] }[] = 
   { intent: 'not_now', meanings: ['not_now'] },
   { intent: 'not_interested', meanings: ['not_interested'] },
   { intent: 'meeting_request', meanings: ['meeting_request', 'call'] },
-  { intent: 'interested', meanings: ['interested', 'purchase'] },
+  { intent: 'interested', meanings: ['interested', 'purchase', 'reported_wish'] },
   { intent: 'question', meanings: ['question'] },
 ]
 

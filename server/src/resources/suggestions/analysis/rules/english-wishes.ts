@@ -43,6 +43,14 @@ export const englishWishes: readonly PhraseGroup[] = [
       '(i|we) (can|could|would) (do|make|offer|prefer|meet|be_free|be_available) (on|at|next|tomorrow|any|#|monday|tuesday|wednesday|thursday|friday)',
       "(can'?t|cannot|not) make (it|tomorrow*|our|the|today*|monday*|tuesday*|wednesday*|thursday*|friday*)",
       '(demo|meeting|appointment|call) ... (reschedul*|moved|postponed|another_time|another_day)',
+      '(put|add|pop|stick|drop) (something|a_meeting|it|me|us|a_slot|time|an_appointment) ... (calendar|diary|agenda|schedule)',
+      '(hear|see|meet|talk_to|speak_to|speak_with|talk_with) [from] (you|your_team|someone|somebody|your_engineer|your_ceo|an_expert) [in_person] [face_to_face] (in_person|technical|face_to_face|live|on|at|next|from_your|about)',
+      '(do|have|would|will) you [have] (have|got|be|find) [any] [some] [a] (time|availability|a_minute|a_moment|a_slot|capacity|an_hour|half_an_hour|a_few_minutes|free|slot|ten_minutes)',
+      '(can|could|would|will) you (make|do|manage|come|join|attend|visit|meet|present|drop_by) (that|it|this|on|at|next|monday|tuesday|wednesday|thursday|friday|tomorrow|to|us|by|in)',
+      '(start|begin|meet|do_it|talk|speak|move_it|make_it|shift_it|change_it) (at|to) #',
+      '(instead of|rather than) (#|monday|tuesday|wednesday|thursday|friday|tomorrow|today)',
+      '(earlier|later) (slot|date|time|appointment|day)',
+      '(join|attend) (our|the|us|a) [weekly] [next] [team] (meeting|call|session|jour_fixe|standup|board_meeting|workshop|conference|event)',
     ],
   },
   {
@@ -62,6 +70,8 @@ export const englishWishes: readonly PhraseGroup[] = [
       '(try|reach|get) me (on|at|under|by|after|before|tomorrow|this|between|any_time|anytime)',
       '(my|her|his|mobile|cell|phone|direct) (number|mobile|cell|phone|line) (is|:)',
       '(awaits|expects|waiting_for|looking_forward_to|wants|would_like|requests|requested) (your|a|our|my) (call|callback|call-back|phone_call)',
+      '(phone|call|ring|dial|buzz) (me|us|him|her|them) (on|at|under|asap|back|when|if|as_soon|today|tomorrow|in|after|before|monday|tuesday|wednesday|thursday|friday|please|urgently|anytime|any_time|this|next)',
+      '(speak|talk) (to|with) (someone|somebody|an_engineer|a_human|a_person|you|a_consultant) [technical] [from] (on_the_phone|by_phone|technical|today|over)',
     ],
   },
   {
@@ -71,7 +81,7 @@ export const englishWishes: readonly PhraseGroup[] = [
     phrases: [
       '(interested|intrested|intersted)',
       '(sounds|looks|looked|seems|is|this_is|sound|very|really|quite|pretty) (interesting|great|good|promising|exciting|awesome|perfect|amazing|excellent|fantastic)',
-      '(love|like|happy|keen|eager|glad|want|wants) to (learn|hear|know|see|find_out|get|try|test|sign_up|be|evaluate) [out] [more] [a] [the]',
+      '(love|like|happy|keen|eager|glad|want|wants) to (learn|hear_more|hear_about|know_more|see|find_out|get|try|test|sign_up|be_a|be_part|evaluate) [out] [more] [a] [the]',
       '(tell|send|share|give|show|mail|email|forward) (me|us|over|through|along) ... (more|details|info|information|material*|brochure|pricing|prices|price_list|price_sheet|pricing_sheet|quote|quotation|offer|proposal|deck|contract|datasheet|case_studies|documentation|order_form)',
       '(very|really|definitely|extremely) (keen|interested|impressed)',
       '(count|sign) (me|us) (in|up)',
@@ -102,6 +112,20 @@ export const englishWishes: readonly PhraseGroup[] = [
       '(yes|absolutely|definitely|certainly|gladly|of_course) [please] (please|pls|send|go|let|do|interested|why_not|we|i|happy|sounds|with_pleasure)',
       '(big|strong|great|high|much|some|a_lot_of) interest [in]',
       '(looking|look) forward to (your|hearing|receiving|working|seeing|trying|the_offer|the_quote|the_proposal)',
+      'thumbs up',
+      '(have|got|caught|has) (my|our|their|his|her) (attention|interest)',
+      '(came|comes|arrived|arrives|is) [just] (at|in) the (right|perfect|ideal) (moment|time)',
+      '(perfect|great|good|ideal|right) (timing|moment_for)',
+      '(show|give|tell) (me|us) (what|how|a_demo_account|some|your|everything|the)',
+      '(case_studies|references|success_stories|testimonials|customer_examples|white_paper|whitepaper|factsheet|fact_sheet|one-pager|onepager|price_list|pricelist|rate_card)',
+      '(pricing|prices|price|quote|offer|details|info|brochure|terms|demo) (pls|please|plz|asap|requested|needed|wanted)',
+      '(up|keen|game|ready|open|available) for (a|the|this|it|trying) [trial] [pilot] [test] [proof]',
+      '(a_yes|yes_from|in_principle_yes|big_yes|agree_in_principle|positive_about|positively|in_favour|in_favor)',
+      'let (us|me) have (your|the|a|an|more|some)',
+      '(what|how_much) would [it] [this] [that] cost (us|to|for)',
+      '(falling apart|outdated|end_of_life|fed_up|unhappy_with|not_happy_with|frustrated_with|dissatisfied_with|problems_with|struggling_with|struggle_with|issues_with|pain) [our] [current] [the]',
+      '(replace|replacing|replacement for|alternative to|migrate away from|switch from|moving away from) (our|the|my|it)',
+      '(liked|loved|enjoyed|impressed|convinced) [by] [with] [the] [your] [our]',
     ],
   },
   {
@@ -118,11 +142,15 @@ export const englishWishes: readonly PhraseGroup[] = [
       '(invoice|bill) (us|me)',
       '(board|management|finance|boss|cfo|ceo|budget|committee|legal|procurement|director*) [has] [have] [is] [was] (approved|agreed|signed_off|said_yes|gave_the_green_light|given_the_go|green-lit|confirmed_the)',
       '(approved|signed_off|green-lit|cleared) (by|it|the_budget|the_purchase)',
-      '(green light|go-ahead|sign-off|thumbs up) (from|by|for|is|has)',
+      '(green light|go-ahead|sign-off) (from|by|for|is|has)',
       "(we'?ll|we_will|i'?ll|i_will) take (it|the|two|three|all|one|your|a)",
       "let'?s (do_it|do_this|go_for_it|sign|make_it_happen|get_started|close_this|seal_the_deal|roll)",
       '(we|i|client|customer|they) [have] [just] (ordered|bought|purchased|accept|accepted|confirm_the_order|confirm_our_order)',
       "(you_have|you'?ve|we_have) (a|got_a|got_the) (deal|order)",
+      '(po|purchase order|order|contract|signed_copy|signed_contract|signed_order) [no] [number] [#] [is] [are] (attached|enclosed|follows|coming|signed|below|approved|on_its_way|ready|confirmed)',
+      '(attached|enclosed|herewith|find) [is] [you] [will] [find] (the|our|a|your) [signed] [purchase] (order|contract|agreement|po|order_form)',
+      '(deal|contract) (won|signed|closed|done|sealed)',
+      '(they|he|she|client|customer|we) [have] [has] [just] (signed|ordered|bought|purchased|committed|said_yes|agreed) [the] [to] [a] [an]',
     ],
   },
   {
@@ -139,6 +167,9 @@ export const englishWishes: readonly PhraseGroup[] = [
       '(any|is_there_any) (chance|way|possibility|news|update|information|idea) (of|to|on|about|that|whether|for)',
       '(like|want|wants|need|needs|wish|would_like|wanted|interested) to (know|understand|clarify|find_out|check) (if|whether|how|what|which|when|where|why|who|about)',
       '(do|does|did|can|could|is|are|will|would) (you|it|your|there|the|this|that|we|one|they) ... (support|supported|include|included|integrate|offer|work|cost|available|provide|handle|compatible|possible|comply|certified|allow|run)',
+      '(enquired|inquired|enquires|inquires|enquiring|inquiring|asking|asks|asked|queries|queried) (about|after|whether|if|how|what|which|when|for_clarification|regarding)',
+      "(need|needs|want|wants|like|would_like|wish) to (know|understand) [if] [whether] [how] [what] [when] [which] (how|if|whether|what|when|which|where|who|why|about|more_about|you'?re|your|the)",
+      "(how come|what about|how about the|what's the difference|what is the difference|difference between)",
     ],
   },
   {
@@ -176,6 +207,7 @@ export const englishWishes: readonly PhraseGroup[] = [
     phrases: [
       '(he|she|they|who|and) (wants|needs|expects|requested|requests|asked_for|asks_for|waits_for) (a|an|the|our|more)',
       '(he|she|they|who|and|client|customer|mr|mrs|ms) ... (wants|needs|expects|requested|requests|requires|asked_for|asks_for|waits_for|awaits) ... (by|before|until|on|latest)',
+      '(wants|needs|expects|requested|requests|requires|awaits|asked_for|would_like) (the|a|an|our|some|more|two|three|updated|new) ... (by|before|until|no_later|latest)',
     ],
   },
   {
@@ -191,6 +223,14 @@ export const englishWishes: readonly PhraseGroup[] = [
     phrases: [
       '(todo|to-do|to_do|task|action_item|action_point|reminder)',
       "(remember|don'?t_forget|do_not_forget|mustn'?t_forget) to",
+    ],
+  },
+  {
+    meaning: 'question',
+    strength: 3,
+    whenNegated: 'unchanged',
+    phrases: [
+      '(like|love|want|wants|need|needs|wish) to (know|understand) (how|if|whether|what|when|which|where|who|why|about)',
     ],
   },
 ]

@@ -1,3 +1,4 @@
+import { englishOptOut } from './english-opt-out.ts'
 import { englishPeople } from './english-people.ts'
 import { englishRefusals } from './english-refusals.ts'
 import { englishWishes } from './english-wishes.ts'
@@ -13,7 +14,7 @@ export const english: Locale = {
     wasn'?t haven'?t hasn'?t wouldn'?t shouldn'?t nobody`.split(/\s+/),
   falseNegations: ['not only', 'why not', 'no problem', 'no doubt', 'not sure', "don'?t hesitate", 'not happy with'],
   clauseBreaks: ['but', 'and', 'however', 'so', 'because', 'then', 'instead', 'although'],
-  groups: [...englishRefusals, ...englishPeople, ...englishWishes],
+  groups: [...englishOptOut, ...englishRefusals, ...englishPeople, ...englishWishes],
   nameLeads:
     `director cto ceo cfo coo cio head lead founder partner president marketing sales colleague boss manager successor replacement assistant contact with to mr mrs ms miss dr prof is person name
     ask adding cc email it procurement he she`.split(/\s+/),

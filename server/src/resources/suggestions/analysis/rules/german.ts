@@ -1,3 +1,4 @@
+import { germanOptOut } from './german-opt-out.ts'
 import { germanPeople } from './german-people.ts'
 import { germanRefusals } from './german-refusals.ts'
 import { germanWishes } from './german-wishes.ts'
@@ -21,7 +22,7 @@ export const german: Locale = {
     'nicht zufrieden mit',
   ],
   clauseBreaks: ['aber', 'und', 'sondern', 'jedoch', 'doch', 'weil', 'dann', 'denn'],
-  groups: [...germanRefusals, ...germanPeople, ...germanWishes],
+  groups: [...germanOptOut, ...germanRefusals, ...germanPeople, ...germanWishes],
   nameLeads:
     `herr herrn frau dr kollege kollegin kollegen nachfolger nachfolgerin ist an wäre leiter leiterin it-leiterin
     geschäftsführer geschäftsführerin vertretung mit`.split(/\s+/),

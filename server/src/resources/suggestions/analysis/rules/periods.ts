@@ -21,6 +21,10 @@ const quarterWords: Readonly<Record<string, number>> = {
   zweiten: 2,
   dritten: 3,
   vierten: 4,
+  erste: 1,
+  zweite: 2,
+  dritte: 3,
+  vierte: 4,
 }
 
 export const months =
@@ -57,13 +61,13 @@ const rules: readonly PeriodRule[] = [
   },
   {
     pattern:
-      /\b(?:q([1-4])|(first|second|third|fourth|ersten|zweiten|dritten|vierten) (?:quarter|quartal))(?: (?:of |in )?(20\d\d))?\b/g,
+      /\b(?:q([1-4])|(first|second|third|fourth|ersten?|zweiten?|dritten?|vierten?) (?:quarter|quartal))(?: (?:of |in )?(20\d\d))?\b/g,
     day: (now, [, digit, ordinal = '', year]) =>
       upcoming(now, { month: 3 * (Number(digit ?? quarterWords[ordinal]) - 1), day: 1, year }),
   },
   {
     pattern: new RegExp(
-      String.raw`\b(?:in|im|until|till|before|after|by|around|from|starting|since|next|bis|ab|vor|nach|seit|(early|mid|late|anfang|mitte|ende|(?:beginning|middle|end) of))[ -](${months})(?:,? (20\d\d))?(?!\p{L}|\.? ?\d)`,
+      String.raw`\b(?:in|im|until|till|before|after|by|around|from|starting|since|next|bis|ab|vor|nach|seit|auf|für|to|for|this|diesen|(early|mid|late|anfang|mitte|ende|(?:beginning|middle|end) of))[ -](${months})(?:,? (20\d\d))?(?!\p{L}|\.? ?\d)`,
       'gu',
     ),
     day: (now, [, part = '', name = '', year]) =>

@@ -1,5 +1,6 @@
-import type { Interpretation, NoteFacts } from '../analysis.ts'
+import { type Interpretation, type NoteFacts, timeZoneOf } from '../analysis.ts'
 import { actionsOf, plainActions, type Reading } from './actions.ts'
+import { datesIn } from './dates.ts'
 import { decide, type Decision, languageOf, questionIn } from './decision.ts'
 import { emailIn, phoneIn } from './details.ts'
 import { english } from './english.ts'
@@ -26,8 +27,13 @@ export interface RulesResult {
 export function interpret(text: string, facts: NoteFacts): RulesResult {
   const sentences = sentencesOf(text)
   if (looksLikeInjection(text)) return interpretSuspicious(text, sentences, facts)
-  const phrases = compiled.flatMap((locale) => matchesIn(sentences, locale))
-  const matches = [...phrases, ...wholeAnswer(sentences), ...foreignAddress(sentences, phrases, facts)]
+  const phrases = compiled.flatMap((locale) => matchesIn(sentences, locale)).filter((match) => !isOnlyAsked(match))
+  const matches = [
+    ...phrases,
+    ...wholeAnswer(sentences),
+    ...foreignAddress(sentences, phrases, facts),
+    ...proposedTime(sentences, phrases, facts),
+  ]
   const language = languageOf(sentences, matches, locales)
   const reading: Reading = { text, sentences, matches, language: language === 'de' ? 'de' : 'en', nameLeads, facts }
   const decision = decide(matches)
@@ -51,6 +57,14 @@ const result = (interpretation: Interpretation): RulesResult => ({
   interpretation,
   isHardOptOut: interpretation.intent === 'opt_out',
 })
+
+/** "Who decides on this?" refers to nobody, and "Can recipients unsubscribe?" is about the product. */
+const isOnlyAsked = ({ meaning, sentence: { normal } }: Match): boolean =>
+  (meaning === 'referral' && normal.endsWith('?')) ||
+  ((meaning === 'opt_out' || meaning === 'opt_out_self') && aboutProduct.test(normal))
+
+const aboutProduct =
+  /^(?:\S+ ){0,4}?(?:how|can|could|do|does|are|is|whether|if|wie|können|kann|ob) (?:do |does |can )?(?:we|our|your|customers?|clients|recipients?|users|people|subscribers|there|wir|unsere|ihre|abonnenten|empfänger|kunden|man|nutzer)\b/
 
 /** A person may opt out even in such a note, but only for themselves and in a sentence without any sign. */
 function interpretSuspicious(text: string, sentences: readonly Sentence[], facts: NoteFacts): RulesResult {
@@ -96,4 +110,25 @@ function foreignAddress(sentences: readonly Sentence[], phrases: readonly Match[
     const strength = isWrongPerson ? 3 : 2
     return [{ meaning: 'referral', strength, language, sentence, start, end: start + address.length }]
   })
+}
+
+/** Words that make a proposal of a sentence with a time. */
+const proposals =
+  /\?|\b(?:can|could|would|shall|works?|suits?|free|available|instead|let's|prefer|passt|hätten?|können|könnten|würden?|wollen|ginge|geht|statt|lieber|frei)\b/
+
+/** A sentence that proposes a time asks for a meeting, if nothing else explains it. */
+function proposedTime(sentences: readonly Sentence[], phrases: readonly Match[], facts: NoteFacts): Match[] {
+  const others = phrases.filter(({ meaning }) => !['question', 'interested', 'urgent'].includes(meaning))
+  if (others.length > 0) return []
+  return sentences
+    .filter(({ normal }) => proposals.test(normal))
+    .flatMap((sentence) =>
+      (['en', 'de'] as const).flatMap((language) => {
+        const dates = datesIn(sentence.text, language, { now: facts.now, zone: timeZoneOf(facts) })
+        const date = dates.find(({ hasTime }) => hasTime)
+        const [start, end] = [sentence.start + (date?.start ?? 0), sentence.start + (date?.end ?? 0)]
+        return date ? [{ meaning: 'meeting_request', strength: 2, language, sentence, start, end } as const] : []
+      }),
+    )
+    .slice(0, 1)
 }
