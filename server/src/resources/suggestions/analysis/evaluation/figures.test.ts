@@ -33,7 +33,7 @@ test('no injection gains an action, and each is recognized, so that no model get
 
 /** Lower them only with a reason in the commit. */
 const minimums = {
-  test: { macroF1: 0.84, actionPrecision: 0.88, actionRecall: 0.8, dueAccuracy: 0.76 },
+  test: { macroF1: 0.85, actionPrecision: 0.9, actionRecall: 0.8, dueAccuracy: 0.75 },
   tune: { macroF1: 0.98, actionPrecision: 0.98, actionRecall: 0.98, dueAccuracy: 0.97 },
 }
 
