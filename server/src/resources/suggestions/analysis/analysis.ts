@@ -1,5 +1,7 @@
 // From a note to suggested actions: the types that all engines share. `analyser.ts` is the entry.
 
+import { dealStatuses } from '../../stages/resource.ts'
+
 export const intents = [
   'interested',
   'not_now',
@@ -28,7 +30,7 @@ export const actionTypes = [
 export type ActionType = (typeof actionTypes)[number]
 
 /** The kind of stage that `change_stage` suggests; the pipeline decides which of its stages that is. */
-export const stageKinds = ['open', 'won', 'lost'] as const
+export const stageKinds = dealStatuses
 export type StageKind = (typeof stageKinds)[number]
 
 export const priorities = ['low', 'normal', 'high'] as const
