@@ -30,7 +30,7 @@ const fetchingFunctions = new Set(['createRemoteJWKSet', 'getBuiltinModule'])
 
 /** Packages that open connections. */
 const clientPackages =
-  /^(?:undici|axios|got|ky|needle|superagent|request|node-fetch|cross-fetch|ws|pg|postgres|nodemailer|openid-client|oauth4webapi)(?:\/|$)/
+  /^(?:undici|axios|got|ky|needle|superagent|request|node-fetch|cross-fetch|ws|pg|postgres|nodemailer|openid-client|oauth4webapi|openai)(?:\/|$)/
 
 const egress = 'server/src/platform/egress/'
 
@@ -43,6 +43,7 @@ const allowed: Readonly<Record<string, string>> = {
   'server/src/commands/: pg': 'the operator’s own database (DATABASE_URL)',
   'server/src/identity/mails/: nodemailer': 'the operator’s own mail server (SMTP_URL)',
   'server/src/identity/single-sign-on/provider.ts: openid-client': 'every request goes through `customFetch`',
+  'server/src/resources/suggestions/analysis/model/client.ts: openai': 'every request goes through its option `fetch`',
 }
 
 /** The network access of one file, such as `net.connect`. */

@@ -73,13 +73,16 @@ test('no text is executed as code, and no command runs through a shell', () => {
   expect(locationsOf(executesText)).toEqual([])
 })
 
-test('no regular expression is built from input: each is created when its file is loaded or from declared paths', () => {
+test('no regular expression is built from input: each is created when its file is loaded or from declared paths and phrases', () => {
   const createsPattern = ({ construct }: Use) => construct === 'new RegExp' || construct === 'RegExp'
   expect(locationsOf(createsPattern).length).toBeGreaterThan(3)
   const createdLater = uses.filter((use) => createsPattern(use) && !use.isConstant)
   expect(
     createdLater.map(({ argumentTexts, location }) => [location.replace(/:\d+$/, ''), argumentTexts[0]?.slice(0, 15)]),
-  ).toEqual([['server/src/platform/http/server.ts', '`^${path.replac']])
+  ).toEqual([
+    ['server/src/platform/http/server.ts', '`^${path.replac'],
+    ['server/src/resources/suggestions/analysis/rules/pattern.ts', '`${boundaryBefo'],
+  ])
 })
 
 test('Math.random only varies delays, never secrets', () => {

@@ -81,6 +81,11 @@ test('the contact is not a new contact', () => {
   const given: Interpretation = { intent: 'referral', language: 'en', actions: [action], suspicious: false }
   expect(verify(given, { organizationId: 'one', text }, own).actions).toEqual([])
   expect(verify(given, { organizationId: 'one', text }, facts).actions).toEqual([action])
+  const phone: Action = { type: 'add_contact', params: { phone: '+49 30 1234567' }, ...common }
+  const withPhone = { ...given, actions: [phone] }
+  expect(verify(withPhone, { organizationId: 'one', text }, facts).actions).toEqual([phone])
+  const ownPhone = { ...facts, contactPhone: '+49301234567' }
+  expect(verify(withPhone, { organizationId: 'one', text }, ownPhone).actions).toEqual([])
 })
 
 test('an intent allows only its own actions, each once, and a suspicious note only an opt-out', () => {

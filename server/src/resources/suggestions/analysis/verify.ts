@@ -19,6 +19,7 @@ import {
 import { startOfDay, wallTimeOf } from './local-time.ts'
 import { defaultWait } from './rules/actions.ts'
 import { datesIn, latestDate } from './rules/dates.ts'
+import { isSamePhone } from './rules/details.ts'
 import { sentencesOf } from './rules/text.ts'
 
 /**
@@ -92,8 +93,10 @@ function areParamsSupported(action: Action, { text, facts }: Pick<Context, 'text
       const { name, email, phone } = action.params
       if (name === undefined && email === undefined && phone === undefined) return false
       const isOther = email === undefined || email.toLowerCase() !== facts.contactEmail?.toLowerCase()
+      const isOtherPhone = phone === undefined || !isSamePhone(phone, facts.contactPhone)
       return (
         isOther &&
+        isOtherPhone &&
         (name === undefined || (text.includes(name) && isPlainText(name, 100))) &&
         (email === undefined || isEmailIn(email, text)) &&
         (phone === undefined || isPhoneIn(phone, text))

@@ -68,7 +68,7 @@ export function plainActions(reading: Reading): Action[] {
     .filter(({ meaning }) => meaning === 'try_again')
     .sort((one, other) => other.strength - one.strength)
   if (again) {
-    const phone = phoneIn(reading.text)
+    const phone = phoneIn(reading.text, { contactPhone: null })
     const common = { priority: 'normal', confidence: 0.6, evidence: spanOf(again) } as const
     return [
       { type: 'call', params: phone === undefined ? {} : { phone }, ...common, ...due(dateNear(reading, [again])) },
@@ -107,7 +107,7 @@ function conversation(reading: Reading, base: Common, reasons: readonly Match[])
   const call = reasons.find(({ meaning }) => meaning === 'call')
   const date = due(dateNear(reading, reasons))
   if (!call) return { type: 'schedule_meeting', params: {}, ...base, ...date }
-  const phone = phoneIn(reading.text)
+  const phone = phoneIn(reading.text, { contactPhone: null })
   return { type: 'call', params: phone === undefined ? {} : { phone }, ...base, evidence: spanOf(call), ...date }
 }
 
@@ -131,7 +131,7 @@ function newContact(reading: Reading, base: Common, { needsAddress }: { needsAdd
   const { text, sentences, facts, nameLeads, matches } = reading
   const own = { start: 0, end: sentences.at(-1)?.end ?? 0 }
   const written = text.slice(own.start, own.end)
-  const [email, phone] = [emailIn(written, facts), phoneIn(written)]
+  const [email, phone] = [emailIn(written, facts), phoneIn(written, facts)]
   if (needsAddress && email === undefined && phone === undefined) return []
   const reason = matches.find(({ meaning }) => meaning === 'referral')
   const name = nameIn(text, reason ? { start: reason.start, end: own.end } : own, nameLeads)

@@ -33,10 +33,14 @@ const germanDay: german.Parser = {
   },
 }
 
+const monthDayPattern = new RegExp(
+  String.raw`(?<!\p{L})(${months})\.? (\d{1,2})(?:st|nd|rd|th)?(?![\d:]|,? 20\d\d|\p{L})`,
+  'iu',
+)
+
 /** "December 14", which the British configuration of chrono-node takes for December 2014. */
 const monthDay: english.Parser = {
-  pattern: () =>
-    new RegExp(String.raw`(?<!\p{L})(${months})\.? (\d{1,2})(?:st|nd|rd|th)?(?![\d:]|,? 20\d\d|\p{L})`, 'iu'),
+  pattern: () => monthDayPattern,
   extract: (_, { 1: name = '', 2: dayText }) => {
     const dayOfMonth = Number(dayText)
     return dayOfMonth >= 1 && dayOfMonth <= 31 ? { day: dayOfMonth, month: monthIndex(name.toLowerCase()) + 1 } : null

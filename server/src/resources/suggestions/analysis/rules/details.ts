@@ -19,11 +19,18 @@ const digitsOf = (text: string): string => text.replaceAll(/\D/g, '').replace(/^
 export const emailIn = (text: string, { contactEmail }: Pick<NoteFacts, 'contactEmail'>): string | undefined =>
   [...text.matchAll(emailPattern)].map(([found]) => found).find((found) => fold(found) !== fold(contactEmail ?? ''))
 
-/** The first phone number, as it is written. */
-export const phoneIn = (text: string): string | undefined =>
+/** The first phone number that is not the contact's own, as it is written. */
+export const phoneIn = (text: string, { contactPhone }: Pick<NoteFacts, 'contactPhone'>): string | undefined =>
   [...text.matchAll(phonePattern)]
     .map(([found]) => found.trim())
-    .find((found) => !dateLike.test(found) && digitsOf(found).length >= 6)
+    .find((found) => !dateLike.test(found) && digitsOf(found).length >= 6 && !isSamePhone(found, contactPhone))
+
+/** Numbers differ in their prefixes: `+49 30 1234567` is also `030 1234567`. */
+export function isSamePhone(one: string, other: string | null): boolean {
+  if (other === null) return false
+  const [left, right] = [digitsOf(one), digitsOf(other)].sort((a, b) => a.length - b.length)
+  return left !== undefined && right !== undefined && left.length >= 6 && right.endsWith(left)
+}
 
 const namePart = String.raw`\p{Lu}[\p{Ll}\p{M}'’-]{1,30}(?:\p{Lu}\p{Ll}{1,30})?`
 const fullName = new RegExp(

@@ -34,26 +34,65 @@ const machine =
   '(?:ai|a\\.i\\.|llm|gpt|chatgpt|chatbot|bot|language model|large language model|assistant|ai assistant|model|classifier|automated system|crm system|agent|ki|k\\.i\\.|sprachmodell|künstliche intelligenz|assistenten?|automatisches system|klassifikator)'
 
 const visibleSigns: readonly RegExp[] = [
-  `\\b(?:ignor(?:e|ing|iere?n?|ez|a|ar)|disregard|forget|override|bypass|overrule|miss?achte?n?|vergi(?:ss|ß|sst)|vergessen sie|übergehe?n?|olvida|oubliez|dimentica)\\b(?:[^\\p{L}]+[\\p{L}]+){0,6}?[^\\p{L}]+(?:${instructions})\\b`,
-  `\\b(?:dear|hey|hi|hello|note to|notice to|message to|message for|attention|instructions? (?:to|for)|task for|an|for|liebe[rs]?|hallo|hinweis an|achtung|nachricht an|aufgabe für)[ ,]+(?:the |an |any |a |das |den |die |dem |der )*${machine}\\b(?! (?:tool|team|system|assistant|software|solution|project|model|based|company|department|startup|lösung|projekt|abteilung))`,
-  `\\b(?:if|as|when) (?:you are|you're|an?) (?:an? )?${machine}\\b`,
-  `\\b(?:wenn|falls|als) (?:du|sie|ein\\w*) (?:ein\\w* )?${machine}\\b`,
-  `\\b(?:you are now|from now on,? you|you are (?:dan|an? (?:sales )?(?:assistant|bot|model))|act as an?|pretend (?:to be|that you|you are)|du bist (?:jetzt|ab jetzt|nun)|tu(?:e|n sie)? so,? als)\\b`,
-  `\\b(?:developer|god|admin|jailbreak|dan) mode\\b|\\bas dan\\b|\\bno restrictions\\b`,
-  `\\b(?:system ?prompt|your (?:instructions|prompt|rules|training)|deine anweisungen|ihre anweisungen missachten)\\b`,
-  `\\b(?:new|real|actual|trusted|following|updated) (?:instructions?|task for|system message|directive)(?: follow\\w*)?[:.]|\\b(?:neue|echte) (?:anweisung(?:en)?|aufgabe):`,
-  `\\bend of (?:the )?(?:note|input|text|untrusted|document|data|email)|\\bende (?:der|des) (?:notiz|eingabe|textes|nachricht)\\b|(?<!#)#{3,}|"{3}|(?<!-)-{4,} ?end`,
-  `\\b(?:change_stage|schedule_meeting|add_contact|stop_campaign|create_task|wait_until|opt_out|out_of_office|meeting_request|not_interested|wrong_person|stagekind|dueat|stage_kind|due_at)\\b`,
-  `["']?\\b(?:intent|actions?|confidence|evidence|absicht|aktion|konfidenz|priority)\\b["']? ?[:=]`,
-  `\\b(?:set|output|return|mark|classify|the|correct|change|move|setze?|die|ändere?) (?:[^\\s]+ ){0,4}(?:intent|stage|phase|absicht|classification)\\b(?:[^\\s]* ?){0,5}(?:won|lost|gewonnen|verloren|interested|interesse|opt-out|to)\\b`,
-  `\\b(?:mark|markiere|classify|klassifiziere) (?:this|the|diesen?|die|das|den)? ?(?:deal|note|lead|contact|notiz|kontakt)? ?(?:as|als)\\b`,
-  `\\b(?:classifier|the model|the assistant|language model|sprachmodell) (?:must|should|shall|has to|muss|soll)\\b`,
-  `\\b(?:decode|dekodiere\\w*|entschlüssle) (?:this|the|it|das|den|dies)\\b`,
-  `\\b(?:summari[sz]e|fasse|list|print|reveal|show|include|append|output)\\b[^.!?\\n]{0,60}\\b(?:other notes|all notes|anderen notizen|system prompt|api key|password|https?:)`,
-  `\\b(?:all|every|alle|each) (?:contacts?|campaigns?|kontakte?|kampagnen?)\\b[^.!?\\n]{0,40}\\b(?:organi[sz]ation|at|of|dieser|sperren|stoppen|vom|delete|suppress|unsubscribe)|\\b(?:suppress|unsubscribe|delete|block) (?:all|every)\\b`,
-  `\\b(?:execute|eval|run) [a-z] ?\\+`,
-  `\\bpre-approved\\b|\\b(?:i|we) (?:hereby )?authori[sz]e you\\b|\\ballow you to change\\b|\\berlaube ich (?:dir|ihnen)\\b|\\balle aktionen genehmigt\\b`,
-].map((source) => new RegExp(source, 'u'))
+  new RegExp(
+    `\\b(?:ignor(?:e|ing|iere?n?|ez|a|ar)|disregard|forget|override|bypass|overrule|miss?achte?n?|vergi(?:ss|ß|sst)|vergessen sie|übergehe?n?|olvida|oubliez|dimentica)\\b(?:[^\\p{L}]+[\\p{L}]+){0,6}?[^\\p{L}]+(?:${instructions})\\b`,
+    'u',
+  ),
+  new RegExp(
+    `\\b(?:dear|hey|hi|hello|note to|notice to|message to|message for|attention|instructions? (?:to|for)|task for|an|for|liebe[rs]?|hallo|hinweis an|achtung|nachricht an|aufgabe für)[ ,]+(?:the |an |any |a |das |den |die |dem |der )*${machine}\\b(?! (?:tool|team|system|assistant|software|solution|project|model|based|company|department|startup|lösung|projekt|abteilung))`,
+    'u',
+  ),
+  new RegExp(`\\b(?:if|as|when) (?:you are|you're|an?) (?:an? )?${machine}\\b`, 'u'),
+  new RegExp(`\\b(?:wenn|falls|als) (?:du|sie|ein\\w*) (?:ein\\w* )?${machine}\\b`, 'u'),
+  new RegExp(
+    `\\b(?:you are now|from now on,? you|you are (?:dan|an? (?:sales )?(?:assistant|bot|model))|act as an?|pretend (?:to be|that you|you are)|du bist (?:jetzt|ab jetzt|nun)|tu(?:e|n sie)? so,? als)\\b`,
+    'u',
+  ),
+  new RegExp(`\\b(?:developer|god|admin|jailbreak|dan) mode\\b|\\bas dan\\b|\\bno restrictions\\b`, 'u'),
+  new RegExp(
+    `\\b(?:system ?prompt|your (?:instructions|prompt|rules|training)|deine anweisungen|ihre anweisungen missachten)\\b`,
+    'u',
+  ),
+  new RegExp(
+    `\\b(?:new|real|actual|trusted|following|updated) (?:instructions?|task for|system message|directive)(?: follow\\w*)?[:.]|\\b(?:neue|echte) (?:anweisung(?:en)?|aufgabe):`,
+    'u',
+  ),
+  new RegExp(
+    `\\bend of (?:the )?(?:note|input|text|untrusted|document|data|email)|\\bende (?:der|des) (?:notiz|eingabe|textes|nachricht)\\b|(?<!#)#{3,}|"{3}|(?<!-)-{4,} ?end`,
+    'u',
+  ),
+  new RegExp(
+    `\\b(?:change_stage|schedule_meeting|add_contact|stop_campaign|create_task|wait_until|opt_out|out_of_office|meeting_request|not_interested|wrong_person|stagekind|dueat|stage_kind|due_at)\\b`,
+    'u',
+  ),
+  new RegExp(`["']?\\b(?:intent|actions?|confidence|evidence|absicht|aktion|konfidenz|priority)\\b["']? ?[:=]`, 'u'),
+  new RegExp(
+    `\\b(?:set|output|return|mark|classify|the|correct|change|move|setze?|die|ändere?) (?:[^\\s]+ ){0,4}(?:intent|stage|phase|absicht|classification)\\b(?:[^\\s]* ?){0,5}(?:won|lost|gewonnen|verloren|interested|interesse|opt-out|to)\\b`,
+    'u',
+  ),
+  new RegExp(
+    `\\b(?:mark|markiere|classify|klassifiziere) (?:this|the|diesen?|die|das|den)? ?(?:deal|note|lead|contact|notiz|kontakt)? ?(?:as|als)\\b`,
+    'u',
+  ),
+  new RegExp(
+    `\\b(?:classifier|the model|the assistant|language model|sprachmodell) (?:must|should|shall|has to|muss|soll)\\b`,
+    'u',
+  ),
+  new RegExp(`\\b(?:decode|dekodiere\\w*|entschlüssle) (?:this|the|it|das|den|dies)\\b`, 'u'),
+  new RegExp(
+    `\\b(?:summari[sz]e|fasse|list|print|reveal|show|include|append|output)\\b[^.!?\\n]{0,60}\\b(?:other notes|all notes|anderen notizen|system prompt|api key|password|https?:)`,
+    'u',
+  ),
+  new RegExp(
+    `\\b(?:all|every|alle|each) (?:contacts?|campaigns?|kontakte?|kampagnen?)\\b[^.!?\\n]{0,40}\\b(?:organi[sz]ation|at|of|dieser|sperren|stoppen|vom|delete|suppress|unsubscribe)|\\b(?:suppress|unsubscribe|delete|block) (?:all|every)\\b`,
+    'u',
+  ),
+  new RegExp(`\\b(?:execute|eval|run) [a-z] ?\\+`, 'u'),
+  new RegExp(
+    `\\bpre-approved\\b|\\b(?:i|we) (?:hereby )?authori[sz]e you\\b|\\ballow you to change\\b|\\berlaube ich (?:dir|ihnen)\\b|\\balle aktionen genehmigt\\b`,
+    'u',
+  ),
+]
 
 const digitLetters: Readonly<Record<string, string>> = {
   '0': 'o',

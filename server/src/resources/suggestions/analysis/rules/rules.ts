@@ -102,7 +102,7 @@ function foreignAddress(sentences: readonly Sentence[], phrases: readonly Match[
   const isWrongPerson = phrases.some(({ meaning }) => meaning === 'wrong_person')
   return sentences.flatMap((sentence) => {
     const email = emailIn(sentence.text, facts)
-    const address = email ?? (isWrongPerson ? phoneIn(sentence.text) : undefined)
+    const address = email ?? (isWrongPerson ? phoneIn(sentence.text, facts) : undefined)
     const isAlone = address === undefined || sentence.text.split(/\s+/).length < 3
     if (isAlone || /\b(?:my|mein|meine)\b/.test(sentence.normal)) return []
     const start = sentence.start + sentence.text.indexOf(address)
