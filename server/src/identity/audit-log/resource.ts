@@ -1,7 +1,8 @@
 import { actorKinds } from '../../platform/audit/store.ts'
 import { auditActions } from './actions.ts'
 import { defineResource } from '../../platform/model/define.ts'
-import { choice, document, id, text, timestamp } from '../../platform/model/fields.ts'
+import { choice, id, text, timestamp } from '../../platform/model/fields.ts'
+import { document } from '../../platform/model/object-fields.ts'
 
 const readOnlyIndexed = { readOnly: true, equality: 'indexed', indexedAlong: 'createdAt' } as const
 

@@ -1,7 +1,8 @@
 import { formFields } from '../access/forms.ts'
 import { invalidBody } from '../../platform/model/errors.ts'
 import type { ResponseBody } from '../../platform/http/route.ts'
-import { document, type JsonObject, type JsonValue, secretText, text } from '../../platform/model/fields.ts'
+import { type JsonObject, type JsonValue, secretText, text } from '../../platform/model/fields.ts'
+import { document } from '../../platform/model/object-fields.ts'
 
 const bytes = (maxLength: number) => ({
   type: 'string',

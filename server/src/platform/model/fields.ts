@@ -1,5 +1,6 @@
 import type { FieldType } from './field-types.ts'
 import { type Normalize, normalizers } from './normalizers.ts'
+import type { Sql } from './sql.ts'
 
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue }
 export type JsonObject = { [key: string]: JsonValue }
@@ -55,8 +56,8 @@ export interface Field<out Value = unknown, Writable extends boolean = boolean, 
   searched?: boolean
   /** The unique column and its key for a value: exact matches use its index, `equalsIgnoreCase` compares keys. */
   lookup?: { column: string; key: (value: string) => string }
-  /** An SQL function of the record's organization and id that computes the value; there is no column. */
-  computed?: string
+  /** The SQL that computes the value from the columns of the record with this alias; there is no column. */
+  computed?: (record: Sql) => Sql
   /** Carries the type only; never set at run time. */
   value?: Value
 }
@@ -82,7 +83,7 @@ type Nullability<Value, O extends FieldOptions> = O extends { required: true } |
   : Value | null
 type FieldOf<Value, O extends FieldOptions> = Field<Nullability<Value, O>, Writability<O>, Requirement<O>>
 
-interface FieldKind {
+export interface FieldKind {
   type: FieldType
   filter: FilterType
   schema: Schema
@@ -92,13 +93,14 @@ interface FieldKind {
   isCanonical?: true
   keyForm?: (key: string) => string
   idPrefix?: string
-  references?: { table: string; softDeleted: boolean; key: string }
+  references?: { table: string; softDeleted: boolean; key: string; cascades?: true }
   hasNoForeignKey?: true
   exclusive?: true
   sortable?: boolean
 }
 
-function field<Value, const O extends FieldOptions>(fieldKind: FieldKind, options: O): FieldOf<Value, O> {
+/** Builds a field of a kind. For the kinds of fields only. */
+export function field<Value, const O extends FieldOptions>(fieldKind: FieldKind, options: O): FieldOf<Value, O> {
   const { required = false, readOnly = false } = options
   const { sortable = true, ...rest } = fieldKind
   const built: Field = {
@@ -136,9 +138,9 @@ export const id = (prefix: string) =>
 
 export const reference = <const O extends FieldOptions>(
   prefix: string,
-  options: O & { table?: string; softDeleted?: boolean; key?: string; hasNoForeignKey?: true },
+  options: O & { table?: string; softDeleted?: boolean; key?: string; cascades?: true; hasNoForeignKey?: true },
 ) => {
-  const { table, softDeleted = true, key = 'id', hasNoForeignKey } = options
+  const { table, softDeleted = true, key = 'id', cascades, hasNoForeignKey } = options
   return field<string, O>(
     {
       type: 'reference',
@@ -146,7 +148,7 @@ export const reference = <const O extends FieldOptions>(
       schema: { type: 'string', pattern: `^${prefix}_[0-9a-f]{32}$` },
       databaseType: 'uuid',
       idPrefix: prefix,
-      ...(table !== undefined && { references: { table, softDeleted, key } }),
+      ...(table !== undefined && { references: { table, softDeleted, key, ...(cascades && { cascades }) } }),
       ...(hasNoForeignKey && { hasNoForeignKey }),
     },
     options,
@@ -331,6 +333,19 @@ export const timestamp = <const O extends FieldOptions>(options: O) =>
     options,
   )
 
+/** An instant that callers send with any UTC offset; stored and shown in UTC, with milliseconds. */
+export const instant = <const O extends FieldOptions>(options: O) =>
+  field<string, O>(
+    {
+      type: 'timestamp',
+      filter: 'date',
+      schema: { type: 'string', format: 'date-time', examples: ['2026-12-24T17:30:00+01:00'] },
+      databaseType: 'timestamptz',
+      normalize: normalizers.instant,
+    },
+    options,
+  )
+
 /** A set of strings: no duplicates, in the order given. */
 export const stringList = <const O extends FieldOptions>(options: O & { count?: number; max?: number }) =>
   field<string[], O & { nullable: false }>(
@@ -346,55 +361,4 @@ export const stringList = <const O extends FieldOptions>(options: O & { count?: 
       normalize: normalizers.stringList,
     },
     { ...options, nullable: false, initial: [] },
-  )
-
-/** An object whose keys the organization chooses. */
-export const properties = <const O extends FieldOptions>(
-  options: O & {
-    schema: Schema
-    normalize: Normalize
-    checkMerged?: Normalize
-    keyForm?: (key: string) => string
-  },
-) =>
-  field<JsonObject, O & { nullable: false }>(
-    {
-      type: 'properties',
-      filter: 'properties',
-      schema: options.schema,
-      databaseType: 'jsonb',
-      normalize: options.normalize,
-      ...(options.checkMerged && { checkMerged: options.checkMerged }),
-      ...(options.keyForm && { keyForm: options.keyForm }),
-      sortable: false,
-    },
-    { ...options, nullable: false, initial: {} },
-  )
-
-/** A server-generated object that can be read but not compared. */
-export const document = <const O extends FieldOptions>(options: O & { schema: Schema }) =>
-  field<JsonObject, O>(
-    { type: 'document', filter: 'none', schema: options.schema, databaseType: 'jsonb', sortable: false },
-    options,
-  )
-
-/** An object that an SQL function computes whenever the record is read. */
-export const computed = <const O extends Omit<FieldOptions, 'readOnly' | 'nullable'>>(
-  options: O & { schema: Schema; call: string },
-): Field<JsonObject, false, false> => ({
-  ...document({ ...options, readOnly: true, nullable: false }),
-  computed: options.call,
-})
-
-/** A server-generated list of objects that can be read but not compared. */
-export const documents = <const O extends FieldOptions>(options: O & { items: Schema }) =>
-  field<JsonObject[], O & { readOnly: true; nullable: false }>(
-    {
-      type: 'document',
-      filter: 'none',
-      schema: { type: 'array', items: options.items },
-      databaseType: 'json',
-      sortable: false,
-    },
-    { ...options, readOnly: true, nullable: false, initial: [] },
   )

@@ -49,10 +49,8 @@ const linkOf = (owner: Resource, name: string): Link => {
   return link
 }
 
-const otherReference = ({ label, resource: { idPrefix, table } }: Link) => ({
-  ...reference(idPrefix, { label, table, required: true, equality: 'indexed' }),
-  references: { table, softDeleted: true, key: 'id', cascades: true as const },
-})
+const otherReference = ({ label, resource: { idPrefix, table } }: Link) =>
+  reference(idPrefix, { label, table, required: true, cascades: true, equality: 'indexed' })
 
 const linkTableName = (owner: Resource, name: string): string => columnOf(`${owner.singular}_${name}`)
 

@@ -68,6 +68,13 @@ export const normalizers = {
 
   date: forString((value) => (isDate(value) ? accept(value) : fault('expected a date, such as "2026-12-24"'))),
 
+  instant: forString((value) => {
+    const utc = utcInstant(value)
+    return utc === undefined
+      ? fault('expected a timestamp with a UTC offset, such as "2026-12-24T17:30:00+01:00"')
+      : accept(utc)
+  }),
+
   currency: forString((value) => {
     const code = value.toUpperCase()
     return currencies.has(code) ? accept(code) : fault('expected an ISO 4217 currency code, such as "EUR"')
@@ -99,6 +106,22 @@ function isDate(value: string): boolean {
   const day = new Date(`${value}T00:00:00Z`)
   return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(value)
 }
+
+const instantForm = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(Z|[+-]\d{2}:\d{2})$/i
+
+/** `2026-12-24T17:30+01:00` becomes `2026-12-24T16:30:00.000Z`; undefined if there is no such instant. */
+function utcInstant(value: string): string | undefined {
+  const [, day = '', time, seconds = '00', fraction = '', offset = ''] = instantForm.exec(value) ?? []
+  if (!isDate(day) || !isOffset(offset)) return undefined
+  const instant = new Date(`${day}T${time}:${seconds}.${fraction.slice(0, 3).padEnd(3, '0')}${offset.toUpperCase()}`)
+  if (Number.isNaN(instant.getTime())) return undefined
+  const utc = instant.toISOString()
+  // The offset may lead out of the years 1 to 9999.
+  return isDate(utc.slice(0, 10)) ? utc : undefined
+}
+
+/** As filters accept them. */
+const isOffset = (offset: string): boolean => /^(Z|[+-](0\d|1[0-5]):[0-5]\d)$/i.test(offset)
 
 /** The key that makes two addresses equal: ignores case and the spelling of an international domain. */
 export function emailKey(address: string): string {

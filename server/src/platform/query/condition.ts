@@ -1,5 +1,6 @@
 import { identifier, join, Parameter, raw, type Sql, sql } from '../model/sql.ts'
 import type { Resource } from '../model/define.ts'
+import type { Field } from '../model/fields.ts'
 import { dayOf, isNumber, type Operand, type TimeSpan, textsOf } from './operand.ts'
 import type { Operator } from './operators.ts'
 import { linkAlias, type Target, valueOf } from './target.ts'
@@ -30,7 +31,7 @@ export function conditionSql(resource: Resource, condition: Condition, orderedBy
     case 'array':
       return arrayCondition(target, operator, operand)
     case 'boolean':
-      return booleanCondition(target.value, operator, operand)
+      return booleanCondition(target, operator, operand)
     case 'properties':
       return propertyCondition(resource, target, operator, operand)
     default:
@@ -180,8 +181,10 @@ function arrayCondition({ value, field }: Target, operator: Operator, operand: O
   return field.indexedAlong === undefined ? has : sql`(${value} <> '{}' and ${has})`
 }
 
-function booleanCondition(value: Sql, operator: Operator, operand: Operand): Sql {
+function booleanCondition({ value, field }: Target, operator: Operator, operand: Operand): Sql {
   if (operand.kind !== 'boolean') return never
+  // A condition is part of the statement as it is, so that an index can serve it.
+  if (field.computed) return (operator === 'equals') === operand.value ? value : sql`(not ${value})`
   return operator === 'not'
     ? sql`${value} is distinct from ${operand.value}::boolean`
     : sql`coalesce(${value} = ${operand.value}::boolean, false)`
@@ -289,7 +292,8 @@ export function indexKindOf({ target, operator, operand }: Condition): IndexKind
     return isPositiveId(operator) && field.equality === 'indexed' && operand.kind === 'ids' ? 'sorted' : undefined
   if (!isOwn) return undefined
   if (operator === 'isEmpty') return field.indexedAlong && !isTrue(operand) ? 'sorted' : undefined
-  if (operand.kind === 'null' || operand.kind === 'boolean') return undefined
+  if (operand.kind === 'boolean') return isServedCondition(field, operator, operand) ? 'sorted' : undefined
+  if (operand.kind === 'null') return undefined
   switch (operator) {
     case 'not':
     case 'notIn':
@@ -317,6 +321,10 @@ export function indexKindOf({ target, operator, operand }: Condition): IndexKind
 }
 
 const isPositiveId = (operator: Operator): boolean => operator === 'equals' || operator === 'in'
+
+/** The records that meet an indexed condition. */
+const isServedCondition = ({ computed, equality }: Field, operator: Operator, operand: Operand): boolean =>
+  computed !== undefined && equality === 'indexed' && (operator === 'equals') === isTrue(operand)
 
 const containsDay = (operand: Operand): boolean => textsOf(operand).some((value) => dayOf(value) !== undefined)
 

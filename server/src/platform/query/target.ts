@@ -37,8 +37,8 @@ export const embeddedThrough = (resource: Resource, fieldName: string): [string,
 
 /** The value of a record's field, in a statement with the joins of `joins`. */
 export function valueOf(resource: Resource, fieldName: string, alias = root): Sql {
-  const call = resource.fields[fieldName]?.computed
-  if (call !== undefined) return sql`${identifier(call)}(${raw(alias)}.organization_id, ${raw(alias)}.id)`
+  const computed = resource.fields[fieldName]?.computed
+  if (computed) return computed(raw(alias))
   const through = embeddedThrough(resource, fieldName)
   return through ? sql`${raw(through[0])}.id` : column(alias, fieldName)
 }

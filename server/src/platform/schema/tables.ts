@@ -217,9 +217,11 @@ const withoutId = (column: string): string => column.replace(/_id$/, '')
 const withoutAt = (column: string): string => column.replace(/_at$/, '')
 
 function equalitiesOf(resource: Resource): Index[] {
-  return Object.entries(resource.fields).flatMap(([name, { equality, filter, lookup, indexedAlong }]) => {
+  return Object.entries(resource.fields).flatMap(([name, { equality, filter, lookup, computed, indexedAlong }]) => {
     const column = columnOf(name)
-    const isOther = name === 'id' || filter === 'array' || lookup !== undefined || column === resource.parent?.column
+    const isOfParent = column === resource.parent?.column
+    // The index of a condition is written by hand.
+    const isOther = name === 'id' || filter === 'array' || lookup !== undefined || computed || isOfParent
     // The few records of a parent are read as a whole.
     if (equality !== 'indexed' || isOther || resource.parent?.isSmall) return []
     const along = indexedAlong === undefined ? [] : [columnOf(indexedAlong)]

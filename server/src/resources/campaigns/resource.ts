@@ -2,7 +2,6 @@ import type { BodyFault } from '../../platform/model/errors.ts'
 import { defineResource, type Prepared } from '../../platform/model/define.ts'
 import {
   choice,
-  document,
   id,
   longText,
   reference,
@@ -11,6 +10,7 @@ import {
   stringList,
   type JsonObject,
 } from '../../platform/model/fields.ts'
+import { document } from '../../platform/model/object-fields.ts'
 
 const statuses = ['draft', 'scheduled', 'preparing', 'running', 'paused', 'completed', 'cancelled', 'failed'] as const
 

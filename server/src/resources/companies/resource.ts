@@ -7,7 +7,6 @@ import {
   id,
   integer,
   longText,
-  properties,
   text,
   timestamp,
   timeZone,
@@ -15,6 +14,7 @@ import {
   stringList,
   type JsonObject,
 } from '../../platform/model/fields.ts'
+import { properties } from '../../platform/model/object-fields.ts'
 import { customProperties, externalIds } from '../../platform/resource/properties.ts'
 
 /** The registrable part of a domain, which identifies the company (`example.co.uk` for `mail.example.co.uk`). */

@@ -9,7 +9,6 @@ import {
   longText,
   number,
   phone,
-  properties,
   reference,
   text,
   timestamp,
@@ -17,6 +16,7 @@ import {
   url,
   stringList,
 } from '../../platform/model/fields.ts'
+import { properties } from '../../platform/model/object-fields.ts'
 import { customProperties, externalIds } from '../../platform/resource/properties.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 import { companies } from '../companies/resource.ts'

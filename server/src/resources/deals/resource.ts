@@ -6,12 +6,12 @@ import {
   decimal,
   flag,
   id,
-  properties,
   reference,
   text,
   timestamp,
   type JsonObject,
 } from '../../platform/model/fields.ts'
+import { properties } from '../../platform/model/object-fields.ts'
 import { readId } from '../../platform/model/ids.ts'
 import { linkResource } from '../../platform/model/links.ts'
 import { customProperties, externalIds } from '../../platform/resource/properties.ts'

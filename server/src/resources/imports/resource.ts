@@ -1,14 +1,6 @@
 import { defineResource } from '../../platform/model/define.ts'
-import {
-  choice,
-  computed,
-  id,
-  reference,
-  type Schema,
-  text,
-  timestamp,
-  stringList,
-} from '../../platform/model/fields.ts'
+import { choice, id, reference, type Schema, text, timestamp, stringList } from '../../platform/model/fields.ts'
+import { computed } from '../../platform/model/object-fields.ts'
 import { rotationBody } from '../../platform/routes/one-time-secret.ts'
 
 /** Codes of the findings of a row, with hints. The list is closed. */

@@ -1,15 +1,6 @@
 import { defineResource, narrowView } from '../../platform/model/define.ts'
-import {
-  choice,
-  document,
-  documents,
-  id,
-  integer,
-  reference,
-  text,
-  timestamp,
-  stringList,
-} from '../../platform/model/fields.ts'
+import { choice, id, integer, reference, text, timestamp, stringList } from '../../platform/model/fields.ts'
+import { callOf, document, documents } from '../../platform/model/object-fields.ts'
 import { findingSchema } from '../imports/resource.ts'
 import { imports, rowStatuses } from '../imports/resource.ts'
 
@@ -48,7 +39,7 @@ export const rowDetails = defineResource({
     id: { ...id('row'), order: 'scan' },
     object: {
       ...text({ label: 'Object', description: 'Always `row`', readOnly: true, nullable: false }),
-      computed: 'import_row_object',
+      computed: callOf('import_row_object'),
     },
     status: choice(rowStatuses, {
       label: 'Status',

@@ -1,5 +1,6 @@
 import { defineResource, type Parent, type Resource } from '../../platform/model/define.ts'
-import { choice, document, id, reference, timestamp, type Schema } from '../../platform/model/fields.ts'
+import { choice, id, reference, timestamp, type Schema } from '../../platform/model/fields.ts'
+import { document } from '../../platform/model/object-fields.ts'
 import { changeActions, changeSources } from '../../platform/resource/history.ts'
 import { companies } from '../companies/resource.ts'
 import { contacts } from '../contacts/resource.ts'

@@ -1,6 +1,6 @@
 import { writeRoute } from '../../../platform/http/route.ts'
 import { invalidBody } from '../../../platform/model/errors.ts'
-import { document } from '../../../platform/model/fields.ts'
+import { document } from '../../../platform/model/object-fields.ts'
 import { bodyShapeOf } from '../../../platform/resource/body.ts'
 import { changeOne, RouteGroup } from '../../../platform/routes/standard-routes.ts'
 import { correctColumns, replacePayload, rowDetailsStore } from '../../rows/store.ts'

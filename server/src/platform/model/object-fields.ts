@@ -1,0 +1,81 @@
+import { type AccessCost, field, type Field, type FieldOptions, flag, type JsonObject, type Schema } from './fields.ts'
+import { columnOf } from './define.ts'
+import type { Normalize } from './normalizers.ts'
+import { identifier, join, type Sql, sql } from './sql.ts'
+
+// The kinds of fields whose value is an object, or is computed.
+
+/** An object whose keys the organization chooses. */
+export const properties = <const O extends FieldOptions>(
+  options: O & {
+    schema: Schema
+    normalize: Normalize
+    checkMerged?: Normalize
+    keyForm?: (key: string) => string
+  },
+) =>
+  field<JsonObject, O & { nullable: false }>(
+    {
+      type: 'properties',
+      filter: 'properties',
+      schema: options.schema,
+      databaseType: 'jsonb',
+      normalize: options.normalize,
+      ...(options.checkMerged && { checkMerged: options.checkMerged }),
+      ...(options.keyForm && { keyForm: options.keyForm }),
+      sortable: false,
+    },
+    { ...options, nullable: false, initial: {} },
+  )
+
+/** A server-generated object that can be read but not compared. */
+export const document = <const O extends FieldOptions>(options: O & { schema: Schema }) =>
+  field<JsonObject, O>(
+    { type: 'document', filter: 'none', schema: options.schema, databaseType: 'jsonb', sortable: false },
+    options,
+  )
+
+/** An object that an SQL function of the record's organization and id computes whenever the record is read. */
+export const computed = <const O extends Omit<FieldOptions, 'readOnly' | 'nullable'>>(
+  options: O & { schema: Schema; call: string },
+): Field<JsonObject, false, false> => ({
+  ...document({ ...options, readOnly: true, nullable: false }),
+  computed: callOf(options.call),
+})
+
+/** Calls an SQL function of a record's organization and id. */
+export const callOf =
+  (name: string) =>
+  (record: Sql): Sql =>
+    sql`${identifier(name)}(${record}.organization_id, ${record}.id)`
+
+/** A server-generated list of objects that can be read but not compared. */
+export const documents = <const O extends FieldOptions>(options: O & { items: Schema }) =>
+  field<JsonObject[], O & { readOnly: true; nullable: false }>(
+    {
+      type: 'document',
+      filter: 'none',
+      schema: { type: 'array', items: options.items },
+      databaseType: 'json',
+      sortable: false,
+    },
+    { ...options, readOnly: true, nullable: false, initial: [] },
+  )
+
+/**
+ * A condition that an SQL function of these fields computes whenever the record is read: it may depend on the time, and
+ * is never null. With `equality: 'indexed'`, an index serves the records that meet it: PostgreSQL inlines the function.
+ */
+export const condition = (options: {
+  label: string
+  description?: string
+  equality?: AccessCost
+  call: string
+  of: readonly string[]
+}): Field<boolean, false, false> => ({
+  ...flag({ ...options, readOnly: true, nullable: false }),
+  computed(record) {
+    const values = options.of.map((name) => sql`${record}.${identifier(columnOf(name))}`)
+    return sql`${identifier(options.call)}(${join(values, ', ')})`
+  },
+})
