@@ -7,7 +7,7 @@ import { sql } from '../src/platform/model/sql.ts'
 import { openapi } from '../src/platform/http/openapi.ts'
 import { errorSchema, recordSchema } from '../src/platform/http/openapi-schemas.ts'
 import type { ResponseBody, ReadRoute, Route, SearchRoute, WriteRoute } from '../src/platform/http/route.ts'
-import { columnOf, type Resource } from '../src/platform/model/define.ts'
+import { columnOf, parentsOf, type Resource } from '../src/platform/model/define.ts'
 import type { Schema, JsonObject } from '../src/platform/model/fields.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { parameterOf } from '../src/platform/routes/standard-routes.ts'
@@ -155,9 +155,10 @@ function creatableCollections(): Collection[] {
   const tables = new Set<string>()
   const add = (table: string): void => {
     if (tables.has(table) || tablesWithoutCreateRoute.includes(table)) return
-    const { parent, fields } = resourceOf(table)
-    const needed = [parent?.resource.table, ...Object.values(fields).map(({ references }) => references?.table)]
-    for (const other of needed) if (other !== undefined && other !== table) add(other)
+    const resource = resourceOf(table)
+    const parents = parentsOf(resource).map(({ resource: parent }) => parent.table)
+    const references = Object.values(resource.fields).map(({ references: target }) => target?.table)
+    for (const other of [...parents, ...references]) if (other !== undefined && other !== table) add(other)
     tables.add(table)
   }
   for (const { table } of resources) add(table)

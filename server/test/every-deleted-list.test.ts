@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { columnOf } from '../src/platform/model/define.ts'
 import type { JsonObject } from '../src/platform/model/fields.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { identifier, sql } from '../src/platform/model/sql.ts'
@@ -132,24 +133,31 @@ test.each(restorable)('%s: deleted=true needs the scope to restore as well', asy
   }
 })
 
+/** Index of the next record whose dependents are deleted. */
+let nextOwner = 8000
+
 test.each(restorable.filter(([, { resource }]) => resource.parent ?? resource.requiredParents))(
   '%s: deleted records of a deleted parent are not listed',
   async (_, collection) => {
     const { parent } = collection.resource
-    const nested = collections.find(
-      (one) => one.resource.table === collection.resource.table && one.create && one.resource.parent,
+    const creator = [collection, ...collections].find(
+      (one) => one.resource.table === collection.resource.table && one.create && one.delete,
     )
-    if (!nested?.create || !nested.delete) throw new Error(collection.path)
+    const kind = creator?.resource.parent ?? creator?.resource.requiredParents?.[0]
     const owner = collections.find(
-      (one) => one.resource.table === nested.resource.parent?.resource.table && one.create && !one.resource.parent,
+      (one) => one.resource.table === kind?.resource.table && one.create && !one.resource.parent,
     )
-    if (!owner) throw new Error(collection.path)
-    const { id } = await fixture.createRecord(owner, minimalBody(owner.resource, 801, fixture.references))
-    const params = { [nested.resource.parent?.parameter ?? '']: String(id) }
-    const body = variedBody(nested.resource, 800, fixture.references)
-    const { body: made } = await fixture.request(nested.create, { params, body })
-    const [name = ''] = Object.keys(nested.delete.params).slice(-1)
-    await fixture.request(nested.delete, { params: { ...params, [name]: made.id } })
+    if (!creator?.create || !creator.delete || !kind || !owner) throw new Error(collection.path)
+    const { id } = await fixture.createRecord(owner, minimalBody(owner.resource, nextOwner++, fixture.references))
+    const params = creator.resource.parent ? { [creator.resource.parent.parameter]: String(id) } : {}
+    const reference = Object.keys(creator.resource.fields).find((name) => columnOf(name) === kind.column) ?? ''
+    const body = {
+      ...variedBody(creator.resource, 800, fixture.references),
+      ...(!creator.resource.parent && { [reference]: id }),
+    }
+    const { body: made } = await fixture.request(creator.create, { params, body })
+    const [name = ''] = Object.keys(creator.delete.params).slice(-1)
+    await fixture.request(creator.delete, { params: { ...params, [name]: made.id } })
     const read = () => fixture.request(collection.list, { params: parent ? params : {}, query: [deleted] })
     expect(idsOf((await read()).body)).toContain(made.id)
     await fixture.organization.call('DELETE', `${owner.path}/${String(id)}`)

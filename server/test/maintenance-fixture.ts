@@ -51,9 +51,8 @@ export async function createMaintenanceFixture(): Promise<MaintenanceFixture> {
     rounds,
     round: () => rounds().run(),
     async insert(table, records) {
-      const [first] = records
-      if (!first) return
-      const names = Object.keys(first).join(', ')
+      if (records.length === 0) return
+      const names = [...new Set(records.flatMap((record) => Object.keys(record)))].join(', ')
       await client.query(
         `insert into ${table} (${names}) select ${names} from json_populate_recordset(null::${table}, $1)`,
         [JSON.stringify(records)],

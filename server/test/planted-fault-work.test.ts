@@ -96,9 +96,8 @@ const redundantPredicates: readonly { reason: string; location: RegExp }[] = [
       /(from "\w+_edits"|from "\w+_edited_values"|from employments|from notes|select "id" as id from "teams") where $|^working all of\s+select "\w+_id" as id, field/,
   },
   {
-    reason: 'the contacts that get a note were found or created within the organization',
-    location:
-      /update contacts set last_activity_at|update contacts record set last_activity_at .* select id from contacts where $/,
+    reason: 'the records with activity were found or created within the organization',
+    location: /(last_activity_at = now\(\) from \( select id|select company_id) from "\w+" where $/,
   },
   {
     reason: 'a rendering is valid only together with the row that it was made from',

@@ -3,7 +3,7 @@ import type { Caller } from '../../platform/model/caller.ts'
 import { reauthenticationRequired } from '../access/auth-errors.ts'
 import type { Role } from '../../platform/model/scopes.ts'
 import type { CrossTenantConnection, Transaction } from '../../platform/database/database.ts'
-import { type Sql, sql } from '../../platform/model/sql.ts'
+import { prepared, type Sql, sql } from '../../platform/model/sql.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import { standardStore } from '../../platform/resource/store.ts'
 import type { WrittenRecord } from '../../platform/resource/write.ts'
@@ -17,6 +17,21 @@ async function revokeLinksOfChanged(transaction: Transaction, written: readonly 
     if (before?.role === after.role) continue
     await revokeOpenLinks(transaction, { organization: transaction.organization, userId })
   }
+}
+
+/**
+ * The caller's user (uuid) if they are a member, who then cannot be removed until the transaction ends; undefined for
+ * the service itself, and for an API key whose creator has left.
+ */
+export async function findCallerMember(transaction: Transaction): Promise<string | undefined> {
+  const { userId } = transaction.actor
+  if (userId === null) return undefined
+  const members = await transaction.query(
+    prepared(sql`
+    select from members
+    where organization_id = ${transaction.organization} and user_id = ${userId}::uuid for key share`),
+  )
+  return members.length > 0 ? userId : undefined
 }
 
 /** A change of a member's role; ids are uuids. */

@@ -42,6 +42,7 @@ beforeAll(async () => {
     imports: () => ({ id: randomUUID(), name: 'Any', team_id: team }),
     teams: () => ({ id: randomUUID(), name: randomUUID() }),
     pipelines: () => ({ id: randomUUID(), name: randomUUID() }),
+    notes: () => ({ id: randomUUID(), contact_id: recordId, body: 'Any' }),
     invitations: () => ({
       id: randomUUID(),
       email: 'a@b.c',

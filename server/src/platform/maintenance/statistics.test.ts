@@ -139,15 +139,18 @@ test('without statistics a page does not scan a table for each of its records', 
   expect(await countRecordsRead(await lockStatement())).toBeLessThan(5 * size)
 })
 
+/** With a single kind of parent, a count joins the parents, and the planner's estimate decides how. */
+const notesOnContacts: Resource = { ...allNotes, requiredParents: (allNotes.requiredParents ?? []).slice(0, 1) }
+
 test('statistics are updated only for tables that have doubled', async () => {
   const database = new Database({ connection: testDatabase.connection, size: 1 })
   await fill(ours, 1, size)
-  expect(await countRecordsRead(count(allNotes))).toBeGreaterThan(100 * size)
+  expect(await countRecordsRead(count(notesOnContacts))).toBeGreaterThan(100 * size)
   const grown = ['companies', 'contacts', 'notes', 'root_contacts']
   const all = { taken: grown, failed: false }
   const none = { taken: [], failed: false }
   expect(await takeStatistics(database)).toEqual(all)
-  expect(await countRecordsRead(count(allNotes))).toBeLessThan(5 * size)
+  expect(await countRecordsRead(count(notesOnContacts))).toBeLessThan(5 * size)
   expect(await takeStatistics(database)).toEqual(none)
   await fill(ours, size + 1, 2700)
   expect(await takeStatistics(database)).toEqual(none)

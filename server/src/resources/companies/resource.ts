@@ -74,7 +74,13 @@ export const companies = defineResource({
       ...externalIds,
     }),
     customProperties: properties({ label: 'Custom properties', ...customProperties }),
-    lastActivityAt: timestamp({ label: 'Last activity at', readOnly: true }),
+    lastActivityAt: timestamp({
+      label: 'Last activity at',
+      description:
+        'Time of the latest note, task or import of the company or of one of its contacts, or of a note, task or stage move of one of its deals',
+      readOnly: true,
+      order: 'indexed',
+    }),
     createdAt: timestamp({ label: 'Created at', readOnly: true, nullable: false, order: 'indexed' }),
     updatedAt: timestamp({ label: 'Updated at', readOnly: true, nullable: false, order: 'indexed' }),
   },

@@ -81,7 +81,13 @@ export const contacts = defineResource({
     phone: phone({ label: 'Phone', searched: true }),
     createdAt: timestamp({ label: 'Created at', readOnly: true, nullable: false, order: 'indexed' }),
     updatedAt: timestamp({ label: 'Updated at', readOnly: true, nullable: false, order: 'indexed' }),
-    lastActivityAt: timestamp({ label: 'Last activity at', readOnly: true, order: 'indexed' }),
+    lastActivityAt: timestamp({
+      label: 'Last activity at',
+      description:
+        'Time of the latest note, task or import of the contact, or of a note, task or stage move of one of its deals',
+      readOnly: true,
+      order: 'indexed',
+    }),
     tags: stringList({ label: 'Tags', equality: 'indexed' }),
     status: text({
       label: 'Status',

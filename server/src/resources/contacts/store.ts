@@ -1,7 +1,6 @@
 import type { Actor } from '../../platform/model/caller.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { isOneOf, prepared, preparedForOne, raw, sql } from '../../platform/model/sql.ts'
-import { writtenSql } from '../../platform/query/rendering.ts'
 import { hasEdits, storeEdits } from '../../platform/resource/edits.ts'
 import { syncExternalIds, touchesExternalIds } from '../../platform/resource/external-ids.ts'
 import { newId, showId } from '../../platform/model/ids.ts'
@@ -47,23 +46,6 @@ export const contactStore = standardStore(contacts, steps)
 
 /** The same records and rules through a team. */
 export const teamContactStore = standardStore(teamContacts, steps)
-
-/**
- * Sets `lastActivityAt` of these contacts (uuids) to now. Revision and `updatedAt` stay, so that a change that someone
- * has begun does not conflict.
- */
-export async function updateLastActivity(transaction: Transaction, ids: readonly string[]): Promise<void> {
-  if (ids.length === 0) return
-  // Locked in id order, so that two sets cannot deadlock. Written only where the value changes.
-  const change = sql`
-    update contacts record set last_activity_at = now()
-    from (
-      select id from contacts where organization_id = ${transaction.organization} and id = any(${ids}::uuid[])
-      order by id for no key update) active
-    where record.organization_id = ${transaction.organization} and record.id = active.id
-      and (last_activity_at is null or last_activity_at < now()::timestamptz(3))`
-  await transaction.query(sql`with ${writtenSql(contacts, change)} select count(*) from written`)
-}
 
 /**
  * Assigns the root contact of each contact: one per distinct address of the organization, so that the contacts of one

@@ -160,7 +160,12 @@ export const deals = defineResource({
       readOnly: true,
       order: 'indexed',
     }),
-    lastActivityAt: timestamp({ label: 'Last activity at', readOnly: true, order: 'indexed' }),
+    lastActivityAt: timestamp({
+      label: 'Last activity at',
+      description: 'Time of the latest note, task or stage move of the deal',
+      readOnly: true,
+      order: 'indexed',
+    }),
     externalIds: properties({
       label: 'External ids',
       description:

@@ -7,6 +7,7 @@ import { syncExternalIds } from '../../platform/resource/external-ids.ts'
 import { standardStore } from '../../platform/resource/store.ts'
 import type { PendingChange, WrittenRecord } from '../../platform/resource/write.ts'
 import { readDefaultCurrency } from '../../identity/organizations/store.ts'
+import { idsOf, updateLastActivity } from '../last-activity/store.ts'
 import { pipelines } from '../pipelines/resource.ts'
 import { insertStageMoves } from '../stage-moves/store.ts'
 import { findStages, type FoundStage } from '../stages/store.ts'
@@ -163,6 +164,7 @@ async function afterWrite(
       : [],
   )
   await insertStageMoves(transaction, moves)
+  await updateLastActivity(transaction, { deals: idsOf(moves.map(({ dealId }) => dealId)) })
   await syncExternalIds(transaction, deals, written, pending)
 }
 
@@ -213,4 +215,9 @@ export async function moveAllDeals(transaction: Transaction, from: string, to: F
       greatest(0, extract(epoch from now() - moved.stage_changed_at))::integer, ${actor.userId}::uuid
     from moved join stages previous on previous.organization_id = ${organization} and previous.id = ${from}::uuid
     where ${isMove}::boolean`)
+  if (!isMove) return
+  await updateLastActivity(transaction, {
+    deals: sql`select id from deals where organization_id = ${organization}
+      and last_activity_at >= now()::timestamptz(3) and stage_id = ${to.id}::uuid and deleted_at is null`,
+  })
 }

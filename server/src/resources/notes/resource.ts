@@ -1,27 +1,59 @@
-import { defineResource, listedAcrossParents, type Prepared } from '../../platform/model/define.ts'
+import {
+  defineResource,
+  listedAcrossParents,
+  type Parent,
+  type Prepared,
+  type Resource,
+} from '../../platform/model/define.ts'
 import { choice, id, longText, reference, timestamp, type JsonObject } from '../../platform/model/fields.ts'
+import { companies } from '../companies/resource.ts'
 import { contacts } from '../contacts/resource.ts'
+import { deals } from '../deals/resource.ts'
 
 /** Every new text is queued for the reasoning step, from people, programs and imports. */
 const prepare = (values: JsonObject): Prepared =>
   values.body === undefined ? { values } : { values, hidden: { reasoning_queued_at: 'now' } }
 
-/** A note on a contact: entered by hand, or the `note` of a push. */
+const parentOf = (parameter: string, resource: Resource, column: string): Parent => ({
+  parameter,
+  resource,
+  column,
+  isSmall: true,
+})
+
+/** A note on a contact, a company or a deal: entered by hand, or the `note` of a push. */
 export const notes = defineResource({
   name: 'notes',
   singular: 'note',
   component: 'Note',
   idPrefix: 'not',
-  heading: 'Notes on contacts, written by people or pushed to an import.',
+  heading: 'Notes on contacts, companies and deals, written by people or pushed to an import.',
   roleGroup: 'records',
   titleField: 'body',
   search: ['body'],
-  parent: { parameter: 'contactId', resource: contacts, column: 'contact_id', isSmall: true },
+  parents: [
+    parentOf('contactId', contacts, 'contact_id'),
+    parentOf('companyId', companies, 'company_id'),
+    parentOf('dealId', deals, 'deal_id'),
+  ],
   prepare,
   fields: {
     id: id('not'),
-    contactId: reference('con', { label: 'Contact', readOnly: true, nullable: false, equality: 'indexed' }),
-    body: longText({ label: 'Text', required: true, max: 100_000, searched: true }),
+    contactId: reference('con', {
+      label: 'Contact',
+      description: 'A note is on exactly one contact, company or deal',
+      readOnly: true,
+      equality: 'indexed',
+    }),
+    companyId: reference('com', { label: 'Company', readOnly: true, equality: 'indexed' }),
+    dealId: reference('del', { label: 'Deal', readOnly: true, equality: 'indexed' }),
+    body: longText({
+      label: 'Text',
+      description: 'Markdown, stored and returned unchanged. Applications that show it must not run HTML in it',
+      required: true,
+      max: 100_000,
+      searched: true,
+    }),
     source: choice(['manual', 'import'] as const, {
       label: 'Source',
       description: '`manual`: entered by a person, or by a program on their behalf; `import`: pushed with a lead',
@@ -52,5 +84,5 @@ export const notes = defineResource({
   },
 })
 
-/** The notes of all contacts that are not deleted. */
+/** The notes on all contacts, companies and deals that are not deleted. */
 export const allNotes = listedAcrossParents(notes)

@@ -1,19 +1,19 @@
 import type { Transaction } from '../../platform/database/database.ts'
-import { sql } from '../../platform/model/sql.ts'
-import type { Resource } from '../../platform/model/define.ts'
+import { type Resource, underParent } from '../../platform/model/define.ts'
 import { storeEditedValues } from '../../platform/resource/edits.ts'
 import { readId } from '../../platform/model/ids.ts'
 import type { StandardStore } from '../../platform/resource/store.ts'
 import { type PendingChange, writeSet } from '../../platform/resource/write.ts'
 import { contacts } from '../contacts/resource.ts'
-import { updateLastActivity } from '../contacts/store.ts'
+import { findCallerMember } from '../../identity/members/store.ts'
+import { idsOf, updateLastActivity } from '../last-activity/store.ts'
 import { allNotes, notes } from './resource.ts'
 
-/** The notes of one contact. */
-export const noteStore = storeOf(notes)
+/** The notes on one contact, company or deal, named by this parameter of the path. */
+export const noteStoreUnder = (parameter: string): StandardStore => storeOf(underParent(notes, parameter))
 
 /**
- * The notes of all contacts that are not deleted. A new one names its contact in the column `contact_id`; an imported
+ * The notes on all records that are not deleted. A new one names its contact in the column `contact_id`; an imported
  * one also sets `source` and `import_row_id`.
  */
 export const allNoteStore = storeOf(allNotes)
@@ -25,39 +25,39 @@ function storeOf(resource: Resource): StandardStore {
       writeSet(transaction, resource, changes, {
         ...options,
         steps: {
-          beforeWrite: (_, pending) => beforeWrite(transaction, pending, options?.parentId),
+          beforeWrite: (_, pending) => beforeWrite(transaction, resource, pending, options?.parentId),
           afterWrite: (_, __, pending) => storeEditedValues(transaction, contacts, pending.flatMap(editedText)),
         },
       }),
   }
 }
 
-/** Records a text that a person changed or deleted: imports never add it again. */
+/** Records a text on a contact that a person changed or deleted: imports never add it again. */
 function editedText({ before, values, columns }: PendingChange) {
-  if (!before || !('body' in values || typeof columns.deleted_at === 'string')) return []
-  return [{ id: readId(contacts.idPrefix, String(before.contactId)) ?? '', field: 'notes', value: String(before.body) }]
+  const contactId = readId(contacts.idPrefix, String(before?.contactId))
+  if (!before || contactId === undefined) return []
+  const isEdited = 'body' in values || typeof columns.deleted_at === 'string'
+  return isEdited ? [{ id: contactId, field: 'notes', value: String(before.body) }] : []
 }
 
 async function beforeWrite(
   transaction: Transaction,
+  { parent }: Resource,
   pending: readonly PendingChange[],
   parentId: string | undefined,
 ): Promise<void> {
   const created = pending.filter(({ before }) => before === undefined)
   if (created.length === 0) return
-  await assignAuthor(transaction, created)
-  // Before the insert of the notes, whose foreign keys would lock the contacts in the order of the notes.
-  const contactIds = created.map(({ columns }) => parentId ?? String(columns.contact_id))
-  await updateLastActivity(transaction, contactIds)
-}
-
-/** The author is the user of the caller, if they are a member: the creator of an API key may have left. */
-async function assignAuthor(transaction: Transaction, created: readonly PendingChange[]): Promise<void> {
-  const { userId } = transaction.actor
-  if (userId === null) return
-  const members = await transaction.query(sql`
-    select from members
-    where organization_id = ${transaction.organization} and user_id = ${userId}::uuid for key share`)
-  if (members.length === 0) return
-  for (const { columns } of created) columns.author_id = userId
+  const author = await findCallerMember(transaction)
+  for (const { columns } of created) if (author !== undefined) columns.author_id = author
+  const idsIn = (column: string) =>
+    parent && parentId !== undefined
+      ? idsOf(parent.column === column ? [parentId] : [])
+      : idsOf(created.flatMap(({ columns }) => (columns[column] === undefined ? [] : String(columns[column]))))
+  // Before the insert of the notes, whose foreign keys would lock the records in the order of the notes.
+  await updateLastActivity(transaction, {
+    deals: idsIn('deal_id'),
+    contacts: idsIn('contact_id'),
+    companies: idsIn('company_id'),
+  })
 }

@@ -58,7 +58,11 @@ test('every resource is described once, with its own noun, label and path', () =
   expect(find(described, 'notes')).toMatchObject({
     path: '/v5/notes',
     createPath: '/v5/contacts/{contactId}/notes',
-    nestedPaths: [{ path: '/v5/contacts/{contactId}/notes', parent: { parameter: 'contactId', resource: 'contacts' } }],
+    nestedPaths: [
+      { path: '/v5/contacts/{contactId}/notes', parent: { parameter: 'contactId', resource: 'contacts' } },
+      { path: '/v5/companies/{companyId}/notes', parent: { parameter: 'companyId', resource: 'companies' } },
+      { path: '/v5/deals/{dealId}/notes', parent: { parameter: 'dealId', resource: 'deals' } },
+    ],
   })
   expect(find(described, 'api-keys')).toMatchObject({ label: 'API keys', singularLabel: 'API key', softDelete: false })
   expect(find(described, 'team-members')).toMatchObject({

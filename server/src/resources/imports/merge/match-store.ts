@@ -26,7 +26,8 @@ export async function preloadRecords(
   transaction: Transaction,
   rows: readonly LeadRow[],
 ): Promise<PreloadedRecords & Locked> {
-  const [people, employers] = await Promise.all([findContacts(transaction, rows), findCompanies(transaction, rows)])
+  const people = await findContacts(transaction, rows)
+  const employers = await findCompanies(transaction, rows, people)
   const ids = people.map(({ id }) => id)
   const [contactEdits, companyEdits, jobs, notes] = await Promise.all([
     readEdits(transaction, contacts, ids),
@@ -121,9 +122,15 @@ function formerHolders(
       and edited.field = ${raw(`'${field}'`)} and edited.digest = decode(wanted.digest, 'hex')`
 }
 
-async function findCompanies(transaction: Transaction, rows: readonly LeadRow[]): Promise<CurrentRow[]> {
+/** Includes the companies of these contacts: a change of a contact is activity of its company. */
+async function findCompanies(
+  transaction: Transaction,
+  rows: readonly LeadRow[],
+  people: readonly CurrentRow[],
+): Promise<CurrentRow[]> {
   const wanted = rows.flatMap(({ lead: { company } }) => (company ? [company] : []))
-  if (wanted.length === 0) return []
+  const employerIds = people.flatMap(({ record }) => readId(companies.idPrefix, String(record.companyId)) ?? [])
+  if (wanted.length === 0 && employerIds.length === 0) return []
   const identities = wanted.map(identityOf)
   const domains = identities.flatMap(({ domain }) => (domain === undefined ? [] : [domainKey(domain)]))
   const names = [...new Set(identities.flatMap(({ name }) => name ?? []))]
@@ -142,6 +149,8 @@ async function findCompanies(transaction: Transaction, rows: readonly LeadRow[])
     select company.id from unnest(${names}::text[]) as wanted (name)
     join companies company on company.organization_id = ${transaction.organization}
       and company.name = wanted.name and company.deleted_at is null
+    union
+    select unnest(${employerIds}::uuid[])
     ${formerHolders(transaction, companies, 'name', names.map(digestOf))}`,
   )
 }

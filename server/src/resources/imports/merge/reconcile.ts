@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../platform/model/fields.ts'
-import { newId, showId } from '../../../platform/model/ids.ts'
+import { newId, readId, showId } from '../../../platform/model/ids.ts'
 import type { Change } from '../../../platform/resource/write.ts'
 import { companies } from '../../companies/resource.ts'
 import { contacts } from '../../contacts/resource.ts'
@@ -66,6 +66,8 @@ export interface Plan {
   contacts: Change[]
   employments: Change[]
   notes: Change[]
+  /** Records (uuids) with activity that are not written otherwise. */
+  active: { contactIds: string[]; companyIds: string[] }
   outcomes: Outcome[]
 }
 
@@ -84,6 +86,8 @@ class Batch {
   readonly #contacts = new KeyedDrafts()
   readonly #companies = new KeyedDrafts()
   readonly #changed = new Set<Draft>()
+  /** Contacts that a row has created or changed, with their jobs and notes. */
+  readonly #active = new Set<Draft>()
   readonly #notes: Change[] = []
 
   constructor(preloaded: PreloadedRecords) {
@@ -100,6 +104,19 @@ class Batch {
       contacts: of('contacts'),
       employments: of('employments'),
       notes: this.#notes,
+      active: this.#activeRecords,
+    }
+  }
+
+  /** Activity on a contact counts for its company too. */
+  get #activeRecords(): Plan['active'] {
+    const changedIds = new Set([...this.#changed].map(({ id }) => id))
+    const isUnchanged = (id: string) => !changedIds.has(id)
+    const active = [...this.#active]
+    const companyIds = new Set(active.flatMap(({ state }) => readId(companies.idPrefix, String(state.companyId)) ?? []))
+    return {
+      contactIds: active.map(({ id }) => id).filter(isUnchanged),
+      companyIds: [...companyIds].filter(isUnchanged),
     }
   }
 
@@ -123,6 +140,7 @@ class Batch {
     const person = this.#mergeContact(row, contact, employer, outcome)
     this.#mergeJobs(row, person, outcome)
     this.#addNote(row, person, outcome)
+    if (outcome.changes.some(({ object }) => object !== companies.singular)) this.#active.add(person)
     outcome.contactId = showId('con', person.id)
     if (employer) outcome.companyId = showId('com', employer.id)
     if (outcome.errors.length > 0) outcome.status = 'PARTIAL'
@@ -216,8 +234,6 @@ class Batch {
       return
     }
     this.#preloaded.notes.add(`${person.id} ${note}`)
-    // Like the store of notes, but within the write of the contact.
-    person.addColumns({ last_activity_at: 'now' })
     const noteId = newId()
     const columns = { contact_id: person.id, source: 'import', import_row_id: id }
     this.#notes.push({ kind: 'create', id: noteId, values: { body: note }, columns })
@@ -228,6 +244,7 @@ class Batch {
   #change({ id, importId }: LeadRow, draft: Draft, values: JsonObject, outcome: Outcome): void {
     const change = draft.apply(values, { importId, rowId: id })
     if (!change) return
+    draft.addColumns({ last_activity_at: 'now' })
     this.#changed.add(draft)
     outcome.changes.push(change)
   }

@@ -5,6 +5,7 @@ import type { Change } from '../../../platform/resource/write.ts'
 import { companyStore } from '../../companies/store.ts'
 import { contactStore } from '../../contacts/store.ts'
 import { allEmploymentStore } from '../../employments/store.ts'
+import { idsOf, updateLastActivity } from '../../last-activity/store.ts'
 import { allNoteStore } from '../../notes/store.ts'
 import { finding } from '../resource.ts'
 import { type Locked, preloadRecords } from '../merge/match-store.ts'
@@ -125,6 +126,8 @@ async function write(transaction: Transaction, plan: Plan, { people, employers }
   ]
   for (const { store, changes, preloaded } of sets)
     if (changes.length > 0) await store.write(transaction, changes, { preloaded, locked })
+  const { contactIds, companyIds } = plan.active
+  await updateLastActivity(transaction, { contacts: idsOf(contactIds), companies: idsOf(companyIds) })
 }
 
 /** Payloads were validated when they were pushed; one that is invalid now was accepted by an older version. */

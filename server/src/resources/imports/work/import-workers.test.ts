@@ -87,7 +87,9 @@ test('a repeated push is a duplicate; one with new values shows them before and 
     { object: 'contact', id: first.contactId, action: 'updated', before: { bio: null }, after: { bio: 'Sells' } },
   ])
   const { body: after } = await call('GET', `/v5/contacts/${first.contactId}`)
-  expect({ ...after, bio: null, updatedAt: before.updatedAt }).toEqual(before)
+  expect(after.lastActivityAt).toBe(after.updatedAt)
+  const { updatedAt, lastActivityAt } = before
+  expect({ ...after, bio: null, updatedAt, lastActivityAt }).toEqual(before)
 })
 
 test('an import overwrites its own values, but not edits through the API', async () => {
