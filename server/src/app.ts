@@ -38,6 +38,7 @@ import { domains } from './identity/single-sign-on/domain.ts'
 import { singleSignOnRoutes } from './identity/single-sign-on/routes.ts'
 import { timelinePart } from './resources/timeline/routes.ts'
 import { systemPart } from './resources/system/routes.ts'
+import { taskPart } from './resources/tasks/routes.ts'
 import { teamMemberPart } from './identity/team-members/routes.ts'
 import { teamPart } from './identity/teams/routes.ts'
 import { userRoutes } from './identity/users/routes.ts'
@@ -47,6 +48,7 @@ const records: readonly Part[] = [
   contactPart,
   employmentPart,
   notePart,
+  taskPart,
   companyPart,
   dealPart,
   stageMovePart,

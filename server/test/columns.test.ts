@@ -32,7 +32,7 @@ const query = <Row extends object>(statement: Sql): Promise<Row[]> =>
 /** Tables that need hand-written inserts, because their rows need more than their declaration says. */
 const tablesFilledByHand = new Set([
   ...['companies', 'contacts', 'imports', 'import_rows', 'audit_events', 'api_keys', 'notes', 'members'],
-  ...['invitations', 'mails', 'team_members'],
+  ...['invitations', 'mails', 'team_members', 'tasks'],
 ])
 
 /**
@@ -69,6 +69,14 @@ async function insertRecords({ connection }: TestDatabase, teamId: string, impor
     sql`insert into notes (organization_id, id, contact_id, body, author_id, created_at)
       select organization_id, gen_random_uuid(), contacts.id, 'Note about ' || name, user_id, contacts.created_at
       from contacts join members using (organization_id)`,
+    sql`insert into notes (organization_id, id, company_id, body, created_at)
+      select organization_id, gen_random_uuid(), id, 'Note about ' || name, created_at from companies`,
+    sql`insert into tasks (organization_id, id, title, due_at, deadline, done, done_at, time_zone, assignee_id, created_at,
+        contact_id, company_id)
+      select organization_id, gen_random_uuid(), 'Call ' || name, created_at, created_at, number % 50 > 0,
+        case when number % 50 > 0 then now() end, 'UTC', gen_random_uuid(), created_at,
+        case when number % 2 = 0 then id end, case when number % 2 = 1 then company_id end
+      from (select *, row_number() over () as number from contacts) contacts`,
     // Inserted last, because statements above insert one row per member.
     sql`with added as (
         insert into users (id, email, email_key, name)
@@ -316,6 +324,16 @@ function indexedFilters(resource: Resource): { filter: string; value: string; co
     // No record has the last choice.
     const text = ((field.schema.enum ?? ['something@example.com']) as readonly string[]).at(-1) ?? ''
     const value = field.idPrefix === undefined ? text : showId(field.idPrefix, newId())
+    if (field.computed && field.equality === 'indexed') {
+      // The columns of the condition, of which one is in the index and others are in its predicate.
+      const [, ...of] = [
+        ...field
+          .computed(raw(root))
+          .render()
+          .text.matchAll(/"(\w+)"/g),
+      ].map(([, part]) => part)
+      return [{ filter: `filter.${name}.equals`, value: 'true', column: of.join('|') }]
+    }
     if (field.equality === 'indexed') {
       const operators = operatorsOf[field.filter].includes('has') ? ['has', 'hasSome'] : ['equals', 'in']
       const through = field.lookup?.column ?? column

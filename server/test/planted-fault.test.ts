@@ -96,9 +96,14 @@ const redundantPredicates: readonly { reason: string; location: RegExp }[] = [
       /all of select \(select row_to_json\(properties\)|(delete from "\w+_external_ids"|jsonb_each_text\(external_ids\) external|select "\w+" from "\w+") where $/,
   },
   {
-    reason: 'the contacts that get a note were found within the organization',
+    reason:
+      'the records with activity were found within the organization, and the foreign keys between them include it',
     location:
-      /contacts set last_activity_at|contacts record set last_activity_at .*(select id from contacts where |active where record\.)$/,
+      /(last_activity_at = now\(\) from \( select id|select (contact|company)_id) from "?\w+"? where $|active where record\.$/,
+  },
+  {
+    reason: 'the assignee of a task was found among the members of the organization',
+    location: /left join members on members\.$/,
   },
   {
     reason: 'the foreign key includes the organization: only a member of the organization can be an author',

@@ -23,10 +23,15 @@ const validSamples: Readonly<Record<string, readonly JsonValue[]>> = {
 }
 
 /** Fields that only some records can have; the tests of the resource cover them. */
-const conditionalFields: readonly string[] = ['deals.lostReason']
+const conditionalFields: readonly string[] = ['deals.lostReason', 'tasks.dueAt', 'tasks.companyId', 'tasks.dealId']
 
 /** Fields whose value the service chooses if none is sent. */
-export const chosenFields: readonly string[] = ['deals.currency', 'stages.position', 'stages.probability']
+export const chosenFields: readonly string[] = [
+  'deals.currency',
+  'stages.position',
+  'stages.probability',
+  'tasks.assigneeId',
+]
 
 /** Fields that have the same value in all samples. */
 const uniformFields: readonly string[] = [...conditionalFields, 'stages.kind', 'stage-moves.movedById']
@@ -50,6 +55,8 @@ const derivedFields: Readonly<Record<string, readonly string[]>> = {
   'notes.body': ['reasoningQueuedAt'],
   'deals.pipelineId': ['stageId', ...ofStage],
   'deals.stageId': ['pipelineId', ...ofStage],
+  'tasks.dueDate': ['deadline'],
+  'tasks.done': ['doneAt'],
 }
 
 export function fieldOf(resource: Resource, name: string): Field {

@@ -29,7 +29,7 @@ export const demoCommand = () =>
   withExample(
     new Command('demo')
       .description(
-        'Create an organization full of fictional people, companies, employments and notes in many languages. The same seed creates the same data. See docs/guides/demo.md.',
+        'Create an organization full of fictional people, companies, employments, notes and tasks in many languages. The same seed creates the same data. See docs/guides/demo.md.',
       )
       .option('--contacts <number>', `number of contacts, 1 to ${formatCount(maxContacts)}`, '10000')
       .option('--organization <name>', 'name of the new organization', 'Demo')
@@ -124,6 +124,7 @@ const toJson = ({ bootstrap, partnerTeamId, counts, seconds, ...others }: DemoSu
   people: counts.root_contacts,
   employments: counts.employments,
   notes: counts.notes,
+  tasks: counts.tasks,
   seconds: Math.round(seconds * 1000) / 1000,
 })
 
@@ -133,7 +134,7 @@ function describe(
 ): string {
   const { baseUrl, organizationId, teamId, apiKey, triggerUrl } = bootstrap
   const rate = formatCount(Math.round(counts.contacts / seconds))
-  const rest = `${formatCount(counts.companies)} companies, ${formatCount(counts.employments)} employments, ${formatCount(counts.notes)} notes`
+  const rest = `${formatCount(counts.companies)} companies, ${formatCount(counts.employments)} employments, ${formatCount(counts.notes)} notes, ${formatCount(counts.tasks)} tasks`
   return [
     `${organization} is ready: ${formatCount(counts.contacts)} contacts, ${rest} in ${seconds.toFixed(1)} s (${rate} contacts/s).`,
     `Seed ${seed}, the two years before ${day}.`,

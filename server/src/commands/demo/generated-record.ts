@@ -15,4 +15,12 @@ export interface GeneratedPerson {
   root: { id: string; emailKey: string | null; createdAt: string } | undefined
   jobs: readonly GeneratedRecord[]
   notes: readonly GeneratedRecord[]
+  tasks: readonly GeneratedRecord[]
+}
+
+/** A company with its related records. */
+export interface GeneratedCompany {
+  company: GeneratedRecord
+  notes: readonly GeneratedRecord[]
+  tasks: readonly GeneratedRecord[]
 }

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../platform/model/fields.ts'
 import type { Companies } from './companies.ts'
 import type { GeneratedRecord } from './generated-record.ts'
 import type { Person } from './people.ts'
@@ -74,21 +75,28 @@ export function notesOf(person: Person, { random, timeline }: DemoContext, autho
   const { activeAt, createdAt } = person
   if (activeAt === undefined || !random.chance(0.12)) return []
   const moments = random.chance(0.3) ? [activeAt, timeline.between(createdAt, activeAt, random.next())] : [activeAt]
-  return moments.map((moment) => {
-    const values = {
-      id: `not_${idAt(moment)}`,
-      contactId: `con_${person.id}`,
-      body: random.pick(noteTexts),
-      source: 'manual',
-      authorId,
-      importRowId: null,
-      // Not queued: a demo must not cause work for the reasoning step.
-      reasoningQueuedAt: null,
-      createdAt: formatInstant(moment),
-      updatedAt: formatInstant(moment),
-    }
-    return { values, hidden: {}, revision: 1 }
-  })
+  const reference = { contactId: `con_${person.id}` }
+  return moments.map((moment) => noteAt(moment, { reference, body: random.pick(noteTexts), authorId }))
+}
+
+/** A note that was written at this time, on the record that the reference names. */
+export function noteAt(
+  moment: number,
+  { reference, body, authorId }: { reference: JsonObject; body: string; authorId: string },
+): GeneratedRecord {
+  const values = {
+    id: `not_${idAt(moment)}`,
+    ...reference,
+    body,
+    source: 'manual',
+    authorId,
+    importRowId: null,
+    // Not queued: a demo must not cause work for the reasoning step.
+    reasoningQueuedAt: null,
+    createdAt: formatInstant(moment),
+    updatedAt: formatInstant(moment),
+  }
+  return { values, hidden: {}, revision: 1 }
 }
 
 const noteTexts = [

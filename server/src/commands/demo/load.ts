@@ -8,6 +8,7 @@ import { companies } from '../../resources/companies/resource.ts'
 import { contacts } from '../../resources/contacts/resource.ts'
 import { employments } from '../../resources/employments/resource.ts'
 import { notes } from '../../resources/notes/resource.ts'
+import { tasks } from '../../resources/tasks/resource.ts'
 import { type CopiedTable, copiedTable, plainLine } from './copy-text.ts'
 import type { GeneratedPerson } from './generated-record.ts'
 import { type DemoOptions, People } from './people.ts'
@@ -20,6 +21,7 @@ export const filledTables = [
   'contact_external_ids',
   'employments',
   'notes',
+  'tasks',
 ] as const
 type FilledTable = (typeof filledTables)[number]
 export type TableCounts = Record<FilledTable, number>
@@ -55,6 +57,7 @@ export async function fill(
     writing.catch(() => undefined)
   }
   await writing
+  await client.query(companyActivity, [options.organizationId])
   for (const resource of [companies, contacts]) {
     const { text, values } = renderAllSql(resource, options.organizationId).render()
     await client.query(text, values)
@@ -62,12 +65,24 @@ export async function fill(
   return counts
 }
 
+/** Activity on a contact counts for its company, which is written first. */
+const companyActivity = `
+  update companies set last_activity_at = active.last_activity_at
+  from (
+    select company_id, max(last_activity_at) as last_activity_at from contacts
+    where organization_id = $1 and company_id is not null group by company_id) active
+  where companies.organization_id = $1 and companies.id = active.company_id
+    and (companies.last_activity_at < active.last_activity_at
+      or companies.last_activity_at is null and active.last_activity_at is not null)`
+
 async function* batchesOf(people: People, count: number, tables: Tables): AsyncGenerator<Lines> {
   const { companies: all } = people
   for (let first = 0; first < all.employers.length; first += batchSize) {
     const lines = perTable<string[]>(() => [])
     await eachOf(first, all.employers.length, (index) => {
-      lines.companies.push(tables.companies.lineOf(all.make(index)))
+      const { company, ...related } = people.makeCompany(index)
+      lines.companies.push(tables.companies.lineOf(company))
+      addRelated(lines, related, tables)
     })
     yield lines
   }
@@ -86,7 +101,7 @@ async function eachOf(first: number, end: number, make: (index: number) => void)
   }
 }
 
-function addPerson(lines: Lines, { contact, root, jobs, notes: texts }: GeneratedPerson, tables: Tables): void {
+function addPerson(lines: Lines, { contact, root, jobs, ...related }: GeneratedPerson, tables: Tables): void {
   if (root) lines.root_contacts.push(tables.root_contacts.lineOf([root.id, root.emailKey, root.createdAt]))
   lines.contacts.push(tables.contacts.lineOf(contact))
   const { id, teamId, externalIds } = contact.values
@@ -95,7 +110,16 @@ function addPerson(lines: Lines, { contact, root, jobs, notes: texts }: Generate
     lines.contact_external_ids.push(tables.contact_external_ids.lineOf(parts))
   }
   for (const job of jobs) lines.employments.push(tables.employments.lineOf(job))
+  addRelated(lines, related, tables)
+}
+
+function addRelated(
+  lines: Lines,
+  { notes: texts, tasks: toDo }: Pick<GeneratedPerson, 'notes' | 'tasks'>,
+  tables: Tables,
+): void {
   for (const text of texts) lines.notes.push(tables.notes.lineOf(text))
+  for (const task of toDo) lines.tasks.push(tables.tasks.lineOf(task))
 }
 
 /** The 32 hex digits after a prefix such as `con_`. */
@@ -110,6 +134,7 @@ const tablesOf = (organizationId: string) => ({
   contact_external_ids: plainTable(['team_id', 'provider', 'value', 'contact_id'], organizationId),
   employments: copiedTable(employments, organizationId),
   notes: copiedTable(notes, organizationId),
+  tasks: copiedTable(tasks, organizationId),
 })
 
 const plainTable = (columns: readonly string[], organizationId: string) => ({
@@ -124,6 +149,7 @@ const perTable = <Value>(value: () => Value): Record<FilledTable, Value> => ({
   contact_external_ids: value(),
   employments: value(),
   notes: value(),
+  tasks: value(),
 })
 
 async function copy(

@@ -8,6 +8,7 @@ import { companies } from '../../resources/companies/resource.ts'
 import { contacts } from '../../resources/contacts/resource.ts'
 import { employments } from '../../resources/employments/resource.ts'
 import { notes } from '../../resources/notes/resource.ts'
+import { tasks } from '../../resources/tasks/resource.ts'
 import { phoneNumber } from '../../platform/model/phone.ts'
 import { timeZoneName } from '../../platform/model/time-zone.ts'
 import type { GeneratedRecord, GeneratedPerson } from './generated-record.ts'
@@ -24,12 +25,16 @@ const ids = {
   importId: '01a20074-400d-72ad-a53f-13f0604adaba',
 }
 
-function make(options: Partial<DemoOptions>): { people: GeneratedPerson[]; employers: GeneratedRecord[] } {
+function make(options: Partial<DemoOptions>) {
   const whole = { seed: 1, contacts: 4000, end: day, ...ids, ...options }
   const all = new People(whole)
+  const people: GeneratedPerson[] = Array.from({ length: whole.contacts }, (_, index) => all.make(index))
+  const companiesWithOthers = all.companies.employers.map((_, index) => all.makeCompany(index))
   return {
-    people: Array.from({ length: whole.contacts }, (_, index) => all.make(index)),
-    employers: all.companies.employers.map((_, index) => all.companies.make(index)),
+    people,
+    employers: companiesWithOthers.map(({ company }) => company),
+    companyNotes: companiesWithOthers.flatMap((one) => one.notes),
+    tasks: [...people, ...companiesWithOthers].flatMap((one) => one.tasks),
   }
 }
 
@@ -67,6 +72,9 @@ test('each record is what the API would create from the same values', () => {
     for (const text of texts) expect(readBody(bodyShape(notes, 'create'), { body: text.values.body })).toBeTruthy()
   }
   for (const employer of usual.employers) assertMatchesApi(companies, employer)
+  for (const { values } of usual.companyNotes)
+    expect(readBody(bodyShape(notes, 'create'), { body: values.body })).toBeTruthy()
+  for (const task of usual.tasks) assertMatchesApi(tasks, task)
   expect(usual.people.flatMap(({ jobs }) => jobs).length).toBeGreaterThan(1000)
   expect(usual.people.flatMap(({ notes: texts }) => texts).length).toBeGreaterThan(200)
 })
@@ -142,6 +150,22 @@ test('all dates lie in the two years before the day, in the order of the ids', (
     const [last] = texts.map(({ values }) => values.createdAt)
     if (last !== undefined) expect(last).toBe(contact.values.lastActivityAt)
   }
+})
+
+test('tasks are open, overdue or done, on contacts and companies, and are activity of their records', () => {
+  const active = new Map(
+    [...contactsOf(usual), ...usual.employers].map(({ values }) => [values.id, values.lastActivityAt]),
+  )
+  const kinds = { open: 0, overdue: 0, done: 0, contactId: 0, companyId: 0 }
+  for (const { values } of [...usual.tasks, ...usual.companyNotes]) {
+    const { contactId, companyId, createdAt, doneAt, deadline, done } = values
+    expect(doneAt ?? createdAt).toBe(active.get(contactId ?? companyId))
+    if (done === undefined) continue
+    const isLate = typeof deadline === 'string' && Date.parse(deadline) < day
+    kinds[done === true ? 'done' : isLate ? 'overdue' : 'open']++
+    kinds[contactId === undefined ? 'companyId' : 'contactId']++
+  }
+  for (const [kind, count] of Object.entries(kinds)) expect(count, kind).toBeGreaterThan(5)
 })
 
 test('every field has a value in some records and none in others', () => {

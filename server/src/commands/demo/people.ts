@@ -3,9 +3,10 @@ import { showId } from '../../platform/model/ids.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 import { Companies, type Employer, firstUnused, tagsOf } from './companies.ts'
 import { jobsOf, notesOf, type Title, titleOf } from './histories.ts'
-import type { GeneratedRecord, GeneratedPerson } from './generated-record.ts'
+import type { GeneratedCompany, GeneratedRecord, GeneratedPerson } from './generated-record.ts'
 import { makePlaces, type Name, type Place } from './places.ts'
 import { itemAt, Random } from './random.ts'
+import { Tasks } from './tasks.ts'
 import { idAt, formatInstant, Timeline } from './timeline.ts'
 
 export interface DemoOptions {
@@ -40,6 +41,7 @@ export class People {
   readonly #options: DemoOptions
   readonly #random: Random
   readonly #timeline: Timeline
+  readonly #tasks: Tasks
   /** Every place, repeated by its weight. */
   readonly #weightedPlaces: readonly Place[]
   readonly #addresses = new Set<string>()
@@ -60,6 +62,7 @@ export class People {
       owner: showId('usr', options.ownerId),
       import: showId('imp', options.importId),
     }
+    this.#tasks = new Tasks(options.seed, this.#timeline, this.#ids.owner)
   }
 
   /** Generates the person with this index. Must be called in order, from 0. */
@@ -94,7 +97,20 @@ export class People {
         : { id: rootId, emailKey: contact.hidden.email_key ?? null, createdAt: formatInstant(createdAt) },
       jobs: jobsOf(person, parts),
       notes: notesOf(person, parts, this.#ids.owner),
+      tasks: this.#tasks.tasksOf({ ...person, reference: { contactId: contact.values.id ?? null } }),
     }
+  }
+
+  /** Generates the company with this index. */
+  makeCompany(index: number): GeneratedCompany {
+    const company = this.companies.make(index)
+    const { id = null, createdAt, lastActivityAt } = company.values
+    const subject = {
+      reference: { companyId: id },
+      createdAt: Date.parse(String(createdAt)),
+      activeAt: typeof lastActivityAt === 'string' ? Date.parse(lastActivityAt) : undefined,
+    }
+    return { company, notes: this.#tasks.notesOf(subject), tasks: this.#tasks.tasksOf(subject) }
   }
 
   /** One of the companies that existed at this time; older ones are more frequent. */

@@ -1,4 +1,4 @@
-import { lockAccount, lockOwnAccount } from '../access/account-store.ts'
+import { lockAccount } from '../access/account-store.ts'
 import { authRoute, bodyOf, stringOf } from '../access/forms.ts'
 import { readOneTimeToken, consumeOneTimeToken } from '../access/one-time-token-store.ts'
 import { ownAccountEvent } from '../../platform/audit/actor.ts'
@@ -9,10 +9,11 @@ import { ApiError, invalidBody } from '../../platform/model/errors.ts'
 import type { AccountRoute } from '../access/account-route.ts'
 import type { Client } from '../../platform/http/route.ts'
 import { queueMail } from '../mails/store.ts'
+import { timeZone } from '../../platform/model/fields.ts'
 import { showId } from '../../platform/model/ids.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 import { accepted, acceptedSchema, requestFields, deadLink } from './forms.ts'
-import { revokeLinks, setAddress, setName } from './store.ts'
+import { revokeLinks, setAddress, setProfile } from './store.ts'
 
 export const changeAddressRoute: AccountRoute = {
   kind: 'account',
@@ -136,9 +137,23 @@ const addressTaken = () =>
 
 const personSchema = {
   type: 'object',
-  required: ['id', 'email', 'name'],
+  required: ['id', 'email', 'name', 'timeZone'],
   additionalProperties: false,
-  properties: { id: { type: 'string' }, email: { type: 'string' }, name: { type: 'string' } },
+  properties: {
+    id: { type: 'string' },
+    email: { type: 'string' },
+    name: { type: 'string' },
+    timeZone: { type: ['string', 'null'], description: 'IANA name; null for the time zone of each organization.' },
+  },
+}
+
+const profileFields = {
+  // A change need not contain it.
+  name: { ...requestFields.personName, required: false as const },
+  timeZone: timeZone({
+    label: 'Time zone',
+    description: 'In which your due dates end; null for the time zone of each organization',
+  }),
 }
 
 export const updateMeRoute: AccountRoute = {
@@ -146,15 +161,15 @@ export const updateMeRoute: AccountRoute = {
   method: 'PATCH',
   path: '/v5/me',
   operation: 'updateMe',
-  summary: 'Change your name',
+  summary: 'Change your name or time zone',
+  description: 'Only fields that are sent change.',
   tag: 'account',
   params: {},
   query: { kind: 'none' },
-  body: bodyOf('PersonUpdate', { name: requestFields.personName }),
+  body: bodyOf('PersonUpdate', profileFields),
   responses: { 200: { kind: 'schema', component: 'Person', schema: personSchema } },
   async handle({ db, person, body }) {
-    await setName(db, person.userId, stringOf(body, 'name'))
-    const { email, name } = await lockOwnAccount(db, person.userId)
-    return { status: 200, text: JSON.stringify({ id: showId('usr', person.userId), email, name }) }
+    const profile = await setProfile(db, person.userId, body)
+    return { status: 200, text: JSON.stringify({ id: showId('usr', person.userId), ...profile }) }
   },
 }

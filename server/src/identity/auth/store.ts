@@ -197,8 +197,25 @@ export async function setAddress(
   await revokeLinks(db, userId)
 }
 
-export async function setName(db: CrossTenantConnection, userId: string, name: string): Promise<void> {
-  await db.query(sql`update users set name = ${name}, updated_at = now() where id = ${userId}::uuid`)
+/** Changes the given parts of the person's profile and returns all of it. */
+export async function setProfile(
+  db: CrossTenantConnection,
+  userId: string,
+  { name, timeZone }: { name?: string; timeZone?: string | null },
+): Promise<Profile> {
+  const [row] = await db.query<Profile>(sql`
+    update users set name = coalesce(${name ?? null}, name), updated_at = now(),
+      time_zone = case when ${timeZone !== undefined}::boolean then ${timeZone ?? null} else time_zone end
+    where id = ${userId}::uuid returning email, name, time_zone as "timeZone"`)
+  if (!row) throw new Error('the session’s person has no account')
+  return row
+}
+
+export interface Profile {
+  email: string
+  name: string
+  /** IANA name; null for the time zone of each organization. */
+  timeZone: string | null
 }
 
 /** Records a failed login in the audit log of each of the person's organizations. */

@@ -3,12 +3,16 @@ import { profile } from './store.ts'
 
 const profileSchema = {
   type: 'object',
-  required: ['id', 'email', 'name', 'organizationId', 'organizations', 'credential'],
+  required: ['id', 'email', 'name', 'timeZone', 'organizationId', 'organizations', 'credential'],
   additionalProperties: false,
   properties: {
     id: { type: 'string', pattern: '^usr_[0-9a-f]{32}$' },
     email: { type: 'string' },
     name: { type: 'string' },
+    timeZone: {
+      type: ['string', 'null'],
+      description: 'The person’s own IANA time zone; null for the time zone of each organization.',
+    },
     organizationId: {
       type: 'string',
       pattern: '^org_[0-9a-f]{32}$',

@@ -1,7 +1,7 @@
 import type { Caller } from '../../platform/model/caller.ts'
-import type { Database, CrossTenantConnection } from '../../platform/database/database.ts'
+import type { Database, CrossTenantConnection, Transaction } from '../../platform/database/database.ts'
 import { CredentialChanged } from '../../platform/database/failures.ts'
-import { raw, type Sql, sql } from '../../platform/model/sql.ts'
+import { prepared, raw, type Sql, sql } from '../../platform/model/sql.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 
 export interface StoredUser {
@@ -61,7 +61,7 @@ export async function profile(database: Database, caller: Caller): Promise<strin
     sql`select ${caller.live} as live, (
         select row_to_json(profile)::text from (
           select 'usr_' || replace(users.id::text, '-', '') as id, users.email, users.name,
-            'org_' || replace(${caller.organizationId}, '-', '') as "organizationId", (
+            users.time_zone as "timeZone", 'org_' || replace(${caller.organizationId}, '-', '') as "organizationId", (
             select coalesce(json_agg(row_to_json(organization)), '[]') from (
               select 'org_' || replace(membership.id::text, '-', '') as id, membership.name, membership.role
               from (${memberships}) membership order by membership.id
@@ -76,4 +76,33 @@ export async function profile(database: Database, caller: Caller): Promise<strin
   const text = rows[0]?.live ? rows[0].text : null
   if (text === null) throw new CredentialChanged()
   return text
+}
+
+/** A day in the time zone of a member (uuid), or of the organization if there is no such member. */
+export interface LocalDay {
+  id: string
+  day: string | null
+  userId: string | null
+}
+
+/** The time zones of these days, and the instants when they end, as in the API; by id. */
+export async function findLocalDays(
+  transaction: Transaction,
+  days: readonly LocalDay[],
+): Promise<Map<string, { timeZone: string; end: string | null }>> {
+  if (days.length === 0) return new Map()
+  const rows = await transaction.query<{ id: string; timeZone: string; end: string | null }>(
+    prepared(sql`
+    with zoned as (
+      select wanted.id, wanted.day, coalesce(users.time_zone, organizations.time_zone) as time_zone
+      from jsonb_to_recordset(${JSON.stringify(days)}::jsonb) as wanted(id uuid, day date, "userId" uuid)
+      join organizations on organizations.id = ${transaction.organization}
+      left join members on members.organization_id = ${transaction.organization} and members.user_id = wanted."userId"
+      left join users on users.id = members.user_id)
+    select id, time_zone as "timeZone", case when day is not null then to_char(
+      least((day + 1)::timestamp at time zone time_zone, timestamptz '9999-12-31 23:59:59.999Z'),
+      'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') end as "end"
+    from zoned`),
+  )
+  return new Map(rows.map(({ id, ...found }) => [id, found]))
 }

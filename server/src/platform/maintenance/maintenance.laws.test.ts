@@ -39,7 +39,7 @@ const isWaiting = (status: string): boolean => ['PENDING', 'PROCESSING', 'RETRYI
 
 /** Tables with special rules below. */
 const modelledTables = [
-  ...['teams', 'invitations', 'companies', 'contacts', 'employments', 'notes', 'imports'],
+  ...['teams', 'invitations', 'companies', 'contacts', 'employments', 'notes', 'tasks', 'imports'],
   ...['pipelines', 'stages', 'deals', 'deal_contacts'],
 ]
 /** Deleted records of all other tables expire by age alone. */
@@ -54,7 +54,8 @@ const organizationData = fc.record({
   others: arrayOf({ deleted: deletedDays }, 3),
   contacts: arrayOf({ deleted: deletedDays, team: pick, company: pick, root: pick }, 8),
   employments: arrayOf({ deleted: deletedDays, contact: pick }, 6),
-  notes: arrayOf({ deleted: deletedDays, contact: pick }, 6),
+  notes: arrayOf({ deleted: deletedDays, on: fc.constantFrom('contact', 'company', 'deal'), record: pick }, 6),
+  tasks: arrayOf({ deleted: deletedDays, on: fc.constantFrom(null, 'contact', 'company', 'deal'), record: pick }, 6),
   imports: arrayOf({ deleted: deletedDays, team: pick }, 4),
   rows: arrayOf(
     { import: pick, status: fc.constantFrom(...statuses), finished: fc.constantFrom(0, 89.9, 90.1, 300) },
@@ -122,6 +123,7 @@ async function store(fixture: MaintenanceFixture, generated: OrganizationData): 
     await storeRows(resource.table, rows)
   }
   await storeDependents(organization_id, generated, records, storeRows)
+  await storeRemarks(generated, { ...records, deals: sales.deals }, deletable, storeRows)
   await storePeople({ organization_id, people }, generated, records, storeRows)
   await storeExpiring({ organization_id, userId: people[0] ?? '' }, generated, records, storeRows)
   await storeShortLived({ organization_id, user_id: people[0] ?? '' }, generated, storeRows)
@@ -177,16 +179,13 @@ async function storeDependents(
   records: Records,
   storeRows: StoreRows,
 ): Promise<void> {
-  const texts = { employments: 'organization', notes: 'body' } as const
-  for (const table of ['employments', 'notes'] as const) {
-    const rows = generated[table].flatMap(({ deleted, contact }) => {
-      const owner = itemAt(records.contacts, contact)
-      if (!owner) return []
-      const row = { [texts[table]]: 'Any', contact_id: owner.row.id, deleted_at: since(deleted) }
-      return [expectedRow({ organization_id, id: randomUUID(), ...row }, isExpired(deleted) || !owner.stays)]
-    })
-    await storeRows(table, rows)
-  }
+  const jobs = generated.employments.flatMap(({ deleted, contact }) => {
+    const owner = itemAt(records.contacts, contact)
+    if (!owner) return []
+    const row = { organization: 'Any', contact_id: owner.row.id, deleted_at: since(deleted) }
+    return [expectedRow({ organization_id, id: randomUUID(), ...row }, isExpired(deleted) || !owner.stays)]
+  })
+  await storeRows('employments', jobs)
   for (const [table, column, owners] of [
     ['contact_edits', 'contact_id', records.contacts],
     ['company_edits', 'company_id', records.companies],
@@ -205,6 +204,26 @@ async function storeDependents(
     })
     await storeRows(table.replace('edits', 'changes'), history)
   }
+}
+
+/** Stores notes and tasks, which are purged with the record that they are on. */
+async function storeRemarks(
+  { notes, tasks }: OrganizationData,
+  { contacts, companies, deals }: Record<'contacts' | 'companies' | 'deals', { row: StoredRow; stays: boolean }[]>,
+  deletable: (deleted: number | null, row: StoredRow) => { row: StoredRow; stays: boolean },
+  storeRows: StoreRows,
+): Promise<void> {
+  const owners = { contact: contacts, company: companies, deal: deals }
+  const rowsOf = (generated: OrganizationData['notes' | 'tasks'], values: StoredRow) =>
+    generated.flatMap(({ deleted, on, record }) => {
+      if (on === null) return [deletable(deleted, values)]
+      const owner = itemAt(owners[on], record)
+      if (!owner) return []
+      const { row, stays } = deletable(deleted, { ...values, [`${on}_id`]: owner.row.id })
+      return [{ row, stays: stays && owner.stays }]
+    })
+  await storeRows('notes', rowsOf(notes, { body: 'Any' }))
+  await storeRows('tasks', rowsOf(tasks, { title: 'Any', time_zone: 'UTC' }))
 }
 
 /** Stores members, their teams and invitations. */

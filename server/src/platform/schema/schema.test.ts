@@ -52,14 +52,14 @@ const projectsWith = (more: Partial<Resource>, fields = {}): Resource =>
   })
 
 const projects = projectsWith({})
-const tasks: Resource = defineResource({
-  name: 'tasks',
-  singular: 'task',
-  component: 'Task',
-  idPrefix: 'tsk',
+const errands: Resource = defineResource({
+  name: 'errands',
+  singular: 'errand',
+  component: 'Errand',
+  idPrefix: 'ern',
   roleGroup: 'records',
   parent: { parameter: 'projectId', resource: projects, column: 'project_id', isSmall: true },
-  fields: { id: id('tsk'), body: longText({ label: 'Text', required: true }), ...times },
+  fields: { id: id('ern'), body: longText({ label: 'Text', required: true }), ...times },
 })
 
 const compare = async (...declared: Resource[]) => {
@@ -83,14 +83,14 @@ test('the migrations create exactly the tables that the declarations require', a
 })
 
 test('the tables of new declarations are created in any order, and then nothing differs', async () => {
-  const { descriptions, skeleton } = await compare(tasks, projects)
-  expect(descriptions).toEqual(['no migration creates the table tasks', 'no migration creates the table projects'])
+  const { descriptions, skeleton } = await compare(errands, projects)
+  expect(descriptions).toEqual(['no migration creates the table errands', 'no migration creates the table projects'])
   expect(skeleton.indexes).toBeUndefined()
   expect(skeleton.changes).toContain(
     'foreign key (organization_id, company_id) references companies (organization_id, id) on delete set null (company_id)',
   )
   await apply(skeleton)
-  expect((await compare(tasks, projects)).descriptions).toEqual([])
+  expect((await compare(errands, projects)).descriptions).toEqual([])
 })
 
 test('a new field becomes a column, a validated foreign key and an index, without rewriting records or blocking writers', async () => {
@@ -103,7 +103,7 @@ test('a new field becomes a column, a validated foreign key and an index, withou
     },
   )
   const before = await fileNode()
-  const { descriptions, skeleton } = await compare(tasks, more)
+  const { descriptions, skeleton } = await compare(errands, more)
   expect(descriptions).toEqual([
     'projects has no column rank',
     'projects has no column urgent',
@@ -117,7 +117,7 @@ test('a new field becomes a column, a validated foreign key and an index, withou
   expect(skeleton.changes).toMatch(/not valid;\nalter table projects validate constraint/)
   expect(skeleton.indexes).toMatch(/^-- rapport: no transaction\n/)
   await apply(skeleton)
-  expect((await compare(tasks, more)).descriptions).toEqual([])
+  expect((await compare(errands, more)).descriptions).toEqual([])
   expect(await fileNode()).toBe(before)
 })
 

@@ -1,0 +1,9 @@
+import type { Part } from '../../platform/http/part.ts'
+import { standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { tasks } from './resource.ts'
+import { taskStore } from './store.ts'
+
+export const taskPart: Part = {
+  resources: [tasks],
+  routes: standardRoutes(taskStore, { path: '/v5/tasks' }),
+}
