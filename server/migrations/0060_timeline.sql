@@ -1,14 +1,24 @@
 -- What has happened to records. The entries of each kind are a view with the same columns and without conditions: a
 -- condition would hide the table's index in the order of time, which PostgreSQL merges with those of the other kinds.
 create view note_entries as
-select organization_id, id, 'note'::text as kind, contact_id, null::uuid as company_id, null::uuid as deal_id, author_id,
+select organization_id, id, 'note'::text as kind, contact_id, company_id, deal_id, author_id,
   jsonb_build_object('id', 'not_' || replace(id::text, '-', ''), 'body', body, 'source', source) as note,
-  null::jsonb as change, null::jsonb as stage_move, created_at, 1 as revision, deleted_at
+  null::jsonb as task, null::jsonb as change, null::jsonb as stage_move, created_at, 1 as revision, deleted_at
 from notes;
+
+create view task_entries as
+select organization_id, id, 'task'::text as kind, contact_id, company_id, deal_id, created_by_id as author_id,
+  null::jsonb as note, jsonb_build_object(
+    'id', 'tsk_' || replace(id::text, '-', ''), 'title', title, 'dueDate', to_char(due_date, 'YYYY-MM-DD'),
+    'dueAt', to_char(due_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+    'assigneeId', 'usr_' || replace(assignee_id::text, '-', ''), 'priority', priority, 'done', done,
+    'doneAt', to_char(done_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as task,
+  null::jsonb as change, null::jsonb as stage_move, created_at, 1 as revision, deleted_at
+from tasks;
 
 create view contact_change_entries as
 select organization_id, id, case source when 'import' then 'import' else 'change' end as kind, contact_id, null::uuid as company_id, null::uuid as deal_id, author_id,
-  null::jsonb as note, jsonb_build_object('action', action, 'source', source, 'changes', changes,
+  null::jsonb as note, null::jsonb as task, jsonb_build_object('action', action, 'source', source, 'changes', changes,
     'importId', 'imp_' || replace(import_id::text, '-', ''),
     'importRowId', 'row_' || replace(import_row_id::text, '-', '')) as change,
   null::jsonb as stage_move, created_at, 1 as revision, null::timestamptz as deleted_at
@@ -16,7 +26,7 @@ from contact_changes;
 
 create view company_change_entries as
 select organization_id, id, case source when 'import' then 'import' else 'change' end as kind, null::uuid as contact_id, company_id, null::uuid as deal_id, author_id,
-  null::jsonb as note, jsonb_build_object('action', action, 'source', source, 'changes', changes,
+  null::jsonb as note, null::jsonb as task, jsonb_build_object('action', action, 'source', source, 'changes', changes,
     'importId', 'imp_' || replace(import_id::text, '-', ''),
     'importRowId', 'row_' || replace(import_row_id::text, '-', '')) as change,
   null::jsonb as stage_move, created_at, 1 as revision, null::timestamptz as deleted_at
@@ -24,7 +34,7 @@ from company_changes;
 
 create view deal_change_entries as
 select organization_id, id, case source when 'import' then 'import' else 'change' end as kind, null::uuid as contact_id, null::uuid as company_id, deal_id, author_id,
-  null::jsonb as note, jsonb_build_object('action', action, 'source', source, 'changes', changes,
+  null::jsonb as note, null::jsonb as task, jsonb_build_object('action', action, 'source', source, 'changes', changes,
     'importId', 'imp_' || replace(import_id::text, '-', ''),
     'importRowId', 'row_' || replace(import_row_id::text, '-', '')) as change,
   null::jsonb as stage_move, created_at, 1 as revision, null::timestamptz as deleted_at
@@ -32,7 +42,7 @@ from deal_changes;
 
 create view stage_move_entries as
 select organization_id, id, 'stage_move'::text as kind, null::uuid as contact_id, null::uuid as company_id, deal_id,
-  moved_by_id as author_id, null::jsonb as note, null::jsonb as change,
+  moved_by_id as author_id, null::jsonb as note, null::jsonb as task, null::jsonb as change,
   jsonb_build_object(
     'id', 'mov_' || replace(id::text, '-', ''),
     'fromStageId', 'stg_' || replace(from_stage_id::text, '-', ''), 'fromStageName', from_stage_name,
@@ -42,19 +52,24 @@ select organization_id, id, 'stage_move'::text as kind, null::uuid as contact_id
 from stage_moves;
 
 create view contact_timeline_entries as
-select organization_id, id, kind, contact_id, company_id, deal_id, author_id, note, change, stage_move, created_at, revision
-from (select * from note_entries union all select * from contact_change_entries) entry
+select organization_id, id, kind, contact_id, company_id, deal_id, author_id, note, task, change, stage_move, created_at, revision
+from (
+  select * from note_entries union all select * from task_entries union all select * from contact_change_entries) entry
 where deleted_at is null;
 
 create view deal_timeline_entries as
-select organization_id, id, kind, contact_id, company_id, deal_id, author_id, note, change, stage_move, created_at, revision
-from (select * from deal_change_entries union all select * from stage_move_entries) entry
+select organization_id, id, kind, contact_id, company_id, deal_id, author_id, note, task, change, stage_move, created_at, revision
+from (
+  select * from note_entries union all select * from task_entries
+  union all select * from deal_change_entries union all select * from stage_move_entries) entry
 where deleted_at is null;
 
 -- The entries of a company, with those of its contacts and deals.
 create view company_timeline_entries as
-select company_id as timeline_company_id, organization_id, id, kind, contact_id, company_id, deal_id, author_id, note, change, stage_move, created_at, revision
-from company_change_entries
+select company_id as timeline_company_id, organization_id, id, kind, contact_id, company_id, deal_id, author_id, note, task, change, stage_move, created_at, revision
+from (
+  select * from note_entries union all select * from task_entries union all select * from company_change_entries) entry
+where company_id is not null and deleted_at is null
 union all
 select contact.company_id, entry.* from contacts contact
 join contact_timeline_entries entry on entry.organization_id = contact.organization_id and entry.contact_id = contact.id

@@ -92,11 +92,11 @@ test('demo creates a new organization of the requested size and prints its crede
   expect(demo).toMatchObject({ contacts: size, companies: 100, seed: 7, day, email: 'demo@example.com' })
   expect(demo.password).toMatch(/^[\w-]{20}$/)
   const counts = await Promise.all(
-    ['contacts', 'companies', 'notes', 'tasks'].map(
+    ['contacts', 'companies', 'notes', 'tasks', 'deals'].map(
       async (name) => (await call('GET', `/v5/${name}/count`)).body.count,
     ),
   )
-  expect(counts).toEqual([demo.contacts, demo.companies, demo.notes, demo.tasks])
+  expect(counts).toEqual([demo.contacts, demo.companies, demo.notes, demo.tasks, demo.deals])
   expect((await call('GET', '/v5/me')).body.email).toBe('demo@example.com')
   const again = await run(
     ['bootstrap', '--email', demo.email, '--password', demo.password, '--organization', 'B'],

@@ -125,6 +125,7 @@ const toJson = ({ bootstrap, partnerTeamId, counts, seconds, ...others }: DemoSu
   employments: counts.employments,
   notes: counts.notes,
   tasks: counts.tasks,
+  deals: counts.deals,
   seconds: Math.round(seconds * 1000) / 1000,
 })
 
@@ -134,7 +135,7 @@ function describe(
 ): string {
   const { baseUrl, organizationId, teamId, apiKey, triggerUrl } = bootstrap
   const rate = formatCount(Math.round(counts.contacts / seconds))
-  const rest = `${formatCount(counts.companies)} companies, ${formatCount(counts.employments)} employments, ${formatCount(counts.notes)} notes, ${formatCount(counts.tasks)} tasks`
+  const rest = `${formatCount(counts.companies)} companies, ${formatCount(counts.employments)} employments, ${formatCount(counts.notes)} notes, ${formatCount(counts.tasks)} tasks, ${formatCount(counts.deals)} deals`
   return [
     `${organization} is ready: ${formatCount(counts.contacts)} contacts, ${rest} in ${seconds.toFixed(1)} s (${rate} contacts/s).`,
     `Seed ${seed}, the two years before ${day}.`,

@@ -7,7 +7,7 @@ import type { Sql } from '../../platform/model/sql.ts'
 import { newId, showId } from '../../platform/model/ids.ts'
 import { type BootstrapResult, type BootstrapOptions, planBootstrap, type PlannedBootstrap } from '../bootstrap.ts'
 import { Failure } from '../command.ts'
-import { fill, type TableCounts, filledTables } from './load.ts'
+import { derivedTables, fill, type TableCounts, filledTables } from './load.ts'
 
 export interface CreateDemoOptions extends BootstrapOptions {
   connection: pg.ClientConfig
@@ -147,7 +147,7 @@ async function isEmpty(client: pg.Client): Promise<boolean> {
 
 /** Updates the statistics, and moves pending entries into the GIN indexes so that searches need not scan them. */
 async function updateStatistics(client: pg.Client, droppedIndexes: DroppedIndexes): Promise<void> {
-  await client.query(`analyze ${filledTables.join(', ')}`)
+  await client.query(`analyze ${[...filledTables, ...derivedTables].join(', ')}`)
   if (droppedIndexes.length > 0) return
   await client.query(
     `select gin_clean_pending_list(index.indexrelid) from pg_index index

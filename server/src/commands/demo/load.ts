@@ -11,6 +11,7 @@ import { notes } from '../../resources/notes/resource.ts'
 import { tasks } from '../../resources/tasks/resource.ts'
 import { type CopiedTable, copiedTable, plainLine } from './copy-text.ts'
 import type { GeneratedPerson } from './generated-record.ts'
+import { fillDeals } from './load-deals.ts'
 import { type DemoOptions, People } from './people.ts'
 
 /** The tables to fill, each one after those that it references. */
@@ -23,8 +24,17 @@ export const filledTables = [
   'notes',
   'tasks',
 ] as const
+/** Tables that are filled afterwards, from what is in the others. */
+export const derivedTables = [
+  'deals',
+  'deal_contacts',
+  'stage_moves',
+  'deal_changes',
+  'contact_changes',
+  'company_changes',
+] as const
 type FilledTable = (typeof filledTables)[number]
-export type TableCounts = Record<FilledTable, number>
+export type TableCounts = Record<FilledTable | 'deals', number>
 
 /** COPY lines of each table. */
 type Lines = Record<FilledTable, string[]>
@@ -49,20 +59,25 @@ export async function fill(
     }
     onProgress(counts.contacts)
   }
+  const people = new People(options)
   let writing = Promise.resolve()
-  for await (const lines of batchesOf(new People(options), options.contacts, tables)) {
+  for await (const lines of batchesOf(people, options.contacts, tables)) {
     await writing
     writing = write(lines)
     // Reported with the next batch, or at the end.
     writing.catch(() => undefined)
   }
   await writing
+  const dealCount = await fillDeals(client, options, {
+    companies: people.companies,
+    copy: (table, lines) => copy(client, table, lines),
+  })
   await client.query(companyActivity, [options.organizationId])
   for (const resource of [companies, contacts]) {
     const { text, values } = renderAllSql(resource, options.organizationId).render()
     await client.query(text, values)
   }
-  return counts
+  return { ...counts, deals: dealCount }
 }
 
 /** Activity on a contact counts for its company, which is written first. */

@@ -58,6 +58,11 @@ export interface Field<out Value = unknown, Writable extends boolean = boolean, 
   lookup?: { column: string; key: (value: string) => string }
   /** The SQL that computes the value from the columns of the record with this alias; there is no column. */
   computed?: (record: Sql) => Sql
+  /**
+   * A change never sets an earlier value: of two transactions, the one that began later can be the first to get the
+   * record.
+   */
+  neverDecreases?: true
   /** Carries the type only; never set at run time. */
   value?: Value
 }
@@ -74,6 +79,7 @@ export interface FieldOptions {
   searched?: boolean
   initial?: JsonValue
   lookup?: { column: string; key: (value: string) => string }
+  neverDecreases?: true
 }
 
 type Writability<O extends FieldOptions> = O extends { readOnly: true } ? false : true
@@ -117,6 +123,7 @@ export function field<Value, const O extends FieldOptions>(fieldKind: FieldKind,
   if (options.searched !== undefined) built.searched = options.searched
   if (options.initial !== undefined) built.initial = options.initial
   if (options.lookup !== undefined) built.lookup = options.lookup
+  if (options.neverDecreases) built.neverDecreases = true
   return built as FieldOf<Value, O>
 }
 

@@ -26,7 +26,8 @@ beforeAll(async () => {
 afterAll(() => service.close())
 
 const rendered = resources.filter((resource) => resource.renderingVersion !== undefined)
-const createActor = () => serviceActor('command', readId('org', organization.organizationId) ?? '', organization.userId)
+const createActor = () =>
+  serviceActor('command', readId('org', organization.organizationId) ?? '', readId('usr', organization.userId) ?? '')
 
 /** Each record as its stored rendering and as composed from its columns. */
 const readRows = (resource: Resource) =>

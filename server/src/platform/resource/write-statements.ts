@@ -69,10 +69,15 @@ export async function update(
   if (pending.length === 0) return []
   const records = pending.map((one) => recordOf(resource, one))
   const names = columnsOf(resource, records)
+  const increasing = Object.entries(resource.fields).flatMap(([name, field]) =>
+    field.neverDecreases ? [columnOf(name)] : [],
+  )
   const sets = names
     .filter((name) => name !== 'id')
     .map((name) => {
       const column = identifier(name)
+      // Null for records that do not change it, which `greatest` ignores.
+      if (increasing.includes(name)) return sql`${column} = greatest(${raw(root)}.${column}, input.${column})`
       if (records.length > 1 && records.every((record) => name in record)) return sql`${column} = input.${column}`
       return sql`${column} = case when ${raw(`'${name}'`)} = any(input.changed) then input.${column} else ${raw(root)}.${column} end`
     })

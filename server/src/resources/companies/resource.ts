@@ -80,6 +80,7 @@ export const companies = defineResource({
         'Time of the latest note, task or import of the company or of one of its contacts, or of a note, task or stage move of one of its deals',
       readOnly: true,
       order: 'indexed',
+      neverDecreases: true,
     }),
     createdAt: timestamp({ label: 'Created at', readOnly: true, nullable: false, order: 'indexed' }),
     updatedAt: timestamp({ label: 'Updated at', readOnly: true, nullable: false, order: 'indexed' }),

@@ -87,6 +87,7 @@ export const contacts = defineResource({
         'Time of the latest note, task or import of the contact, or of a note, task or stage move of one of its deals',
       readOnly: true,
       order: 'indexed',
+      neverDecreases: true,
     }),
     tags: stringList({ label: 'Tags', equality: 'indexed' }),
     status: text({

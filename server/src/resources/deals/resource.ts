@@ -165,6 +165,7 @@ export const deals = defineResource({
       description: 'Time of the latest note, task or stage move of the deal',
       readOnly: true,
       order: 'indexed',
+      neverDecreases: true,
     }),
     externalIds: properties({
       label: 'External ids',

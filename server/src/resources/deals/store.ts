@@ -203,7 +203,7 @@ export async function moveAllDeals(transaction: Transaction, from: string, to: F
         lost_reason = case when ${to.kind}::text = 'lost' then record.lost_reason end,
         position = case when ${isMove}::boolean then record.position + place.distance else record.position end,
         stage_changed_at = case when ${isMove}::boolean then now() else record.stage_changed_at end,
-        last_activity_at = case when ${isMove}::boolean then now() else record.last_activity_at end,
+        last_activity_at = case when ${isMove}::boolean then greatest(record.last_activity_at, now()) else record.last_activity_at end,
         revision = record.revision + 1, updated_at = now()
       from moving, place
       where record.organization_id = ${organization} and record.id = moving.id

@@ -7,9 +7,10 @@ import { contacts } from '../contacts/resource.ts'
 import { deals } from '../deals/resource.ts'
 import { stageMoves } from '../stage-moves/resource.ts'
 import { notes } from '../notes/resource.ts'
+import { tasks } from '../tasks/resource.ts'
 
 /** What an entry is about. `import` is a change that a pushed lead made. */
-export const timelineKinds = ['note', 'change', 'import', 'stage_move'] as const
+export const timelineKinds = ['note', 'task', 'change', 'import', 'stage_move'] as const
 
 const idSchema = (prefix: string): Schema => id(prefix).schema
 const orNull = (schema: Schema): Schema => ({ ...schema, type: [schema.type, 'null'] })
@@ -25,6 +26,17 @@ const objectOf = (properties: Record<string, Schema>): Schema => ({
 const text = { type: 'string' }
 
 const note = objectOf({ id: idSchema('not'), body: text, source: notes.fields.source.schema })
+
+const task = objectOf({
+  id: idSchema('tsk'),
+  title: text,
+  dueDate: orNull({ type: 'string', format: 'date' }),
+  dueAt: orNull({ type: 'string', format: 'date-time' }),
+  assigneeId: orNull(idSchema('usr')),
+  priority: tasks.fields.priority.schema,
+  done: { type: 'boolean' },
+  doneAt: orNull({ type: 'string', format: 'date-time' }),
+})
 
 const change = objectOf({
   action: { type: 'string', enum: changeActions },
@@ -73,14 +85,15 @@ const fields = {
     hasNoForeignKey: true,
   }),
   note: only('Note', '`note`', note),
+  task: only('Task', '`task`', task),
   change: only('Change', '`change` or `import`', change),
   stageMove: only('Stage move', '`stage_move`', stageMove),
   createdAt: timestamp({ label: 'Created at', readOnly: true, nullable: false, order: 'indexed' }),
 }
 
 /**
- * What has happened to a record, read from the tables of notes, changes and moves through a view: nothing is stored
- * twice, so an entry always shows its current note.
+ * What has happened to a record, read from the tables of notes, tasks, changes and moves through a view: nothing is
+ * stored twice, so an entry always shows its current note or task.
  */
 const timelineOf = (resource: Resource, view: { table: string; column: string }): Resource =>
   defineResource({

@@ -16,7 +16,7 @@ export const timelinePart: Part = {
   ],
   headings: {
     'timeline-entries':
-      'What has happened to a contact, a company or a deal, in one order: notes, changes of fields, imports and moves between stages. The timeline of a company includes its contacts and deals.',
+      'What has happened to a contact, a company or a deal, in one order: notes, tasks, changes of fields, imports and moves between stages. The timeline of a company includes its contacts and deals.',
   },
   roleGroups: { 'timeline-entry': 'visible' },
 }

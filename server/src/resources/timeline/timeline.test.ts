@@ -233,6 +233,44 @@ test('an entry shows its note as it is now, and not at all after the note is del
   expect(await timeline(path, '&kind=note')).toEqual([])
 })
 
+test('tasks and notes on every kind of record are entries, and a company has those of its contacts and deals', async () => {
+  const company = await create('/v5/companies', { name: 'Engines' })
+  const contact = await create('/v5/contacts', { name: 'Ada', companyId: company.id })
+  const deal = await create('/v5/deals', { name: 'Engine', companyId: company.id })
+  const owners = [
+    [`/v5/contacts/${contact.id}`, { contactId: contact.id }],
+    [`/v5/companies/${company.id}`, { companyId: company.id }],
+    [`/v5/deals/${deal.id}`, { dealId: deal.id }],
+  ] as const
+  for (const [path, reference] of owners) {
+    await create(`${path}/notes`, { body: `Note on ${path}` })
+    await create('/v5/tasks', { title: `Task on ${path}`, dueDate: '2030-01-31', ...reference })
+    expect(await timeline(path, '&filter.kind.in=note,task&filter.createdAt.gt=2020-01-01')).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({
+          kind: 'note',
+          note: expect.objectContaining({ body: `Note on ${path}` }),
+          ...reference,
+        }),
+        expect.objectContaining({
+          kind: 'task',
+          task: expect.objectContaining({ title: `Task on ${path}`, dueDate: '2030-01-31', dueAt: null, done: false }),
+          ...reference,
+        }),
+      ]),
+    )
+  }
+  const [task] = (await call('GET', `/v5/tasks?dealId=${deal.id}`)).body
+  await update(`/v5/tasks/${task.id}`, { done: true })
+  const ofDeal = await timeline(`/v5/deals/${deal.id}`, '&kind=task')
+  expect(ofDeal).toMatchObject([{ task: { id: task.id, done: true, doneAt: expect.stringMatching(/Z$/) } }])
+  const path = `/v5/companies/${company.id}`
+  expect(await timeline(path, '&kind=task')).toHaveLength(3)
+  expect(await timeline(path, '&kind=note')).toHaveLength(3)
+  await call('DELETE', `/v5/tasks/${task.id}`)
+  expect(await timeline(path, '&kind=task')).toHaveLength(2)
+})
+
 test('a timeline needs its scope, and shows nothing of another organization', async () => {
   const { id } = await create('/v5/contacts', { name: 'Ada' })
   const path = `/v5/contacts/${id}/timeline`
