@@ -113,6 +113,7 @@ const settingsSection = createRoute({
 const list = createRoute({
   getParentRoute: () => application,
   path: '/$resource',
+  loader: ({ params }) => import('./resources/boards.ts').then(({ preloadBoard }) => preloadBoard(params.resource)),
   component: lazyRouteComponent(() => import('./views/list-page.tsx'), 'ListPage'),
 })
 const record = createRoute({

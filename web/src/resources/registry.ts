@@ -1,4 +1,4 @@
-import { Box, Building2, type LucideIcon, Megaphone, UserRound } from 'lucide-react'
+import { Box, Building2, Handshake, type LucideIcon, Megaphone, UserRound } from 'lucide-react'
 
 /** How the application shows a resource. Everything else follows from `GET /v5/schema`. */
 interface ResourceView {
@@ -8,6 +8,12 @@ interface ResourceView {
   shortcut?: string
   /** The columns of the list at first; without it, the first fields of the resource. */
   columns?: readonly string[]
+  /** The fields of the form for a new record at first; without it, the first columns. */
+  form?: readonly string[]
+  /** Fields that say nothing to people. */
+  hidden?: readonly string[]
+  /** Has it a board (boards.ts)? */
+  hasBoard?: boolean
   /** Things have square avatars, people round ones. */
   isPerson?: boolean
 }
@@ -24,6 +30,14 @@ export const resourceViews: Readonly<Record<string, ResourceView>> = {
     icon: Building2,
     shortcut: 'o',
     columns: ['name', 'domain', 'industries', 'employeesCount', 'location', 'tags', 'lastActivityAt', 'createdAt'],
+  },
+  deals: {
+    icon: Handshake,
+    shortcut: 'd',
+    columns: ['name', 'stage', 'amount', 'company', 'ownerId', 'expectedCloseDate', 'lastActivityAt', 'createdAt'],
+    form: ['name', 'amount', 'currency', 'stage', 'company', 'ownerId', 'expectedCloseDate'],
+    hidden: ['position'],
+    hasBoard: true,
   },
   campaigns: { icon: Megaphone, shortcut: 'm', columns: ['name', 'subject', 'status', 'tags', 'updatedAt'] },
 }

@@ -1,7 +1,16 @@
 import styles from './keys.module.css'
 
 const isApple = /Mac|iP(?:hone|ad)/.test(navigator.platform)
-const names: Record<string, string> = { Mod: isApple ? '⌘' : 'Ctrl', Enter: '↵', Shift: '⇧', Escape: 'Esc' }
+const names: Record<string, string> = {
+  Mod: isApple ? '⌘' : 'Ctrl',
+  Enter: '↵',
+  Shift: '⇧',
+  Escape: 'Esc',
+  ArrowLeft: '←',
+  ArrowRight: '→',
+  ArrowUp: '↑',
+  ArrowDown: '↓',
+}
 
 /** Milliseconds within which the second key of a sequence must follow. */
 export const sequenceTimeout = 1000

@@ -56,4 +56,11 @@ export function MenuItem({ icon: Icon, shortcut, isDanger, disabled = false, onS
   )
 }
 
+/** Says what the following items are about. */
+export const MenuLabel = ({ children }: { children: ReactNode }) => (
+  <div className={styles.menuLabel} role="presentation">
+    {children}
+  </div>
+)
+
 export const MenuSeparator = () => <Base.Separator className={styles.separator} />

@@ -47,9 +47,10 @@ export function propertiesOf(resource: ResourceSchema): Property[] {
 }
 
 function describedProperties(resource: ResourceSchema): Property[] {
+  const hidden = resourceViews[resource.name]?.hidden ?? []
   const throughs = new Set(resource.embedded.map(({ through }) => through))
   const fields = resource.fields.flatMap((field): Property[] => {
-    if (field.type === 'properties' || field.type === 'document') return []
+    if (field.type === 'properties' || field.type === 'document' || hidden.includes(field.name)) return []
     const embedded = resource.embedded.find(({ through }) => through === field.name)
     if (embedded && field.type === 'reference') return [embeddedProperty(embedded, field)]
     return [fieldProperty(field)]

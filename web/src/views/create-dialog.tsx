@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { usePostOnce } from '../api/post-once.ts'
 import type { RecordData, ResourceSchema } from '../api/schema.ts'
+import { resourceViews } from '../resources/registry.ts'
 import { useNoun } from '../messages/labels.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Form } from '../ui/form.tsx'
@@ -17,33 +18,46 @@ interface CreateDialogProps {
   resource: ResourceSchema
   /** What was searched for: the name, or the address if it is one. */
   text: string
+  /** Values to begin with, by the names of their properties. */
+  initial?: Readonly<Record<string, unknown>>
+  /** Called with the new record before its page opens. */
+  onCreated?(record: RecordData): Promise<void>
   onClose(): void
 }
 
-/** Fields at first; the rest appears on request. */
+/** Fields at first, unless the registry names them; the rest appears on request. */
 const firstFields = 6
 
 /** Creates a record of any resource; the form follows from the description. */
-export function CreateDialog({ resource, text, onClose }: CreateDialogProps) {
+export function CreateDialog({ resource, text, initial, onCreated, onClose }: CreateDialogProps) {
   const t = useTranslations('list')
   const nounOf = useNoun()
   const navigate = useNavigate()
-  const [values, setValues] = useState<Record<string, unknown>>(() => initialValues(resource, text))
+  const [values, setValues] = useState<Record<string, unknown>>(() => ({
+    ...initialValues(resource, text),
+    ...initial,
+  }))
   const [isComplete, setComplete] = useState(false)
   const post = usePostOnce()
   const properties = propertiesOf(resource).filter(({ isReadOnly, field }) => !isReadOnly && field !== undefined)
   const required = properties.filter(({ field }) => field?.required)
-  const ordered = [...required, ...properties.filter(({ field }) => !field?.required)]
-  const shown = isComplete ? ordered : ordered.slice(0, Math.max(firstFields, required.length))
+  const form = resourceViews[resource.name]?.form
+  const isFirst = (property: Property) => form?.includes(property.name) ?? false
+  const others = properties.filter(({ field }) => !field?.required)
+  const named = (form ?? []).flatMap((name) => others.find((property) => property.name === name) ?? [])
+  const ordered = [...required, ...named, ...others.filter((property) => !isFirst(property))]
+  const firstCount = form ? required.length + named.length : Math.max(firstFields, required.length)
+  const shown = isComplete ? ordered : ordered.slice(0, firstCount)
+  const draft: Record<string, unknown> = Object.assign(
+    {},
+    ...properties.flatMap((property) => {
+      const value = values[property.name]
+      return value === undefined || value === null || value === '' ? [] : [changeOf(property, value)]
+    }),
+  )
   const submit = async () => {
-    const body = Object.assign(
-      {},
-      ...properties.flatMap((property) => {
-        const value = values[property.name]
-        return value === undefined || value === null || value === '' ? [] : [changeOf(property, value)]
-      }),
-    )
-    const { body: record } = await post<RecordData>(resource.path, body)
+    const { body: record } = await post<RecordData>(resource.path, draft)
+    await onCreated?.(record)
     reloadLists(resource.path)
     await navigate({ to: '/$resource/$recordId', params: { resource: resource.name, recordId: record.id } })
   }
@@ -62,6 +76,7 @@ export function CreateDialog({ resource, text, onClose }: CreateDialogProps) {
                 key={property.name}
                 property={property}
                 value={values[property.name]}
+                record={draft}
                 error={errorOf(property.field?.name ?? property.name)}
                 onChange={(value) => setValues({ ...values, [property.name]: value })}
               />

@@ -13,8 +13,8 @@ import type { Filter } from './list-state.ts'
 import styles from './list.module.css'
 import { PropertyInput } from './property-input.tsx'
 import { ReferenceTitle } from './reference-title.tsx'
-import { countryName } from './value.tsx'
-import { useOptions } from './value-editor.tsx'
+import { countryName, currencyName } from './value.tsx'
+import { isChosen, useOptions } from './value-editor.tsx'
 
 interface FilterBarProps {
   resource: ResourceSchema
@@ -136,7 +136,13 @@ function useFilterValue(): (property: Property | undefined, filter: Filter) => s
         .split(',')
         .map((code) => countryName(code, locale))
         .join(', ')
-    if (property?.type === 'timestamp' && !Number.isNaN(Date.parse(value)))
+    if (property?.type === 'currency')
+      return value
+        .split(',')
+        .map((code) => currencyName(code, locale))
+        .join(', ')
+    const isTime = property?.type === 'timestamp' || property?.type === 'date'
+    if (isTime && !Number.isNaN(Date.parse(value)))
       return format.dateTime(new Date(value), {
         dateStyle: 'medium',
         ...(value.includes('T') ? {} : { timeZone: 'UTC' }),
@@ -245,8 +251,7 @@ function FilterValue({ property, filter, onChange }: FilterValueProps) {
         onChange={(id) => onChange(String(id ?? 'null'))}
       />
     )
-  const hasChoices = property?.type === 'choice' || property?.type === 'country'
-  if (hasChoices && singleValued.has(filter.operator)) {
+  if (property && isChosen(property) && singleValued.has(filter.operator)) {
     const options = choices.map((option) => (option.value === '' ? { value: 'null', label: common('none') } : option))
     return (
       <SelectField

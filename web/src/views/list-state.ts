@@ -27,6 +27,9 @@ export interface ListState {
   columns: readonly Column[]
   /** The record in the side panel. */
   peek: string | undefined
+  view: 'table' | 'board'
+  /** What the board shows: the pipeline of deals. */
+  board: string | undefined
 }
 
 const defaultOrder = { orderBy: 'createdAt', sort: 'desc' } as const
@@ -51,6 +54,8 @@ export function readListState(resource: ResourceSchema, search: Search): ListSta
     isDeleted: textOf(search.deleted) === 'true',
     columns: readColumns(resource, textOf(search.columns)),
     peek: textOf(search.peek),
+    view: resourceViews[resource.name]?.hasBoard && textOf(search.view) === 'board' ? 'board' : 'table',
+    board: textOf(search.board),
   }
 }
 
@@ -69,6 +74,8 @@ export function writeListState(resource: ResourceSchema, state: ListState): Sear
     ...(state.isDeleted && { deleted: 'true' }),
     ...(columns !== writeColumns(defaultColumns(resource)) && { columns }),
     ...(state.peek !== undefined && { peek: state.peek }),
+    ...(resourceViews[resource.name]?.hasBoard && { view: state.view }),
+    ...(state.view === 'board' && state.board !== undefined && { board: state.board }),
   }
 }
 
@@ -96,6 +103,8 @@ export function selectedFields(resource: ResourceSchema, columns: readonly Colum
     'employmentTitle',
     'status',
     'subject',
+    'currency',
+    'pipelineId',
   ].filter((name) => name === 'id' || resource.fields.some((field) => field.name === name))
   const references = resource.embedded.filter(({ name }) => names.includes(name)).map(({ through }) => through)
   return [...new Set([...always, ...names, ...references])]
@@ -109,6 +118,7 @@ const defaultWidths: Readonly<Record<string, number>> = {
   integer: 120,
   number: 110,
   timestamp: 150,
+  date: 150,
   country: 110,
 }
 

@@ -1,5 +1,5 @@
 import { Ellipsis, ListFilter, Trash2 } from 'lucide-react'
-import { useRef } from 'react'
+import { type ReactNode, useRef } from 'react'
 import { useTranslations } from 'use-intl'
 import type { ResourceSchema } from '../api/schema.ts'
 import { useNoun } from '../messages/labels.ts'
@@ -18,22 +18,33 @@ interface ListToolbarProps {
   resource: ResourceSchema
   state: ListState
   onChange(changes: Partial<ListState>, replace?: boolean): void
+  /** Before the search. */
+  children?: ReactNode
 }
 
 /** Search, filters, sort, columns, and what else can be done with the list. */
-export function ListToolbar({ resource, state, onChange }: ListToolbarProps) {
+export function ListToolbar({ resource, state, onChange, children }: ListToolbarProps) {
   const t = useTranslations('list')
   return (
     <div className={styles.bar} role="toolbar" aria-label={t('toolbar')}>
+      {children}
       {resource.search && (
         <Search resource={resource} query={state.query} onSearch={(query) => onChange({ query }, true)} />
       )}
       <FilterBar resource={resource} filters={state.filters} onChange={(filters) => onChange({ filters })} />
       <span className={styles.spring} />
-      <SortMenu resource={resource} order={state} onSort={(order) => onChange(order)} />
-      <span className={styles.hideOnPhone}>
-        <ColumnsMenu resource={resource} columns={state.columns} onChange={(columns) => onChange({ columns }, true)} />
-      </span>
+      {state.view === 'table' && (
+        <>
+          <SortMenu resource={resource} order={state} onSort={(order) => onChange(order)} />
+          <span className={styles.hideOnPhone}>
+            <ColumnsMenu
+              resource={resource}
+              columns={state.columns}
+              onChange={(columns) => onChange({ columns }, true)}
+            />
+          </span>
+        </>
+      )}
       <MoreMenu resource={resource} state={state} onChange={onChange} />
     </div>
   )
@@ -64,7 +75,7 @@ function MoreMenu({ resource, state, onChange }: ListToolbarProps) {
       {resource.softDelete && resource.permissions.restore && (
         <MenuItem
           icon={state.isDeleted ? ListFilter : Trash2}
-          onSelect={() => onChange({ isDeleted: !state.isDeleted })}
+          onSelect={() => onChange({ isDeleted: !state.isDeleted, view: 'table' })}
         >
           {t(state.isDeleted ? 'hideDeleted' : 'showDeleted')}
         </MenuItem>

@@ -1,26 +1,31 @@
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
+import { useOrganization } from '../api/me.ts'
 import { type RecordData, titleOf, useResource } from '../api/schema.ts'
 import { useLabel } from '../messages/labels.ts'
 import { Button } from '../ui/button.tsx'
 import { Field, SelectField, TextAreaField, TextField } from '../ui/field.tsx'
 import type { Property } from './columns.tsx'
 import { ReferenceEditor } from './reference-editor.tsx'
-import { choiceValue, textOfValue, useOptions, valueOfText } from './value-editor.tsx'
+import { ReferenceTitle } from './reference-title.tsx'
+import { choiceValue, isChosen, textOfValue, useOptions, valueOfText } from './value-editor.tsx'
 import field from '../ui/field.module.css'
 
 interface PropertyInputProps {
   property: Property
   value: unknown
+  /** The other values of the form. */
+  record?: Readonly<Record<string, unknown>>
   error: string | undefined
   onChange(value: unknown): void
 }
 
 /** The input of a form for a property, by its type. */
-export function PropertyInput({ property, value, error, onChange }: PropertyInputProps) {
+export function PropertyInput({ property, value, record, error, onChange }: PropertyInputProps) {
   const t = useTranslations('list')
   const labelOf = useLabel()
   const options = useOptions(property)
+  const { defaultCurrency } = useOrganization()
   const [text, setText] = useState(textOfValue(value))
   const { type, field: schema } = property
   const about = {
@@ -29,13 +34,15 @@ export function PropertyInput({ property, value, error, onChange }: PropertyInpu
     ...(schema?.required !== true && { isOptional: true }),
     ...(schema?.description && { hint: labelOf(schema.description) }),
   }
-  if (type === 'embedded' || type === 'reference') return <ReferenceInput {...{ property, value, error, onChange }} />
-  if (type === 'choice' || type === 'boolean' || type === 'country')
+  if (type === 'embedded' || type === 'reference')
+    return <ReferenceInput {...{ property, value, error, onChange }} {...(record && { record })} />
+  const initial = type === 'currency' ? defaultCurrency : schema?.initial
+  if (isChosen(property))
     return (
       <SelectField
         {...about}
         options={options}
-        value={textOfValue(value ?? schema?.initial)}
+        value={textOfValue(value ?? initial)}
         onChange={(event) => onChange(choiceValue(property, event.target.value))}
       />
     )
@@ -45,19 +52,19 @@ export function PropertyInput({ property, value, error, onChange }: PropertyInpu
   }
   if (type === 'longText')
     return <TextAreaField {...about} value={text} onChange={(event) => change(event.target.value)} />
-  const kind = { email: 'email', phone: 'tel', url: 'url' }[type as string] ?? 'text'
+  const kind = { email: 'email', phone: 'tel', url: 'url', date: 'date' }[type as string] ?? 'text'
   const hint = type === 'list' ? { hint: t('commaHint') } : {}
   return <TextField {...about} {...hint} type={kind} value={text} onChange={(event) => change(event.target.value)} />
 }
 
-function ReferenceInput({ property, value, error, onChange }: PropertyInputProps) {
+function ReferenceInput({ property, value, record, error, onChange }: PropertyInputProps) {
   const t = useTranslations('list')
   const labelOf = useLabel()
   const [isEditing, setEditing] = useState(false)
   const [chosen, setChosen] = useState<RecordData>()
   const target = useResource(property.resource ?? '')
+  const id = textOfValue(value)
   const label = labelOf(property.label)
-  const text = chosen && target ? titleOf(target, chosen) : textOfValue(value) || t('choose')
   return (
     <Field label={label} error={error} isOptional>
       {(attributes) =>
@@ -66,17 +73,24 @@ function ReferenceInput({ property, value, error, onChange }: PropertyInputProps
             <ReferenceEditor
               property={{ ...property, label }}
               value={value}
+              {...(record && { record })}
               onCancel={() => setEditing(false)}
-              onCommit={(id, _move, record) => {
+              onCommit={(chosenId, _move, chosenRecord) => {
                 setEditing(false)
-                setChosen(record)
-                onChange(id)
+                setChosen(chosenRecord)
+                onChange(chosenId)
               }}
             />
           </span>
         ) : (
           <Button id={attributes.id} onClick={() => setEditing(true)}>
-            {text}
+            {chosen && target && chosen.id === id ? (
+              titleOf(target, chosen)
+            ) : id === '' ? (
+              t('choose')
+            ) : (
+              <ReferenceTitle resourceName={property.resource} id={id} />
+            )}
           </Button>
         )
       }

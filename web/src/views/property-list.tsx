@@ -86,6 +86,7 @@ function PropertyRow({ resource, record, property, canEdit }: PropertyRowProps) 
           <ValueEditor
             property={{ ...property, label }}
             value={valueToEdit(property, record)}
+            record={record}
             onCancel={close}
             onCommit={(value, _move, shown) => {
               close()

@@ -5,13 +5,14 @@ import { send } from '../api/client.ts'
 import { type RecordData, type ResourceSchema, titleOf, useResource } from '../api/schema.ts'
 import { Popover } from '../ui/popover.tsx'
 import { Avatar } from '../ui/tag.tsx'
+import { useNestedRecords } from './nested-records.ts'
 import type { ValueEditorProps } from './value-editor.tsx'
 import styles from './value-editor.module.css'
 
 const maxSuggestions = 8
 
 /** Chooses a record of another resource by typing a part of its name; empty text clears the reference. */
-export function ReferenceEditor({ property, typed, onCommit, onCancel }: ValueEditorProps) {
+export function ReferenceEditor({ property, record: owner, typed, onCommit, onCancel }: ValueEditorProps) {
   const t = useTranslations('list')
   const common = useTranslations('common')
   const id = useId()
@@ -20,7 +21,8 @@ export function ReferenceEditor({ property, typed, onCommit, onCancel }: ValueEd
   const [selected, setSelected] = useState(0)
   const isDone = useRef(false)
   const target = useResource(property.resource ?? '')
-  const suggestions = useSuggestions(target, text)
+  const parentId = target?.parent ? owner?.[target.parent.parameter] : undefined
+  const suggestions = useSuggestions(target, text, typeof parentId === 'string' ? parentId : undefined)
   const commit = (record: RecordData | null, move?: 'down' | 'right') => {
     if (isDone.current) return
     isDone.current = true
@@ -32,15 +34,15 @@ export function ReferenceEditor({ property, typed, onCommit, onCancel }: ValueEd
     onCancel()
   }
   const canClear = property.field?.nullable !== false
-  const options: (RecordData | null)[] = [...suggestions, ...(text === '' && canClear ? [null] : [])]
+  const options: (Suggestion | null)[] = [...suggestions, ...(text === '' && canClear ? [null] : [])]
   const onKeyDown = (event: KeyboardEvent) => {
     event.stopPropagation()
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     const option = options[selected]
     if (step !== undefined) setSelected((selected + step + options.length) % Math.max(options.length, 1))
     else if (event.key === 'Escape') cancel()
-    else if (event.key === 'Enter' && option !== undefined) commit(option, 'down')
-    else if (event.key === 'Tab' && option !== undefined && text !== '') commit(option, 'right')
+    else if (event.key === 'Enter' && option !== undefined) commit(option?.record ?? null, 'down')
+    else if (event.key === 'Tab' && option && text !== '') commit(option.record, 'right')
     else if (event.key === 'Tab') cancel()
     else return
     event.preventDefault()
@@ -67,9 +69,9 @@ export function ReferenceEditor({ property, typed, onCommit, onCancel }: ValueEd
       />
       <Popover label={property.label} anchor={anchor} isOpen={anchor !== null} isPassive>
         <div id={`${id}-list`} role="listbox" aria-label={property.label} className={styles.suggestions}>
-          {options.map((record, index) => (
+          {options.map((option, index) => (
             <div
-              key={record?.id ?? 'none'}
+              key={option?.record.id ?? 'none'}
               id={`${id}-${index}`}
               role="option"
               tabIndex={-1}
@@ -78,13 +80,13 @@ export function ReferenceEditor({ property, typed, onCommit, onCancel }: ValueEd
               // Before the input loses the focus.
               onPointerDown={(event) => {
                 event.preventDefault()
-                commit(record)
+                commit(option?.record ?? null)
               }}
             >
-              {record && target ? (
+              {option ? (
                 <>
-                  <Avatar name={titleOf(target, record)} isSquare />
-                  {titleOf(target, record)}
+                  <Avatar name={option.title} isSquare />
+                  {option.title}
                 </>
               ) : (
                 common('none')
@@ -97,8 +99,14 @@ export function ReferenceEditor({ property, typed, onCommit, onCancel }: ValueEd
   )
 }
 
+interface Suggestion {
+  record: RecordData
+  title: string
+}
+
 /** The records whose name contains the text; resources without search have few records. */
-function useSuggestions(target: ResourceSchema | undefined, text: string): RecordData[] {
+function useSuggestions(target: ResourceSchema | undefined, text: string, parentId: string | undefined): Suggestion[] {
+  const nested = useNestedRecords(target?.parent ? target : undefined)
   const { data } = useQuery({
     queryKey: ['suggestions', target?.name, target?.search === true ? text : ''],
     queryFn: async ({ signal }) => {
@@ -106,10 +114,21 @@ function useSuggestions(target: ResourceSchema | undefined, text: string): Recor
       if (target?.search === true && text.trim() !== '') query.set('query', text)
       return (await send<RecordData[]>('GET', target?.path ?? '', { query, signal })).body
     },
-    enabled: target !== undefined,
+    enabled: target !== undefined && !target.parent,
     placeholderData: keepPreviousData,
   })
-  if (!target || !data) return []
-  const isWanted = (record: RecordData) => titleOf(target, record).toLowerCase().includes(text.toLowerCase())
-  return (target.search ? data : data.filter(isWanted)).slice(0, maxSuggestions)
+  if (!target) return []
+  const isWanted = ({ title }: Suggestion) => title.toLowerCase().includes(text.toLowerCase())
+  if (target.parent) {
+    const shown = nested.filter(({ parent }) => parentId === undefined || parent.id === parentId)
+    const hasSeveral = shown.some(({ parent }) => parent.id !== shown[0]?.parent.id)
+    return shown
+      .map(({ record, parentTitle }) => {
+        const title = titleOf(target, record)
+        return { record, title: hasSeveral ? `${title} · ${parentTitle}` : title }
+      })
+      .filter(isWanted)
+  }
+  const suggestions = (data ?? []).map((record) => ({ record, title: titleOf(target, record) }))
+  return (target.search ? suggestions : suggestions.filter(isWanted)).slice(0, maxSuggestions)
 }

@@ -56,6 +56,7 @@ export function useGridColumns(resource: ResourceSchema, state: ListState): Grid
             <ValueEditor
               property={{ ...property, label: labelOf(property.label) }}
               value={valueToEdit(property, record)}
+              record={record}
               typed={editing.typed}
               onCancel={() => {
                 forgetUnsaved(property, record)

@@ -9,8 +9,17 @@ import { filterParameters, type ListState, orderParameters, selectedFields } fro
 const recent = new Map<string, RecordWindow>()
 const maxRecent = 6
 
+const reloadListeners = new Set<(path: string) => void>()
+
+/** Calls the listener when the lists of a path are loaded again, until it is removed. */
+export function onListsReloaded(listener: (path: string) => void): () => void {
+  reloadListeners.add(listener)
+  return () => reloadListeners.delete(listener)
+}
+
 /** Lets every list load its rows again: after records were created, deleted or restored. */
 export function reloadLists(path: string): void {
+  for (const listener of reloadListeners) listener(path)
   for (const [key, list] of recent) if (key.startsWith(`${path} `)) void list.reload()
 }
 

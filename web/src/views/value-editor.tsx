@@ -5,13 +5,15 @@ import { useChoiceLabel } from './choices.ts'
 import type { Property } from './columns.tsx'
 import { countryCodes } from './countries.ts'
 import { ReferenceEditor } from './reference-editor.tsx'
-import { countryName } from './value.tsx'
+import { countryName, currencyName } from './value.tsx'
 import styles from './value-editor.module.css'
 
 export interface ValueEditorProps {
   property: Property
   /** The value to edit, as the API has it. */
   value: unknown
+  /** The record that it belongs to: a deal can only be in a stage of its pipeline. */
+  record?: Readonly<Record<string, unknown>>
   /** What was typed to begin, instead of the value. */
   typed?: string | undefined
   /** `shown`: the record behind a chosen reference. */
@@ -23,10 +25,14 @@ export interface ValueEditorProps {
 export function ValueEditor(props: ValueEditorProps) {
   const { property } = props
   if (property.type === 'embedded' || property.type === 'reference') return <ReferenceEditor {...props} />
-  if (property.type === 'choice' || property.type === 'boolean' || property.type === 'country')
-    return <ChoiceEditor {...props} />
+  if (isChosen(property)) return <ChoiceEditor {...props} />
   return <TextEditor {...props} />
 }
+
+const chosenTypes: readonly string[] = ['choice', 'boolean', 'country', 'currency']
+
+/** Is the value one of a list? */
+export const isChosen = ({ type }: Property): boolean => chosenTypes.includes(type)
 
 /** What is typed for a value, and the value for what was typed; empty text clears it. */
 export function textOfValue(value: unknown): string {
@@ -80,7 +86,9 @@ function useFinish({ valueOf, isLineBreak, onCommit, onCancel }: FinishOptions) 
 }
 
 function TextEditor({ property, value, typed, onCommit, onCancel }: ValueEditorProps) {
-  const [text, setText] = useState(typed ?? textOfValue(value))
+  const isDay = property.type === 'date'
+  // The browser's input for days takes no typed beginning.
+  const [text, setText] = useState((isDay ? undefined : typed) ?? textOfValue(value))
   const { finish, onKeyDown } = useFinish({
     valueOf: () => valueOfText(property, text),
     isLineBreak: (event) => property.type === 'longText' && event.shiftKey,
@@ -101,7 +109,7 @@ function TextEditor({ property, value, typed, onCommit, onCancel }: ValueEditorP
   return property.type === 'longText' ? (
     <textarea {...attributes} onChange={(event) => setText(event.target.value)} />
   ) : (
-    <input {...attributes} onChange={(event) => setText(event.target.value)} />
+    <input {...attributes} type={isDay ? 'date' : 'text'} onChange={(event) => setText(event.target.value)} />
   )
 }
 
@@ -134,7 +142,7 @@ export function choiceValue({ type }: Property, option: string): unknown {
   return type === 'boolean' ? option === 'true' : option
 }
 
-/** The options of a choice, a flag or a country; the empty one first if the value can be empty. */
+/** The options of a choice, a flag, a country or a currency; the empty one first if the value can be empty. */
 export function useOptions({ type, choices, field }: Property): { value: string; label: string }[] {
   const t = useTranslations('common')
   const locale = useLocale()
@@ -143,6 +151,10 @@ export function useOptions({ type, choices, field }: Property): { value: string;
   if (type === 'boolean') return [...empty, { value: 'true', label: t('yes') }, { value: 'false', label: t('no') }]
   if (type === 'country') {
     const named = countryCodes.map((code) => ({ value: code, label: countryName(code, locale) }))
+    return [...empty, ...named.sort((one, other) => one.label.localeCompare(other.label, locale))]
+  }
+  if (type === 'currency') {
+    const named = Intl.supportedValuesOf('currency').map((code) => ({ value: code, label: currencyName(code, locale) }))
     return [...empty, ...named.sort((one, other) => one.label.localeCompare(other.label, locale))]
   }
   return [...empty, ...(choices ?? []).map((choice) => ({ value: choice, label: choiceLabel(choice) }))]

@@ -6,6 +6,7 @@ import { Avatar, Tag, tintOf } from '../ui/tag.tsx'
 import { Time } from '../ui/time.tsx'
 import { useChoiceLabel } from './choices.ts'
 import type { Property } from './columns.tsx'
+import { currencyOf, dayOf, formatMoney } from './money.ts'
 import { ReferenceTitle } from './reference-title.tsx'
 import styles from './value.module.css'
 
@@ -21,7 +22,7 @@ export function Value({ resource, property, record }: ValueProps) {
   if (property.name === resource.titleField) return <Title resource={resource} record={record} />
   if (property.type === 'embedded') return <EmbeddedLink property={property} value={value} />
   if (value === null || value === undefined || value === '') return undefined
-  return <Plain property={property} value={value} />
+  return <Plain property={property} value={value} currency={currencyOf(resource, property, record)} />
 }
 
 interface TitleProps {
@@ -35,8 +36,16 @@ export const Title = (props: TitleProps) => <RecordLink {...props} className={st
 function EmbeddedLink({ property, value }: { property: Property; value: unknown }) {
   const target = useResource(property.resource ?? '')
   if (!target || typeof value !== 'object' || value === null) return undefined
+  if (!resourceViews[target.name]) return <PlaceTag title={titleOf(target, value as RecordData)} />
   return <RecordLink resource={target} record={value as RecordData} className={styles.link} />
 }
+
+/** A record without a page of its own, such as the stage of a deal. */
+const PlaceTag = ({ title }: { title: string }) => (
+  <Tag tint={tintOf(title)} hasDot>
+    {title}
+  </Tag>
+)
 
 function RecordLink({ resource, record, className }: TitleProps & { className: string | undefined }) {
   const title = titleOf(resource, record)
@@ -58,7 +67,14 @@ function RecordLink({ resource, record, className }: TitleProps & { className: s
 /** 1986, not 1,986. */
 const isYear = ({ name }: Property): boolean => name.endsWith('Year')
 
-function Plain({ property, value }: { property: Property; value: unknown }) {
+interface PlainProps {
+  property: Property
+  value: unknown
+  /** The currency of an amount. */
+  currency: string | undefined
+}
+
+function Plain({ property, value, currency }: PlainProps) {
   const t = useTranslations('common')
   const format = useFormatter()
   const locale = useLocale()
@@ -90,7 +106,19 @@ function Plain({ property, value }: { property: Property; value: unknown }) {
         String(value)
       )
     case 'decimal':
-      return <span className={styles.number}>{formatDecimal(String(value), locale)}</span>
+      return (
+        <span className={styles.number}>
+          {currency === undefined ? formatDecimal(String(value), locale) : formatMoney(String(value), currency, locale)}
+        </span>
+      )
+    case 'date':
+      return (
+        <time dateTime={String(value)} className={styles.number}>
+          {format.dateTime(dayOf(String(value)), { dateStyle: 'medium', timeZone: 'UTC' })}
+        </time>
+      )
+    case 'currency':
+      return <span className="truncate">{currencyName(String(value), locale)}</span>
     case 'country':
       return <span className="truncate">{countryName(String(value), locale)}</span>
     case 'choice':
@@ -142,6 +170,12 @@ const ExternalLink = ({ href, text }: { href: string; text: string }) => (
 /** All digits of a decimal, grouped as the locale does: numbers would be rounded. */
 export const formatDecimal = (decimal: string, locale: string): string =>
   new Intl.NumberFormat(locale, { maximumFractionDigits: 19 }).format(decimal as Intl.StringNumericLiteral)
+
+/** `Euro (EUR)` */
+export function currencyName(code: string, locale: string): string {
+  const name = new Intl.DisplayNames(locale, { type: 'currency', fallback: 'none' }).of(code)
+  return name === undefined ? code : `${name} (${code})`
+}
 
 export function countryName(code: string, locale: string): string {
   try {

@@ -1,7 +1,9 @@
 import access from './access.json'
+import board from './board.json'
 import charts from './charts.json'
 import choices from './choices.json'
 import common from './common.json'
+import deals from './deals.json'
 import home from './home.json'
 import imports from './imports.json'
 import labels from './labels.json'
@@ -16,9 +18,11 @@ import type { Messages } from '../messages.ts'
 
 export const messages: Messages = {
   access,
+  board,
   charts,
   choices,
   common,
+  deals,
   home,
   imports,
   labels: { ...sentences, ...labels },

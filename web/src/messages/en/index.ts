@@ -1,7 +1,9 @@
 import access from './access.json'
+import board from './board.json'
 import charts from './charts.json'
 import choices from './choices.json'
 import common from './common.json'
+import deals from './deals.json'
 import home from './home.json'
 import imports from './imports.json'
 import labels from './labels.json'
@@ -14,9 +16,11 @@ import shell from './shell.json'
 
 export const messages = {
   access,
+  board,
   charts,
   choices,
   common,
+  deals,
   home,
   imports,
   labels,

@@ -1,0 +1,247 @@
+import { send } from '../../api/client.ts'
+import { whenForgetting } from '../../api/query-client.ts'
+import type { Place } from '../../ui/board/board-model.ts'
+import { add, compare, percentOf } from './decimals.ts'
+import { boardFields, type Deal, type DealSum, type Stage } from './records.ts'
+
+const pageSize = 40
+/** A board that is older than this many milliseconds is loaded again when it is shown again. */
+const freshness = 15_000
+
+interface Column {
+  deals: Deal[]
+  hasMore: boolean
+  isLoading: boolean
+}
+
+/** Where a deal was, so that it can be put back. */
+export interface FormerPlace {
+  deal: Deal
+  index: number
+  /** Its neighbours then. */
+  afterId: string | undefined
+  beforeId: string | undefined
+}
+
+/** The deals of a pipeline that match the filters, by stage: the first ones of each, and more on request. */
+export class BoardData {
+  error: unknown
+  /** Changes with everything that is shown. */
+  version = 0
+  sums: readonly DealSum[] | undefined
+
+  readonly #stages: readonly Stage[]
+  readonly #filters: URLSearchParams
+  readonly #columns = new Map<string, Column>()
+  readonly #listeners = new Set<() => void>()
+  #loadedAt = 0
+  #generation = 0
+
+  constructor(stages: readonly Stage[], filters: URLSearchParams) {
+    this.#stages = stages
+    this.#filters = filters
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  get isReady(): boolean {
+    return this.error !== undefined || this.sums !== undefined
+  }
+
+  dealsIn(stageId: string): readonly Deal[] {
+    return this.#columns.get(stageId)?.deals ?? []
+  }
+
+  hasMore(stageId: string): boolean {
+    return this.#columns.get(stageId)?.hasMore ?? false
+  }
+
+  find(id: string): Deal | undefined {
+    return [...this.#columns.values()].flatMap(({ deals }) => deals).find((deal) => deal.id === id)
+  }
+
+  /** Loads everything again if it may be out of date. */
+  refresh(): void {
+    if (Date.now() - this.#loadedAt > freshness) void this.reload()
+  }
+
+  /** Loads everything again; what is shown stays until then. */
+  async reload(): Promise<void> {
+    const generation = ++this.#generation
+    try {
+      const [sums, ...pages] = await Promise.all([
+        this.#readSums(),
+        ...this.#stages.map(({ id }) => this.#readPage(id, undefined)),
+      ])
+      if (generation !== this.#generation) return
+      this.#stages.forEach(({ id }, index) => {
+        const deals = pages[index] ?? []
+        this.#columns.set(id, { deals, hasMore: deals.length === pageSize, isLoading: false })
+      })
+      this.sums = sums
+      this.error = undefined
+      this.#loadedAt = Date.now()
+    } catch (error) {
+      if (generation !== this.#generation) return
+      this.error = error
+    }
+    this.#changed()
+  }
+
+  /** Loads the next deals of a stage. */
+  async loadMore(stageId: string): Promise<void> {
+    const column = this.#columns.get(stageId)
+    if (!column?.hasMore || column.isLoading) return
+    const generation = this.#generation
+    column.isLoading = true
+    try {
+      const page = await this.#readPage(stageId, column.deals.at(-1)?.id)
+      if (generation !== this.#generation) return
+      const known = new Set(column.deals.map(({ id }) => id))
+      column.deals.push(...page.filter(({ id }) => !known.has(id)))
+      column.hasMore = page.length === pageSize
+      column.isLoading = false
+      this.#changed()
+    } catch {
+      // The last deal may have been deleted meanwhile: the columns have changed.
+      if (generation === this.#generation) void this.reload()
+    }
+  }
+
+  /** Shows a deal in another place at once, and returns where it was. */
+  place(id: string, { columnId, index }: Place): FormerPlace | undefined {
+    const former = this.#take(id)
+    const stage = this.#stage(columnId)
+    if (!former || !stage) return undefined
+    const time = new Date().toISOString()
+    const isMove = columnId !== former.deal.stageId
+    const deal: Deal = {
+      ...former.deal,
+      stageId: columnId,
+      status: stage.kind,
+      ...(isMove && { stageChangedAt: time, lastActivityAt: time, lostReason: null }),
+    }
+    this.#insert(deal, index)
+    return former
+  }
+
+  /** The neighbours of a deal, one of which a move names. */
+  neighborsOf(id: string): Pick<FormerPlace, 'afterId' | 'beforeId'> {
+    const deals = this.dealsIn(this.find(id)?.stageId ?? '')
+    const index = deals.findIndex((deal) => deal.id === id)
+    return { afterId: deals[index - 1]?.id, beforeId: deals[index + 1]?.id }
+  }
+
+  /** Puts a deal back to where it was. */
+  putBack({ deal, index, beforeId }: FormerPlace): void {
+    this.#take(deal.id)
+    const at = this.dealsIn(deal.stageId).findIndex(({ id }) => id === beforeId)
+    this.#insert(deal, at === -1 ? index : at)
+  }
+
+  /** Shows a changed deal: in its place, or where its position puts it. */
+  put(deal: Deal): void {
+    const shown = this.find(deal.id)
+    const isHere = this.#stages.some(({ id }) => id === deal.stageId)
+    if (!shown) return isHere ? void this.reload() : undefined
+    if (!isHere) {
+      this.#take(deal.id)
+      return this.#changed()
+    }
+    const isPlaced = shown.stageId === deal.stageId && shown.position === deal.position
+    const former = this.#take(deal.id)
+    const others = this.dealsIn(deal.stageId)
+    const below = others.findIndex(({ position }) => compare(position, deal.position) > 0)
+    const index = isPlaced ? (former?.index ?? 0) : below === -1 ? others.length : below
+    this.#insert(deal, index)
+  }
+
+  /** Stores what the service has made of a move, in the place that it already has. */
+  confirm(deal: Deal): void {
+    const column = this.#columns.get(deal.stageId)
+    const index = column?.deals.findIndex(({ id }) => id === deal.id) ?? -1
+    if (!column || index === -1) return this.put(deal)
+    column.deals[index] = deal
+    this.#changed()
+  }
+
+  #stage(id: string): Stage | undefined {
+    return this.#stages.find((stage) => stage.id === id)
+  }
+
+  #take(id: string): FormerPlace | undefined {
+    for (const { deals } of this.#columns.values()) {
+      const index = deals.findIndex((deal) => deal.id === id)
+      const [deal] = index === -1 ? [] : deals.slice(index, index + 1)
+      if (!deal) continue
+      const former = { deal, index, afterId: deals[index - 1]?.id, beforeId: deals[index + 1]?.id }
+      deals.splice(index, 1)
+      this.#count(deal, -1)
+      return former
+    }
+    return undefined
+  }
+
+  #insert(deal: Deal, index: number): void {
+    this.#columns.get(deal.stageId)?.deals.splice(index, 0, deal)
+    this.#count(deal, 1)
+    this.#changed()
+  }
+
+  /** Adds a deal to the sums of its stage, or takes it away. */
+  #count({ stageId, pipelineId, currency, amount }: Deal, sign: 1 | -1): void {
+    const stage = this.#stage(stageId)
+    const sums = this.sums ?? []
+    if (!stage) return
+    const isOurs = (sum: DealSum) => sum.stageId === stageId && sum.currency === currency
+    const none = { pipelineId, stageId, currency, count: 0, sum: '0', weightedSum: '0' }
+    const before = sums.find(isOurs) ?? none
+    const after = {
+      ...before,
+      count: before.count + sign,
+      sum: add(before.sum, percentOf(amount ?? '0', sign * 100)),
+      weightedSum: add(before.weightedSum, percentOf(amount ?? '0', sign * stage.probability)),
+    }
+    this.sums = [...sums.filter((sum) => !isOurs(sum)), ...(after.count > 0 ? [after] : [])]
+  }
+
+  async #readSums(): Promise<DealSum[]> {
+    const query = new URLSearchParams(this.#filters)
+    query.set('pipelineId', this.#stages[0]?.pipelineId ?? '')
+    return (await send<DealSum[]>('GET', '/v5/deals/summary', { query })).body
+  }
+
+  async #readPage(stageId: string, startingAfter: string | undefined): Promise<Deal[]> {
+    const query = new URLSearchParams(this.#filters)
+    for (const [name, value] of Object.entries({ stageId, orderBy: 'position', sort: 'asc', limit: String(pageSize) }))
+      query.set(name, value)
+    for (const field of boardFields) query.append('select[]', field)
+    if (startingAfter !== undefined) query.set('startingAfter', startingAfter)
+    return (await send<Deal[]>('GET', '/v5/deals', { query })).body
+  }
+
+  #changed(): void {
+    this.version++
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+/** The boards shown last, so that Back finds its cards; the oldest is dropped. */
+const recent = new Map<string, BoardData>()
+const maxRecent = 3
+whenForgetting(() => recent.clear())
+
+/** The board of these stages and filters. */
+export function boardFor(stages: readonly Stage[], filters: URLSearchParams): BoardData {
+  const key = `${JSON.stringify(stages)} ${filters}`
+  const found = recent.get(key)
+  recent.delete(key)
+  const board = found ?? new BoardData(stages, filters)
+  recent.set(key, board)
+  const [oldest] = recent.keys()
+  if (recent.size > maxRecent && oldest !== undefined) recent.delete(oldest)
+  return board
+}

@@ -1,0 +1,75 @@
+import { useQuery } from '@tanstack/react-query'
+import type { Schemas } from '../../api/client.ts'
+import { type ResourceSchema, useResource, useSchema } from '../../api/schema.ts'
+import { type Tint, tintOf } from '../../ui/tag.tsx'
+import { nestedRecordsQuery } from '../../views/nested-records.ts'
+
+export type Stage = Schemas['Stage']
+export type Pipeline = Schemas['Pipeline']
+export type DealSum = Schemas['DealSummary'][number] & { stageId: string; pipelineId: string }
+
+/** What the board reads of each deal. */
+export const boardFields = [
+  'id',
+  'name',
+  'amount',
+  'currency',
+  'status',
+  'lostReason',
+  'pipelineId',
+  'stageId',
+  'companyId',
+  'company',
+  'ownerId',
+  'expectedCloseDate',
+  'position',
+  'stageChangedAt',
+  'lastActivityAt',
+] as const
+type Read = Pick<Schemas['Deal'], (typeof boardFields)[number]>
+/** Only deleted deals can be without a stage. */
+export type Deal = Read & { stageId: string; pipelineId: string }
+
+export interface PipelineWithStages {
+  pipeline: Pipeline
+  /** In their order. */
+  stages: readonly Stage[]
+}
+
+/** All pipelines that have stages, the oldest first. */
+export function usePipelines() {
+  const { data, error, refetch } = useQuery(nestedRecordsQuery(useSchema(), useResource('stages')))
+  const byId = new Map<string, { pipeline: Pipeline; stages: Stage[] }>()
+  for (const { record, parent } of data ?? []) {
+    const found = byId.get(parent.id) ?? { pipeline: parent as unknown as Pipeline, stages: [] }
+    found.stages.push(record as unknown as Stage)
+    byId.set(parent.id, found)
+  }
+  const pipelines: readonly PipelineWithStages[] | undefined = data && [...byId.values()]
+  return { pipelines, error, refetch }
+}
+
+/** The stages of a deal’s pipeline; empty until they are loaded. */
+export const useStages = (pipelineId: string): readonly Stage[] =>
+  usePipelines().pipelines?.find(({ pipeline }) => pipeline.id === pipelineId)?.stages ?? []
+
+/** The description of deals. It is there wherever one is shown. */
+export function useDeals(): ResourceSchema {
+  const deals = useResource('deals')
+  if (!deals) throw new Error('The description of the API has no deals.')
+  return deals
+}
+
+/** Won and lost have the colours that people expect. */
+export const stageTint = ({ kind, name }: Pick<Stage, 'kind' | 'name'>): Tint =>
+  kind === 'won' ? 'green' : kind === 'lost' ? 'red' : tintOf(name)
+
+const day = 86_400_000
+
+/** Days without activity; undefined if the deal does not need attention yet. */
+export function rottingDays(deal: Deal, stage: Stage, now: Date): number | undefined {
+  if (stage.rottingDays === null || deal.status !== 'open') return undefined
+  const times = [deal.stageChangedAt, deal.lastActivityAt].map((time) => (time === null ? 0 : Date.parse(time)))
+  const days = Math.floor((now.getTime() - Math.max(...times)) / day)
+  return days >= stage.rottingDays ? days : undefined
+}

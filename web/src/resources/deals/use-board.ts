@@ -1,0 +1,56 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useEffect, useState, useSyncExternalStore } from 'react'
+import { useTranslations } from 'use-intl'
+import type { Place } from '../../ui/board/board-model.ts'
+import { onRecordChanged, reportFailure } from '../../views/changes.ts'
+import { onListsReloaded } from '../../views/use-record-window.ts'
+import { type BoardData, boardFor } from './board-data.ts'
+import { backTo, sendMove, useMoved, useQueue } from './moves.ts'
+import type { Deal, Stage } from './records.ts'
+
+/** The deals for these stages and filters. While others are loaded, those of before stay: `isStale`. */
+export function useBoardData(stages: readonly Stage[], filters: URLSearchParams) {
+  const wanted = boardFor(stages, filters)
+  const [shown, setShown] = useState(wanted)
+  useSyncExternalStore(wanted.subscribe, () => wanted.version)
+  useSyncExternalStore(shown.subscribe, () => shown.version)
+  useEffect(() => wanted.refresh(), [wanted])
+  useEffect(() => onRecordChanged((name, record) => name === 'deals' && wanted.put(record as never as Deal)), [wanted])
+  useEffect(() => onListsReloaded((path) => path === '/v5/deals' && void wanted.reload()), [wanted])
+  const isReady = wanted.isReady
+  if (isReady && shown !== wanted) setShown(wanted)
+  return { data: isReady ? wanted : shown, isStale: !isReady && shown !== wanted }
+}
+
+/** Answers why a deal is lost; undefined if it is not to be lost after all. */
+type AskReason = (name: string) => Promise<{ lostReason?: string } | undefined>
+
+/** Moves a deal: it shows in its new place at once, and returns to the old one if the service refuses. */
+export function useMoveOnBoard(data: BoardData, stages: readonly Stage[], askReason: AskReason) {
+  const t = useTranslations('deals')
+  const queryClient = useQueryClient()
+  const inTurn = useQueue()
+  const afterMove = useMoved()
+  return async (id: string, to: Place): Promise<void> => {
+    const stage = stages.find((one) => one.id === to.columnId)
+    const former = stage && data.place(id, to)
+    if (!stage || !former) return
+    const { deal: before, ...neighbors } = former
+    const isLoss = stage.kind === 'lost' && before.status !== 'lost'
+    const answer = isLoss ? await askReason(before.name) : {}
+    if (!answer) return data.putBack(former)
+    await inTurn(async () => {
+      try {
+        const moved = await sendMove(id, { stageId: stage.id, ...data.neighborsOf(id), ...answer })
+        data.confirm(moved)
+        afterMove(before, moved, stage, backTo(before, neighbors))
+      } catch (error) {
+        data.putBack(former)
+        reportFailure(t('notMoved', { name: before.name }), error)
+        // The board may be out of date: a stage or a deal may have been deleted.
+        void queryClient.invalidateQueries({ queryKey: ['nested'] })
+        void data.reload()
+      }
+    })
+  }
+}

@@ -1,0 +1,22 @@
+import { type RecordData, type ResourceSchema, valueAt } from '../api/schema.ts'
+import type { Property } from './columns.tsx'
+
+/** The currency of an amount: that of its record. Undefined for other properties. */
+export function currencyOf(resource: ResourceSchema, property: Property, record: RecordData): string | undefined {
+  if (property.type !== 'decimal' || property.isReadOnly) return undefined
+  const field = resource.fields.find(({ type }) => type === 'currency')
+  const code = field && valueAt(record, field.name)
+  return typeof code === 'string' ? code : undefined
+}
+
+/** An amount with its currency as the locale writes it. All digits stay: numbers would be rounded. */
+export const formatMoney = (amount: string, currency: string, locale: string): string =>
+  new Intl.NumberFormat(locale, {
+    style: 'currency',
+    currency,
+    minimumFractionDigits: amount.includes('.') ? 2 : 0,
+    maximumFractionDigits: 19,
+  }).format(amount as Intl.StringNumericLiteral)
+
+/** A calendar day as a moment at which it is that day in UTC. */
+export const dayOf = (text: string): Date => new Date(`${text}T12:00:00Z`)

@@ -1,0 +1,151 @@
+import { useNavigate } from '@tanstack/react-router'
+import { Plus } from 'lucide-react'
+import { useCallback, useRef, useState } from 'react'
+import { useFormatter, useTranslations } from 'use-intl'
+import { whenForgetting } from '../api/query-client.ts'
+import { type ResourceSchema, titleOf } from '../api/schema.ts'
+import { useLabel, useNoun } from '../messages/labels.ts'
+import { resourceIcon } from '../resources/registry.ts'
+import { Button } from '../ui/button.tsx'
+import { classes } from '../ui/classes.ts'
+import { DataGrid, type GridPosition } from '../ui/data-grid/data-grid.tsx'
+import { type GridSelection, nothingSelected } from '../ui/data-grid/grid-model.ts'
+import { EmptyState, Failure, NoMatch } from '../ui/empty-state.tsx'
+import { useIsPhone } from '../ui/use-media.ts'
+import { BulkBar } from './bulk-bar.tsx'
+import { DeletedNotice } from './deleted-notice.tsx'
+import { ListHead, type ListViewProps } from './list-head.tsx'
+import { filterParameters, type ListState } from './list-state.ts'
+import { cardColumns } from './card.tsx'
+import { PeekPanel } from './peek-panel.tsx'
+import { useColumnChanges, useGridColumns } from './use-grid-columns.tsx'
+import { useRecordWindow } from './use-record-window.ts'
+import styles from './list.module.css'
+
+/** Shown until the number of rows is known. */
+const skeletonRows = 30
+
+/** Where the person was in each list, for Back. */
+const positions = new Map<string, GridPosition>()
+whenForgetting(() => positions.clear())
+
+/** The records of a list in rows, on phones as cards. */
+export function TableView({ resource, state, onChange: change, onCreate: create }: ListViewProps) {
+  const t = useTranslations('list')
+  const format = useFormatter()
+  const labelOf = useLabel()
+  const navigate = useNavigate()
+  const place = `${resource.name} ${filterParameters(state)}`
+  const [selection, setSelection] = useState<GridSelection>(nothingSelected)
+  // Nothing is done to records that the list no longer shows.
+  const [selectedIn, setSelectedIn] = useState(place)
+  if (selectedIn !== place) {
+    setSelectedIn(place)
+    setSelection(nothingSelected)
+  }
+  const { list, isStale } = useRecordWindow(resource, state)
+  const gridBox = useRef<HTMLDivElement>(null)
+  const clearSelection = () => {
+    setSelection(nothingSelected)
+    // The bar of the selection had the focus and disappears.
+    requestAnimationFrame(() => gridBox.current?.querySelector<HTMLElement>('[role=grid]')?.focus())
+  }
+  const open = (id: string) =>
+    void navigate({ to: '/$resource/$recordId', params: { resource: resource.name, recordId: id } })
+  const isPhone = useIsPhone()
+  const gridColumns = useGridColumns(resource, state)
+  const columns = isPhone ? cardColumns(resource) : gridColumns
+  const columnChanges = useColumnChanges(state, change)
+  const onNeed = useCallback((first: number, last: number) => list.need(first, last), [list])
+  const total = list.total
+  return (
+    <>
+      <ListHead
+        resource={resource}
+        state={state}
+        onChange={change}
+        onCreate={create}
+        note={total === undefined ? undefined : t('count', { count: total, number: format.number(total) })}
+      />
+      {state.isDeleted && <DeletedNotice days={resource.restorableDays} onClose={() => change({ isDeleted: false })} />}
+      <div className={styles.body}>
+        <div ref={gridBox} className={classes(styles.gridBox, isStale && styles.stale)}>
+          {list.error !== undefined && total === undefined ? (
+            <Failure error={list.error} onRetry={() => void list.reload()} />
+          ) : (
+            <DataGrid
+              label={labelOf(resource.label)}
+              columns={columns}
+              rowHeight={isPhone ? 60 : 36}
+              isHeadHidden={isPhone}
+              rowCount={total ?? skeletonRows}
+              rowAt={(index) => list.rowAt(index)}
+              indexOf={(id) => list.indexOf(id)}
+              onNeed={onNeed}
+              titleOf={(record) => titleOf(resource, record)}
+              order={state}
+              columnChanges={columnChanges}
+              selection={selection}
+              onSelect={setSelection}
+              loadedIds={() => list.loaded().map(({ id }) => id)}
+              onOpen={open}
+              peeked={state.peek}
+              onPeek={(peek) => change({ peek }, true)}
+              startPosition={positions.get(place) ?? { offset: 0, active: undefined }}
+              onMove={(move) =>
+                positions.set(place, { offset: 0, active: undefined, ...positions.get(place), ...move })
+              }
+              empty={
+                total === 0 && (
+                  <NothingHere
+                    resource={resource}
+                    state={state}
+                    onCreate={create}
+                    onClear={() => change({ query: '', filters: [] })}
+                  />
+                )
+              }
+            />
+          )}
+          {selection.ids.size > 0 && (
+            <BulkBar
+              resource={resource}
+              list={list}
+              selection={selection}
+              isDeleted={state.isDeleted}
+              onDone={clearSelection}
+            />
+          )}
+        </div>
+        {state.peek !== undefined && (
+          <PeekPanel resource={resource} id={state.peek} onClose={() => change({ peek: undefined }, true)} />
+        )}
+      </div>
+    </>
+  )
+}
+
+interface NothingHereProps {
+  resource: ResourceSchema
+  state: ListState
+  onCreate(): void
+  onClear(): void
+}
+
+function NothingHere({ resource, state, onCreate, onClear }: NothingHereProps) {
+  const t = useTranslations('list')
+  const nounOf = useNoun()
+  const icon = resourceIcon(resource.name)
+  if (state.query !== '' || state.filters.length > 0) return <NoMatch onClear={onClear} />
+  if (state.isDeleted) return <EmptyState icon={icon} title={t('nothingDeleted')} text={t('nothingDeletedText')} />
+  const name = nounOf(resource.singularLabel)
+  return (
+    <EmptyState icon={icon} title={t('nothingYet', { name: nounOf(resource.label) })} text={t('nothingYetText')}>
+      {resource.permissions.create && (
+        <Button kind="primary" icon={Plus} onClick={onCreate}>
+          {t('create', { name })}
+        </Button>
+      )}
+    </EmptyState>
+  )
+}
