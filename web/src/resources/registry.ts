@@ -12,8 +12,8 @@ interface ResourceView {
   form?: readonly string[]
   /** Fields that say nothing to people. */
   hidden?: readonly string[]
-  /** Has it a board (boards.ts)? */
-  hasBoard?: boolean
+  /** It has a board (boards.ts) for each value of this property: deals have one for each pipeline. */
+  boardOf?: string
   /** Things have square avatars, people round ones. */
   isPerson?: boolean
 }
@@ -37,7 +37,7 @@ export const resourceViews: Readonly<Record<string, ResourceView>> = {
     columns: ['name', 'stage', 'amount', 'company', 'ownerId', 'expectedCloseDate', 'lastActivityAt', 'createdAt'],
     form: ['name', 'amount', 'currency', 'stage', 'company', 'ownerId', 'expectedCloseDate'],
     hidden: ['position'],
-    hasBoard: true,
+    boardOf: 'pipeline',
   },
   campaigns: { icon: Megaphone, shortcut: 'm', columns: ['name', 'subject', 'status', 'tags', 'updatedAt'] },
 }

@@ -4,7 +4,7 @@ import type { RecordData } from '../api/schema.ts'
 /** A part of a record's page that does not follow from the description of the resource. */
 export interface RecordSection {
   /** Key of its title in the messages of records. */
-  title: 'employments' | 'notes' | 'people'
+  title: 'employments' | 'notes' | 'people' | 'deals' | 'stage' | 'contacts' | 'history'
   /** Loaded with the first page that shows it. */
   content: AsyncRouteComponent<{ record: RecordData }>
 }
@@ -17,10 +17,27 @@ export const recordSections: Readonly<Record<string, readonly RecordSection[]>> 
       title: 'employments',
       content: lazyRouteComponent(() => import('./contacts/employments.tsx'), 'Employments'),
     },
+    { title: 'deals', content: lazyRouteComponent(() => import('./deals/deals-of.tsx'), 'ContactDeals') },
   ],
-  companies: [{ title: 'people', content: lazyRouteComponent(() => import('./companies/people.tsx'), 'People') }],
+  companies: [
+    { title: 'people', content: lazyRouteComponent(() => import('./companies/people.tsx'), 'People') },
+    { title: 'deals', content: lazyRouteComponent(() => import('./deals/deals-of.tsx'), 'CompanyDeals') },
+  ],
+  deals: [
+    { title: 'stage', content: lazyRouteComponent(() => import('./deals/stage-path.tsx'), 'StagePath') },
+    { title: 'contacts', content: lazyRouteComponent(() => import('./deals/deal-contacts.tsx'), 'DealContacts') },
+    { title: 'history', content: lazyRouteComponent(() => import('./deals/stage-history.tsx'), 'StageHistory') },
+  ],
+}
+
+/** Buttons in the bar of record pages, by resource. */
+export const recordActions: Readonly<Record<string, RecordSection['content']>> = {
+  deals: lazyRouteComponent(() => import('./deals/deal-actions.tsx'), 'DealActions'),
 }
 
 /** Loads the code of the parts, so that they appear with the rest of the page. */
 export const preloadSections = (resource: string): Promise<unknown> =>
-  Promise.all((recordSections[resource] ?? []).map(({ content }) => content.preload?.()))
+  Promise.all([
+    ...(recordSections[resource] ?? []).map(({ content }) => content.preload?.()),
+    recordActions[resource]?.preload?.(),
+  ])

@@ -7,6 +7,7 @@ import {
   ScrollText,
   Server,
   ShieldCheck,
+  SquareKanban,
   UserRound,
   UsersRound,
 } from 'lucide-react'
@@ -18,7 +19,17 @@ export interface Section {
   /** Its address: `/settings/<name>`. */
   name: string
   /** Key of its messages, which include its `title`. */
-  messages: 'organization' | 'members' | 'invitations' | 'teams' | 'apiKeys' | 'sso' | 'audit' | 'outbox' | 'system'
+  messages:
+    | 'organization'
+    | 'members'
+    | 'invitations'
+    | 'teams'
+    | 'pipelines'
+    | 'apiKeys'
+    | 'sso'
+    | 'audit'
+    | 'outbox'
+    | 'system'
   icon: LucideIcon
   /** What a person must be allowed to do to see it. */
   needs: string
@@ -54,6 +65,13 @@ export const allSections: readonly Section[] = [
     icon: UsersRound,
     needs: 'team:list:read',
     Page: lazyRouteComponent(() => import('./teams.tsx'), 'Teams'),
+  },
+  {
+    name: 'pipelines',
+    messages: 'pipelines',
+    icon: SquareKanban,
+    needs: 'pipeline:update:write',
+    Page: lazyRouteComponent(() => import('./pipelines.tsx'), 'Pipelines'),
   },
   {
     name: 'api-keys',

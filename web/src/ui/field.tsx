@@ -126,11 +126,12 @@ export function SelectField({
   label,
   hint,
   error,
+  isOptional,
   options,
   ...select
 }: FieldProps & Omit<ComponentProps<'select'>, 'className' | 'children'> & { options: readonly Option[] }) {
   return (
-    <Field {...{ label, hint, error }}>
+    <Field {...{ label, hint, error }} {...(isOptional && { isOptional })}>
       {(attributes) => (
         <select {...select} {...attributes} className={styles.input}>
           {options.map(({ value, label: text }) => (

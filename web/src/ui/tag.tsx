@@ -14,6 +14,11 @@ export function tintOf(text: string): Tint {
   return colorful[hash % colorful.length] ?? 'gray'
 }
 
+const stateTints: Readonly<Record<string, Tint>> = { won: 'green', lost: 'red' }
+
+/** The tint of a text about something that has a state: some states have a colour that people expect. */
+export const tintOfState = (state: unknown, text: string): Tint => stateTints[String(state)] ?? tintOf(text)
+
 /** A short word on a tinted background; with `hasDot` it shows a state. */
 export function Tag({ tint = 'gray', hasDot, children }: { tint?: Tint; hasDot?: boolean; children: ReactNode }) {
   return (

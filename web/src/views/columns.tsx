@@ -1,7 +1,6 @@
 import {
   AtSign,
   Braces,
-  Building2,
   Calendar,
   CircleDot,
   Coins,
@@ -149,11 +148,12 @@ const icons: Readonly<Record<Property['type'], LucideIcon>> = {
   reference: LinkIcon,
   properties: Braces,
   document: Braces,
-  embedded: Building2,
+  embedded: CircleDot,
   any: Braces,
 }
 
-export const iconOf = ({ type }: Property): LucideIcon => icons[type]
+export const iconOf = ({ type, resource }: Property): LucideIcon =>
+  (type === 'embedded' ? resourceViews[resource ?? '']?.icon : undefined) ?? icons[type]
 
 /** The icon of a property's type. */
 export const PropertyIcon = ({ property }: { property: Property }) =>

@@ -1,7 +1,7 @@
 import { ListFilter, X } from 'lucide-react'
 import { type SubmitEvent, useRef, useState } from 'react'
 import { useFormatter, useLocale, useTranslations } from 'use-intl'
-import type { ResourceSchema } from '../api/schema.ts'
+import { type ResourceSchema, useSchema } from '../api/schema.ts'
 import { useLabel } from '../messages/labels.ts'
 import { useShortcuts } from '../shell/shortcuts.tsx'
 import { Button, IconButton } from '../ui/button.tsx'
@@ -95,12 +95,15 @@ function FilterSentence({ resource, filter }: { resource: ResourceSchema; filter
   const operatorLabel = useOperatorLabel()
   const valueLabel = useFilterValue()
   const property = propertyOf(resource, filter.field) ?? embeddedFor(resource, filter.field)
+  // A filter by a linked record, such as a contact of a deal, has no property: its id says what it is.
+  const linked = useSchema().find(({ idPrefix }) => !property && filter.value.startsWith(`${idPrefix}_`))
+  const referenced = isReference(property) ? property?.resource : linked?.name
   return (
     <span className="truncate">
-      {labelOf(property?.label ?? filter.field)} <em>{operatorLabel(filter.operator)}</em>{' '}
+      {labelOf(property?.label ?? linked?.singularLabel ?? filter.field)} <em>{operatorLabel(filter.operator)}</em>{' '}
       <strong>
-        {isReference(property) && filter.value.includes('_') ? (
-          <ReferenceTitle resourceName={property?.resource} id={filter.value} />
+        {referenced !== undefined && filter.value.includes('_') ? (
+          <ReferenceTitle resourceName={referenced} id={filter.value} />
         ) : (
           valueLabel(property, filter)
         )}

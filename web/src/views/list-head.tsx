@@ -38,7 +38,7 @@ export function ListHead({ resource, state, onChange, onCreate, note, children }
   return (
     <>
       <PageBar title={labelOf(resource.label)} note={note}>
-        {resourceViews[resource.name]?.hasBoard && (
+        {resourceViews[resource.name]?.boardOf && (
           <Segments
             label={t('view')}
             options={[

@@ -24,7 +24,7 @@ export function ListPage() {
   if (!resource || !view) return <NotFound />
   // An address without a state shows the view that the person chose last; at first, the board.
   const isBare = Object.keys(search).every((parameter) => parameter === 'new')
-  if (view.hasBoard && isBare) {
+  if (view.boardOf && isBare) {
     const chosen = readPreference(viewPreference(resource)) === 'table' ? 'table' : 'board'
     return (
       <Navigate
@@ -55,6 +55,9 @@ function ResourceList({ resource, search }: { resource: ResourceSchema; search: 
       ? [{ keys: 'c', label: t('create', { name: nounOf(resource.singularLabel) }), run: create }]
       : [],
   )
+  // A new record belongs to the board that is shown.
+  const boardOf = resourceViews[resource.name]?.boardOf
+  const isOnBoard = boardOf !== undefined && state.view === 'board' && state.board !== undefined
   const View = (state.view === 'board' && boards[resource.name]) || TableView
   return (
     <>
@@ -63,6 +66,7 @@ function ResourceList({ resource, search }: { resource: ResourceSchema; search: 
         <CreateDialog
           resource={resource}
           text={search.new === '1' ? '' : search.new}
+          {...(isOnBoard && { initial: { [boardOf]: state.board } })}
           onClose={() => change({}, true)}
         />
       )}

@@ -54,7 +54,7 @@ export function readListState(resource: ResourceSchema, search: Search): ListSta
     isDeleted: textOf(search.deleted) === 'true',
     columns: readColumns(resource, textOf(search.columns)),
     peek: textOf(search.peek),
-    view: resourceViews[resource.name]?.hasBoard && textOf(search.view) === 'board' ? 'board' : 'table',
+    view: resourceViews[resource.name]?.boardOf && textOf(search.view) === 'board' ? 'board' : 'table',
     board: textOf(search.board),
   }
 }
@@ -74,7 +74,7 @@ export function writeListState(resource: ResourceSchema, state: ListState): Sear
     ...(state.isDeleted && { deleted: 'true' }),
     ...(columns !== writeColumns(defaultColumns(resource)) && { columns }),
     ...(state.peek !== undefined && { peek: state.peek }),
-    ...(resourceViews[resource.name]?.hasBoard && { view: state.view }),
+    ...(resourceViews[resource.name]?.boardOf && { view: state.view }),
     ...(state.view === 'board' && state.board !== undefined && { board: state.board }),
   }
 }

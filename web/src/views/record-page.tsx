@@ -6,7 +6,7 @@ import { ApiError } from '../api/error.ts'
 import { type RecordData, type ResourceSchema, titleOf, useResource, valueAt } from '../api/schema.ts'
 import { useLabel } from '../messages/labels.ts'
 import { resourceViews } from '../resources/registry.ts'
-import { type RecordSection, recordSections } from '../resources/sections.ts'
+import { recordActions, type RecordSection, recordSections } from '../resources/sections.ts'
 import { NotFound } from '../shell/states.tsx'
 import { Button, IconButton } from '../ui/button.tsx'
 import { ConfirmDialog } from '../ui/dialog.tsx'
@@ -92,6 +92,7 @@ function RecordContent({ resource, record }: { resource: ResourceSchema; record:
   useUndoShortcut()
   const title = titleOf(resource, record)
   const view = resourceViews[resource.name]
+  const Actions = recordActions[resource.name]
   const toList = () => void navigate({ to: '/$resource', params: { resource: resource.name } })
   const remove = async () => {
     const result = await deleteRecords(resource, [record.id], () => undefined)
@@ -104,6 +105,7 @@ function RecordContent({ resource, record }: { resource: ResourceSchema; record:
   return (
     <>
       <PageBar title={title} leading={<IconButton icon={ArrowLeft} label={common('back')} onClick={back} />}>
+        {Actions && <Actions record={record} />}
         <Menu trigger={<IconButton icon={Ellipsis} label={common('more')} />}>
           <CopyRequestItem path={`${resource.path}/${record.id}`} />
           {resource.permissions.delete && (

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { useFormatter, useLocale, useTranslations } from 'use-intl'
 import { type RecordData, type ResourceSchema, titleOf, useResource, valueAt } from '../api/schema.ts'
 import { resourceViews } from '../resources/registry.ts'
-import { Avatar, Tag, tintOf } from '../ui/tag.tsx'
+import { Avatar, Tag, tintOf, tintOfState } from '../ui/tag.tsx'
 import { Time } from '../ui/time.tsx'
 import { useChoiceLabel } from './choices.ts'
 import type { Property } from './columns.tsx'
@@ -20,7 +20,7 @@ interface ValueProps {
 export function Value({ resource, property, record }: ValueProps) {
   const value = valueAt(record, property.name)
   if (property.name === resource.titleField) return <Title resource={resource} record={record} />
-  if (property.type === 'embedded') return <EmbeddedLink property={property} value={value} />
+  if (property.type === 'embedded') return <EmbeddedLink property={property} value={value} state={record.status} />
   if (value === null || value === undefined || value === '') return undefined
   return <Plain property={property} value={value} currency={currencyOf(resource, property, record)} />
 }
@@ -33,16 +33,23 @@ interface TitleProps {
 /** The record's name as a link, with its avatar. */
 export const Title = (props: TitleProps) => <RecordLink {...props} className={styles.title} />
 
-function EmbeddedLink({ property, value }: { property: Property; value: unknown }) {
+interface EmbeddedLinkProps {
+  property: Property
+  value: unknown
+  /** Of the record that it is shown in. */
+  state: unknown
+}
+
+function EmbeddedLink({ property, value, state }: EmbeddedLinkProps) {
   const target = useResource(property.resource ?? '')
   if (!target || typeof value !== 'object' || value === null) return undefined
-  if (!resourceViews[target.name]) return <PlaceTag title={titleOf(target, value as RecordData)} />
+  if (!resourceViews[target.name]) return <PlaceTag title={titleOf(target, value as RecordData)} state={state} />
   return <RecordLink resource={target} record={value as RecordData} className={styles.link} />
 }
 
 /** A record without a page of its own, such as the stage of a deal. */
-const PlaceTag = ({ title }: { title: string }) => (
-  <Tag tint={tintOf(title)} hasDot>
+const PlaceTag = ({ title, state }: { title: string; state: unknown }) => (
+  <Tag tint={tintOfState(state, title)} hasDot>
     {title}
   </Tag>
 )
@@ -123,7 +130,7 @@ function Plain({ property, value, currency }: PlainProps) {
       return <span className="truncate">{countryName(String(value), locale)}</span>
     case 'choice':
       return (
-        <Tag tint={tintOf(String(value))} hasDot>
+        <Tag tint={tintOfState(value, String(value))} hasDot>
           {choiceLabel(String(value))}
         </Tag>
       )

@@ -15,10 +15,23 @@ export interface DealMove {
   lostReason?: string | undefined
 }
 
-/** The request of a move: next to one deal, above it or below. */
-export const sendMove = async (id: string, { stageId, afterId, beforeId, lostReason }: DealMove): Promise<Deal> => {
+/**
+ * Moves a deal next to another one, above it or below. If that one has left the stage meanwhile, the deal moves to the
+ * top.
+ */
+export async function sendMove(id: string, move: DealMove): Promise<Deal> {
+  const { stageId, afterId, beforeId, lostReason } = move
   const neighbor = afterId === undefined ? { beforeId } : { afterId }
-  return (await send<Deal>('POST', `/v5/deals/${id}/move`, { body: { stageId, ...neighbor, lostReason } })).body
+  const post = async (place: object) =>
+    (await send<Deal>('POST', `/v5/deals/${id}/move`, { body: { stageId, ...place, lostReason } })).body
+  try {
+    return await post(neighbor)
+  } catch (error) {
+    const isNeighbor =
+      error instanceof ApiError && error.details.some(({ field }) => /^(?:after|before)Id$/.test(field))
+    if (!isNeighbor) throw error
+    return post({})
+  }
 }
 
 /** The move that takes a deal back to where it was. */
@@ -38,7 +51,7 @@ export function useMoved() {
       const { body: current } = await send<Deal>('GET', `/v5/deals/${moved.id}`)
       const isSame = current.stageId === moved.stageId && current.position === moved.position
       if (!isSame) return notifyError(title, list('changedMeanwhile'))
-      recordChanged(deals, (await moveBack(moved.id, back)) as unknown as RecordData)
+      recordChanged(deals, (await sendMove(moved.id, back)) as unknown as RecordData)
       notify(t('movedBack', { name: moved.name }))
     } catch (error) {
       reportFailure(title, error)
@@ -50,18 +63,6 @@ export function useMoved() {
     const closed = stage.kind === 'open' ? 'reopened' : stage.kind
     const key = before.stageId === stage.id ? 'reordered' : before.status === stage.kind ? 'moved' : closed
     offerUndo(t(key, { name, stage: stage.name }), () => void undo(moved, back))
-  }
-}
-
-/** Its neighbour may have left the stage meanwhile: then it returns to the top. */
-async function moveBack(id: string, back: DealMove): Promise<Deal> {
-  try {
-    return await sendMove(id, back)
-  } catch (error) {
-    const isNeighbor =
-      error instanceof ApiError && error.details.some(({ field }) => /^(?:after|before)Id$/.test(field))
-    if (!isNeighbor) throw error
-    return sendMove(id, { stageId: back.stageId, lostReason: back.lostReason })
   }
 }
 

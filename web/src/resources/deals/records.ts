@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Schemas } from '../../api/client.ts'
 import { type ResourceSchema, useResource, useSchema } from '../../api/schema.ts'
-import { type Tint, tintOf } from '../../ui/tag.tsx'
+import { type Tint, tintOfState } from '../../ui/tag.tsx'
 import { nestedRecordsQuery } from '../../views/nested-records.ts'
 
 export type Stage = Schemas['Stage']
@@ -60,9 +60,7 @@ export function useDeals(): ResourceSchema {
   return deals
 }
 
-/** Won and lost have the colours that people expect. */
-export const stageTint = ({ kind, name }: Pick<Stage, 'kind' | 'name'>): Tint =>
-  kind === 'won' ? 'green' : kind === 'lost' ? 'red' : tintOf(name)
+export const stageTint = ({ kind, name }: Pick<Stage, 'kind' | 'name'>): Tint => tintOfState(kind, name)
 
 const day = 86_400_000
 

@@ -23,7 +23,7 @@ export function useBoardData(stages: readonly Stage[], filters: URLSearchParams)
 }
 
 /** Answers why a deal is lost; undefined if it is not to be lost after all. */
-type AskReason = (name: string) => Promise<{ lostReason?: string } | undefined>
+export type AskReason = (name: string) => Promise<{ lostReason?: string } | undefined>
 
 /** Moves a deal: it shows in its new place at once, and returns to the old one if the service refuses. */
 export function useMoveOnBoard(data: BoardData, stages: readonly Stage[], askReason: AskReason) {

@@ -67,6 +67,7 @@ export function Board<Card extends { id: string }>(props: BoardProps<Card>) {
   const [carried, setCarried] = useState<Lifted>()
   const [announcement, setAnnouncement] = useState('')
   const wantsFocus = useRef(false)
+  const hadFocus = useRef(false)
   const shown = withMoved(columns, carried)
   const rowCount = Math.max(1, ...shown.map(({ cards }) => cards.length + 3))
   const virtualizer = useVirtualizer({
@@ -85,7 +86,8 @@ export function Board<Card extends { id: string }>(props: BoardProps<Card>) {
   }
   // The link of the active card may appear with this rendering: in another column, or farther down.
   useLayoutEffect(() => {
-    if (!wantsFocus.current || activeId === undefined) return
+    const isLost = hadFocus.current && document.activeElement === document.body
+    if ((!wantsFocus.current && !isLost) || activeId === undefined) return
     const card = root.current?.querySelector(`[data-card="${activeId}"]`)
     const link = card?.querySelector<HTMLElement>('[data-stop]')
     if (!link) return
@@ -185,9 +187,11 @@ export function Board<Card extends { id: string }>(props: BoardProps<Card>) {
     dragstart: (event) => event.preventDefault(),
     focusin({ target }) {
       const id = cardIdAt(target, false)
+      hadFocus.current = id !== undefined
       if (id !== undefined && id !== activeId) setActive({ id, to: placeOf(shown, id) ?? nowhere })
     },
     focusout({ relatedTarget }) {
+      if (relatedTarget) hadFocus.current = false
       if (carried && relatedTarget instanceof Node && !root.current?.contains(relatedTarget)) setCarried(undefined)
     },
   })

@@ -1,0 +1,147 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Check, Ellipsis, Plus, Star, Trash2 } from 'lucide-react'
+import { useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { type Schemas, send } from '../../api/client.ts'
+import { type RecordData, useResource } from '../../api/schema.ts'
+import { Button, IconButton } from '../../ui/button.tsx'
+import { Failure } from '../../ui/empty-state.tsx'
+import { Menu, MenuItem, MenuLabel, MenuSeparator } from '../../ui/menu.tsx'
+import { List, ListRow } from '../../ui/page.tsx'
+import { Tag } from '../../ui/tag.tsx'
+import { offerUndo, reportFailure } from '../../views/changes.ts'
+import { useChoiceLabel } from '../../views/choices.ts'
+import { textProperty } from '../../views/columns.tsx'
+import { ReferenceEditor } from '../../views/reference-editor.tsx'
+import { Title } from '../../views/value.tsx'
+import sections from '../sections.module.css'
+import styles from './deals.module.css'
+import { useDeals } from './records.ts'
+
+type DealContact = Schemas['DealContact']
+
+/** The contacts of a deal, each with a role; one of them is the primary one. */
+export function DealContacts({ record }: { record: RecordData }) {
+  const t = useTranslations('deals')
+  const queryClient = useQueryClient()
+  const canChange = useDeals().permissions.update
+  const path = `/v5/deals/${record.id}/contacts`
+  const { data, error, refetch } = useQuery({
+    queryKey: ['deal-contacts', record.id],
+    queryFn: async ({ signal }) => {
+      const query = new URLSearchParams({ limit: '100', orderBy: 'createdAt', sort: 'asc' })
+      return (await send<DealContact[]>('GET', path, { query, signal })).body
+    },
+  })
+  const act = async (action: () => Promise<unknown>) => {
+    try {
+      await action()
+    } catch (reason) {
+      reportFailure(t('contactsNotChanged'), reason)
+    } finally {
+      await queryClient.invalidateQueries({ queryKey: ['deal-contacts', record.id] })
+    }
+  }
+  const add = (contactId: string) =>
+    act(() => send('POST', path, { body: { contactId, isPrimary: data?.length === 0 } }))
+  const change = (id: string, body: object) => act(() => send('PATCH', `${path}/${id}`, { body }))
+  const remove = ({ id, contact }: DealContact) =>
+    act(async () => {
+      await send('DELETE', `${path}/${id}`)
+      const restore = () => act(() => send('POST', `${path}/${id}/restore`))
+      offerUndo(t('contactRemoved', { name: contact?.name ?? contact?.email ?? '' }), () => void restore())
+    })
+  if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />
+  const shown = (data ?? []).filter(({ contact }) => contact !== null)
+  return (
+    <>
+      {data && shown.length === 0 && <p className={sections.soft}>{t('noContacts')}</p>}
+      {shown.length > 0 && (
+        <List label={t('contacts')}>
+          {shown.map((link) => (
+            <ContactRow
+              key={link.id}
+              link={link}
+              canChange={canChange}
+              onChange={(body) => void change(link.id, body)}
+              onRemove={() => void remove(link)}
+            />
+          ))}
+        </List>
+      )}
+      {canChange && <AddContact onAdd={(id) => void add(id)} />}
+    </>
+  )
+}
+
+interface ContactRowProps {
+  link: DealContact
+  canChange: boolean
+  onChange(body: object): void
+  onRemove(): void
+}
+
+function ContactRow({ link, canChange, onChange, onRemove }: ContactRowProps) {
+  const t = useTranslations('deals')
+  const common = useTranslations('common')
+  const choiceLabel = useChoiceLabel()
+  const contacts = useResource('contacts')
+  const roles = useResource('deal-contacts')?.fields.find(({ name }) => name === 'role')?.choices ?? []
+  const { contact, role, isPrimary } = link
+  if (!contact || !contacts) return undefined
+  const name = contact.name ?? contact.email ?? contact.id
+  return (
+    <ListRow title={<Title resource={contacts} record={contact} />} text={contact.name === null ? '' : contact.email}>
+      {isPrimary && <Tag tint="blue">{t('primary')}</Tag>}
+      {role !== null && <Tag>{choiceLabel(role)}</Tag>}
+      {canChange && (
+        <Menu trigger={<IconButton icon={Ellipsis} label={t('actionsFor', { name })} />}>
+          <MenuItem icon={Star} disabled={isPrimary} onSelect={() => onChange({ isPrimary: true })}>
+            {t('makePrimary')}
+          </MenuItem>
+          <MenuItem icon={Trash2} isDanger onSelect={onRemove}>
+            {common('remove')}
+          </MenuItem>
+          <MenuSeparator />
+          <MenuLabel>{t('role')}</MenuLabel>
+          {roles.map((choice) => (
+            <MenuItem
+              key={choice}
+              {...(choice === role && { icon: Check })}
+              onSelect={() => onChange({ role: choice === role ? null : choice })}
+            >
+              {choiceLabel(choice)}
+            </MenuItem>
+          ))}
+        </Menu>
+      )}
+    </ListRow>
+  )
+}
+
+function AddContact({ onAdd }: { onAdd(contactId: string): void }) {
+  const t = useTranslations('deals')
+  const [isOpen, setOpen] = useState(false)
+  if (!isOpen)
+    return (
+      <div>
+        <Button icon={Plus} onClick={() => setOpen(true)}>
+          {t('addContact')}
+        </Button>
+      </div>
+    )
+  const property = { ...textProperty('contactId', t('addContact')), type: 'reference' as const, resource: 'contacts' }
+  return (
+    <div className={styles.chooser}>
+      <ReferenceEditor
+        property={property}
+        value={null}
+        onCancel={() => setOpen(false)}
+        onCommit={(id) => {
+          setOpen(false)
+          if (typeof id === 'string') onAdd(id)
+        }}
+      />
+    </div>
+  )
+}

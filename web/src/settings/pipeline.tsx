@@ -1,0 +1,218 @@
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { Ellipsis, Pencil, Plus, Trash2 } from 'lucide-react'
+import { useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { change, useAct } from '../access/act.ts'
+import { type Schemas, send } from '../api/client.ts'
+import { ApiError } from '../api/error.ts'
+import { queryClient } from '../api/query-client.ts'
+import { CopyRequest } from '../shell/copy-request.tsx'
+import { NotFound } from '../shell/states.tsx'
+import { Button, IconButton } from '../ui/button.tsx'
+import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
+import { Failure } from '../ui/empty-state.tsx'
+import { TextField } from '../ui/field.tsx'
+import { Form } from '../ui/form.tsx'
+import { Menu, MenuItem } from '../ui/menu.tsx'
+import { PageContent, Panel } from '../ui/page.tsx'
+import { SortableList } from '../ui/sortable-list.tsx'
+import { Tag, tintOfState } from '../ui/tag.tsx'
+import { useChoiceLabel } from '../views/choices.ts'
+import { DeleteStage } from './delete-stage.tsx'
+import { useMay } from './permissions.ts'
+import { SectionBar } from './section-bar.tsx'
+import styles from './settings.module.css'
+import { StageForm } from './stage-form.tsx'
+import { pipelinesChanged, type Stage } from './stages.ts'
+
+type Pipeline = Schemas['Pipeline']
+
+/** A pipeline: its name and its stages in their order. */
+export function PipelinePage({ pipelineId }: { pipelineId: string }) {
+  const t = useTranslations('settings.pipelines')
+  const pipeline = useQuery({
+    queryKey: ['pipelines', pipelineId],
+    queryFn: async () => (await send<Pipeline>('GET', `/v5/pipelines/${pipelineId}`)).body,
+  })
+  if (pipeline.error instanceof ApiError && pipeline.error.status === 404) return <NotFound />
+  return (
+    <>
+      <SectionBar title={pipeline.data?.name ?? t('title')} parent={{ section: 'pipelines', title: t('all') }}>
+        {pipeline.data && <PipelineActions pipeline={pipeline.data} />}
+      </SectionBar>
+      <PageContent isNarrow>
+        {pipeline.error && <Failure error={pipeline.error} onRetry={() => void pipeline.refetch()} />}
+        <Stages pipelineId={pipelineId} />
+      </PageContent>
+    </>
+  )
+}
+
+function PipelineActions({ pipeline }: { pipeline: Pipeline }) {
+  const t = useTranslations('settings.pipelines')
+  const common = useTranslations('common')
+  const act = useAct()
+  const navigate = useNavigate()
+  const may = useMay()
+  const [open, setOpen] = useState<'rename' | 'delete'>()
+  const close = () => setOpen(undefined)
+  const path = `/v5/pipelines/${pipeline.id}`
+  const options = { refresh: ['pipelines'] }
+  const restore = () =>
+    void act(() => send('POST', `${path}/restore`), { ...options, done: common('undone') }).then(pipelinesChanged)
+  const remove = async () => {
+    await act(
+      async () => {
+        await send('DELETE', path)
+        // Not before the page is left: it would ask for the deleted pipeline.
+        await navigate({ to: '/settings/$section', params: { section: 'pipelines' }, search: {} })
+      },
+      { ...options, done: t('deleted', { name: pipeline.name }), undo: restore },
+    )
+    pipelinesChanged()
+  }
+  return (
+    <>
+      {may('pipeline:update:write') && (
+        <Button icon={Pencil} onClick={() => setOpen('rename')}>
+          {t('rename')}
+        </Button>
+      )}
+      {may('pipeline:delete:write') && (
+        <Button icon={Trash2} onClick={() => setOpen('delete')}>
+          {common('delete')}
+        </Button>
+      )}
+      <Dialog title={t('renameTitle', { name: pipeline.name })} isOpen={open === 'rename'} onClose={close}>
+        <Form
+          submitLabel={common('save')}
+          onCancel={close}
+          onSubmit={async ({ name = '' }) => {
+            await change(['pipelines'], () => send('PATCH', path, { body: { name } }))
+            pipelinesChanged()
+            close()
+          }}
+        >
+          {(errorOf) => (
+            <TextField
+              label={t('name')}
+              name="name"
+              defaultValue={pipeline.name}
+              error={errorOf('name')}
+              autoComplete="off"
+            />
+          )}
+        </Form>
+      </Dialog>
+      <ConfirmDialog
+        title={t('deleteConfirm', { name: pipeline.name })}
+        description={t('deleteText')}
+        action={common('delete')}
+        isOpen={open === 'delete'}
+        onClose={close}
+        onConfirm={remove}
+      />
+    </>
+  )
+}
+
+const order = { orderBy: 'position', sort: 'asc' }
+
+function Stages({ pipelineId }: { pipelineId: string }) {
+  const t = useTranslations('settings.pipelines')
+  const may = useMay()
+  const act = useAct()
+  const [isAdding, setAdding] = useState(false)
+  const path = `/v5/pipelines/${pipelineId}/stages`
+  const key = ['pipelines', pipelineId, 'stages']
+  const { data, error, refetch } = useQuery({
+    queryKey: key,
+    queryFn: async () => {
+      const query = new URLSearchParams({ ...order, limit: '100' })
+      return (await send<Stage[]>('GET', path, { query })).body
+    },
+  })
+  const move = async (id: string, index: number) => {
+    const stages = data ?? []
+    const moved = stages.filter((stage) => stage.id === id)
+    // The new order shows at once; what the service says replaces it.
+    const others = stages.filter((stage) => stage.id !== id)
+    queryClient.setQueryData(key, others.toSpliced(index, 0, ...moved))
+    await act(() => send('PATCH', `${path}/${id}`, { body: { position: index } }), { refresh: key })
+    pipelinesChanged()
+  }
+  if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />
+  return (
+    <Panel
+      title={t('stages')}
+      description={t('stagesText')}
+      actions={
+        <>
+          <CopyRequest path={path} query={order} />
+          {may('stage:create:write') && (
+            <Button icon={Plus} onClick={() => setAdding(true)}>
+              {t('addStage')}
+            </Button>
+          )}
+        </>
+      }
+    >
+      {data?.length === 0 && <div className={styles.empty}>{t('noStages')}</div>}
+      <SortableList
+        label={t('stages')}
+        items={data ?? []}
+        titleOf={({ name }) => name}
+        onMove={may('stage:update:write') ? (id, index) => void move(id, index) : undefined}
+      >
+        {(stage) => <StageRow stage={stage} path={path} />}
+      </SortableList>
+      <Dialog title={t('addStage')} isOpen={isAdding} onClose={() => setAdding(false)}>
+        <StageForm path={path} onDone={() => setAdding(false)} />
+      </Dialog>
+    </Panel>
+  )
+}
+
+function StageRow({ stage, path }: { stage: Stage; path: string }) {
+  const t = useTranslations('settings.pipelines')
+  const common = useTranslations('common')
+  const choiceLabel = useChoiceLabel()
+  const may = useMay()
+  const [open, setOpen] = useState<'edit' | 'delete'>()
+  const close = () => setOpen(undefined)
+  const { name, kind, probability, rottingDays } = stage
+  const facts = [
+    kind === 'open' && t('probabilityFact', { percent: probability }),
+    kind === 'open' && (rottingDays === null ? t('neverRots') : t('rotsAfter', { days: rottingDays })),
+  ]
+  return (
+    <>
+      <div className={styles.stageText}>
+        <div className={styles.name}>
+          <span className="truncate">{name}</span>
+          <Tag tint={tintOfState(kind, kind)} hasDot>
+            {choiceLabel(kind)}
+          </Tag>
+        </div>
+        <div className={styles.soft}>{facts.filter(Boolean).join(' · ')}</div>
+      </div>
+      {may('stage:update:write') && (
+        <Menu trigger={<IconButton icon={Ellipsis} label={t('actionsFor', { name })} />}>
+          <MenuItem icon={Pencil} onSelect={() => setOpen('edit')}>
+            {common('edit')}
+          </MenuItem>
+          {may('stage:delete:write') && (
+            <MenuItem icon={Trash2} isDanger onSelect={() => setOpen('delete')}>
+              {common('delete')}
+            </MenuItem>
+          )}
+        </Menu>
+      )}
+      <Dialog title={t('editStage', { name })} isOpen={open === 'edit'} onClose={close}>
+        <StageForm stage={stage} path={path} onDone={close} />
+      </Dialog>
+      {open === 'delete' && <DeleteStage stage={stage} path={path} onClose={close} />}
+    </>
+  )
+}
