@@ -122,7 +122,9 @@ const record = createRoute({
   loader: ({ params }) => {
     // The page does not wait for the record.
     void import('./views/use-record.ts').then(({ preloadRecord }) => preloadRecord(params.resource, params.recordId))
-    return import('./resources/sections.ts').then(({ preloadSections }) => preloadSections(params.resource))
+    return import('./resources/sections.ts').then(({ preloadSections }) =>
+      preloadSections(params.resource, params.recordId),
+    )
   },
   component: lazyRouteComponent(() => import('./views/record-page.tsx'), 'RecordPage'),
 })

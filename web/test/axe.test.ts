@@ -103,6 +103,30 @@ const states: readonly State[] = [
     enter: (page) => page.getByRole('complementary', { name: /^Preview: \w/ }),
   },
   {
+    name: 'the menu of a card',
+    path: '/deals?view=board',
+    enter: async (page) => (await click(page, 'Actions for Annual licence'), page.getByRole('menu')),
+  },
+  {
+    name: 'the question why a deal was lost',
+    path: ({ deal }) => `/deals/${deal}`,
+    enter: async (page) => (await click(page, /^Lost$/), dialog(page)),
+  },
+  {
+    name: 'a card that is carried',
+    path: '/deals?view=board',
+    enter: async (page) => {
+      await page.getByRole('link', { name: 'Annual licence' }).focus()
+      await page.keyboard.press('Space')
+      return page.getByText('Annual licence is picked up: Lead, position 1.')
+    },
+  },
+  {
+    name: 'the form of a stage',
+    path: (ids) => `/settings/pipelines?pipeline=${ids.pipeline}`,
+    enter: async (page) => (await click(page, 'Add a stage'), dialog(page)),
+  },
+  {
     name: 'an open row of an import',
     path: (ids) => `/imports/${ids.import}?row=${ids.row}`,
     enter: (page) => page.getByRole('heading', { name: 'Payload' }),
@@ -187,7 +211,19 @@ for (const width of [1440, 390]) {
   }
 }
 
-const phoneScreens = ['home', 'contacts', 'contact', 'import', 'imports', 'settings', 'members', 'profile']
+const phoneScreens = [
+  'home',
+  'contacts',
+  'contact',
+  'deals-board',
+  'deal',
+  'pipeline',
+  'import',
+  'imports',
+  'settings',
+  'members',
+  'profile',
+]
 for (const screen of screens.filter(({ name }) => phoneScreens.includes(name))) {
   browserTest(`${screen.name} is accessible in both themes on a phone, and no wider than it`, async () => {
     const page = await pageFor(screen, 390)

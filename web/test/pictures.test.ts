@@ -21,10 +21,14 @@ const compared = [
   'contact',
   'companies',
   'company',
+  'deals',
+  'deals-board',
+  'deal',
   'campaigns',
   'imports',
   'import',
   'teams',
+  'pipeline',
 ]
 /** Shown in the documentation only: they contain the time of the login or new ids, or are as simple as the login. */
 const documented = [
@@ -36,6 +40,7 @@ const documented = [
   'logout',
   'profile',
   'campaign',
+  'pipelines',
   'organization',
   'members',
   'invitations',

@@ -71,6 +71,7 @@ browserTest('a new pipeline has the usual stages, can be renamed, deleted and re
 })
 
 browserTest('a stage is added and changed: its name, kind, probability and days', async () => {
+  expectFaults(page, /status of 422/)
   await show()
   await page.getByText('No stages yet.').waitFor()
   await page.getByRole('button', { name: 'Add a stage' }).click()
@@ -84,7 +85,6 @@ browserTest('a stage is added and changed: its name, kind, probability and days'
   await page.keyboard.press('Enter')
   await page.getByText('30 % likely · Marked after 7 days without activity').waitFor()
   expect(await stages()).toMatchObject([{ name: 'Asked', kind: 'open', probability: 30, rottingDays: 7 }])
-  expectFaults(page, /status of 422/)
   await choose('Asked', 'Edit')
   const edit = dialog('Change Asked')
   await edit.getByRole('textbox', { name: 'Name' }).fill('Signed')

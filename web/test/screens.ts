@@ -3,6 +3,7 @@ import { readId } from '../../server/src/platform/model/ids.ts'
 import { sql } from '../../server/src/platform/model/sql.ts'
 import { addRows, type SampleRow } from '../../server/test/import-rows.ts'
 import type { Call, Json, TestService } from '../../server/test/service.ts'
+import { addDeals } from './sample-deals.ts'
 import { demoDay, type OrganizationName, type Role } from './seeded-database.ts'
 
 /** A page of the application with the records of the small organization. */
@@ -26,6 +27,8 @@ export interface Records {
   contact: string
   company: string
   campaign: string
+  deal: string
+  pipeline: string
   import: string
   /** An invalid one. */
   row: string
@@ -60,6 +63,18 @@ export const screens: readonly Screen[] = [
   },
   { name: 'contacts', route: '/$resource', path: () => '/contacts', shows: (page) => page.getByRole('row').nth(3) },
   { name: 'companies', route: '/$resource', path: () => '/companies', shows: (page) => page.getByRole('row').nth(3) },
+  {
+    name: 'deals',
+    route: '/$resource',
+    path: () => '/deals?view=table',
+    shows: (page) => page.getByRole('row').nth(3),
+  },
+  {
+    name: 'deals-board',
+    route: '/$resource',
+    path: () => '/deals?view=board',
+    shows: (page) => page.getByRole('listitem').filter({ hasText: 'Annual licence' }).first(),
+  },
   { name: 'campaigns', route: '/$resource', path: () => '/campaigns', shows: (page) => page.getByRole('row').nth(1) },
   {
     name: 'contact',
@@ -79,11 +94,24 @@ export const screens: readonly Screen[] = [
     path: ({ campaign }) => `/campaigns/${campaign}`,
     shows: (page) => page.getByRole('complementary', { name: 'Properties' }),
   },
+  {
+    name: 'deal',
+    route: '/$resource/$recordId',
+    path: ({ deal }) => `/deals/${deal}`,
+    shows: (page) => page.getByRole('list', { name: 'Stage history' }).getByRole('listitem').first(),
+  },
   { name: 'settings', route: '/settings', shows: heading('Organization') },
   { name: 'organization', route: '/settings/organization', shows: heading('Organization') },
   { name: 'members', route: '/settings/members', shows: text('ada@example.com') },
   { name: 'invitations', route: '/settings/invitations', shows: text(/No open invitations\.|emmy@example\.com/) },
   { name: 'teams', route: '/settings/teams', shows: text('Default') },
+  { name: 'pipelines', route: '/settings/pipelines', shows: text('Sales') },
+  {
+    name: 'pipeline',
+    route: '/settings/pipelines',
+    path: ({ pipeline }) => `/settings/pipelines?pipeline=${pipeline}`,
+    shows: text('Negotiation'),
+  },
   { name: 'api-keys', route: '/settings/api-keys', shows: text('Active keys') },
   { name: 'sso-connections', route: '/settings/single-sign-on', shows: text('No connections yet.') },
   {
@@ -110,6 +138,7 @@ export async function prepareRecords(service: TestService, call: Call): Promise<
     for (const [index, body] of drafts.entries()) campaigns.push(await addCampaign(service, call, body, index))
     await call('PATCH', `/v5/imports/${first.id}`, { body: { name: 'Website form' } })
     await call('POST', '/v5/imports', { body: { name: 'Trade fair badges' } })
+    await addDeals(service, call)
     await addRows(service, first.id, rowsFor(await listed('/v5/contacts?orderBy=createdAt&sort=desc&limit=60')))
   }
   const [company] = await listed('/v5/companies?orderBy=employeesCount&sort=desc&limit=1')
@@ -118,6 +147,8 @@ export async function prepareRecords(service: TestService, call: Call): Promise<
     contact,
     company: company.id,
     campaign: campaigns.at(-1).id,
+    deal: (await listed('/v5/deals?name=Expansion%20EMEA'))[0].id,
+    pipeline: (await listed('/v5/pipelines?orderBy=createdAt&sort=asc&limit=1'))[0].id,
     import: first.id,
     row: (await listed(`/v5/imports/${first.id}/rows?filter.status.equals=INVALID&limit=1`))[0].id,
   }

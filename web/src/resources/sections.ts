@@ -7,6 +7,8 @@ export interface RecordSection {
   title: 'employments' | 'notes' | 'people' | 'deals' | 'stage' | 'contacts' | 'history'
   /** Loaded with the first page that shows it. */
   content: AsyncRouteComponent<{ record: RecordData }>
+  /** Loads what it shows before the page appears, so that it pushes nothing down. */
+  load?(recordId: string): Promise<unknown>
 }
 
 /** The additional parts of record pages, by resource, in their order. */
@@ -24,7 +26,11 @@ export const recordSections: Readonly<Record<string, readonly RecordSection[]>> 
     { title: 'deals', content: lazyRouteComponent(() => import('./deals/deals-of.tsx'), 'CompanyDeals') },
   ],
   deals: [
-    { title: 'stage', content: lazyRouteComponent(() => import('./deals/stage-path.tsx'), 'StagePath') },
+    {
+      title: 'stage',
+      content: lazyRouteComponent(() => import('./deals/stage-path.tsx'), 'StagePath'),
+      load: (id) => import('./deals/section-data.ts').then(({ loadSections }) => loadSections(id)),
+    },
     { title: 'contacts', content: lazyRouteComponent(() => import('./deals/deal-contacts.tsx'), 'DealContacts') },
     { title: 'history', content: lazyRouteComponent(() => import('./deals/stage-history.tsx'), 'StageHistory') },
   ],
@@ -36,8 +42,8 @@ export const recordActions: Readonly<Record<string, RecordSection['content']>> =
 }
 
 /** Loads the code of the parts, so that they appear with the rest of the page. */
-export const preloadSections = (resource: string): Promise<unknown> =>
+export const preloadSections = (resource: string, recordId: string): Promise<unknown> =>
   Promise.all([
-    ...(recordSections[resource] ?? []).map(({ content }) => content.preload?.()),
+    ...(recordSections[resource] ?? []).flatMap(({ content, load }) => [content.preload?.(), load?.(recordId)]),
     recordActions[resource]?.preload?.(),
   ])

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Check, Ellipsis, Plus, Star, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
-import { type Schemas, send } from '../../api/client.ts'
+import { send } from '../../api/client.ts'
 import { type RecordData, useResource } from '../../api/schema.ts'
 import { Button, IconButton } from '../../ui/button.tsx'
 import { Failure } from '../../ui/empty-state.tsx'
@@ -17,22 +17,16 @@ import { Title } from '../../views/value.tsx'
 import sections from '../sections.module.css'
 import styles from './deals.module.css'
 import { useDeals } from './records.ts'
-
-type DealContact = Schemas['DealContact']
+import { type DealContact, dealContactsQuery } from './section-data.ts'
 
 /** The contacts of a deal, each with a role; one of them is the primary one. */
 export function DealContacts({ record }: { record: RecordData }) {
   const t = useTranslations('deals')
+  const sectionTitle = useTranslations('record')
   const queryClient = useQueryClient()
   const canChange = useDeals().permissions.update
   const path = `/v5/deals/${record.id}/contacts`
-  const { data, error, refetch } = useQuery({
-    queryKey: ['deal-contacts', record.id],
-    queryFn: async ({ signal }) => {
-      const query = new URLSearchParams({ limit: '100', orderBy: 'createdAt', sort: 'asc' })
-      return (await send<DealContact[]>('GET', path, { query, signal })).body
-    },
-  })
+  const { data, error, refetch } = useQuery(dealContactsQuery(record.id))
   const act = async (action: () => Promise<unknown>) => {
     try {
       await action()
@@ -57,7 +51,7 @@ export function DealContacts({ record }: { record: RecordData }) {
     <>
       {data && shown.length === 0 && <p className={sections.soft}>{t('noContacts')}</p>}
       {shown.length > 0 && (
-        <List label={t('contacts')}>
+        <List label={sectionTitle('contacts')}>
           {shown.map((link) => (
             <ContactRow
               key={link.id}

@@ -31,6 +31,7 @@ type ListedDeal = RecordData & Deal & { stage: { name: string } | null }
 /** The deals of a company or a contact; all of them are in the filtered list. */
 function DealsOf({ filter, initial, onCreated }: DealsOfProps) {
   const t = useTranslations('deals')
+  const sectionTitle = useTranslations('record')
   const locale = useLocale()
   const deals = useResource('deals')
   const [isCreating, setCreating] = useState(false)
@@ -51,7 +52,7 @@ function DealsOf({ filter, initial, onCreated }: DealsOfProps) {
     <>
       {data.count === 0 && <p className={sections.soft}>{t('noDealsHere')}</p>}
       {data.count > 0 && (
-        <List label={t('title')}>
+        <List label={sectionTitle('deals')}>
           {data.shown.map((deal) => (
             <ListRow key={deal.id} title={<Title resource={deals} record={deal} />}>
               {deal.amount !== null && (

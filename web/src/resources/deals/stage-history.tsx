@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { ArrowRight } from 'lucide-react'
+import { useEffect, useRef } from 'react'
 import { useLocale, useTranslations } from 'use-intl'
-import { type Schemas, send } from '../../api/client.ts'
 import type { RecordData } from '../../api/schema.ts'
 import { Failure } from '../../ui/empty-state.tsx'
 import { List, ListRow } from '../../ui/page.tsx'
@@ -9,26 +9,25 @@ import { Time } from '../../ui/time.tsx'
 import { ReferenceTitle } from '../../views/reference-title.tsx'
 import sections from '../sections.module.css'
 import styles from './deals.module.css'
-
-type StageMove = Required<Schemas['StageMoveSelection']>
+import { stageMovesQuery } from './section-data.ts'
 
 /** The stages that a deal has been in, and for how long; the newest move first. */
 export function StageHistory({ record }: { record: RecordData }) {
   const t = useTranslations('deals')
+  const sectionTitle = useTranslations('record')
   const locale = useLocale()
-  const { data, error, refetch } = useQuery({
-    // Another move is another history.
-    queryKey: ['stage-moves', record.id, record.stageChangedAt],
-    queryFn: async ({ signal }) => {
-      const query = new URLSearchParams({ limit: '100', orderBy: 'createdAt', sort: 'desc' })
-      return (await send<StageMove[]>('GET', `/v5/deals/${record.id}/stage-moves`, { query, signal })).body
-    },
-    placeholderData: (before) => before,
-  })
+  const { data, error, refetch } = useQuery(stageMovesQuery(record.id))
+  const changedAt = record.stageChangedAt
+  const shownFor = useRef(changedAt)
+  useEffect(() => {
+    if (shownFor.current === changedAt) return
+    shownFor.current = changedAt
+    void refetch()
+  }, [changedAt, refetch])
   if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />
   if (data?.length === 0) return <p className={sections.soft}>{t('noMoves')}</p>
   return (
-    <List label={t('history')}>
+    <List label={sectionTitle('history')}>
       {(data ?? []).map((move) => (
         <ListRow
           key={move.id}

@@ -11,6 +11,7 @@ import { useMoveDeal } from './use-move-deal.ts'
 /** The stages of the deal’s pipeline as a bar, on which a person clicks to move the deal. */
 export function StagePath({ record }: { record: RecordData }) {
   const t = useTranslations('deals')
+  const sectionTitle = useTranslations('record')
   const locale = useLocale()
   const now = useNow()
   const deal = record as unknown as Deal
@@ -22,7 +23,7 @@ export function StagePath({ record }: { record: RecordData }) {
   const seconds = (now.getTime() - Date.parse(deal.stageChangedAt)) / 1000
   return (
     <>
-      <ol className={styles.path}>
+      <ol className={styles.path} aria-label={sectionTitle('stage')}>
         {stages.map((stage, index) => (
           <li key={stage.id}>
             <button
