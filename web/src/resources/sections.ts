@@ -14,16 +14,33 @@ export interface RecordSection {
 /** The additional parts of record pages, by resource, in their order. */
 export const recordSections: Readonly<Record<string, readonly RecordSection[]>> = {
   contacts: [
-    { title: 'notes', content: lazyRouteComponent(() => import('./contacts/notes.tsx'), 'Notes') },
+    {
+      title: 'notes',
+      content: lazyRouteComponent(() => import('./contacts/notes.tsx'), 'Notes'),
+      load: (id) => import('./contacts/notes.tsx').then(({ loadNotes }) => loadNotes(id)),
+    },
     {
       title: 'employments',
       content: lazyRouteComponent(() => import('./contacts/employments.tsx'), 'Employments'),
+      load: (id) => import('./contacts/employments.tsx').then(({ loadEmployments }) => loadEmployments(id)),
     },
-    { title: 'deals', content: lazyRouteComponent(() => import('./deals/deals-of.tsx'), 'ContactDeals') },
+    {
+      title: 'deals',
+      content: lazyRouteComponent(() => import('./deals/deals-of.tsx'), 'ContactDeals'),
+      load: (id) => import('./deals/deals-of.tsx').then(({ loadContactDeals }) => loadContactDeals(id)),
+    },
   ],
   companies: [
-    { title: 'people', content: lazyRouteComponent(() => import('./companies/people.tsx'), 'People') },
-    { title: 'deals', content: lazyRouteComponent(() => import('./deals/deals-of.tsx'), 'CompanyDeals') },
+    {
+      title: 'people',
+      content: lazyRouteComponent(() => import('./companies/people.tsx'), 'People'),
+      load: (id) => import('./companies/people.tsx').then(({ loadPeople }) => loadPeople(id)),
+    },
+    {
+      title: 'deals',
+      content: lazyRouteComponent(() => import('./deals/deals-of.tsx'), 'CompanyDeals'),
+      load: (id) => import('./deals/deals-of.tsx').then(({ loadCompanyDeals }) => loadCompanyDeals(id)),
+    },
   ],
   deals: [
     {

@@ -1,7 +1,8 @@
-import { useQuery } from '@tanstack/react-query'
+import { queryOptions, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useTranslations } from 'use-intl'
 import { send } from '../../api/client.ts'
+import { queryClient } from '../../api/query-client.ts'
 import { type RecordData, useResource } from '../../api/schema.ts'
 import { buttonClasses } from '../../ui/button.tsx'
 import { Failure } from '../../ui/empty-state.tsx'
@@ -11,14 +12,11 @@ import styles from '../sections.module.css'
 
 const shownPeople = 10
 
-/** The contacts of a company; all of them are in the filtered list. */
-export function People({ record }: { record: RecordData }) {
-  const t = useTranslations('record')
-  const contacts = useResource('contacts')
-  const { data, error, refetch } = useQuery({
-    queryKey: ['people', record.id],
+const peopleQuery = (companyId: string) =>
+  queryOptions({
+    queryKey: ['people', companyId],
     queryFn: async ({ signal }) => {
-      const filter = { 'filter.companyId.equals': record.id }
+      const filter = { 'filter.companyId.equals': companyId }
       const [people, count] = await Promise.all([
         send<RecordData[]>('GET', '/v5/contacts', {
           query: new URLSearchParams({ ...filter, limit: String(shownPeople) }),
@@ -29,6 +27,14 @@ export function People({ record }: { record: RecordData }) {
       return { people: people.body, count: count.body.count }
     },
   })
+
+export const loadPeople = (companyId: string): Promise<void> => queryClient.prefetchQuery(peopleQuery(companyId))
+
+/** The contacts of a company; all of them are in the filtered list. */
+export function People({ record }: { record: RecordData }) {
+  const t = useTranslations('record')
+  const contacts = useResource('contacts')
+  const { data, error, refetch } = useQuery(peopleQuery(record.id))
   if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />
   if (!data || !contacts) return undefined
   if (data.count === 0) return <p className={styles.soft}>{t('noPeople')}</p>

@@ -1,6 +1,7 @@
-import { useQuery } from '@tanstack/react-query'
+import { queryOptions, useQuery } from '@tanstack/react-query'
 import { useFormatter, useTranslations } from 'use-intl'
 import { type Schemas, send } from '../../api/client.ts'
+import { queryClient } from '../../api/query-client.ts'
 import type { RecordData } from '../../api/schema.ts'
 import { Failure } from '../../ui/empty-state.tsx'
 import { List, ListRow } from '../../ui/page.tsx'
@@ -9,17 +10,23 @@ import styles from '../sections.module.css'
 
 type Employment = Schemas['Employment']
 
+const employmentsQuery = (contactId: string) =>
+  queryOptions({
+    queryKey: ['employments', contactId],
+    queryFn: async ({ signal }) => {
+      const query = new URLSearchParams({ limit: '100' })
+      return (await send<Employment[]>('GET', `/v5/contacts/${contactId}/employments`, { query, signal })).body
+    },
+  })
+
+export const loadEmployments = (contactId: string): Promise<void> =>
+  queryClient.prefetchQuery(employmentsQuery(contactId))
+
 /** Where a contact works and worked. */
 export function Employments({ record }: { record: RecordData }) {
   const t = useTranslations('record')
   const format = useFormatter()
-  const { data, error, refetch } = useQuery({
-    queryKey: ['employments', record.id],
-    queryFn: async ({ signal }) => {
-      const query = new URLSearchParams({ limit: '100' })
-      return (await send<Employment[]>('GET', `/v5/contacts/${record.id}/employments`, { query, signal })).body
-    },
-  })
+  const { data, error, refetch } = useQuery(employmentsQuery(record.id))
   if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />
   if (data?.length === 0) return <p className={styles.soft}>{t('noEmployments')}</p>
   const month = (text: string | null) =>

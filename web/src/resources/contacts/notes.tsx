@@ -1,10 +1,11 @@
-import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
+import { infiniteQueryOptions, useInfiniteQuery } from '@tanstack/react-query'
 import { Trash2 } from 'lucide-react'
 import { type KeyboardEvent, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { type Schemas, send } from '../../api/client.ts'
 import { useMe } from '../../api/me.ts'
 import { usePostOnce } from '../../api/post-once.ts'
+import { queryClient } from '../../api/query-client.ts'
 import { type RecordData, useResource } from '../../api/schema.ts'
 import { readPreference, storePreference } from '../../preferences/storage.ts'
 import { useShortcuts } from '../../shell/shortcuts.tsx'
@@ -20,21 +21,27 @@ type Note = Schemas['Note']
 
 const pageSize = 20
 
-/** Notes about a contact, newest first. A draft survives leaving and reloading the page. */
-export function Notes({ record }: { record: RecordData }) {
-  const t = useTranslations('record')
-  const queryClient = useQueryClient()
-  const notes = useResource('notes')
-  const path = `/v5/contacts/${record.id}/notes`
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
-    queryKey: ['notes', record.id],
+const notesQuery = (contactId: string) =>
+  infiniteQueryOptions({
+    queryKey: ['notes', contactId],
     queryFn: async ({ pageParam, signal }) => {
       const query = new URLSearchParams({ limit: String(pageSize), ...(pageParam && { startingAfter: pageParam }) })
-      return (await send<Note[]>('GET', path, { query, signal })).body
+      return (await send<Note[]>('GET', `/v5/contacts/${contactId}/notes`, { query, signal })).body
     },
     initialPageParam: '',
     getNextPageParam: (last) => (last.length === pageSize ? last.at(-1)?.id : undefined),
   })
+
+export const loadNotes = (contactId: string): Promise<void> => queryClient.prefetchInfiniteQuery(notesQuery(contactId))
+
+/** Notes about a contact, newest first. A draft survives leaving and reloading the page. */
+export function Notes({ record }: { record: RecordData }) {
+  const t = useTranslations('record')
+  const notes = useResource('notes')
+  const path = `/v5/contacts/${record.id}/notes`
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(
+    notesQuery(record.id),
+  )
   const changed = () => queryClient.invalidateQueries({ queryKey: ['notes', record.id] })
   const remove = async ({ id }: Note) => {
     try {

@@ -1,9 +1,10 @@
-import { useQuery } from '@tanstack/react-query'
+import { queryOptions, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
 import { useState } from 'react'
 import { useLocale, useTranslations } from 'use-intl'
 import { send } from '../../api/client.ts'
+import { queryClient } from '../../api/query-client.ts'
 import { type RecordData, useResource } from '../../api/schema.ts'
 import { Button, buttonClasses } from '../../ui/button.tsx'
 import { Failure } from '../../ui/empty-state.tsx'
@@ -16,9 +17,11 @@ import sections from '../sections.module.css'
 import styles from './deals.module.css'
 import { type Deal, stageTint } from './records.ts'
 
+/** The filter of the list that finds them. */
+type Filter = Readonly<Record<string, string>>
+
 interface DealsOfProps {
-  /** The filter of the list that finds them. */
-  filter: Readonly<Record<string, string>>
+  filter: Filter
   /** Values of a new one, by the names of their properties. */
   initial: Readonly<Record<string, unknown>>
   onCreated?(deal: RecordData): Promise<void>
@@ -28,14 +31,8 @@ const shownDeals = 10
 
 type ListedDeal = RecordData & Deal & { stage: { name: string } | null }
 
-/** The deals of a company or a contact; all of them are in the filtered list. */
-function DealsOf({ filter, initial, onCreated }: DealsOfProps) {
-  const t = useTranslations('deals')
-  const sectionTitle = useTranslations('record')
-  const locale = useLocale()
-  const deals = useResource('deals')
-  const [isCreating, setCreating] = useState(false)
-  const { data, error, refetch } = useQuery({
+const dealsOfQuery = (filter: Filter) =>
+  queryOptions({
     queryKey: ['deals-of', filter],
     queryFn: async ({ signal }) => {
       const query = new URLSearchParams({ ...filter, limit: String(shownDeals) })
@@ -46,6 +43,21 @@ function DealsOf({ filter, initial, onCreated }: DealsOfProps) {
       return { shown: shown.body, count: count.body.count }
     },
   })
+
+const ofCompany = (id: string): Filter => ({ 'filter.companyId.equals': id })
+const ofContact = (id: string): Filter => ({ 'filter.contacts.contactId.equals': id })
+
+export const loadCompanyDeals = (id: string): Promise<void> => queryClient.prefetchQuery(dealsOfQuery(ofCompany(id)))
+export const loadContactDeals = (id: string): Promise<void> => queryClient.prefetchQuery(dealsOfQuery(ofContact(id)))
+
+/** The deals of a company or a contact; all of them are in the filtered list. */
+function DealsOf({ filter, initial, onCreated }: DealsOfProps) {
+  const t = useTranslations('deals')
+  const sectionTitle = useTranslations('record')
+  const locale = useLocale()
+  const deals = useResource('deals')
+  const [isCreating, setCreating] = useState(false)
+  const { data, error, refetch } = useQuery(dealsOfQuery(filter))
   if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />
   if (!data || !deals) return undefined
   return (
@@ -89,7 +101,10 @@ function DealsOf({ filter, initial, onCreated }: DealsOfProps) {
           resource={deals}
           text=""
           initial={initial}
-          {...(onCreated && { onCreated })}
+          onCreated={async (deal) => {
+            await onCreated?.(deal)
+            void queryClient.invalidateQueries({ queryKey: ['deals-of'] })
+          }}
           onClose={() => setCreating(false)}
         />
       )}
@@ -98,13 +113,13 @@ function DealsOf({ filter, initial, onCreated }: DealsOfProps) {
 }
 
 export const CompanyDeals = ({ record }: { record: RecordData }) => (
-  <DealsOf filter={{ 'filter.companyId.equals': record.id }} initial={{ company: record.id }} />
+  <DealsOf filter={ofCompany(record.id)} initial={{ company: record.id }} />
 )
 
 /** A new deal belongs to the contact’s company, and the contact is its primary one. */
 export const ContactDeals = ({ record }: { record: RecordData }) => (
   <DealsOf
-    filter={{ 'filter.contacts.contactId.equals': record.id }}
+    filter={ofContact(record.id)}
     initial={{ company: record.companyId }}
     onCreated={async ({ id }) =>
       void (await send('POST', `/v5/deals/${id}/contacts`, { body: { contactId: record.id, isPrimary: true } }))

@@ -2,6 +2,7 @@ import { useRef } from 'react'
 import { useTranslations } from 'use-intl'
 import { send } from '../../api/client.ts'
 import { ApiError } from '../../api/error.ts'
+import { queryClient } from '../../api/query-client.ts'
 import type { RecordData } from '../../api/schema.ts'
 import { notify, notifyError } from '../../ui/toast.tsx'
 import { offerUndo, recordChanged, reportFailure } from '../../views/changes.ts'
@@ -59,6 +60,7 @@ export function useMoved() {
   }
   return (before: Pick<Deal, 'status' | 'stageId'>, moved: Deal, stage: Stage, back: DealMove): void => {
     recordChanged(deals, moved as unknown as RecordData)
+    void queryClient.invalidateQueries({ queryKey: ['deals-of'] })
     const { name } = moved
     const closed = stage.kind === 'open' ? 'reopened' : stage.kind
     const key = before.stageId === stage.id ? 'reordered' : before.status === stage.kind ? 'moved' : closed
