@@ -99,6 +99,8 @@ browserTest('Undo and Ctrl+Z take a move back to the same place, unless someone 
   await board.toast('b has another place in Lead').waitFor()
   await page.getByRole('button', { name: 'Undo' }).first().click()
   await board.expectStored({ Lead: ['a', 'b', 'c'] })
+  // Without the messages of before.
+  await board.show()
   await board.card('b').getByRole('link').focus()
   await page.keyboard.press('Alt+ArrowRight')
   await board.toast('b is in Offer').waitFor()

@@ -36,21 +36,35 @@ interface IconButtonProps extends Omit<ButtonProps, 'children' | 'icon' | 'isWid
   label: string
   /** A keyboard shortcut, shown in the tooltip. */
   shortcut?: string
+  /** False where there are many of them, because each tooltip takes time to render. */
+  hasTip?: boolean
 }
 
 /** A button with an icon only. */
-export function IconButton({ kind = 'quiet', icon: Icon, label, shortcut, isBusy = false, ...rest }: IconButtonProps) {
+export function IconButton({
+  kind = 'quiet',
+  icon: Icon,
+  label,
+  shortcut,
+  hasTip = true,
+  isBusy = false,
+  ...rest
+}: IconButtonProps) {
+  const button = (
+    <button
+      type="button"
+      {...rest}
+      aria-label={label}
+      className={classes(styles.button, styles[kind], styles.icon)}
+      disabled={rest.disabled === true || isBusy}
+    >
+      <Icon size={16} strokeWidth={1.75} aria-hidden />
+    </button>
+  )
+  if (!hasTip) return button
   return (
     <Tip label={label} shortcut={shortcut}>
-      <button
-        type="button"
-        {...rest}
-        aria-label={label}
-        className={classes(styles.button, styles[kind], styles.icon)}
-        disabled={rest.disabled === true || isBusy}
-      >
-        <Icon size={16} strokeWidth={1.75} aria-hidden />
-      </button>
+      {button}
     </Tip>
   )
 }

@@ -6,15 +6,23 @@ import { classes } from './classes.ts'
 import { Keys } from './keys.tsx'
 import styles from './popup.module.css'
 
-/** A menu that opens from `trigger`, which must be a button. */
-export function Menu({ trigger, children }: { trigger: ReactElement; children: ReactNode }) {
+interface MenuProps {
+  /** A button that opens it; undefined if it is open while it is on the page, next to `anchor`. */
+  trigger?: ReactElement
+  anchor?: Element
+  onClose?(): void
+  children: ReactNode
+}
+
+/** A menu of actions. Many things of one kind can share one, which is cheaper than one each. */
+export function Menu({ trigger, anchor, onClose, children }: MenuProps) {
   const t = useTranslations('common')
   return (
-    <Base.Root modal={false}>
-      <Base.Trigger render={trigger} />
+    <Base.Root modal={false} {...(anchor && { open: true, onOpenChange: (isOpen) => !isOpen && onClose?.() })}>
+      {trigger && <Base.Trigger render={trigger} />}
       {/* A landmark, because it is outside those of the page. */}
       <Base.Portal role="region" aria-label={t('menu')}>
-        <Base.Positioner sideOffset={4} align="start" className={styles.positioner}>
+        <Base.Positioner sideOffset={4} align="start" anchor={anchor} className={styles.positioner}>
           <Base.Popup className={styles.popup}>
             {children}
             <FocusGuards />

@@ -15,14 +15,14 @@ import { type Deal, rottingDays, type Stage } from './records.ts'
 interface DealCardProps {
   deal: Deal
   stage: Stage
-  stages: readonly Stage[]
   stop: CardStop
   canMove: boolean
-  onMove(stage: Stage): void
+  onMenu(deal: Deal, button: Element): void
 }
 
 /** A deal on the board: name, company, amount, when it should close, and who owns it. */
-export function DealCard({ deal, stage, stages, stop, canMove, onMove }: DealCardProps) {
+export function DealCard({ deal, stage, stop, canMove, onMenu }: DealCardProps) {
+  const t = useTranslations('deals')
   const locale = useLocale()
   const format = useFormatter()
   const companies = useResource('companies')
@@ -39,7 +39,16 @@ export function DealCard({ deal, stage, stages, stop, canMove, onMove }: DealCar
           {deal.name}
         </Link>
         <RottingMark deal={deal} stage={stage} />
-        {canMove && <CardMenu {...{ deal, stage, stages, onMove }} />}
+        {canMove && (
+          <IconButton
+            icon={Ellipsis}
+            label={t('actionsFor', { name: deal.name })}
+            hasTip={false}
+            aria-haspopup="menu"
+            tabIndex={-1}
+            onClick={({ currentTarget }) => onMenu(deal, currentTarget)}
+          />
+        )}
       </div>
       <div className={styles.cardLine}>
         {company && companies ? (
@@ -73,12 +82,10 @@ function OwnerMark({ id }: { id: string }) {
   const name = useReferenceTitle('members', id)
   if (name === undefined) return <span className={styles.noOwner} />
   return (
-    <Tip label={t('owner', { name })}>
-      <span>
-        <Avatar name={name} />
-        <span className="visually-hidden">{t('owner', { name })}</span>
-      </span>
-    </Tip>
+    <span title={t('owner', { name })}>
+      <Avatar name={name} />
+      <span className="visually-hidden">{t('owner', { name })}</span>
+    </span>
   )
 }
 
@@ -100,17 +107,27 @@ function RottingMark({ deal, stage }: Pick<DealCardProps, 'deal' | 'stage'>) {
   )
 }
 
-function CardMenu({ deal, stage, stages, onMove }: Omit<DealCardProps, 'stop' | 'canMove'>) {
+interface CardMenuProps {
+  deal: Deal
+  stages: readonly Stage[]
+  /** The button that opened it. */
+  anchor: Element
+  onMove(stage: Stage): void
+  onClose(): void
+}
+
+/** The menu of the card whose button was pressed. */
+export function CardMenu({ deal, stages, anchor, onMove, onClose }: CardMenuProps) {
   const t = useTranslations('deals')
+  const current = stages.find(({ id }) => id === deal.stageId)
+  if (!current) return undefined
   return (
-    <Menu
-      trigger={<IconButton icon={Ellipsis} label={t('actionsFor', { name: deal.name })} shortcut="m" tabIndex={-1} />}
-    >
-      <CloseItems stages={stages} current={stage} onMove={onMove} />
+    <Menu anchor={anchor} onClose={onClose}>
+      <CloseItems stages={stages} current={current} onMove={onMove} />
       <MenuLabel>{t('moveTo')}</MenuLabel>
-      {stages.map((other) => (
-        <MenuItem key={other.id} icon={ArrowRight} disabled={other.id === stage.id} onSelect={() => onMove(other)}>
-          {other.name}
+      {stages.map((stage) => (
+        <MenuItem key={stage.id} icon={ArrowRight} disabled={stage === current} onSelect={() => onMove(stage)}>
+          {stage.name}
         </MenuItem>
       ))}
     </Menu>

@@ -1,9 +1,10 @@
 import { ChevronDown, Plus } from 'lucide-react'
-import { useMemo, useRef } from 'react'
+import { useCallback, useMemo, useRef, useState } from 'react'
 import { useLocale, useTranslations } from 'use-intl'
 import { useShortcuts } from '../../shell/shortcuts.tsx'
 import { Board, type BoardHandle } from '../../ui/board/board.tsx'
-import type { BoardColumn } from '../../ui/board/board-model.ts'
+import type { CardStop } from '../../ui/board/board-column.tsx'
+import type { BoardColumn, Place } from '../../ui/board/board-model.ts'
 import { Button } from '../../ui/button.tsx'
 import { classes } from '../../ui/classes.ts'
 import { EmptyState, Failure, NoMatch } from '../../ui/empty-state.tsx'
@@ -12,10 +13,10 @@ import { ListHead, type ListViewProps } from '../../views/list-head.tsx'
 import { filterParameters } from '../../views/list-state.ts'
 import { resourceIcon } from '../registry.ts'
 import { ColumnHead, joinSums } from './column-head.tsx'
-import { DealCard } from './deal-card.tsx'
+import { CardMenu, DealCard } from './deal-card.tsx'
 import styles from './deals.module.css'
 import { useLostReason } from './lost-reason.tsx'
-import { type Deal, type PipelineWithStages, type Stage, usePipelines } from './records.ts'
+import { type Deal, type PipelineWithStages, usePipelines } from './records.ts'
 import { useBoardData, useMoveOnBoard } from './use-board.ts'
 
 /** Height of a card with the space below it. */
@@ -72,9 +73,17 @@ function PipelineBoard({ chosen, pipelines, ...list }: PipelineBoardProps) {
     hasMore: data.hasMore(stage.id),
     onNeedMore: () => void data.loadMore(stage.id),
   }))
-  const moveTo = (deal: Deal, stage: Stage) => {
-    void move(deal.id, { columnId: stage.id, index: 0 }).then(() => board.current?.focusCard(deal.id))
-  }
+  const moveAndFocus = (id: string, to: Place) => void move(id, to).then(() => board.current?.focusCard(id))
+  const [menu, setMenu] = useState<{ deal: Deal; anchor: Element }>()
+  // The same function in every rendering, so that cards that do not change need not render again.
+  const renderCard = useCallback(
+    (deal: Deal, stop: CardStop) => {
+      const stage = stages.find(({ id }) => id === deal.stageId)
+      const onMenu = (of: Deal, anchor: Element) => setMenu({ deal: of, anchor })
+      return stage && <DealCard {...{ deal, stage, stop, canMove, onMenu }} />
+    },
+    [stages, canMove, setMenu],
+  )
   const isFiltered = state.query !== '' || state.filters.length > 0
   const isEmpty = data.sums?.length === 0
   return (
@@ -97,18 +106,8 @@ function PipelineBoard({ chosen, pipelines, ...list }: PipelineBoardProps) {
             rowHeight={rowHeight}
             canMove={canMove}
             titleOf={({ name }) => name}
-            onMove={(id, to) => void move(id, to).then(() => board.current?.focusCard(id))}
-            renderCard={(deal, stop) => {
-              const stage = stages.find(({ id }) => id === deal.stageId)
-              return (
-                stage && (
-                  <DealCard
-                    {...{ deal, stage, stages, stop, canMove }}
-                    onMove={(chosenStage) => moveTo(deal, chosenStage)}
-                  />
-                )
-              )
-            }}
+            onMove={moveAndFocus}
+            renderCard={renderCard}
           />
           {isEmpty && (
             <div className={styles.firstDeal}>
@@ -122,6 +121,14 @@ function PipelineBoard({ chosen, pipelines, ...list }: PipelineBoardProps) {
             </div>
           )}
         </div>
+      )}
+      {menu && (
+        <CardMenu
+          {...menu}
+          stages={stages}
+          onMove={({ id }) => moveAndFocus(menu.deal.id, { columnId: id, index: 0 })}
+          onClose={() => setMenu(undefined)}
+        />
       )}
       {lostReason.dialog}
     </>

@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
 import type { Schemas } from '../../api/client.ts'
 import { type ResourceSchema, useResource, useSchema } from '../../api/schema.ts'
 import { type Tint, tintOfState } from '../../ui/tag.tsx'
-import { nestedRecordsQuery } from '../../views/nested-records.ts'
+import { type NestedRecord, nestedRecordsQuery } from '../../views/nested-records.ts'
 
 export type Stage = Schemas['Stage']
 export type Pipeline = Schemas['Pipeline']
@@ -39,14 +40,18 @@ export interface PipelineWithStages {
 /** All pipelines that have stages, the oldest first. */
 export function usePipelines() {
   const { data, error, refetch } = useQuery(nestedRecordsQuery(useSchema(), useResource('stages')))
+  const pipelines = useMemo(() => data && inPipelines(data), [data])
+  return { pipelines, error, refetch }
+}
+
+function inPipelines(records: readonly NestedRecord[]): readonly PipelineWithStages[] {
   const byId = new Map<string, { pipeline: Pipeline; stages: Stage[] }>()
-  for (const { record, parent } of data ?? []) {
+  for (const { record, parent } of records) {
     const found = byId.get(parent.id) ?? { pipeline: parent as unknown as Pipeline, stages: [] }
     found.stages.push(record as unknown as Stage)
     byId.set(parent.id, found)
   }
-  const pipelines: readonly PipelineWithStages[] | undefined = data && [...byId.values()]
-  return { pipelines, error, refetch }
+  return [...byId.values()]
 }
 
 /** The stages of a deal’s pipeline; empty until they are loaded. */

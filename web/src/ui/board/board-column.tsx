@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId } from 'react'
+import { memo, type ReactNode, useEffect, useId } from 'react'
 import { classes } from '../classes.ts'
 import styles from './board.module.css'
 import type { BoardColumn } from './board-model.ts'
@@ -25,6 +25,23 @@ interface ColumnProps<Card> {
   hintId: string
   renderCard(card: Card, stop: CardStop): ReactNode
 }
+
+interface CardContentProps<Card> {
+  card: Card
+  isActive: boolean
+  hintId: string
+  renderCard(card: Card, stop: CardStop): ReactNode
+}
+
+/** Rendered again only if something about this card has changed: a key press or a moved pixel concerns few cards. */
+const CardContent = memo(function CardContent<Card>({ card, isActive, hintId, renderCard }: CardContentProps<Card>) {
+  return renderCard(card, {
+    'data-stop': '',
+    tabIndex: isActive ? 0 : -1,
+    'aria-describedby': hintId,
+    draggable: false,
+  })
+}) as <Card>(props: CardContentProps<Card>) => ReactNode
 
 /** Rows before the end of the loaded cards at which more are loaded. */
 const margin = 8
@@ -83,12 +100,12 @@ export function Column<Card extends { id: string }>(props: ColumnProps<Card>) {
                 : { transform: `translateY(${row * rowHeight}px)` }
             }
           >
-            {props.renderCard(card, {
-              'data-stop': '',
-              tabIndex: card.id === activeId ? 0 : -1,
-              'aria-describedby': props.hintId,
-              draggable: false,
-            })}
+            <CardContent
+              card={card}
+              isActive={card.id === activeId}
+              hintId={props.hintId}
+              renderCard={props.renderCard}
+            />
           </li>
         ))}
         {gap !== undefined && (
