@@ -8,16 +8,18 @@ export type Tint = (typeof tints)[number]
 const colorful = tints.filter((tint) => tint !== 'gray' && tint !== 'red')
 
 /** The same text has the same tint everywhere. */
-export function tintOf(text: string): Tint {
+export function tintOf(text: string, among: readonly Tint[] = colorful): Tint {
   let hash = 0
   for (const character of text) hash = (hash * 31 + (character.codePointAt(0) ?? 0)) % 997
-  return colorful[hash % colorful.length] ?? 'gray'
+  return among[hash % among.length] ?? 'gray'
 }
 
 const stateTints: Readonly<Record<string, Tint>> = { won: 'green', lost: 'red' }
+const openTints = colorful.filter((tint) => tint !== 'green')
 
-/** The tint of a text about something that has a state: some states have a colour that people expect. */
-export const tintOfState = (state: unknown, text: string): Tint => stateTints[String(state)] ?? tintOf(text)
+/** The tint of a text about something that has a state: green and red are for what is won and lost. */
+export const tintOfState = (state: unknown, text: string): Tint =>
+  stateTints[String(state)] ?? tintOf(text, state === 'open' ? openTints : colorful)
 
 /** A short word on a tinted background; with `hasDot` it shows a state. */
 export function Tag({ tint = 'gray', hasDot, children }: { tint?: Tint; hasDot?: boolean; children: ReactNode }) {
