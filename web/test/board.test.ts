@@ -181,6 +181,29 @@ browserTest('the menu of a card moves it; a lost deal asks why, and can be reope
   expect(await board.deal('a')).toMatchObject({ lostReason: 'Too expensive' })
 })
 
+browserTest('the board knows at once what was changed on the page of a deal', async () => {
+  const board = await open({ Lead: ['a', 'b'], Won: [] })
+  await board.card('a').getByRole('link').click()
+  await page.getByRole('button', { name: 'Won', exact: true }).first().click()
+  await board.toast('Won: a').waitFor()
+  await page.goBack()
+  await board.expectNames({ Lead: ['b'], Won: ['a'] })
+  await board.total('Won', '€100').waitFor()
+  // And the table what was moved on the board.
+  await page.getByRole('button', { name: 'Table', exact: true }).click()
+  const row = page
+    .getByRole('row')
+    .filter({ has: page.getByRole('link', { name: 'b', exact: true }) })
+    .first()
+  await row.getByText('Lead').waitFor()
+  await page.getByRole('button', { name: 'Board', exact: true }).click()
+  await board.card('b').getByRole('link').focus()
+  await page.keyboard.press('Alt+ArrowRight')
+  await board.toast('b is in Offer').waitFor()
+  await page.getByRole('button', { name: 'Table', exact: true }).click()
+  await row.getByText('Offer').waitFor({ timeout: 2000 })
+})
+
 browserTest('on a touch screen, a long press lifts a card, and a swipe scrolls', async () => {
   const phone = await openPage({ path: '/forgot-password', width: 390 })
   const board = await open({ Lead: ['a', 'b', 'c'], Offer: ['d'] }, phone)

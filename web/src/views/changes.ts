@@ -125,10 +125,10 @@ function withValue(record: RecordData, property: Property, value: unknown, shown
 /** Lets everything that shows the record know. */
 export function recordChanged(resource: ResourceSchema, record: RecordData): void {
   queryClient.setQueryData(['record', resource.name, record.id], record)
-  for (const listener of listeners) listener(resource.name, record)
+  for (const listener of listeners) listener(resource, record)
 }
 
-type ChangeListener = (resource: string, record: RecordData) => void
+type ChangeListener = (resource: ResourceSchema, record: RecordData) => void
 const listeners = new Set<ChangeListener>()
 
 /** Calls the listener with each record that this page changed, until it is removed. */

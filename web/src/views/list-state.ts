@@ -75,7 +75,7 @@ export function writeListState(resource: ResourceSchema, state: ListState): Sear
     ...(columns !== writeColumns(defaultColumns(resource)) && { columns }),
     ...(state.peek !== undefined && { peek: state.peek }),
     ...(resourceViews[resource.name]?.boardOf && { view: state.view }),
-    ...(state.view === 'board' && state.board !== undefined && { board: state.board }),
+    ...(state.board !== undefined && { board: state.board }),
   }
 }
 

@@ -25,6 +25,11 @@ export function reloadLists(path: string): void {
 
 whenForgetting(() => recent.clear())
 
+// Also those that are not on the screen: a person may return from the record, or from the board.
+onRecordChanged(({ path }, record) => {
+  for (const [key, list] of recent) if (key.startsWith(`${path} `)) list.put(record)
+})
+
 function windowFor(resource: ResourceSchema, state: ListState): RecordWindow {
   const [filters, order] = [filterParameters(state), orderParameters(state)]
   const fields = selectedFields(resource, state.columns)
@@ -45,10 +50,6 @@ export function useRecordWindow(resource: ResourceSchema, state: ListState): { l
   useSyncExternalStore(wanted.subscribe, () => wanted.version)
   useSyncExternalStore(shown.subscribe, () => shown.version)
   useEffect(() => wanted.refresh(), [wanted])
-  useEffect(
-    () => onRecordChanged((name, record) => name === resource.name && wanted.put(record)),
-    [resource.name, wanted],
-  )
   const isReady = wanted.isReady
   if (isReady && shown !== wanted) setShown(wanted)
   return { list: isReady ? wanted : shown, isStale: !isReady && shown !== wanted }

@@ -22,7 +22,7 @@ export async function preloadRecord(name: string, id: string): Promise<void> {
 export function useRecord(resource: ResourceSchema, id: string) {
   useEffect(
     () =>
-      onRecordChanged((name, record) => {
+      onRecordChanged(({ name }, record) => {
         if (name === resource.name && record.id === id) queryClient.setQueryData(['record', name, id], record)
       }),
     [resource.name, id],

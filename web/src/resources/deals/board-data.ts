@@ -1,6 +1,8 @@
 import { send } from '../../api/client.ts'
 import { whenForgetting } from '../../api/query-client.ts'
 import type { Place } from '../../ui/board/board-model.ts'
+import { onRecordChanged } from '../../views/changes.ts'
+import { onListsReloaded } from '../../views/use-record-window.ts'
 import { add, compare, percentOf } from './decimals.ts'
 import { boardFields, type Deal, type DealSum, type Stage } from './records.ts'
 
@@ -66,6 +68,12 @@ export class BoardData {
   /** Loads everything again if it may be out of date. */
   refresh(): void {
     if (Date.now() - this.#loadedAt > freshness) void this.reload()
+  }
+
+  /** Something has changed that this board cannot show by itself. */
+  outdate(): void {
+    this.#loadedAt = 0
+    if (this.#listeners.size > 0) void this.reload()
   }
 
   /** Loads everything again; what is shown stays until then. */
@@ -146,7 +154,7 @@ export class BoardData {
   put(deal: Deal): void {
     const shown = this.find(deal.id)
     const isHere = this.#stages.some(({ id }) => id === deal.stageId)
-    if (!shown) return isHere ? void this.reload() : undefined
+    if (!shown) return isHere ? this.outdate() : undefined
     if (!isHere) {
       this.#take(deal.id)
       return this.#changed()
@@ -155,6 +163,11 @@ export class BoardData {
     const former = this.#take(deal.id)
     const others = this.dealsIn(deal.stageId)
     const below = others.findIndex(({ position }) => compare(position, deal.position) > 0)
+    if (!isPlaced && below === -1 && this.hasMore(deal.stageId)) {
+      // Its place is somewhere among the deals that are not loaded yet.
+      this.#count(deal, 1)
+      return this.#changed()
+    }
     const index = isPlaced ? (former?.index ?? 0) : below === -1 ? others.length : below
     this.#insert(deal, index)
   }
@@ -233,6 +246,14 @@ export class BoardData {
 const recent = new Map<string, BoardData>()
 const maxRecent = 3
 whenForgetting(() => recent.clear())
+
+// Also those that are not on the screen: a person who has closed a deal on its page may go back to the board.
+onRecordChanged(({ name }, record) => {
+  if (name === 'deals') for (const board of recent.values()) board.put(record as never as Deal)
+})
+onListsReloaded((path) => {
+  if (path === '/v5/deals') for (const board of recent.values()) board.outdate()
+})
 
 /** The board of these stages and filters. */
 export function boardFor(stages: readonly Stage[], filters: URLSearchParams): BoardData {

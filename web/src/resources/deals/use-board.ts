@@ -2,11 +2,10 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState, useSyncExternalStore } from 'react'
 import { useTranslations } from 'use-intl'
 import type { Place } from '../../ui/board/board-model.ts'
-import { onRecordChanged, reportFailure } from '../../views/changes.ts'
-import { onListsReloaded } from '../../views/use-record-window.ts'
+import { reportFailure } from '../../views/changes.ts'
 import { type BoardData, boardFor } from './board-data.ts'
 import { backTo, sendMove, useMoved, useQueue } from './moves.ts'
-import type { Deal, Stage } from './records.ts'
+import type { Stage } from './records.ts'
 
 /** The deals for these stages and filters. While others are loaded, those of before stay: `isStale`. */
 export function useBoardData(stages: readonly Stage[], filters: URLSearchParams) {
@@ -15,8 +14,6 @@ export function useBoardData(stages: readonly Stage[], filters: URLSearchParams)
   useSyncExternalStore(wanted.subscribe, () => wanted.version)
   useSyncExternalStore(shown.subscribe, () => shown.version)
   useEffect(() => wanted.refresh(), [wanted])
-  useEffect(() => onRecordChanged((name, record) => name === 'deals' && wanted.put(record as never as Deal)), [wanted])
-  useEffect(() => onListsReloaded((path) => path === '/v5/deals' && void wanted.reload()), [wanted])
   const isReady = wanted.isReady
   if (isReady && shown !== wanted) setShown(wanted)
   return { data: isReady ? wanted : shown, isStale: !isReady && shown !== wanted }

@@ -170,7 +170,16 @@ export function Board<Card extends { id: string }>(props: BoardProps<Card>) {
       const target = event.target instanceof Element ? event.target : undefined
       const card = target?.closest<HTMLElement>('[data-card]')
       const isControl = target?.closest('button') !== null
-      if (!card || !root.current || isControl || !canMove || event.button !== 0 || event.ctrlKey || event.metaKey)
+      if (
+        !card ||
+        !root.current ||
+        isControl ||
+        !canMove ||
+        !event.isPrimary ||
+        event.button !== 0 ||
+        event.ctrlKey ||
+        event.metaKey
+      )
         return
       setCarried(undefined)
       const countIn = (columnId: string, id: string) =>

@@ -47,7 +47,7 @@ export class CardDrag {
     const { clientX: x, clientY: y, pointerId } = event
     this.#options = options
     this.#card = card
-    this.#start = { x, y, isTouch: event.pointerType === 'touch', pointerId }
+    this.#start = { x, y, isTouch: event.pointerType !== 'mouse', pointerId }
     this.#pointer = { x, y }
     const { signal } = this.#ended
     document.addEventListener('pointermove', this.#onMove, { signal })
