@@ -170,7 +170,7 @@ async function deleteForeignNames(call: Call, resource: string): Promise<void> {
 /** One with a note, a company and a job. */
 async function contactWithHistory(listed: (path: string) => Promise<Json[]>): Promise<string> {
   const notes = await listed('/v5/notes?limit=100&orderBy=createdAt&sort=desc')
-  const ids = [...new Set(notes.map(({ contactId }) => contactId))]
+  const ids = [...new Set(notes.flatMap(({ contactId }) => contactId ?? []))]
   const contacts = await listed(`/v5/contacts?limit=100&orderBy=id&sort=desc&filter.id.in=${ids.join(',')}`)
   const found = contacts.find(({ company, email, employmentTitle }) => company && email && employmentTitle)
   if (!found) throw new Error('No contact has a note, a company and a job.')
