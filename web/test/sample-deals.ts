@@ -77,7 +77,7 @@ export async function addDeals(service: TestService, call: Call): Promise<void> 
 
 const dayAfter = (days: number): string => new Date(Date.parse(demoDay) + days * 86_400_000).toISOString().slice(0, 10)
 
-/** The pictures are of the demo’s last day, and always the same. */
+/** The pictures are of the demo’s last day, and always the same: nothing in them may be of today. */
 async function setTimes({ database }: TestService, dealId: string, days: number): Promise<void> {
   const id = readId('del', dealId)
   const at = `${dayAfter(-days)}T10:15:00Z`
@@ -94,4 +94,13 @@ async function setTimes({ database }: TestService, dealId: string, days: number)
       from (select id, row_number() over (order by created_at, id) as number from stage_moves where deal_id = ${id}::uuid) moved
       where stage_moves.id = moved.id`,
   )
+  // The moves were an activity of the company, too. A trigger retains the later time, but not over none.
+  for (const time of [null, at])
+    await database.crossTenantQuery(
+      'check the database',
+      sql`update companies set last_activity_at = ${time}::timestamptz
+        from deals where deals.id = ${id}::uuid and companies.id = deals.company_id
+          and (companies.last_activity_at is null or companies.last_activity_at > ${demoDay}::timestamptz + interval '1 day')
+          and exists (select from stage_moves where deal_id = deals.id)`,
+    )
 }
