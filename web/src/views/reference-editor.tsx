@@ -33,7 +33,7 @@ export function ReferenceEditor({ property, record: owner, typed, onCommit, onCa
     isDone.current = true
     onCancel()
   }
-  const canClear = property.field?.nullable !== false
+  const canClear = property.field?.clearable !== false
   const options: (Suggestion | null)[] = [...suggestions, ...(text === '' && canClear ? [null] : [])]
   const onKeyDown = (event: KeyboardEvent) => {
     event.stopPropagation()

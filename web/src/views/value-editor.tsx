@@ -49,7 +49,7 @@ export function valueOfText({ type, field }: Property, text: string): unknown {
           .split(',')
           .map((part) => part.trim())
           .filter(Boolean)
-  if (trimmed === '') return field?.nullable === false && type === 'text' ? '' : null
+  if (trimmed === '') return field?.clearable === false && type === 'text' ? '' : null
   if (type === 'integer' || type === 'number') {
     const number = Number(trimmed)
     return Number.isNaN(number) ? trimmed : number
@@ -147,7 +147,7 @@ export function useOptions({ type, choices, field }: Property): { value: string;
   const t = useTranslations('common')
   const locale = useLocale()
   const choiceLabel = useChoiceLabel()
-  const empty = field?.nullable === false ? [] : [{ value: '', label: '' }]
+  const empty = field?.clearable === false ? [] : [{ value: '', label: '' }]
   if (type === 'boolean') return [...empty, { value: 'true', label: t('yes') }, { value: 'false', label: t('no') }]
   if (type === 'country') {
     const named = countryCodes.map((code) => ({ value: code, label: countryName(code, locale) }))

@@ -14,7 +14,10 @@ export interface DescribedField {
   description: string | null
   type: FieldType
   required: boolean
+  /** Can it be null in a response? A reference to a deleted record can, even if null cannot be sent. */
   nullable: boolean
+  /** Can null be sent? */
+  clearable: boolean
   readOnly: boolean
   inList: boolean
   operators: readonly Operator[]
@@ -185,7 +188,9 @@ const shownFields = ({ show, resource }: Embedded, nameOf: NameOf, inList: boole
     const field = resource.fields[name]
     if (!field) return []
     const own = describeField(name, field, nameOf, inList)
-    return [{ ...own, required: false, nullable: true, readOnly: true, indexed: false, initial: null }]
+    return [
+      { ...own, required: false, nullable: true, clearable: false, readOnly: true, indexed: false, initial: null },
+    ]
   })
 
 function describeField(name: string, field: Field, nameOf: NameOf, inList: boolean): DescribedField {
@@ -199,6 +204,7 @@ function describeField(name: string, field: Field, nameOf: NameOf, inList: boole
     type: field.type,
     required: field.required,
     nullable: field.nullable,
+    clearable: field.nullable && field.writable,
     readOnly: !field.writable,
     inList,
     operators: inList ? operatorsFor(field) : [],

@@ -93,6 +93,7 @@ const field = object({
   type: { type: 'string', enum: fieldTypes, description: 'Kind of value, to choose an input and a display.' },
   required: flag('True if a new record must have it.'),
   nullable: flag(),
+  clearable: flag(),
   readOnly: flag('True if the service sets it; it is rejected in a body.'),
   inList: flag('False if only a single record has it.'),
   operators: list(

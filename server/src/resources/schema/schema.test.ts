@@ -85,6 +85,9 @@ test('a field has its type, limits, choices, reference and initial value', () =>
   expect(fieldOf(contacts, 'companyId')).toMatchObject({ type: 'reference', reference: { resource: 'companies' } })
   expect(fieldOf(contacts, 'ownerId').reference).toEqual({ resource: 'members' })
   expect(fieldOf(contacts, 'rootContactId')).toMatchObject({ type: 'reference', reference: null, readOnly: true })
+  const stageId = fieldOf(find(described, 'deals'), 'stageId')
+  expect(stageId).toMatchObject({ nullable: true, clearable: false })
+  expect(fieldOf(contacts, 'companyId')).toMatchObject({ nullable: true, clearable: true })
   expect(fieldOf(contacts, 'status')).toMatchObject({ initial: 'active', nullable: false, required: false })
   expect(fieldOf(contacts, 'createdAt')).toMatchObject({ type: 'timestamp', readOnly: true, sortable: true })
   expect(contacts.embedded).toMatchObject([
