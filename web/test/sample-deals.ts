@@ -36,13 +36,20 @@ const samples: Readonly<Record<string, readonly (readonly [string, string | null
   Lost: [['Night shift tools', '9400', 'EUR', -12]],
 }
 
-/** Adds deals to the small organization: for companies of the demo, with one that went through several stages. */
+/**
+ * Replaces the deals of the small organization: for companies of the demo, with one that went through several stages.
+ */
 export async function addDeals(service: TestService, call: Call): Promise<void> {
   const created = async (method: 'POST' | 'PATCH', path: string, body: object): Promise<Json> => {
     const answer = await call(method, path, { body })
     expect(answer.status, answer.text).toBeLessThan(300)
     return answer.body
   }
+  const organizationId = readId('org', (await call('GET', '/v5/organization')).body.id)
+  await service.database.crossTenantQuery(
+    'check the database',
+    sql`delete from deals where organization_id = ${organizationId}::uuid`,
+  )
   const companies = (await call('GET', '/v5/companies?orderBy=employeesCount&sort=desc&limit=12')).body
   const [contact] = (await call('GET', '/v5/contacts?orderBy=createdAt&sort=asc&limit=1')).body
   const { id: ownerId } = (await call('GET', '/v5/me')).body
@@ -94,13 +101,12 @@ async function setTimes({ database }: TestService, dealId: string, days: number)
       from (select id, row_number() over (order by created_at, id) as number from stage_moves where deal_id = ${id}::uuid) moved
       where stage_moves.id = moved.id`,
   )
-  // The moves were an activity of the company, too. A trigger retains the later time, but not over none.
-  for (const time of [null, at])
-    await database.crossTenantQuery(
-      'check the database',
-      sql`update companies set last_activity_at = ${time}::timestamptz
-        from deals where deals.id = ${id}::uuid and companies.id = deals.company_id
-          and (companies.last_activity_at is null or companies.last_activity_at > ${demoDay}::timestamptz + interval '1 day')
-          and exists (select from stage_moves where deal_id = deals.id)`,
-    )
+  // The moves were an activity of the company, too.
+  await database.crossTenantQuery(
+    'check the database',
+    sql`update companies set last_activity_at = ${at}::timestamptz
+      from deals where deals.id = ${id}::uuid and companies.id = deals.company_id
+        and (companies.last_activity_at is null or companies.last_activity_at > ${demoDay}::timestamptz + interval '1 day')
+        and exists (select from stage_moves where deal_id = deals.id)`,
+  )
 }

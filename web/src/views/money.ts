@@ -9,12 +9,12 @@ export function currencyOf(resource: ResourceSchema, property: Property, record:
   return typeof code === 'string' ? code : undefined
 }
 
-/** An amount with its currency as the locale writes it. All digits stay: numbers would be rounded. */
+/** An amount with its currency as the locale writes it. All digits stay, except zeros: numbers would be rounded. */
 export const formatMoney = (amount: string, currency: string, locale: string): string =>
   new Intl.NumberFormat(locale, {
     style: 'currency',
     currency,
-    minimumFractionDigits: amount.includes('.') ? 2 : 0,
+    minimumFractionDigits: /\.0*[1-9]/.test(amount) ? 2 : 0,
     maximumFractionDigits: 19,
   }).format(amount as Intl.StringNumericLiteral)
 

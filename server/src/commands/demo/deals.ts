@@ -57,7 +57,7 @@ export class Deals {
     const amount = amountOf(random)
     const values: JsonObject = {
       id: `del_${id}`,
-      name: `${random.pick(topicsOf(employer))}, ${employer.name}`.slice(0, 200),
+      name: random.pick(topicsOf(employer)),
       amount: random.chance(0.95) ? amount : null,
       currency: currencyOf(employer),
       pipelineId: `pip_${current.pipelineId.replaceAll('-', '')}`,
@@ -172,14 +172,14 @@ const currencyOf = ({ place }: Employer): string => currencies[place.country] ??
 
 const topics: Readonly<Record<string, readonly string[]>> = {
   de: [
-    'Rahmenvertrag',
-    'Pilotprojekt',
-    'Wartungsvertrag',
-    'Schulung Vertrieb',
-    'Erweiterung um 40 Plätze',
-    'Verlängerung',
+    ...['Rahmenvertrag', 'Pilotprojekt', 'Wartungsvertrag', 'Schulung Vertrieb', 'Erweiterung um 40 Plätze'],
+    ...['Verlängerung 2027', 'Einführung, 12 Standorte', 'Datenübernahme', 'Ersatzteile', 'Beratung, 20 Tage'],
   ],
-  en: ['Framework agreement', 'Pilot project', 'Support contract', 'Sales training', 'Forty more seats', 'Renewal'],
+  en: [
+    ...['Framework agreement', 'Pilot, 40 seats', 'Support contract', 'Sales training', 'Forty more seats'],
+    ...['Renewal 2027', 'Onboarding, 12 sites', 'Data migration', 'Spare parts', 'Warehouse rollout'],
+    ...['Security review', 'API add-on', 'Annual licence', 'Consulting, 20 days', 'Event partnership'],
+  ],
 }
 const topicsOf = ({ place }: Employer): readonly string[] => topics[place.language.code] ?? topics.en ?? []
 
