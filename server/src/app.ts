@@ -2,8 +2,9 @@ import { covers, scopesByRole } from './platform/model/scopes.ts'
 import { openapi } from './platform/http/openapi.ts'
 import { auditActionsOf, headingsOf, type Part, roleGroupsOf } from './platform/http/part.ts'
 import { probeRoutes } from './platform/http/probes.ts'
-import { isScoped, type Route } from './platform/http/route.ts'
+import { isScoped, listedResources, type Route } from './platform/http/route.ts'
 import type { Resource } from './platform/model/define.ts'
+import { type Relations, relationsAmong } from './platform/query/relations.ts'
 import { apiKeys } from './identity/api-keys/resource.ts'
 import { apiKeyRoutes } from './identity/api-keys/routes.ts'
 import { auditLogPart } from './identity/audit-log/routes.ts'
@@ -42,6 +43,15 @@ import { taskPart } from './resources/tasks/routes.ts'
 import { teamMemberPart } from './identity/team-members/routes.ts'
 import { teamPart } from './identity/teams/routes.ts'
 import { userRoutes } from './identity/users/routes.ts'
+import { viewPart } from './resources/views/routes.ts'
+
+let relationsOfRoutes: Relations | undefined
+
+/** The relations between all records. Views use them, and their own list is one of the routes. */
+function relations(resource: Resource): ReturnType<Relations> {
+  relationsOfRoutes ??= relationsAmong(listedResources(routes))
+  return relationsOfRoutes(resource)
+}
 
 /** The domain of the product, one line per folder: declarations and what is derived from them. */
 const records: readonly Part[] = [
@@ -56,6 +66,7 @@ const records: readonly Part[] = [
   pipelinePart,
   stagePart,
   campaignPart,
+  viewPart(relations),
   importPart,
   rowPart,
   teamPart,

@@ -34,6 +34,7 @@ import type { Intake } from './resources/imports/intake/push.ts'
 import { createImportWorkers } from './resources/imports/work/import-workers.ts'
 import { insertFirstPipeline } from './resources/pipelines/store.ts'
 import { createInstallation, type SystemFinding } from './resources/system/installation.ts'
+import { savedViews } from './resources/views/store.ts'
 import { version } from './release.ts'
 import { startMail } from './identity/mails/start.ts'
 
@@ -194,6 +195,7 @@ function createServices(
     ),
     mail: { wake: () => part?.notify('mail') },
     relations: relationsAmong(listedResources(servedRoutes)),
+    views: savedViews,
     timeZone: readTimeZone,
     cursorKey: deriveKey(secret, 'cursor'),
     origin: '',

@@ -24,7 +24,7 @@ import { teamMembers } from '../src/identity/team-members/resource.ts'
 import { createFinishedMail } from './mail-queue.ts'
 import { until } from './processes.ts'
 import { addMember, firstPipeline, insertContacts } from './fixture-records.ts'
-import { idsOf, minimalBody, type References } from './samples.ts'
+import { idsOf, minimalBody, type References, sharedBody } from './samples.ts'
 import type { Call, CallOptions, Json, TestResponse, TestOrganization, TestService } from './service.ts'
 import { type Pushes, pushesOf } from './import-row-states.ts'
 
@@ -126,7 +126,7 @@ export async function createFixture(service: TestService): Promise<Fixture> {
   for (const collection of creatableCollections()) {
     const { idPrefix } = collection.resource
     while ((references[idPrefix]?.length ?? 0) < 2) {
-      const body = minimalBody(collection.resource, 900 + (references[idPrefix]?.length ?? 0), references)
+      const body = sharedBody(collection.resource, 900 + (references[idPrefix]?.length ?? 0), references)
       collectReferences(references, collection.resource, await createRecord(fixture, collection, body))
     }
   }

@@ -269,9 +269,9 @@ const withChildren = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []
 const unlimited = (node: PlanNode): PlanNode[] =>
   node['Node Type'] === 'Limit' ? [] : [node, ...(node.Plans ?? []).flatMap(unlimited)]
 
-/** The organization, and the parent with the most records. */
+/** The organization, somebody in it, and the parent with the most records. */
 async function scopeOf({ table, parent }: Resource): Promise<Scope> {
-  if (!parent) return { organization }
+  if (!parent) return { organization, actor: { kind: 'session', userId: newId(), role: 'member' } }
   const column = identifier(parent.column)
   const [row] = await query<{ id: string }>(
     sql`select ${column} as id from ${identifier(table)} group by ${column} order by count(*) desc limit 1`,

@@ -1,14 +1,23 @@
 import pg from 'pg'
 import { expect } from 'vitest'
 
+/** A part of a statement, and the same without its effect. */
+interface Predicate {
+  pattern: RegExp
+  without: (whole: string, parameter: string) => string
+}
+
 /**
  * An organization predicate in a statement, or that of a related record in a search; lookups of the credential itself are
  * by secret and do not need one.
  */
-const predicate =
-  /(?<!credential_\w+\.)\borganization_id = (\$\d+::uuid|\(select \$\d+::uuid\)|(?:record|related_\d)\.organization_id)/g
+const organizationPredicate: Predicate = {
+  pattern:
+    /(?<!credential_\w+\.)\borganization_id = (\$\d+::uuid|\(select \$\d+::uuid\)|(?:record|related_\d)\.organization_id)/g,
+  without: (_, parameter) => `organization_id is not null and ${parameter} is not null`,
+}
 
-/** A statement from which one or all organization predicates are removed. */
+/** A statement from which one or all predicates are removed. */
 interface Fault {
   text: string
   occurrence: number | 'all'
@@ -35,7 +44,7 @@ export interface Statements {
   restore(): void
 }
 
-export function watchStatements(): Statements {
+export function watchStatements(predicate = organizationPredicate): Statements {
   const original = pg.Client.prototype.query
   const sent: string[] = []
   const transactionResults: string[] = []
@@ -60,7 +69,7 @@ export function watchStatements(): Statements {
     }
     // Without a name, so that the changed text is not taken for the prepared statement.
     const isPlanted = typeof given !== 'string' && planted?.text === text
-    const faulty = isPlanted && planted ? { text: withFault(planted), values: given.values } : given
+    const faulty = isPlanted && planted ? { text: withFault(planted, predicate), values: given.values } : given
     if (text === 'begin') inTransaction.add(this)
     if (probing && !inTransaction.has(this) && /\binsert into\b/.test(text))
       return inUndoneTransaction(this, probing.beforeRollback, forward, faulty)
@@ -103,8 +112,8 @@ export function watchStatements(): Statements {
           // Not those that are sent at most once a minute, such as the last use of a key.
           const again = new Set(takeSent())
           const texts = once.filter((text) => again.has(text))
-          for (const fault of faultsIn(texts)) {
-            const key = `${description} ${locationOf(fault)}`
+          for (const fault of faultsIn(texts, predicate)) {
+            const key = `${description} ${locationOf(fault, predicate)}`
             if (detectedByLocation.get(key)) continue
             planted = fault
             takeSent()
@@ -124,25 +133,25 @@ export function watchStatements(): Statements {
   }
 }
 
-function withFault({ text, occurrence }: Fault): string {
+function withFault({ text, occurrence }: Fault, { pattern, without }: Predicate): string {
   let count = 0
-  return text.replace(predicate, (whole, parameter: string) =>
-    occurrence === 'all' || count++ === occurrence ? `organization_id is not null and ${parameter} is not null` : whole,
+  return text.replace(pattern, (whole, parameter: string) =>
+    occurrence === 'all' || count++ === occurrence ? without(whole, parameter) : whole,
   )
 }
 
-const faultsIn = (texts: readonly string[]): Fault[] =>
+const faultsIn = (texts: readonly string[], { pattern }: Predicate): Fault[] =>
   [...new Set(texts)].flatMap((text) => {
-    const single = [...text.matchAll(predicate)].map((_, occurrence) => ({ text, occurrence }))
+    const single = [...text.matchAll(pattern)].map((_, occurrence) => ({ text, occurrence }))
     return single.length > 1 && !/returning|for update/.test(text)
       ? [...single, { text, occurrence: 'all' as const }]
       : single
   })
 
 /** The location of the predicate: the text before it, without parameter numbers, which differ between variants of a statement. */
-function locationOf({ text, occurrence }: Fault): string {
+function locationOf({ text, occurrence }: Fault, { pattern }: Predicate): string {
   if (occurrence === 'all') return `all of ${text.slice(0, 60)}`
-  const at = [...text.matchAll(predicate)][occurrence]?.index ?? 0
+  const at = [...text.matchAll(pattern)][occurrence]?.index ?? 0
   return text
     .slice(Math.max(0, at - 220), at)
     .replaceAll(/\s+/g, ' ')

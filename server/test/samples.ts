@@ -18,6 +18,12 @@ const validSamples: Readonly<Record<string, readonly JsonValue[]>> = {
   'stages.kind': ['open'],
   'stages.position': [0],
   'stages.probability': [10, 25, 60],
+  'views.resource': ['contacts'],
+  'views.filter': [{ name: { contains: 'a' } }, { or: [{ tags: { has: 'vip' } }, { 'company.name': { not: null } }] }],
+  'views.columns': [['name', 'email', 'company.name'], ['customProperties.plan'], ['tags', 'createdAt']],
+  'views.orderBy': ['name', 'createdAt', 'customProperties.plan'],
+  'views.position': ['2', '-3', '1.5'],
+  'views.groupBy': ['companyId', 'rootContactId'],
   'a body.payload': [{ contact: { email: 'ada@example.com' } }],
   'api-keys.allowedAddresses': [['203.0.113.0/24'], ['127.0.0.1', '2001:db8::/32']],
 }
@@ -31,10 +37,18 @@ export const chosenFields: readonly string[] = [
   'stages.position',
   'stages.probability',
   'tasks.assigneeId',
+  'views.position',
 ]
 
 /** Fields that have the same value in all samples. */
-const uniformFields: readonly string[] = [...conditionalFields, 'stages.kind', 'stage-moves.movedById']
+const uniformFields: readonly string[] = [
+  ...conditionalFields,
+  'stages.kind',
+  'stage-moves.movedById',
+  'views.resource',
+  'views.isShared',
+  'views.ownerId',
+]
 
 /** Have all samples of this field the same value? Entries of a timeline are all of one kind there. */
 export const isUniform = (resource: Resource, name: string): boolean =>
@@ -44,7 +58,11 @@ export const isUniform = (resource: Resource, name: string): boolean =>
 const ofStage = ['pipeline', 'stage', 'status', 'position', 'stageChangedAt', 'closedAt', 'lastActivityAt']
 
 /** Values that can be combined with every other field of the resource. */
-const compatibleValues: Readonly<Record<string, JsonObject>> = { employments: { current: false } }
+const compatibleValues: Readonly<Record<string, JsonObject>> = {
+  employments: { current: false },
+  // A restored link is not the primary one again.
+  'deal-contacts': { isPrimary: false },
+}
 
 /** Properties that depend on another field, besides the embedded records. */
 const derivedFields: Readonly<Record<string, readonly string[]>> = {
@@ -84,6 +102,15 @@ export function minimalBody(resource: Resource, index: number, references: Refer
   const names = writable.filter((name) => fieldOf(resource, name).required || name === requiredName)
   return Object.fromEntries(names.map((name) => [name, sampleValue(resource, name, index, references)]))
 }
+
+/** Values with which everyone in the organization sees a record. */
+const sharing: Readonly<Record<string, JsonObject>> = { views: { isShared: true } }
+
+/** The smallest body that creates a record which everyone in the organization sees. */
+export const sharedBody = (resource: Resource, index: number, references: References): JsonObject => ({
+  ...minimalBody(resource, index, references),
+  ...sharing[resource.name],
+})
 
 /** Every field that a caller may send. */
 export function fullBody(resource: Resource, index: number, references: References): JsonObject {

@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => walk?.stop())
 
 test.skipIf(!canRunWalkthrough)('every search of the guide finds what is shown', { timeout: 60_000 }, async () => {
-  expect(steps.filter(({ expected }) => expected !== '')).toHaveLength(4)
+  expect(steps.filter(({ expected }) => expected !== '')).toHaveLength(5)
   const outputs = await walk.run(steps)
   for (const [index, { commands, expected }] of steps.entries()) {
     expect(normalized(outputs[index] ?? ''), `the output of:\n${commands}\n`).toMatch(pattern(expected))

@@ -8,10 +8,11 @@ import { relationsAmong } from '../src/platform/query/relations.ts'
 import type { Fields, Resource } from '../src/platform/model/define.ts'
 import { newId, showId } from '../src/platform/model/ids.ts'
 import { generateTriggerSecret } from '../src/resources/imports/trigger.ts'
+import { viewable } from '../src/resources/views/resource.ts'
 import { teamMembers } from '../src/identity/team-members/resource.ts'
 import { type Collection, collections, createFixture, type RouteOptions, urlOf, type Fixture } from './collections.ts'
 import { pathsOf } from './field-model.ts'
-import { idsOf, minimalBody, sampleValue } from './samples.ts'
+import { idsOf, minimalBody, sampleValue, sharedBody } from './samples.ts'
 import { until } from './processes.ts'
 import type { TestService } from './service.ts'
 
@@ -45,7 +46,7 @@ export async function newTenant(service: TestService): Promise<Tenant> {
     for (const offset of [0, 1]) {
       const row = await fixture.createRecord(
         collection,
-        minimalBody(collection.resource, 10 * index + offset, fixture.references),
+        sharedBody(collection.resource, 10 * index + offset, fixture.references),
       )
       records.set(collection.path, String(row.id))
       const { idPrefix } = collection.resource
@@ -54,7 +55,7 @@ export async function newTenant(service: TestService): Promise<Tenant> {
     if (collection.delete && collection.restore) {
       const { id } = await fixture.createRecord(
         collection,
-        minimalBody(collection.resource, 10 * index + 2, fixture.references),
+        sharedBody(collection.resource, 10 * index + 2, fixture.references),
       )
       await fixture.request(collection.delete, { params: fixture.params(collection, String(id)) })
       deleted.set(collection.path, String(id))
@@ -66,6 +67,10 @@ export async function newTenant(service: TestService): Promise<Tenant> {
     const cursor = /[?&]startingAfter=(cur_[\w-]+)/.exec(headers.get('link') ?? '')?.[1]
     if (cursor === undefined) throw new Error(`${collection.path} returned no cursor`)
     cursors.set(collection.path, cursor)
+  }
+  for (const { name } of viewable) {
+    const body = { resource: name, name: 'Shared', isShared: true }
+    references[`vie of ${name}`] = [(await fixture.organization.call('POST', '/v5/views', { body })).body.id]
   }
   return { ...fixture, records, deleted, cursors }
 }
@@ -87,6 +92,7 @@ export function casesOf(route: Route, ours: Tenant, theirs: Tenant): Case[] {
     ...cursorCases(route, base, ours, theirs),
     ...filterCases(route, base, theirs),
     ...searchCases(route, base, theirs),
+    ...viewCases(route, base, theirs),
   ]
 }
 
@@ -311,6 +317,21 @@ function searchCases(route: Route, base: RouteOptions, theirs: Tenant): Case[] {
     ),
   )
   return [...own, ...related]
+}
+
+/** A view in the URL or in the body of a search. */
+function viewCases(route: Route, base: RouteOptions, theirs: Tenant): Case[] {
+  const isSearch = route.kind === 'search'
+  const listed = isSearch ? route.search.resource : 'resource' in route.query ? route.query.resource : undefined
+  const isChange = route.query.kind === 'change' || route.query.kind === 'one'
+  if (!listed?.hasViews || isChange) return []
+  const requestWith = (id: string) => ({
+    id,
+    options: isSearch ? { ...base, body: { view: id } } : { ...base, query: [['view', id]] as const },
+  })
+  const [id = ''] = idsOf(theirs.references, `vie of ${listed.name}`)
+  const [foreign, unknown] = [requestWith(id), requestWith(unknownId('vie'))]
+  return [{ description: 'a view', route, foreign, unknown, status: isSearch ? 422 : 400 }]
 }
 
 /** Sends both requests of a case; describes how the responses differ from each other or from the expected status. */

@@ -21,14 +21,14 @@ export interface Connection {
   readonly organizationId: string
   /** The organization as a bound parameter; a statement without it is rejected. */
   readonly organization: Sql
+  /** On whose behalf the statements run. */
+  readonly actor: Actor
   query<Row extends object>(statement: Sql | FixedStatement): Promise<Row[]>
 }
 
 /** A connection inside a transaction: its writes are committed together or not at all. */
 export interface Transaction extends Connection {
   readonly isTransaction: true
-  /** The actor that makes the changes. */
-  readonly actor: Actor
   /** Runs the only statement of this transaction, in one round trip with the credential check and the commit. */
   runSingle<Row extends object>(statement: SingleStatement): Promise<Row[]>
 }
@@ -160,6 +160,7 @@ export class Database {
     return {
       organizationId: actor.organizationId,
       organization,
+      actor,
       query: async <Row extends object>(statement: Sql | FixedStatement) => {
         const query =
           statement instanceof Sql ? render(withCredentialCheck(actor, statement)) : this.#fixedRead(actor, statement)

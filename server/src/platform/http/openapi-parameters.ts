@@ -37,6 +37,7 @@ function queryParameters({ query }: Route, components: Components): Schema[] {
   if (kind === 'one') return [select()]
   const narrowing = [
     ...(kind === 'change' ? [] : deletedParameter(resource, components)),
+    ...(kind === 'change' ? [] : viewParameter(resource, components)),
     ...searchParameter(resource, components),
     ...filterParameter(resource, components),
   ]
@@ -61,6 +62,21 @@ function deletedParameter({ isRestorable, singular, restorableDays }: Resource, 
       description: `If true, only the records deleted within the last ${restorableDays} days, which can be restored; otherwise only the others. Also needs the scope \`${singular}:restore:write\`.`,
       // No default: the API explorer would send it with every request.
       schema: { type: 'boolean' },
+    }),
+  ]
+}
+
+export const viewSchema: Schema = { type: 'string', pattern: '^vie_[0-9a-f]{32}$' }
+
+function viewParameter({ hasViews }: Resource, components: Components): Schema[] {
+  if (!hasViews) return []
+  return [
+    components.parameter('view', {
+      name: 'view',
+      in: 'query',
+      description:
+        'Id of a saved view of these records. Its filter and its query apply in addition to those of the request, and its order unless the request names one. Also needs the scope `view:get:read`.',
+      schema: viewSchema,
     }),
   ]
 }

@@ -7,7 +7,7 @@ import { findTarget } from '../query/target.ts'
 import { maxDepth, maxLeaves, maxRelations } from '../query/tree.ts'
 import type { Components } from './openapi-components.ts'
 import { describeOperator, pathsOf } from './openapi-filters.ts'
-import { cursorSchema } from './openapi-parameters.ts'
+import { cursorSchema, viewSchema } from './openapi-parameters.ts'
 import type { SearchRoute } from './route.ts'
 
 /** The body of a search. Its schema contains the filter tree, which refers to itself and to those of related records. */
@@ -16,6 +16,9 @@ export function searchBody({ search }: SearchRoute, relations: Relations, compon
   const filter = treeSchema(resource, relations, components)
   const query = {
     ...(resource.search.length > 0 && { query: { type: 'string', description: 'Full-text search, as in the list.' } }),
+    ...(resource.hasViews && {
+      view: { ...viewSchema, description: 'A saved view, as in the list. Its filter and its query apply as well.' },
+    }),
   }
   const page = {
     orderBy: { type: 'string', default: 'createdAt', description: 'Field to sort by.' },

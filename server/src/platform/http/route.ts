@@ -8,6 +8,7 @@ import type { Connection, Database, Transaction } from '../database/database.ts'
 import type { ConcurrencyLimiter } from '../background/concurrency-limiter.ts'
 import type { CursorScope } from '../query/cursor.ts'
 import type { Relations } from '../query/relations.ts'
+import type { SavedViews } from '../query/view.ts'
 import type { BodyShape } from '../resource/body.ts'
 import type { Resource } from '../model/define.ts'
 import type { BodyFault } from '../model/errors.ts'
@@ -27,6 +28,7 @@ export interface Services {
   queryLimiter: ConcurrencyLimiter
   /** The relations between records that a search can use. */
   relations: Relations
+  views: SavedViews
   /** The time zone of the caller's organization. */
   timeZone(db: Connection): Promise<string>
   /** Signs the opaque cursors in `Link` headers. */

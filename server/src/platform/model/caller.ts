@@ -9,6 +9,8 @@ export interface Actor {
   organizationId: string
   /** The uuid of the session's user or the key's creator; null for the service itself. */
   userId: string | null
+  /** The role of the session's user; undefined for an API key and the service itself. */
+  role: Role | undefined
   /** A boolean SQL expression: is this credential still valid and unchanged? Part of every statement. */
   live: Sql
 }
@@ -21,8 +23,6 @@ export interface Caller extends Actor {
   userId: string
   /** The granted `urn:service:<resource>:<action>:<permission>` patterns. */
   scopes: readonly string[]
-  /** The role of the session's user; undefined for an API key. */
-  role: Role | undefined
   /** Networks and addresses from which a key may be used; empty means anywhere. */
   allowedAddresses: readonly string[]
   /** When an API key expires. */
@@ -34,4 +34,4 @@ export const serviceActor = (
   kind: 'command' | 'work' | 'maintenance',
   organizationId: string,
   userId: string | null = null,
-): Actor => ({ kind, organizationId, userId, live: raw('true') })
+): Actor => ({ kind, organizationId, userId, role: undefined, live: raw('true') })

@@ -1,6 +1,7 @@
 import type { BodyFault } from './errors.ts'
 import type { RoleGroup } from './scopes.ts'
 import type { Field, JsonObject, JsonValue } from './fields.ts'
+import type { Reach } from './reach.ts'
 
 export type Fields = Record<string, Field>
 
@@ -66,6 +67,10 @@ export interface Resource<F extends Fields = Fields> {
   heading?: string
   /** What the roles below an administrator may do with it. */
   roleGroup: RoleGroup
+  /** Restricts the records that a person sees and changes; without it, their scopes alone decide. */
+  reach?: Reach
+  /** True if people can save views of its lists, which `?view=` applies. */
+  hasViews: boolean
   /** The standard changes that the audit log records, with a sentence each; other changes are not recorded. */
   audited?: Partial<Record<AuditedChange, string>>
   /** The path of the value by which a person recognizes a record; by default its `name`, otherwise its id. */
@@ -124,7 +129,7 @@ export const actionOf = ({ singular, audited = {} }: Resource, change: AuditedCh
 
 type Defaults =
   | ('embedded' | 'propertyNames' | 'search' | 'searchEmbedded' | 'hidden' | 'uniques')
-  | ('softDelete' | 'restorableDays' | 'isRestorable' | 'isSmall' | 'table' | 'links' | 'titleField')
+  | ('softDelete' | 'restorableDays' | 'isRestorable' | 'isSmall' | 'table' | 'links' | 'titleField' | 'hasViews')
 
 /** Declares a resource. Defaults: nothing embedded, no search, a table of the same name, 30 days to restore. */
 export function defineResource<F extends Fields>(
@@ -148,6 +153,7 @@ export function defineResource<F extends Fields>(
     restorableDays: 30,
     isRestorable: declaration.softDelete ?? true,
     isSmall: false,
+    hasViews: false,
     links: {},
     ...declaration,
   }
@@ -223,7 +229,7 @@ export function narrowView<F extends Fields>(
   )
   const { component, propertyNames, parent } = view
   const { renderingVersion: _, ...rest } = resource
-  return { ...rest, fields, component, propertyNames, parent, viewOf: resource, isRestorable: false }
+  return { ...rest, fields, component, propertyNames, parent, viewOf: resource, isRestorable: false, hasViews: false }
 }
 
 /** The possible parents of a record; it has exactly one of them. */

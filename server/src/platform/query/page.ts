@@ -1,6 +1,7 @@
 import type { FixedStatement } from '../database/database.ts'
 import { identifier, join, Parameter, raw, type Sql, sql, plannerVisible } from '../model/sql.ts'
 import { columnOf, type Resource } from '../model/define.ts'
+import type { Reach, Reader } from '../model/reach.ts'
 import { hasTrigram, lookupSql, lookupValues, type IndexKind } from './condition.ts'
 import type { Position } from './cursor.ts'
 import { conditionsOf, conjunctsOf, filterIndexKind, filterSql, targetsOf } from './filter.ts'
@@ -10,10 +11,11 @@ import { boundarySql, keyNamesOf, pageSql } from './scans.ts'
 import { pageColumns, documentJoins, documentSql } from './select.ts'
 import { isJoined, joins, root, type Target } from './target.ts'
 
-/** The organization as a parameter and, if the route has one, the parent. */
+/** The organization as a parameter and, if the route has one, the parent. `actor`: for resources with a `reach`. */
 export interface Scope {
   organization: Sql
   parentId?: string
+  actor?: Reader
 }
 
 /** The single row that a page's statement returns. */
@@ -162,12 +164,12 @@ export function matching(resource: Resource, request: Filters, scope: Scope): Sq
 }
 
 /**
- * The bounds of every statement: organization, parent, not deleted. Without `isIndexed` no index on the organization is
+ * The bounds of every statement: organization, parent, not deleted, within reach. Without `isIndexed` no index on the organization is
  * used, because the planner would read everything of the organization next to another index's matches. `isListed`: many
  * records are scanned. `ofMany`: their parents may be read as a whole. `deleted`: only deleted records that can be restored.
  */
 export function withinScope(
-  { parent, requiredParents = [], softDelete, restorableDays }: Resource,
+  { parent, requiredParents = [], softDelete, restorableDays, reach }: Resource,
   scope: Scope,
   { isIndexed = true, isListed = false, ofMany = false, deleted = false } = {},
 ): Sql {
@@ -178,12 +180,19 @@ export function withinScope(
   const parts = isIndexed ? owner : [sql`(${join(owner, ' and ')}) is true`]
   if (deleted) parts.push(restorable(restorableDays))
   else if (softDelete) parts.push(sql`${table}.deleted_at is null`)
+  if (reach) parts.push(...withinReach(reach, scope))
   for (const { resource, column } of requiredParents) {
     const id = sql`${table}.${identifier(column)}`
     const isLiving = ofMany ? existsInSetSql(resource, scope, id) : existsSql(resource, scope, id)
     parts.push(requiredParents.length === 1 ? isLiving : sql`(${id} is null or ${isLiving})`)
   }
   return join(parts, ' and ')
+}
+
+function withinReach(reach: Reach, { actor }: Scope): Sql[] {
+  if (!actor) throw new Error('the statement needs an actor, whose reach bounds it')
+  const seen = reach.sees(actor, raw(root))
+  return seen ? [seen] : []
 }
 
 /** The planner sees only that they are deleted, so that it uses the index of the organization's deleted records. */

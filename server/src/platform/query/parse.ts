@@ -256,7 +256,7 @@ function readLimit(reader: QueryReader): number {
   return limit
 }
 
-function readOrder(reader: QueryReader, resource: Resource): Order | undefined {
+export function readOrder(reader: QueryReader, resource: Resource): Order | undefined {
   const sort = reader.scalars.get('sort') ?? 'desc'
   if (sort !== 'asc' && sort !== 'desc') reader.addError('sort', 'expected asc or desc')
   const path = reader.scalars.get('orderBy') ?? 'createdAt'

@@ -19,6 +19,13 @@ export interface ShownRecord {
 export const notFound = (resource: Resource): ApiError =>
   new ApiError('not_found', `There is no ${displayNoun(resource.singular)} with this id.`)
 
+/** 403 for a record that the caller sees but may not change. */
+export const mayNotChange = (resource: Resource): ApiError =>
+  new ApiError(
+    'insufficient_permissions',
+    `You can see this ${displayNoun(resource.singular)} but not change it. Ask its owner or an administrator.`,
+  )
+
 /** 404 for restoring a record that was never deleted, or too long ago. */
 export const notDeleted = (resource: Resource): ApiError =>
   new ApiError(
@@ -124,5 +131,5 @@ export async function readRelativeSpans(
   })
 }
 
-export const scopeOf = (db: Connection, parentId: string | undefined): Scope =>
-  parentId === undefined ? { organization: db.organization } : { organization: db.organization, parentId }
+export const scopeOf = ({ organization, actor }: Connection, parentId: string | undefined): Scope =>
+  parentId === undefined ? { organization, actor } : { organization, actor, parentId }

@@ -8,7 +8,7 @@ import { displayNoun, initialValues, type Resource } from '../model/define.ts'
 import type { JsonValue, JsonObject } from '../model/fields.ts'
 import { newId, readId } from '../model/ids.ts'
 import { mergePatch } from './properties.ts'
-import { notDeleted, notFound } from './read.ts'
+import { mayNotChange, notDeleted, notFound } from './read.ts'
 import { arrangeSiblings, assertParent } from './siblings.ts'
 import { insert, update } from './write-statements.ts'
 
@@ -118,14 +118,14 @@ export async function writeSet(
     parentId === undefined &&
     steps.singleStatement
   ) {
-    const pending = prepareChange(resource, only, new Map())
+    const pending = prepareChange(transaction, resource, only, new Map())
     if (!hasReferences(resource, pending) && steps.singleStatement.applies(transaction, pending)) {
       return [await createInOneStatement(transaction, resource, pending, steps.singleStatement)]
     }
   }
   await assertParent(transaction, resource, parentId)
   const current = preloaded ?? (await lockRecords(transaction, resource, changes, parentId))
-  const pending = changes.map((change) => prepareChange(resource, change, current))
+  const pending = changes.map((change) => prepareChange(transaction, resource, change, current))
   await checkReferences(transaction, resource, pending, locked)
   await arrangeSiblings(transaction, resource, pending, parentId)
   await steps.beforeWrite?.(transaction, pending)
@@ -149,7 +149,12 @@ export async function writeSet(
   return written
 }
 
-function prepareChange(resource: Resource, change: Change, current: ReadonlyMap<string, CurrentRow>): PendingChange {
+function prepareChange(
+  { actor }: Transaction,
+  resource: Resource,
+  change: Change,
+  current: ReadonlyMap<string, CurrentRow>,
+): PendingChange {
   if (change.kind === 'create') {
     const values = { ...initialValues(resource), ...change.values }
     return prepareValues(resource, {
@@ -163,6 +168,7 @@ function prepareChange(resource: Resource, change: Change, current: ReadonlyMap<
   }
   const row = current.get(change.id)
   if (!row) throw change.deleted ? notDeleted(resource) : notFound(resource)
+  if (resource.reach?.mayChange(actor, row.record) === false) throw mayNotChange(resource)
   if (change.revisions && !change.revisions.includes(row.revision)) {
     throw new ApiError(
       'precondition_failed',

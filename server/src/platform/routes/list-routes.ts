@@ -5,18 +5,15 @@ import {
   type ReadRequest,
   type ReadRoute,
   type RouteResponse,
-  type SearchRequest,
   type SearchRoute,
 } from '../http/route.ts'
 import { displayNoun, type Resource } from '../model/define.ts'
-import { invalidBody } from '../model/errors.ts'
 import { writeCursor } from '../query/cursor.ts'
-import { type Filter, relationsIn } from '../query/filter.ts'
 import { parsePosition, planCount, planPage } from '../query/page.ts'
-import { type Filters, type ListRequest, readFilters, readList } from '../query/parse.ts'
+import { type Filters, type ListRequest, readList } from '../query/parse.ts'
 import { readSearch, readSearchCount } from '../query/search.ts'
-import { readCount, readPage, readRelativeSpans, scopeOf } from '../resource/read.ts'
-import { isUnknownTimeZone } from './daily-statistics.ts'
+import { readCount, readPage, scopeOf } from '../resource/read.ts'
+import { readCountFilters, resolveFilters, viewOfBody, viewOfQuery } from './saved-views.ts'
 
 /** The records that the routes of a list are about. */
 interface ListGroup {
@@ -44,9 +41,10 @@ export function listRoute(group: ListGroup): ReadRoute {
     query: { kind: 'list', resource },
     responses: { 200: { kind: 'list', resource } },
     async handle(request) {
-      const wanted = readList(resource, request.query, cursorScopeOf(group, request))
+      const { query, view } = await viewOfQuery(group, request)
+      const wanted = readList(resource, query, cursorScopeOf(group, request))
       if (wanted.deleted) await assertMayRestore(group, request)
-      return respondWithPage(group, request, wanted)
+      return respondWithPage(group, request, await resolveFilters(group, request, wanted, view))
     },
   }
 }
@@ -72,12 +70,12 @@ export function searchRoute(group: ListGroup): SearchRoute {
     },
     responses: { 200: { kind: 'list', resource } },
     async handle(request) {
-      const { services, body, query } = request
+      const { services, query } = request
       const scope = cursorScopeOf(group, request)
+      const { body, view } = await viewOfBody(group, request, 'page')
       const sent = { resource, relations: services.relations, body, query }
       const wanted = readSearch(sent, (orderBy) => scope(orderBy, false))
-      const filter = await resolveFilter(group, request, wanted.filter)
-      return respondWithPage(group, request, { ...wanted, filter })
+      return respondWithPage(group, request, await resolveFilters(group, request, wanted, view))
     },
   }
 }
@@ -96,7 +94,7 @@ export function countRoute(group: ListGroup): ReadRoute {
     query: { kind: 'count', resource },
     responses: { 200: countResponse },
     async handle(request) {
-      const wanted = readFilters(resource, request.query)
+      const wanted = await readCountFilters(group, request)
       if (wanted.deleted) await assertMayRestore(group, request)
       return respondWithCount(group, request, wanted)
     },
@@ -114,10 +112,10 @@ export function searchCountRoute(group: ListGroup): SearchRoute {
     query: { kind: 'none' },
     responses: { 200: countResponse },
     async handle(request) {
-      const { services, body, query } = request
+      const { services, query } = request
+      const { body, view } = await viewOfBody(group, request, 'count')
       const wanted = readSearchCount({ resource, relations: services.relations, body, query })
-      const filter = await resolveFilter(group, request, wanted.filter)
-      return respondWithCount(group, request, { ...wanted, filter })
+      return respondWithCount(group, request, await resolveFilters(group, request, wanted, view))
     },
   }
 }
@@ -170,31 +168,8 @@ async function respondWithCount(group: ListGroup, request: ReadRequest, wanted: 
 }
 
 /** Deleted records are shown to those who may restore them. */
-const assertMayRestore = (group: ListGroup, request: ReadRequest): Promise<void> =>
-  assertScope(scopedRequest(group, request), group.scope('restore', 'write'))
-
-const scopedRequest = ({ path }: ListGroup, { services, caller, client }: ReadRequest) => ({
-  services,
-  caller,
-  client,
-  route: path,
-})
-
-/** A filter reveals related records, so it needs the scope of their list. Then relative dates become instants. */
-async function resolveFilter(group: ListGroup, request: SearchRequest, filter: Filter): Promise<Filter> {
-  const scopes = new Set(relationsIn(filter).map(({ resource }) => `${resource.singular}:list:read`))
-  for (const scope of scopes) await assertScope(scopedRequest(group, request), scope)
-  return readRelativeSpans(request.db, filter, () => request.services.timeZone(request.db)).catch((error: unknown) => {
-    throw isUnknownTimeZone(error) ? unknownTimeZone : error
-  })
-}
-
-const unknownTimeZone = invalidBody([
-  {
-    field: 'filter',
-    message: 'the database does not know the time zone of the organization; choose another zone or send dates',
-  },
-])
+const assertMayRestore = (group: ListGroup, { services, caller, client }: ReadRequest): Promise<void> =>
+  assertScope({ services, caller, client, route: group.path }, group.scope('restore', 'write'))
 
 /** `Link: rel="next"/"prev"` (RFC 8288), with cursors that survive the deletion of their records. */
 function linkHeader(

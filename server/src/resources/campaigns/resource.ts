@@ -32,6 +32,7 @@ export const campaigns = defineResource({
   idPrefix: 'cam',
   heading: 'Messages to many contacts, as drafts.',
   roleGroup: 'records',
+  hasViews: true,
   search: ['name', 'subject'],
   prepare,
   fields: {

@@ -34,6 +34,7 @@ export const companies = defineResource({
   idPrefix: 'com',
   heading: 'Companies that contacts work for.',
   roleGroup: 'records',
+  hasViews: true,
   search: ['name', 'nickname', 'domain', 'subtitle'],
   hidden: { domain_key: 'text' },
   uniques: { companies_domain_unique: { field: 'domain', columns: ['domain_key'] } },

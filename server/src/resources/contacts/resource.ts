@@ -51,6 +51,7 @@ export const contacts = defineResource({
   idPrefix: 'con',
   heading: 'People. `/api/teams` has the contacts of one team.',
   roleGroup: 'records',
+  hasViews: true,
   search: ['name', 'firstName', 'lastName', 'nickname', 'email', 'phone', 'employmentTitle', 'tags'],
   searchEmbedded: ['company.name'],
   hidden: { email_key: 'text' },

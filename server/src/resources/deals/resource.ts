@@ -55,6 +55,7 @@ export const deals = defineResource({
   idPrefix: 'del',
   heading: 'Opportunities to sell something, in the stages of a pipeline.',
   roleGroup: 'records',
+  hasViews: true,
   search: ['name'],
   // Moves between stages have a history of their own.
   history: { except: ['pipelineId', 'stageId'] },

@@ -1,8 +1,9 @@
 import type { Connection } from '../../platform/database/database.ts'
 import type { ReadRoute } from '../../platform/http/route.ts'
 import { id, type Schema } from '../../platform/model/fields.ts'
-import { type Filters, readFilters } from '../../platform/query/parse.ts'
+import type { Filters } from '../../platform/query/parse.ts'
 import { closedObject } from '../../platform/routes/daily-statistics.ts'
+import { readCountFilters } from '../../platform/routes/saved-views.ts'
 import { deals } from './resource.ts'
 import { readForecast, readSummary } from './summary-store.ts'
 
@@ -21,10 +22,11 @@ interface Summary {
 
 /** Sums of the deals that match the filters of a list. All of them are read, so only a few run at once. */
 function sumRoute({ name, component, item, read, ...texts }: Summary): ReadRoute {
+  const path = `/v5/deals/${name}`
   return {
     kind: 'read',
     method: 'GET',
-    path: `/v5/deals/${name}`,
+    path,
     operation: `get${component}`,
     ...texts,
     tag: deals.name,
@@ -32,8 +34,9 @@ function sumRoute({ name, component, item, read, ...texts }: Summary): ReadRoute
     scope: `${deals.singular}:${name}:read`,
     query: { kind: 'count', resource: deals },
     responses: { 200: { kind: 'schema', component, schema: { type: 'array', items: closedObject(item) } } },
-    async handle({ services, caller, db, query }) {
-      const filters = readFilters(deals, query)
+    async handle(request) {
+      const { services, caller, db } = request
+      const filters = await readCountFilters({ resource: deals, path }, request)
       const text = await services.queryLimiter.run(caller.organizationId, () => read(db, filters))
       return { status: 200, text }
     },

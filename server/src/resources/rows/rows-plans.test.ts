@@ -128,7 +128,7 @@ async function costOf(of: Of, action: 'retry' | 'cancel', query: string): Promis
   let cost = 0
   const transaction: Transaction = {
     isTransaction: true,
-    actor: { kind: 'work', organizationId, userId: null, live: raw('true') },
+    actor: { kind: 'work', organizationId, userId: null, role: undefined, live: raw('true') },
     organizationId,
     organization,
     runSingle: () => Promise.reject(new Error('a change by filter is more than one statement')),

@@ -49,6 +49,7 @@ export const tasks = defineResource({
   idPrefix: 'tsk',
   heading: 'What people have to do, about a contact, a company, a deal or nothing in particular.',
   roleGroup: 'records',
+  hasViews: true,
   titleField: 'title',
   search: ['title'],
   prepare,

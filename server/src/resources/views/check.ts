@@ -1,0 +1,34 @@
+import type { Resource } from '../../platform/model/define.ts'
+import type { BodyFault } from '../../platform/model/errors.ts'
+import type { FieldType } from '../../platform/model/field-types.ts'
+import type { JsonObject, JsonValue } from '../../platform/model/fields.ts'
+import { QueryReader } from '../../platform/query/parse.ts'
+import type { Relations } from '../../platform/query/relations.ts'
+import { readSelection } from '../../platform/query/select.ts'
+import { findTarget } from '../../platform/query/target.ts'
+import { readView } from '../../platform/query/view.ts'
+
+/** Fields with few values, of which each can be a column of a board. */
+const groupedTypes: readonly FieldType[] = ['choice', 'reference', 'boolean']
+
+/** The errors of the values (those that a change sends) as a view of this resource. */
+export function faultsOfView(resource: Resource, relations: Relations, values: JsonObject): readonly BodyFault[] {
+  const reader = new QueryReader()
+  const { filter = {}, columns, query, orderBy, groupBy } = values
+  readView(reader, resource, relations, { filter, query: textOf(query), orderBy: textOf(orderBy), sort: null })
+  for (const [index, path] of (Array.isArray(columns) ? columns : []).entries()) {
+    const { faults } = readSelection(resource, [String(path)], reader.suggestions)
+    for (const fault of faults) reader.addError(`columns.${index}`, fault)
+  }
+  if (typeof groupBy === 'string') checkGroup(reader, resource, groupBy)
+  return reader.faults
+}
+
+function checkGroup(reader: QueryReader, resource: Resource, path: string): void {
+  const target = findTarget(resource, path, reader.suggestions)
+  if ('fault' in target) reader.addError('groupBy', target.fault)
+  else if (!target.isOwn || !groupedTypes.includes(target.field.type))
+    reader.addError('groupBy', `expected a field of the record with one of the types ${groupedTypes.join(', ')}`)
+}
+
+const textOf = (value: JsonValue | undefined): string | null => (typeof value === 'string' ? value : null)

@@ -1,0 +1,11 @@
+import type { Part } from '../../platform/http/part.ts'
+import type { Relations } from '../../platform/query/relations.ts'
+import { standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { views } from './resource.ts'
+import { viewStore } from './store.ts'
+
+/** `relations`: those that filters can use. */
+export const viewPart = (relations: Relations): Part => ({
+  resources: [views],
+  routes: standardRoutes(viewStore(relations), { path: '/v5/views' }),
+})

@@ -1,0 +1,59 @@
+import type { Connection, Transaction } from '../../platform/database/database.ts'
+import type { Resource } from '../../platform/model/define.ts'
+import { invalidBody } from '../../platform/model/errors.ts'
+import { readId } from '../../platform/model/ids.ts'
+import { identifier, raw, sql } from '../../platform/model/sql.ts'
+import { withinScope } from '../../platform/query/page.ts'
+import type { Relations } from '../../platform/query/relations.ts'
+import { root } from '../../platform/query/target.ts'
+import type { SavedView, SavedViews } from '../../platform/query/view.ts'
+import { scopeOf } from '../../platform/resource/read.ts'
+import { type StandardStore, standardStore } from '../../platform/resource/store.ts'
+import type { PendingChange } from '../../platform/resource/write.ts'
+import { faultsOfView } from './check.ts'
+import { viewable, views } from './resource.ts'
+
+export const viewStore = (relations: Relations): StandardStore =>
+  standardStore(views, {
+    async beforeWrite(transaction, pending) {
+      const faults = pending.flatMap((change) => faultsOfView(resourceOf(change), relations, change.values))
+      if (faults.length > 0) throw invalidBody(faults)
+      await assignOwner(
+        transaction,
+        pending.filter(({ before }) => before === undefined),
+      )
+    },
+  })
+
+function resourceOf({ before, values }: PendingChange): Resource {
+  const name = String(values.resource ?? before?.resource)
+  const found = viewable.find((resource) => resource.name === name)
+  if (!found) throw new Error(`${name} have no views`)
+  return found
+}
+
+/** A new view belongs to the person who creates it, and comes after their other views. */
+async function assignOwner(transaction: Transaction, created: readonly PendingChange[]): Promise<void> {
+  if (created.length === 0) return
+  const { organization, actor } = transaction
+  const [last] = await transaction.query<{ position: string }>(sql`
+    select coalesce(floor(max("position")), 0)::text as position from views
+    where organization_id = ${organization} and owner_id = ${actor.userId}::uuid and deleted_at is null`)
+  for (const [index, { values, columns }] of created.entries()) {
+    columns.owner_id = actor.userId
+    values.position ??= String(BigInt(last?.position ?? '0') + BigInt(index + 1))
+  }
+}
+
+/** The saved views that a caller sees. */
+export const savedViews: SavedViews = {
+  scope: `${views.singular}:get:read`,
+  async find(db: Connection, { name }: Resource, shown: string): Promise<SavedView | undefined> {
+    const id = readId(views.idPrefix, shown)
+    if (id === undefined) return undefined
+    const [view] = await db.query<SavedView>(sql`
+      select filter, query, order_by as "orderBy", sort from ${identifier(views.table)} ${raw(root)}
+      where ${withinScope(views, scopeOf(db, undefined))} and id = ${id}::uuid and resource = ${name}`)
+    return view
+  },
+}
