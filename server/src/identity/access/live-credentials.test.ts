@@ -202,7 +202,15 @@ test('/me shows the creator of the key with the organization of the key, or the 
     id: organization.userId,
     organizations: [{ id: organization.organizationId, role: 'owner' }],
   })
-  expect(Object.keys(byKey)).toEqual(['id', 'email', 'name', 'organizationId', 'organizations', 'credential'])
+  expect(Object.keys(byKey)).toEqual([
+    'id',
+    'email',
+    'name',
+    'timeZone',
+    'organizationId',
+    'organizations',
+    'credential',
+  ])
   const byToken = await callAs(service, organization.accessToken)('GET', '/v5/me')
   const ids = byToken.body.organizations.map(({ id, role }: Json) => [id, role])
   expect(ids.sort()).toEqual(
