@@ -30,6 +30,9 @@ const sources: Readonly<Record<Actor['kind'], ChangeSource>> = {
   maintenance: 'command',
 }
 
+/** Who makes the changes of this actor, as the history names it. */
+export const sourceOfChange = ({ kind }: Actor): ChangeSource => sources[kind]
+
 /**
  * Records the changes of a set, as a common table expression after another one of the statement that makes them: a
  * statement of its own would cost more than the rest. Empty if there is nothing to record.
@@ -42,7 +45,7 @@ export function historySql(transaction: Transaction, resource: Resource, pending
     history as (
       insert into ${tableOf(resource)} (organization_id, id, ${ownerOf(resource)}, action, changes, import_id,
         import_row_id, source, author_id)
-      select ${organization}, change.*, ${sources[actor.kind]}::text, ${actor.userId}::uuid
+      select ${organization}, change.*, ${sourceOfChange(actor)}::text, ${actor.userId}::uuid
       from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as change(
         id uuid, record_id uuid, action text, changes jsonb, import_id uuid, import_row_id uuid))`
 }
@@ -55,7 +58,7 @@ export const creationHistorySql = (
 ): Sql => sql`,
     history as (
       insert into ${tableOf(resource)} (organization_id, id, ${ownerOf(resource)}, action, changes, source, author_id)
-      select ${organization}, ${id}::uuid, id, 'created', '[]', ${sources[actor.kind]}::text, ${actor.userId}::uuid
+      select ${organization}, ${id}::uuid, id, 'created', '[]', ${sourceOfChange(actor)}::text, ${actor.userId}::uuid
       from written)`
 
 const tableOf = ({ singular }: Resource): Sql => identifier(`${singular}_changes`)

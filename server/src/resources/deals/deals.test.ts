@@ -184,6 +184,9 @@ test('a deal that enters a stage is at its top, and moves next to another deal',
   expect(await columnOf(lead)).toEqual(['a', 'c', 'b'])
   await move(b.id, { stageId: lead, beforeId: a.id })
   expect(await columnOf(lead)).toEqual(['b', 'a', 'c'])
+  await move(c.id, { stageId: lead })
+  expect(await columnOf(lead)).toEqual(['c', 'b', 'a'])
+  await move(c.id, { stageId: lead, afterId: a.id })
   const d = await newDeal({ name: 'd', stageId: stage.Won })
   expect((await move(d.id, { stageId: lead, afterId: a.id })).body).toMatchObject({ status: 'open', stageId: lead })
   expect(await columnOf(lead)).toEqual(['b', 'a', 'd', 'c'])
@@ -262,9 +265,20 @@ test('changing the kind of a stage closes or reopens its deals, without a move',
   expect((await call('PATCH', path, { body: { kind: 'lost' } })).body).toMatchObject({ kind: 'lost', probability: 0 })
   const lost = (await call('GET', `/v5/deals/${deal.id}`)).body
   expect(lost).toMatchObject({ status: 'lost', closedAt: lost.updatedAt, position: deal.position })
+  await change(deal.id, { lostReason: 'Too expensive' })
   expect((await call('PATCH', path, { body: { kind: 'open' } })).body).toMatchObject({ probability: 50 })
   expect((await call('PATCH', path, { body: { name: 'Offer' } })).body).toMatchObject({ probability: 50 })
-  expect((await call('GET', `/v5/deals/${deal.id}`)).body).toMatchObject({ status: 'open', closedAt: null })
+  expect((await call('GET', `/v5/deals/${deal.id}`)).body).toMatchObject({
+    status: 'open',
+    closedAt: null,
+    lostReason: null,
+  })
+  const { body: history } = await call('GET', `/v5/deals/${deal.id}/timeline?kind=change&limit=1`)
+  expect(history[0].change).toMatchObject({
+    action: 'updated',
+    source: 'api_key',
+    changes: [{ field: 'lostReason', before: 'Too expensive', after: null }],
+  })
   expect(await movesOf(deal.id)).toEqual([])
   expect(await call('PATCH', path, { body: { kind: 'won', probability: 90 } })).toMatchObject({
     status: 422,
@@ -283,7 +297,12 @@ test('a pipeline with deals cannot be deleted, and a deal returns only to a stag
   expect(await call('POST', '/v5/deals', { body: { name: 'Engine' } })).toMatchObject({
     status: 422,
     body: {
-      details: [{ field: 'stageId', message: 'the organization has no pipeline with a stage; create one first' }],
+      details: [
+        {
+          field: 'stageId',
+          message: 'the oldest pipeline has no stage, or there is no pipeline; name a stage or add one first',
+        },
+      ],
     },
   })
   for (const body of [

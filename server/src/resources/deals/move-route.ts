@@ -1,12 +1,13 @@
+import type { Connection } from '../../platform/database/database.ts'
 import { writeRoute } from '../../platform/http/route.ts'
 import { invalidBody } from '../../platform/model/errors.ts'
-import type { JsonObject } from '../../platform/model/fields.ts'
+import type { JsonObject, JsonValue } from '../../platform/model/fields.ts'
 import { reference, text } from '../../platform/model/fields.ts'
 import { readId, showId } from '../../platform/model/ids.ts'
 import { bodyShapeOf } from '../../platform/resource/body.ts'
 import { changeOne, RouteGroup } from '../../platform/routes/standard-routes.ts'
 import { stages } from '../stages/resource.ts'
-import { type Neighbor, positionNextTo } from './position-store.ts'
+import { type Neighbor, positionNextTo, topPositions } from './position-store.ts'
 import { deals } from './resource.ts'
 import { dealStore } from './store.ts'
 
@@ -34,13 +35,21 @@ export const moveRoute = writeRoute({
     if (neighbor && (!place || showId(stages.idPrefix, place.stage_id) !== stageId)) {
       throw invalidBody([{ field: `${neighbor.side}Id`, message: 'no other deal with this id is in this stage' }])
     }
+    const position = place ? place.position : await topOf(db, group.id(request.params), stageId)
     const lostReason = typeof body.lostReason === 'string' ? { lostReason: body.lostReason } : {}
     return changeOne(group, request, {
       values: { stageId, ...lostReason },
-      ...(place && { columns: () => ({ position: place.position }) }),
+      columns: () => ({ position }),
     })
   },
 })
+
+/** Said outright, because a deal that stays in its stage would keep its position otherwise. */
+async function topOf(db: Connection, id: string, stageId: JsonValue | undefined): Promise<string> {
+  const uuid = readId(stages.idPrefix, String(stageId)) ?? ''
+  const positions = await topPositions(db, [{ id, stageId: uuid }])
+  return positions.get(id) ?? '0'
+}
 
 /** Throws 422 if two deals are named. */
 function neighborOf({ afterId, beforeId }: JsonObject): Neighbor | undefined {

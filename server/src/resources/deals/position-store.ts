@@ -1,4 +1,4 @@
-import type { Connection, Transaction } from '../../platform/database/database.ts'
+import type { Connection } from '../../platform/database/database.ts'
 import { prepared, sql } from '../../platform/model/sql.ts'
 
 /**
@@ -6,15 +6,15 @@ import { prepared, sql } from '../../platform/model/sql.ts'
  * part makes positions of concurrent moves differ, without a lock that would make them wait for each other.
  */
 export async function topPositions(
-  transaction: Transaction,
+  db: Connection,
   moves: readonly { id: string; stageId: string }[],
 ): Promise<Map<string, string>> {
-  const rows = await transaction.query<{ id: string; position: string }>(
+  const rows = await db.query<{ id: string; position: string }>(
     prepared(sql`
     select move.id, (
       coalesce((
         select position from deals
-        where organization_id = ${transaction.organization} and stage_id = move.stage_id and deleted_at is null
+        where organization_id = ${db.organization} and stage_id = move.stage_id and deleted_at is null
         order by position limit 1), 0)
       - move.number - round(random()::numeric, 6))::text as position
     from rows from (jsonb_to_recordset(${JSON.stringify(moves.map(({ id, stageId }) => ({ id, stage_id: stageId })))}::jsonb)

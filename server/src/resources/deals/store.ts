@@ -3,6 +3,7 @@ import { ApiError, type BodyFault, invalidBody } from '../../platform/model/erro
 import type { JsonValue } from '../../platform/model/fields.ts'
 import { readId, showId } from '../../platform/model/ids.ts'
 import { sql } from '../../platform/model/sql.ts'
+import { sourceOfChange } from '../../platform/resource/history.ts'
 import { syncExternalIds } from '../../platform/resource/external-ids.ts'
 import { standardStore } from '../../platform/resource/store.ts'
 import type { PendingChange, WrittenRecord } from '../../platform/resource/write.ts'
@@ -104,7 +105,12 @@ function stageFor({ stageId, pipelineId }: Wish, found: readonly FoundStage[]): 
   )
   if (first) return first
   return pipelineId === undefined
-    ? { fault: { field: 'stageId', message: 'the organization has no pipeline with a stage; create one first' } }
+    ? {
+        fault: {
+          field: 'stageId',
+          message: 'the oldest pipeline has no stage, or there is no pipeline; name a stage or add one first',
+        },
+      }
     : { fault: { field: 'pipelineId', message: 'has no stage; add one first' } }
 }
 
@@ -185,7 +191,7 @@ export async function moveAllDeals(transaction: Transaction, from: string, to: F
   const isMove = from !== to.id
   await transaction.query(sql`
     with moving as materialized (
-      select id, stage_changed_at from deals
+      select id, stage_changed_at, lost_reason from deals
       where organization_id = ${organization} and stage_id = ${from}::uuid and deleted_at is null
       order by id for update),
     place as materialized (
@@ -208,7 +214,12 @@ export async function moveAllDeals(transaction: Transaction, from: string, to: F
       from moving, place
       where record.organization_id = ${organization} and record.id = moving.id
         and (${isMove}::boolean or record.status <> ${to.kind}::text)
-      returning record.id, moving.stage_changed_at)
+      returning record.id, moving.stage_changed_at, moving.lost_reason as previous_reason, record.lost_reason),
+    cleared as (
+      insert into deal_changes (organization_id, id, deal_id, action, source, author_id, changes)
+      select ${organization}, new_id(), id, 'updated', ${sourceOfChange(actor)}::text, ${actor.userId}::uuid,
+        jsonb_build_array(jsonb_build_object('field', 'lostReason', 'before', previous_reason, 'after', null))
+      from moved where previous_reason is not null and lost_reason is null)
     insert into stage_moves (organization_id, id, deal_id, from_stage_id, from_stage_name, to_stage_id, to_stage_name,
       seconds_in_stage, moved_by_id)
     select ${organization}, new_id(), moved.id, previous.id, previous.name, ${to.id}::uuid, ${to.name}::text,
