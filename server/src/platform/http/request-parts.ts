@@ -117,7 +117,7 @@ export function refusePreconditions(request: FastifyRequest, supportsIfMatch: bo
 export const unsupportedHeader = (field: string) =>
   invalidParameters([{ field, message: 'is not supported on this request' }])
 
-/** The body of a search; `{}` if there is none. */
+/** The body of a search; without one, `{}`. */
 export async function readSearchBody(route: SearchRoute, request: FastifyRequest): Promise<JsonValue> {
   const bytes = await readBytes(route, request)
   return bytes.length === 0 ? {} : (readJson(bytes) as JsonValue)

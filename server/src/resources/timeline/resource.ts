@@ -49,8 +49,8 @@ const change = objectOf({
       additionalProperties: false,
       properties: {
         field: { ...text, description: 'For a key of an object, its path, such as `customProperties.plan`' },
-        before: { description: 'Any JSON value; null if there was none' },
-        after: { description: 'Any JSON value; null if there is none' },
+        before: { description: 'Any JSON value; null if the field was empty' },
+        after: { description: 'Any JSON value; null if the change cleared the field' },
       },
     },
   },

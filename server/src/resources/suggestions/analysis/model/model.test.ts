@@ -134,7 +134,7 @@ const invalidAnswers: readonly (readonly [string, string])[] = [
   ['an unknown action', answer({}, { type: 'send_email' })],
   ['an unknown property', answer({ tool: 'shell' })],
   ['a missing property', JSON.stringify({ intent: 'question' })],
-  ['a date that is none', answer({}, { dueAt: 'tomorrow' })],
+  ['an invalid date', answer({}, { dueAt: 'tomorrow' })],
   ['too many actions', answer({ actions: Array.from({ length: 6 }, () => JSON.parse(answer()).actions[0]) })],
   ['an array', '[]'],
   ['cut JSON', answer().slice(0, 50)],
