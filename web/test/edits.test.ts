@@ -79,7 +79,7 @@ browserTest(
     expect(await grid.cell(0, 'email').innerText()).toBe('bad address')
     release()
     await toast('Email was not saved').waitFor()
-    await toast(/^email: /).waitFor()
+    await toast(/^Expected an email address/).waitFor()
     await expect.poll(() => grid.cell(0, 'email').innerText()).toBe('')
     await expectStored(0, { email: null })
     // Nobody has to type it again, unless Escape gives it up.

@@ -86,6 +86,7 @@ export async function changeProperty(
 ): Promise<void> {
   const path = `${resource.path}/${record.id}`
   const before = changeableValue(property, record)
+  const names = [property.name, property.field?.name]
   show(withValue(record, property, value, shown))
   try {
     const { body } = await send<RecordData>('PATCH', path, { body: changeOf(property, value) })
@@ -95,7 +96,7 @@ export async function changeProperty(
   } catch (error) {
     show(record)
     unsaved.set(placeOf(property, record), value)
-    reportFailure(texts.failed, error, texts.kept)
+    reportFailure(texts.failed, error, { advice: texts.kept, titled: names })
   }
 
   async function undo(saved: unknown): Promise<void> {
@@ -108,7 +109,7 @@ export async function changeProperty(
       recordChanged(resource, body)
       notify(texts.undone)
     } catch (error) {
-      reportFailure(texts.failed, error)
+      reportFailure(texts.failed, error, { titled: names })
     }
   }
 }
@@ -137,10 +138,19 @@ export function onRecordChanged(listener: ChangeListener): () => void {
   return () => listeners.delete(listener)
 }
 
-/** Says which field was refused and why, and then `advice`. */
-export function reportFailure(title: string, error: unknown, advice?: string): void {
+/** Says which field was refused and why, and then `advice`. A field that the title names already is not repeated. */
+export function reportFailure(
+  title: string,
+  error: unknown,
+  { advice, titled = [] }: { advice?: string; titled?: readonly (string | undefined)[] } = {},
+): void {
   if (!(error instanceof ApiError)) return notifyUnreachable(title, advice)
   const { details, description } = error
-  const reasons = details.length === 0 ? [description] : details.map(({ field, message }) => `${field}: ${message}`)
-  notifyError(title, [...reasons, ...(advice === undefined ? [] : [advice])].join('\n'))
+  const reasons = details.map(({ field, message }) =>
+    titled.includes(field) ? capitalized(message) : `${field}: ${message}`,
+  )
+  const lines = reasons.length === 0 ? [description] : reasons
+  notifyError(title, [...lines, ...(advice === undefined ? [] : [advice])].join('\n'))
 }
+
+const capitalized = (message: string): string => message.charAt(0).toUpperCase() + message.slice(1)
