@@ -1,6 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from './client.ts'
 import {
+  alreadyMoved,
+  type ExpectedDeal,
+  type DealsByName,
+  hasExactlyTheseMoves,
+  type ListedDeal,
+  type ListedMove,
+  wrongDeals,
+} from './deal-ledger.ts'
+import {
   byAddress,
   type ContactsByAddress,
   type ExpectedContact,
@@ -34,14 +43,16 @@ const timeout = 180_000
  */
 export async function audit(options: AuditOptions): Promise<Record<string, number>> {
   const { client, writers, guarantees } = options
-  const { contacts, pushes } = writers
-  const before = await contactsOf(client)
+  const { contacts, deals, pushes } = writers
+  const [before, dealsBefore] = [await contactsOf(client), await dealsOf(client)]
   guarantees.checkNone('every acknowledged change is stored', missing(contacts, before))
+  guarantees.checkNone('every acknowledged move of a deal is stored', wrongDeals(deals, dealsBefore))
   guarantees.checkNone('every stored change was requested', unexpectedAddresses(contacts, pushes, before))
   const unknown =
     contacts.filter(({ unknownChange }) => unknownChange).length +
+    deals.filter(({ unknownMove }) => unknownMove).length +
     pushes.filter(({ rowId }) => rowId === undefined).length
-  const applied = alreadyApplied(contacts, pushes, before)
+  const applied = new Set([...alreadyApplied(contacts, pushes, before), ...alreadyMoved(deals, dealsBefore)])
   guarantees.checkNone(
     'a change that was already made is not made again when it is repeated',
     appliedTwice(await writers.repeatUnknown(applied)),
@@ -51,11 +62,13 @@ export async function audit(options: AuditOptions): Promise<Record<string, numbe
   guarantees.checkNone('each unknown change, repeated with its key, is made exactly once', missing(contacts, after))
   guarantees.checkNone('nothing is stored that is not in the ledger', unexpectedAddresses(contacts, pushes, after))
   await checkRevisions(client, contacts, guarantees)
+  await checkDeals(options, await dealsOf(client))
   await checkPushes(options, after)
   guarantees.checkNone('every response is valid JSON', client.invalidJson)
   return {
     ...rows,
     contacts: after.size,
+    'moves of deals': deals.reduce((sum, { stages }) => sum + Math.max(0, stages.length - 1), 0),
     'unknown changes retried': unknown,
     'of them made before the retry': applied.size,
   }
@@ -64,7 +77,29 @@ export async function audit(options: AuditOptions): Promise<Record<string, numbe
 const contactsOf = async (client: Client): Promise<ContactsByAddress> =>
   byAddress(await client.all<ListedContact>('/v5/contacts', ['id', 'email', 'nickname']))
 
-/** Requests each updated contact, because lists contain no revisions. */
+async function dealsOf(client: Client): Promise<DealsByName> {
+  const found = new Map<string, ListedDeal[]>()
+  for (const deal of await client.all<ListedDeal>('/v5/deals', ['id', 'name', 'stageId']))
+    found.set(deal.name, [...(found.get(deal.name) ?? []), deal])
+  return found
+}
+
+/** Each deal is in the stage of its last move, and its record of stages contains each move once. */
+async function checkDeals({ client, writers: { deals }, guarantees }: AuditOptions, found: DealsByName): Promise<void> {
+  guarantees.checkNone('each unknown move, repeated with its key, is made exactly once', wrongDeals(deals, found))
+  guarantees.check('no deal is stored that is not in the ledger', found.size === deals.length, {
+    stored: found.size,
+    expected: deals.length,
+  })
+  const wrong: ExpectedDeal[] = []
+  await forEachConcurrently(deals, async (deal) => {
+    const moves = await client.all<ListedMove & { id: string }>(`/v5/deals/${deal.id}/stage-moves`, [])
+    if (!hasExactlyTheseMoves(deal, moves)) wrong.push(deal)
+  })
+  guarantees.checkNone('each move of a deal is recorded once', wrong)
+}
+
+/** Requests each updated contact, because lists contain no revisions; and its history. */
 async function checkRevisions(
   client: Client,
   contacts: readonly ExpectedContact[],
@@ -72,13 +107,20 @@ async function checkRevisions(
 ): Promise<void> {
   const updated = contacts.filter(({ exists, revision }) => exists && revision > 1)
   const revisions = new Map<string, number>()
+  const histories = new Map<string, number>()
   await forEachConcurrently(updated, async ({ id = '' }) => {
     const { headers } = await client.send({ method: 'GET', path: `/v5/contacts/${id}` })
     revisions.set(id, Number(/"(\d+)-/.exec(headers.get('etag') ?? '')?.[1]))
+    const { count } = await client.read<{ count: number }>(`/v5/contacts/${id}/timeline/count?kind=change`)
+    histories.set(id, count)
   })
   guarantees.checkNone(
     'the revision of each contact matches the number of its changes',
     wrongRevisions(updated, revisions),
+  )
+  guarantees.checkNone(
+    'the history of each contact has one entry for its creation and one per change',
+    wrongRevisions(updated, histories),
   )
 }
 

@@ -103,13 +103,13 @@ test('a change whose effect is visible must be replayed, not repeated', () => {
   expect([...alreadyApplied([], [push()], byAddress([listed()]))]).toEqual([])
 
   const fine = [
-    { email, wasApplied: true, replayed: [true, true] as const },
-    { email, wasApplied: false, replayed: [false, true] as const },
-    { email, wasApplied: false, replayed: [true, true] as const },
+    { subject: email, wasApplied: true, replayed: [true, true] as const },
+    { subject: email, wasApplied: false, replayed: [false, true] as const },
+    { subject: email, wasApplied: false, replayed: [true, true] as const },
   ]
   const wrong = [
-    { email, wasApplied: true, replayed: [false, true] as const },
-    { email, wasApplied: false, replayed: [false, false] as const },
+    { subject: email, wasApplied: true, replayed: [false, true] as const },
+    { subject: email, wasApplied: false, replayed: [false, false] as const },
   ]
   expect(appliedTwice([...fine, ...wrong])).toEqual(wrong)
 })

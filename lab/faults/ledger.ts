@@ -39,7 +39,8 @@ export type ContactsByAddress = ReadonlyMap<string, readonly ListedContact[]>
 
 /** An unknown change with a key, repeated until it was acknowledged and then once more. */
 export interface Repetition {
-  email: string
+  /** The address of the contact, or the name of the deal. */
+  subject: string
   /** Whether its effect was visible before it was repeated. */
   wasApplied: boolean
   /** Whether each of the two responses was a replay of an earlier one. */

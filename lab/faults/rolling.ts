@@ -8,7 +8,7 @@ import { freePort } from '../shared/free-port.ts'
 import { createFaultsWorkspace } from './workspace.ts'
 import { bootstrap, type ServiceOptions, startService } from '../shared/service.ts'
 import { type ScenarioResult, Guarantees, rounded, type Run } from './scenario.ts'
-import { Writers } from './writers.ts'
+import { createWriters } from './stage.ts'
 
 /** Milliseconds; long enough for the balancer to notice on a busy machine. */
 const drain = 3000
@@ -36,7 +36,7 @@ export async function rolling(run: Run, { rounds }: { rounds: number }): Promise
     template?.account ?? (await bootstrap(workspace, serviceOptions[0] ?? (await optionsOf('none')), 'Faults'))
   const balancer = await startBalancer(serviceOptions.map(({ port }) => port))
   const client = new Client(`http://127.0.0.1:${balancer.port}`, account)
-  const writers = new Writers({ client, triggerPath: new URL(account.triggerUrl).pathname, run })
+  const writers = await createWriters(client, account, run)
   const [stops, starts]: [number[], number[]] = [[], []]
   writers.start()
   for (let round = 1; round <= rounds; round++) {

@@ -46,9 +46,16 @@ export async function startStage(
   const service = await startService(workspace, options)
   const account = template ? { ...template.account } : await bootstrap(workspace, options, 'Faults')
   const client = new Client(service.url, account)
-  const triggerPath = new URL(account.triggerUrl).pathname
-  const writers = new Writers({ client, triggerPath, run })
+  const writers = await createWriters(client, account, run)
   return { workspace, options, service, account, client, writers }
+}
+
+/** Writers of this account; their deals move between the open stages of its first pipeline. */
+export async function createWriters(client: Client, account: Account, run: Run): Promise<Writers> {
+  const [pipeline] = await client.read<{ id: string }[]>('/v5/pipelines?limit=1')
+  const stages = await client.read<{ id: string }[]>(`/v5/pipelines/${pipeline?.id}/stages?kind=open`)
+  const triggerPath = new URL(account.triggerUrl).pathname
+  return new Writers({ client, triggerPath, stageIds: stages.map(({ id }) => id), run })
 }
 
 /**

@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client, Reply, Request } from './client.ts'
+import type { ExpectedDeal, UnknownMove } from './deal-ledger.ts'
 import type { ExpectedContact, SentPush, UnknownChange, Repetition } from './ledger.ts'
 import { forEachConcurrently, pickOne, type Run } from './scenario.ts'
 
 export interface WriterOptions {
   client: Client
   triggerPath: string
+  /** Ids of open stages, between which deals are moved. */
+  stageIds: readonly string[]
   run: Pick<Run, 'maxPause' | 'pauseAfterFailure' | 'random'>
 }
 
@@ -21,19 +24,21 @@ const writerCount = 8
 
 type Outcome = 'acknowledged' | 'rejected' | 'unknown' | 'connection refused'
 
-type Kind = UnknownChange['kind'] | 'push'
+type Kind = UnknownChange['kind'] | 'move' | 'push'
 
 /** Ten writes contain this many of each kind. */
 const kinds: readonly Kind[] = [
   ...(['create', 'create', 'create', 'create'] as const),
-  ...(['update', 'update', 'update'] as const),
+  ...(['update', 'update'] as const),
   ...(['delete'] as const),
+  ...(['move'] as const),
   ...(['push', 'push'] as const),
 ]
 
 /** Sends mixed writes and keeps a ledger of their outcomes. */
 export class Writers {
   readonly contacts: ExpectedContact[] = []
+  readonly deals: ExpectedDeal[] = []
   readonly pushes: SentPush[] = []
   readonly counts = { acknowledged: 0, rejected: 0, unknown: 0, 'connection refused': 0 }
   /** Responses that no guarantee allows, with their requests. */
@@ -77,20 +82,24 @@ export class Writers {
 
   /**
    * Repeats unknown changes until they are acknowledged, and those with a key once more. `applied` contains the addresses
-   * of changes whose effect is visible. Errors: a response that makes retrying pointless.
+   * and names whose change is visible. Errors: a response that makes retrying pointless.
    */
   async repeatUnknown(applied: ReadonlySet<string>): Promise<Repetition[]> {
     const repetitions: Repetition[] = []
-    const repeat = async (email: string, request: Request): Promise<Reply> => {
+    const repeat = async (subject: string, request: Request): Promise<Reply> => {
       const reply = await this.#repeat(request)
       if (request.key === undefined) return reply
       const replayed = [isReplay(reply), isReplay(await this.#repeat(request))] as const
-      repetitions.push({ email, wasApplied: applied.has(email), replayed })
+      repetitions.push({ subject, wasApplied: applied.has(subject), replayed })
       return reply
     }
     await forEachConcurrently(this.contacts, async (contact) => {
       const { email, unknownChange } = contact
       if (unknownChange) applyChange(contact, unknownChange, await repeat(email, unknownChange.request))
+    })
+    await forEachConcurrently(this.deals, async (deal) => {
+      const { name, unknownMove } = deal
+      if (unknownMove) applyMove(deal, unknownMove, await repeat(name, unknownMove.request))
     })
     await forEachConcurrently(this.pushes, async (push) => {
       if (push.rowId === undefined) push.rowId = idOf(await repeat(push.email, push.request))
@@ -111,10 +120,12 @@ export class Writers {
 
   async #work(): Promise<void> {
     const own: ExpectedContact[] = []
+    let deal: ExpectedDeal | undefined
     while (!this.#isOver) {
       const kind = pickOne(kinds, this.#random)
       const existing = own.filter(({ exists, unknownChange }) => exists && !unknownChange)
       if (kind === 'push') await this.#push()
+      else if (kind === 'move') deal = await this.#moveDeal(deal)
       else if (kind === 'create' || existing.length === 0) {
         const { contact } = await this.create()
         if (contact) own.push(contact)
@@ -142,6 +153,22 @@ export class Writers {
     const request: Request =
       kind === 'update' ? { method: 'PATCH', path, body: { nickname }, key: randomUUID() } : { method: 'DELETE', path }
     await this.#send({ contact, change: { kind, request, nickname: kind === 'update' ? nickname : contact.nickname } })
+  }
+
+  /** Moves the deal to another stage, or creates one if there is none whose stage is known. */
+  async #moveDeal(current: ExpectedDeal | undefined): Promise<ExpectedDeal | undefined> {
+    const deal = current ?? { name: randomUUID(), id: undefined, stages: [] }
+    const others = this.#options.stageIds.filter((id) => id !== deal.stages.at(-1))
+    const stageId = pickOne(others, this.#random)
+    const request = current
+      ? { method: 'POST', path: `/v5/deals/${current.id}/move`, body: { stageId }, key: randomUUID() }
+      : { method: 'POST', path: '/v5/deals', body: { name: deal.name, stageId }, key: randomUUID() }
+    const { reply, outcome } = await this.#ask(request)
+    const isPossible = outcome === 'acknowledged' || outcome === 'unknown'
+    if (!current && isPossible) this.deals.push(deal)
+    if (outcome === 'acknowledged') applyMove(deal, { request, stageId }, reply)
+    if (outcome === 'unknown') deal.unknownMove = { request, stageId }
+    return outcome === 'unknown' || (!current && !isPossible) ? undefined : deal
   }
 
   async #push(): Promise<void> {
@@ -204,6 +231,12 @@ function applyChange(contact: ExpectedContact, { kind, nickname }: UnknownChange
   contact.nickname = nickname
   contact.revision++
   delete contact.unknownChange
+}
+
+function applyMove(deal: ExpectedDeal, { stageId }: UnknownMove, reply: Reply): void {
+  deal.id ??= idOf(reply)
+  deal.stages.push(stageId)
+  delete deal.unknownMove
 }
 
 const isGood = ({ status }: Reply): boolean => status >= 200 && status < 300
