@@ -105,7 +105,7 @@ const parts: readonly Part[] = [
     ),
   },
   {
-    routes: schemaRoutes(() => ({ resources, routes })),
+    routes: schemaRoutes(() => ({ resources, routes, relations })),
     headings: { schema: 'The resources and their fields, for applications that show them.' },
     roleGroups: { schema: 'visible' },
   },

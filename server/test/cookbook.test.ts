@@ -16,7 +16,7 @@ const text = await guideText('cookbook')
 const steps = readSteps(text)
 
 /** Guides whose commands are run too, each with an organization of its own. */
-const guides = ['deals', 'tasks']
+const guides = ['deals', 'search', 'tasks']
 
 let walk: Walkthrough
 beforeAll(async () => {

@@ -23,6 +23,8 @@ const validSamples: Readonly<Record<string, readonly JsonValue[]>> = {
   'views.columns': [['name', 'email', 'company.name'], ['customProperties.plan'], ['tags', 'createdAt']],
   'views.orderBy': ['name', 'createdAt', 'customProperties.plan'],
   'views.position': ['2', '-3', '1.5'],
+  'views.columnWidths': [{ name: 240 }, { 'company.name': 180, tags: 90 }],
+  'views.pinnedColumns': [2, 1, 0],
   'views.groupBy': ['companyId', 'rootContactId'],
   'a body.payload': [{ contact: { email: 'ada@example.com' } }],
   'api-keys.allowedAddresses': [['203.0.113.0/24'], ['127.0.0.1', '2001:db8::/32']],

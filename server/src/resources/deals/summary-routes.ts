@@ -1,9 +1,10 @@
 import type { Connection } from '../../platform/database/database.ts'
-import type { ReadRoute } from '../../platform/http/route.ts'
+import type { ReadRequest, ReadRoute, Route, RouteResponse, SearchRoute } from '../../platform/http/route.ts'
 import { id, type Schema } from '../../platform/model/fields.ts'
 import type { Filters } from '../../platform/query/parse.ts'
+import { readSearchCount } from '../../platform/query/search.ts'
 import { closedObject } from '../../platform/routes/daily-statistics.ts'
-import { readCountFilters } from '../../platform/routes/saved-views.ts'
+import { readCountFilters, resolveFilters, viewOfBody } from '../../platform/routes/saved-views.ts'
 import { deals } from './resource.ts'
 import { readForecast, readSummary } from './summary-store.ts'
 
@@ -20,36 +21,60 @@ interface Summary {
   read: (db: Connection, filters: Filters) => Promise<string>
 }
 
-/** Sums of the deals that match the filters of a list. All of them are read, so only a few run at once. */
-function sumRoute({ name, component, item, read, ...texts }: Summary): ReadRoute {
+/** Sums of the deals that match the filters of a list, in its URL or as the tree of a search. */
+function sumRoutes({ name, component, item, read, summary, description }: Summary): [ReadRoute, SearchRoute] {
+  const shared = {
+    tag: deals.name,
+    params: {},
+    scope: `${deals.singular}:${name}:read`,
+    responses: { 200: { kind: 'schema', component, schema: { type: 'array', items: closedObject(item) } } },
+  } as const
   const path = `/v5/deals/${name}`
-  return {
+  const searchPath = `/v5/deals/search/${name}`
+  // All of the deals are read, so only a few run at once.
+  const respond = async ({ services, caller, db }: ReadRequest, filters: Filters): Promise<RouteResponse> => {
+    const text = await services.queryLimiter.run(caller.organizationId, () => read(db, filters))
+    return { status: 200, text }
+  }
+  const inUrl: ReadRoute = {
+    ...shared,
     kind: 'read',
     method: 'GET',
     path,
     operation: `get${component}`,
-    ...texts,
-    tag: deals.name,
-    params: {},
-    scope: `${deals.singular}:${name}:read`,
+    summary,
+    description: `Takes the filters of the list. ${description}`,
     query: { kind: 'count', resource: deals },
-    responses: { 200: { kind: 'schema', component, schema: { type: 'array', items: closedObject(item) } } },
+    handle: async (request) => respond(request, await readCountFilters({ resource: deals, path }, request)),
+  }
+  const ofSearch: SearchRoute = {
+    ...shared,
+    kind: 'search',
+    method: 'POST',
+    path: searchPath,
+    operation: `search${component}`,
+    summary: `${summary}, of those that a search finds`,
+    description: `Takes the body of a count. ${description}`,
+    query: { kind: 'none' },
+    search: { resource: deals, returns: 'count' },
     async handle(request) {
-      const { services, caller, db } = request
-      const filters = await readCountFilters({ resource: deals, path }, request)
-      const text = await services.queryLimiter.run(caller.organizationId, () => read(db, filters))
-      return { status: 200, text }
+      const listed = { resource: deals, path: searchPath }
+      const { services, query } = request
+      const { body, view } = await viewOfBody(listed, request, 'count')
+      const wanted = readSearchCount({ resource: deals, relations: services.relations, body, query })
+      return respond(request, await resolveFilters(listed, request, wanted, view))
     },
   }
+  return [inUrl, ofSearch]
 }
 
-export const summaryRoutes: readonly ReadRoute[] = [
-  sumRoute({
+export const summaryRoutes: readonly Route[] = [
+  ...sumRoutes({
     name: 'summary',
     component: 'DealSummary',
     summary: 'Sum up deals by stage and currency',
     description:
-      'Takes the filters of the list. `weightedSum` multiplies each amount by the probability of its stage. A deal without an amount counts, as zero. The response contains only stages with deals that match.',
+      '`weightedSum` multiplies each amount by the probability of its stage. A deal without an amount counts, as zero. The response contains only stages with deals that match.',
     item: {
       pipelineId: id('pip').schema,
       stageId: id('stg').schema,
@@ -60,12 +85,12 @@ export const summaryRoutes: readonly ReadRoute[] = [
     },
     read: readSummary,
   }),
-  sumRoute({
+  ...sumRoutes({
     name: 'forecast',
     component: 'DealForecast',
     summary: 'Sum up deals by month and currency',
     description:
-      'Takes the filters of the list. `open` are open deals in the month in which they are expected to close; `month` is null for those without a date. `won` are deals that were won in that month, in the time zone of the organization. Lost deals are left out.',
+      '`open` are open deals in the month in which they are expected to close; `month` is null for those without a date. `won` are deals that were won in that month, in the time zone of the organization. Lost deals are left out.',
     item: {
       month: { type: ['string', 'null'], pattern: '^\\d{4}-\\d{2}$' },
       currency,

@@ -73,6 +73,22 @@ test('the summary takes the filters and the search of the list', async () => {
     expect([query, (await call('GET', `/v5/deals/summary?${query}`)).status]).toEqual([query, 400])
 })
 
+test('the sums take the filter tree of a search, and a saved view', async () => {
+  const body = {
+    filter: { or: [{ currency: { equals: 'USD' } }, { company: { some: { name: { contains: 'eng' } } } }] },
+  }
+  const lead = [row('Lead', 'EUR', 1, '100.10', '10.01'), row('Lead', 'USD', 1, '7', '0.7')]
+  const sum = async (sent: object) => (await call('POST', '/v5/deals/search/summary', { body: sent })).body
+  expect(await sum(body)).toEqual(lead)
+  const { id } = (await call('POST', '/v5/views', { body: { name: 'Both', resource: 'deals', ...body } })).body
+  expect(await sum({ view: id })).toEqual(lead)
+  expect(await sum({ view: id, filter: { currency: { equals: 'EUR' } } })).toEqual([lead[0]])
+  const { body: forecast } = await call('POST', '/v5/deals/search/forecast', { body })
+  expect(forecast.map(({ currency }: Json) => currency)).toEqual(['EUR', 'USD'])
+  for (const sent of [{ limit: 1 }, { filter: { amount: { contains: '1' } } }, { filter: { or: 1 } }])
+    expect((await call('POST', '/v5/deals/search/summary', { body: sent })).status).toBe(422)
+})
+
 test('the forecast has open deals in their expected month and won deals in the month of the organization’s zone', async () => {
   await callAs(service, organization.accessToken)('PATCH', '/v5/organization', {
     body: { timeZone: 'Pacific/Auckland' },

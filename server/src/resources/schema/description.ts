@@ -4,6 +4,7 @@ import type { FieldType } from '../../platform/model/field-types.ts'
 import type { Field, JsonValue, Schema } from '../../platform/model/fields.ts'
 import { covers } from '../../platform/model/scopes.ts'
 import { type Operator, operatorsFor } from '../../platform/query/operators.ts'
+import type { Relation, Relations } from '../../platform/query/relations.ts'
 import { embeddedThrough } from '../../platform/query/target.ts'
 import { parameterOf } from '../../platform/routes/standard-routes.ts'
 
@@ -39,6 +40,16 @@ interface DescribedEmbedded {
   fields: DescribedField[]
 }
 
+/** Records that filters can test with `some` and `none`. */
+interface DescribedRelation {
+  name: string
+  label: string
+  resource: string
+  many: boolean
+  /** The fields that the inner filter can use. */
+  fields: readonly string[]
+}
+
 const operations = ['list', 'get', 'create', 'update', 'delete', 'restore'] as const
 type Operation = (typeof operations)[number]
 
@@ -54,11 +65,13 @@ interface DescribedResource {
   createPath: string | null
   idPrefix: string
   search: boolean
+  views: boolean
   titleField: string
   softDelete: boolean
   restorableDays: number | null
   fields: DescribedField[]
   embedded: DescribedEmbedded[]
+  relations: DescribedRelation[]
 }
 
 /** A resource with the scope that each operation needs; undefined if no route offers it. */
@@ -75,7 +88,11 @@ interface Place {
 }
 
 /** The descriptions of all resources that have a list, in the order of the documentation. */
-export function describeResources(resources: readonly Resource[], routes: readonly Route[]): ResourceDescription[] {
+export function describeResources(
+  resources: readonly Resource[],
+  routes: readonly Route[],
+  relations: Relations,
+): ResourceDescription[] {
   const describedResources = resources.map((resource) => ({ resource, places: placesOf(resource, routes) }))
   const nameOf = nameByPrefix(describedResources)
   return describedResources.flatMap(({ resource, places }) => {
@@ -96,11 +113,13 @@ export function describeResources(resources: readonly Resource[], routes: readon
       createPath: places.find(({ path }) => findScope(routes, 'POST', path) !== undefined)?.path ?? null,
       idPrefix: resource.idPrefix,
       search: main.listed.search.length > 0,
+      views: resource.hasViews,
       titleField: resource.titleField,
       softDelete: canRestore,
       restorableDays: canRestore ? resource.restorableDays : null,
       fields: fieldsOf(resource, main.listed, nameOf),
       embedded: embeddedOf(resource, main.listed, nameOf),
+      relations: Object.values(relations(resource)).map(describeRelation),
     }
     return [{ resource, described, scopes }]
   })
@@ -180,6 +199,19 @@ function embeddedOf(resource: Resource, listed: Resource, nameOf: NameOf): Descr
     show: embedded.show,
     fields: shownFields(embedded, nameOf, listed.propertyNames.includes(name)),
   }))
+}
+
+function describeRelation({ name, resource, by }: Relation): DescribedRelation {
+  const filterable = Object.entries(resource.fields).filter(
+    ([field, declared]) => resource.propertyNames.includes(field) && operatorsFor(declared).length > 0,
+  )
+  return {
+    name,
+    label: sentenceCase(name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)),
+    resource: resource.name,
+    many: by.there !== 'id',
+    fields: filterable.map(([field]) => field),
+  }
 }
 
 /** Read through the record that embeds them: no index serves their order there, and they cannot be written. */

@@ -4,6 +4,7 @@ import { fieldTypes } from '../../platform/model/field-types.ts'
 import type { Schema } from '../../platform/model/fields.ts'
 import { covers } from '../../platform/model/scopes.ts'
 import { allOperators } from '../../platform/query/operators.ts'
+import type { Relations } from '../../platform/query/relations.ts'
 import { describeResources, permissionsOf, type ResourceDescription } from './description.ts'
 import { maxKeys, readCustomProperties, recordsRead } from './store.ts'
 
@@ -11,14 +12,15 @@ import { maxKeys, readCustomProperties, recordsRead } from './store.ts'
 interface Served {
   resources: readonly Resource[]
   routes: readonly Route[]
+  relations: Relations
 }
 
 /** The description of all resources, from which an application builds lists, pages and forms. */
 export function schemaRoutes(served: () => Served): Route[] {
   let descriptions: ResourceDescription[] | undefined
   const describe = () => {
-    const { resources, routes } = served()
-    return (descriptions ??= describeResources(resources, routes))
+    const { resources, routes, relations } = served()
+    return (descriptions ??= describeResources(resources, routes, relations))
   }
   return [
     {
@@ -130,6 +132,14 @@ const embedded = object({
   fields: list(field),
 })
 
+const relation = object({
+  name: text('Name in the filter tree of a search, with `some` or `none`.'),
+  label: text(),
+  resource: text('Name of the resource of the related records. The filter needs the scope of its list.'),
+  many: flag('False if a record has at most one.'),
+  fields: list(text(), 'Its fields that the inner filter can use; their operators are in its own description.'),
+})
+
 const customProperty = object({
   key: text(),
   type: { type: 'string', enum: ['string', 'number', 'boolean', 'other'] },
@@ -154,11 +164,13 @@ const responseSchema = object({
       },
       idPrefix: text(),
       search: flag('True if the list supports `query`.'),
+      views: flag('True if the list supports `view`.'),
       titleField: text('Path of the value by which people recognize a record; the value can be null.'),
       softDelete: flag('True if a deleted record can be restored.'),
       restorableDays: { type: ['integer', 'null'], description: 'Days within which a record can be restored.' },
       fields: list(field, 'Fields of a single record, in the order of the response.'),
       embedded: list(embedded, 'Parts of other records that responses include.'),
+      relations: list(relation, 'Related records that the filter of a search can test.'),
       permissions: object(
         {
           list: permission,

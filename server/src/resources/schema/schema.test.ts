@@ -161,6 +161,37 @@ test.each(names)('%s: the list accepts exactly the operators and orders that are
   }
 })
 
+test('the relations are those of the filter tree, each with the fields that a search accepts there', async () => {
+  const { call } = fixture.organization
+  const relationsOf = (name: string) => find(described, name).relations
+  expect(
+    relationsOf('contacts')
+      .map(({ name }: Json) => name)
+      .sort(),
+  ).toEqual(['company', 'dealContacts', 'deals', 'employments', 'notes', 'tasks'].sort())
+  const relation = (of: string, name: string) => relationsOf(of).find((one: Json) => one.name === name)
+  expect(relation('contacts', 'company')).toMatchObject({ label: 'Company', resource: 'companies', many: false })
+  expect(relation('contacts', 'dealContacts')).toMatchObject({ label: 'Deal contacts', many: true })
+  expect(relation('companies', 'deals').fields).toEqual(expect.arrayContaining(['amount', 'stageId', 'createdAt']))
+  expect(relationsOf('teams')).toEqual([])
+  expect(described.filter(({ views }) => views).map(({ name }) => name)).toContain('contacts')
+  for (const { name, path, relations } of described.filter((one) => one.relations.length > 0 && !one.parent)) {
+    for (const { name: related, resource, fields } of relations) {
+      const filters = fields.map((field: string) => {
+        const { operators, type } = fieldOf(find(described, resource), field)
+        const operator = operators.includes('isEmpty') ? 'isEmpty' : type === 'boolean' ? 'equals' : operators[0]
+        const value = type === 'properties' ? 'a' : operator === 'isEmpty' || type === 'boolean' || 'null'
+        return { [related]: { some: { [type === 'properties' ? `${field}.plan` : field]: { [operator]: value } } } }
+      })
+      for (const filter of filters) {
+        const { status, text } = await call('POST', `${path}/search`, { body: { filter, limit: 1 } })
+        // An example value need not be valid; the field must be known.
+        expect([name, status, /unknown|cannot be filtered/.test(text)]).toEqual([name, expect.any(Number), false])
+      }
+    }
+  }
+})
+
 /** The requests whose permission is described, with ids that do not exist. */
 function requestsOf(resource: Json): [operation: string, method: string, path: string][] {
   const declared = resources.find(({ name }) => name === resource.name)

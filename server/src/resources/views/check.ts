@@ -20,8 +20,17 @@ export function faultsOfView(resource: Resource, relations: Relations, values: J
     const { faults } = readSelection(resource, [String(path)], reader.suggestions)
     for (const fault of faults) reader.addError(`columns.${index}`, fault)
   }
+  checkWidths(reader, resource, values.columnWidths)
   if (typeof groupBy === 'string') checkGroup(reader, resource, groupBy)
   return reader.faults
+}
+
+function checkWidths(reader: QueryReader, resource: Resource, widths: JsonValue | undefined): void {
+  if (typeof widths !== 'object' || widths === null || Array.isArray(widths)) return
+  for (const path of Object.keys(widths)) {
+    const { faults } = readSelection(resource, [path], reader.suggestions)
+    for (const fault of faults) reader.addError(`columnWidths.${path}`, fault)
+  }
 }
 
 function checkGroup(reader: QueryReader, resource: Resource, path: string): void {

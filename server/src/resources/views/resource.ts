@@ -4,6 +4,7 @@ import {
   decimal,
   flag,
   id,
+  integer,
   reference,
   stringList,
   text,
@@ -26,6 +27,9 @@ const names = ['contacts', 'companies', 'deals', 'campaigns', 'tasks', 'notes'] 
 
 /** Maximum length of a filter as JSON. */
 const maxFilterLength = 50_000
+
+const maxColumns = 200
+const maxColumnWidth = 10_000
 
 const prepare = (values: JsonObject, current: JsonObject | undefined): Prepared =>
   current && values.resource !== undefined && values.resource !== current.resource
@@ -65,7 +69,26 @@ export const views = defineResource({
           : { value },
     },
     query: text({ label: 'Query', description: 'The full-text search of a list' }),
-    columns: stringList({ label: 'Columns', description: 'The fields that a table shows, in order', max: 200 }),
+    columns: stringList({ label: 'Columns', description: 'The fields that a table shows, in order', max: maxColumns }),
+    columnWidths: document({
+      label: 'Column widths',
+      description: 'The widths of columns in pixels, by the names of their fields',
+      nullable: false,
+      initial: {},
+      schema: {
+        type: 'object',
+        additionalProperties: { type: 'integer', minimum: 1, maximum: maxColumnWidth },
+        maxProperties: maxColumns,
+      },
+    }),
+    pinnedColumns: integer({
+      label: 'Pinned columns',
+      description: 'How many of the first columns stay in sight when the table scrolls',
+      nullable: false,
+      initial: 0,
+      min: 0,
+      max: maxColumns,
+    }),
     orderBy: text({ label: 'Order by', description: 'The field to sort by' }),
     sort: choice(['asc', 'desc'] as const, { label: 'Sort' }),
     layout: choice(['table', 'board'] as const, { label: 'Layout', nullable: false, initial: 'table' }),
@@ -78,7 +101,7 @@ export const views = defineResource({
     }),
     position: decimal({
       label: 'Position',
-      description: 'Its place among the views of its owner: lower comes first. A new view is the last one',
+      description: 'Its place among the views of its resource: lower comes first. A new view is the last one',
       nullable: false,
     }),
     ownerId: reference('usr', {

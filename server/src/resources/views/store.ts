@@ -32,13 +32,13 @@ function resourceOf({ before, values }: PendingChange): Resource {
   return found
 }
 
-/** A new view belongs to the person who creates it, and comes after their other views. */
+/** A new view belongs to the person who creates it, and comes after the other views that this person sees. */
 async function assignOwner(transaction: Transaction, created: readonly PendingChange[]): Promise<void> {
   if (created.length === 0) return
   const { organization, actor } = transaction
   const [last] = await transaction.query<{ position: string }>(sql`
     select coalesce(floor(max("position")), 0)::text as position from views
-    where organization_id = ${organization} and owner_id = ${actor.userId}::uuid and deleted_at is null`)
+    where organization_id = ${organization} and (owner_id = ${actor.userId}::uuid or is_shared) and deleted_at is null`)
   for (const [index, { values, columns }] of created.entries()) {
     columns.owner_id = actor.userId
     values.position ??= String(BigInt(last?.position ?? '0') + BigInt(index + 1))

@@ -208,10 +208,14 @@ test('a view is checked like a search when it is written', async () => {
     filter: { and: [{ nam: { equals: 'x' } }, { name: { gt: 1 } }] },
     query: '́',
     columns: ['name', 'company.nam'],
+    columnWidths: { name: 240, nam: 100 },
     orderBy: 'companyy',
     groupBy: 'name',
   }
-  const fields = ['filter.and.0.nam.equals', 'filter.and.1.name.gt', 'query', 'orderBy', 'columns.1', 'groupBy']
+  const fields = [
+    ...['filter.and.0.nam.equals', 'filter.and.1.name.gt', 'query', 'orderBy', 'columns.1'],
+    ...['columnWidths.nam', 'groupBy'],
+  ]
   const refused = await refusal(bob.call, 'POST', '/v5/views', { name: 'Bad', resource: 'contacts', ...body })
   expect(refused).toEqual([422, 'validation_error', ...fields])
   const { id } = await newView(bob.call, { columns: ['name'], filter: isVip })
