@@ -5,7 +5,7 @@ import { organizationQuery, meQuery } from './api/me.ts'
 import { queryClient } from './api/query-client.ts'
 import { schemaQuery } from './api/schema.ts'
 import { accessToken } from './api/session.ts'
-import { parseSearch, stringifySearch } from './shell/search.ts'
+import { parseSearch, type Search, stringifySearch } from './shell/search.ts'
 import { Shell } from './shell/shell.tsx'
 import { ApplicationError, Loading, PageError, UnknownPage } from './shell/states.tsx'
 
@@ -119,11 +119,11 @@ const list = createRoute({
 const record = createRoute({
   getParentRoute: () => application,
   path: '/$resource/$recordId',
-  loader: ({ params }) => {
+  loader: ({ params, location }) => {
     // The page does not wait for the record.
     void import('./views/use-record.ts').then(({ preloadRecord }) => preloadRecord(params.resource, params.recordId))
     return import('./resources/sections.ts').then(({ preloadSections }) =>
-      preloadSections(params.resource, params.recordId),
+      preloadSections(params.resource, params.recordId, location.search as Search),
     )
   },
   component: lazyRouteComponent(() => import('./views/record-page.tsx'), 'RecordPage'),

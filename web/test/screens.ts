@@ -80,7 +80,7 @@ export const screens: readonly Screen[] = [
     name: 'contact',
     route: '/$resource/$recordId',
     path: ({ contact }) => `/contacts/${contact}`,
-    shows: (page) => page.getByRole('region', { name: 'Notes' }).getByRole('listitem').first(),
+    shows: (page) => page.getByRole('region', { name: 'Timeline' }).getByRole('listitem').first(),
   },
   {
     name: 'company',
@@ -98,7 +98,7 @@ export const screens: readonly Screen[] = [
     name: 'deal',
     route: '/$resource/$recordId',
     path: ({ deal }) => `/deals/${deal}`,
-    shows: (page) => page.getByRole('list', { name: 'Stage history' }).getByRole('listitem').first(),
+    shows: (page) => page.getByRole('region', { name: 'Timeline' }).getByRole('listitem').first(),
   },
   { name: 'settings', route: '/settings', shows: heading('Organization') },
   { name: 'organization', route: '/settings/organization', shows: heading('Organization') },

@@ -34,7 +34,8 @@ test('German has every text of the catalogue, with the same values in it', () =>
 const sources = import.meta.glob<string>('../**/*.{ts,tsx}', { query: '?raw', import: 'default', eager: true })
 
 /** Texts for values of the API, and those of a translator that is passed to another file. */
-const readByValue = /^(?:operators|imports\.hints|access\.passkeys|settings\.system\.(?:warning|error)$)/
+const readByValue =
+  /^(?:operators|record\.(?:tasks|timeline)$|imports\.hints|access\.passkeys|settings\.system\.(?:warning|error)$)/
 
 /** An expression for the texts that a literal or template such as `codes.${code}` can be. */
 const pattern = (template: string): string =>

@@ -1,4 +1,4 @@
-import { Box, Building2, Handshake, type LucideIcon, Megaphone, UserRound } from 'lucide-react'
+import { Box, Building2, Handshake, ListTodo, type LucideIcon, Megaphone, UserRound } from 'lucide-react'
 
 /** How the application shows a resource. Everything else follows from `GET /v5/schema`. */
 interface ResourceView {
@@ -38,6 +38,12 @@ export const resourceViews: Readonly<Record<string, ResourceView>> = {
     form: ['name', 'amount', 'currency', 'stage', 'company', 'ownerId', 'expectedCloseDate'],
     hidden: ['position'],
     boardOf: 'pipeline',
+  },
+  tasks: {
+    icon: ListTodo,
+    shortcut: 't',
+    columns: ['done', 'title', 'deadline', 'overdue', 'assigneeId', 'priority', 'contactId', 'companyId', 'dealId'],
+    form: ['title', 'dueDate', 'assigneeId', 'priority', 'contactId', 'companyId', 'dealId'],
   },
   campaigns: { icon: Megaphone, shortcut: 'm', columns: ['name', 'subject', 'status', 'tags', 'updatedAt'] },
 }

@@ -1,46 +1,78 @@
 import { type AsyncRouteComponent, lazyRouteComponent } from '@tanstack/react-router'
+import type { ComponentType } from 'react'
 import type { RecordData } from '../api/schema.ts'
+import type { Search } from '../shell/search.ts'
+import type { TaskSubject } from '../tasks/task-data.ts'
+import type { Owner } from '../timeline/timeline-data.ts'
 
 /** A part of a record's page that does not follow from the description of the resource. */
 export interface RecordSection {
   /** Key of its title in the messages of records. */
-  title: 'employments' | 'notes' | 'people' | 'deals' | 'stage' | 'contacts' | 'history'
+  title: 'employments' | 'people' | 'deals' | 'stage' | 'contacts' | 'tasks' | 'timeline'
+  /** Below the properties, where there are two columns. */
+  isAside?: boolean
   /** Loaded with the first page that shows it. */
   content: AsyncRouteComponent<{ record: RecordData }>
   /** Loads what it shows before the page appears, so that it pushes nothing down. */
-  load?(recordId: string): Promise<unknown>
+  load?(recordId: string, search: Search): Promise<unknown>
 }
+
+type Named<Name extends string> = Record<Name, ComponentType<{ record: RecordData }>>
+
+/** The tasks of a record. */
+const tasks = (
+  name: 'ContactTasks' | 'CompanyTasks' | 'DealTasks',
+  subjectOf: (id: string) => TaskSubject,
+): RecordSection => ({
+  title: 'tasks',
+  content: lazyRouteComponent<Named<typeof name>, typeof name>(() => import('../tasks/record-tasks.tsx'), name),
+  load: (id) => import('../tasks/record-tasks.tsx').then(({ loadTasks }) => loadTasks(subjectOf(id))),
+})
+
+/** What happened with a record. It comes last, because it has no end. */
+const timeline = (
+  name: 'ContactTimeline' | 'CompanyTimeline' | 'DealTimeline',
+  resource: Owner['resource'],
+): RecordSection => ({
+  title: 'timeline',
+  content: lazyRouteComponent<Named<typeof name>, typeof name>(() => import('../timeline/timeline.tsx'), name),
+  load: (id, { kind }) =>
+    import('../timeline/timeline-data.ts').then(({ loadTimeline }) => loadTimeline({ resource, id }, kind)),
+})
 
 /** The additional parts of record pages, by resource, in their order. */
 export const recordSections: Readonly<Record<string, readonly RecordSection[]>> = {
   contacts: [
-    {
-      title: 'notes',
-      content: lazyRouteComponent(() => import('./contacts/notes.tsx'), 'Notes'),
-      load: (id) => import('./contacts/notes.tsx').then(({ loadNotes }) => loadNotes(id)),
-    },
-    {
-      title: 'employments',
-      content: lazyRouteComponent(() => import('./contacts/employments.tsx'), 'Employments'),
-      load: (id) => import('./contacts/employments.tsx').then(({ loadEmployments }) => loadEmployments(id)),
-    },
+    tasks('ContactTasks', (contactId) => ({ contactId })),
     {
       title: 'deals',
+      isAside: true,
       content: lazyRouteComponent(() => import('./deals/deals-of.tsx'), 'ContactDeals'),
       load: (id) => import('./deals/deals-of.tsx').then(({ loadContactDeals }) => loadContactDeals(id)),
     },
+    {
+      title: 'employments',
+      isAside: true,
+      content: lazyRouteComponent(() => import('./contacts/employments.tsx'), 'Employments'),
+      load: (id) => import('./contacts/employments.tsx').then(({ loadEmployments }) => loadEmployments(id)),
+    },
+    timeline('ContactTimeline', 'contacts'),
   ],
   companies: [
+    tasks('CompanyTasks', (companyId) => ({ companyId })),
     {
       title: 'people',
+      isAside: true,
       content: lazyRouteComponent(() => import('./companies/people.tsx'), 'People'),
       load: (id) => import('./companies/people.tsx').then(({ loadPeople }) => loadPeople(id)),
     },
     {
       title: 'deals',
+      isAside: true,
       content: lazyRouteComponent(() => import('./deals/deals-of.tsx'), 'CompanyDeals'),
       load: (id) => import('./deals/deals-of.tsx').then(({ loadCompanyDeals }) => loadCompanyDeals(id)),
     },
+    timeline('CompanyTimeline', 'companies'),
   ],
   deals: [
     {
@@ -48,8 +80,13 @@ export const recordSections: Readonly<Record<string, readonly RecordSection[]>> 
       content: lazyRouteComponent(() => import('./deals/stage-path.tsx'), 'StagePath'),
       load: (id) => import('./deals/section-data.ts').then(({ loadSections }) => loadSections(id)),
     },
-    { title: 'contacts', content: lazyRouteComponent(() => import('./deals/deal-contacts.tsx'), 'DealContacts') },
-    { title: 'history', content: lazyRouteComponent(() => import('./deals/stage-history.tsx'), 'StageHistory') },
+    tasks('DealTasks', (dealId) => ({ dealId })),
+    {
+      title: 'contacts',
+      isAside: true,
+      content: lazyRouteComponent(() => import('./deals/deal-contacts.tsx'), 'DealContacts'),
+    },
+    timeline('DealTimeline', 'deals'),
   ],
 }
 
@@ -59,8 +96,8 @@ export const recordActions: Readonly<Record<string, RecordSection['content']>> =
 }
 
 /** Loads the code of the parts, so that they appear with the rest of the page. */
-export const preloadSections = (resource: string, recordId: string): Promise<unknown> =>
+export const preloadSections = (resource: string, recordId: string, search: Search): Promise<unknown> =>
   Promise.all([
-    ...(recordSections[resource] ?? []).flatMap(({ content, load }) => [content.preload?.(), load?.(recordId)]),
+    ...(recordSections[resource] ?? []).flatMap(({ content, load }) => [content.preload?.(), load?.(recordId, search)]),
     recordActions[resource]?.preload?.(),
   ])

@@ -126,9 +126,10 @@ function RecordContent({ resource, record }: { resource: ResourceSchema; record:
           </>
         }
         properties={<PropertyList resource={resource} record={record} canEdit={resource.permissions.update} />}
-        sections={(recordSections[resource.name] ?? []).map((section) => (
-          <Section key={section.title} section={section} record={record} />
-        ))}
+        sections={(recordSections[resource.name] ?? []).map((section) => ({
+          isAside: section.isAside === true,
+          content: <Section key={section.title} section={section} record={record} />,
+        }))}
       />
       <ConfirmDialog
         title={t('deleteTitle', { title })}

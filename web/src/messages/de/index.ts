@@ -14,6 +14,8 @@ import record from './record.json'
 import sentences from './sentences.json'
 import settings from './settings.json'
 import shell from './shell.json'
+import tasks from './tasks.json'
+import timeline from './timeline.json'
 import type { Messages } from '../messages.ts'
 
 export const messages: Messages = {
@@ -32,4 +34,6 @@ export const messages: Messages = {
   record,
   settings,
   shell,
+  tasks,
+  timeline,
 }

@@ -13,6 +13,8 @@ import profile from './profile.json'
 import record from './record.json'
 import settings from './settings.json'
 import shell from './shell.json'
+import tasks from './tasks.json'
+import timeline from './timeline.json'
 
 export const messages = {
   access,
@@ -30,4 +32,6 @@ export const messages = {
   record,
   settings,
   shell,
+  tasks,
+  timeline,
 }

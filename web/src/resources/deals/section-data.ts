@@ -5,7 +5,6 @@ import { schemaQuery } from '../../api/schema.ts'
 import { nestedRecordsQuery } from '../../views/nested-records.ts'
 
 export type DealContact = Schemas['DealContact']
-type StageMove = Required<Schemas['StageMoveSelection']>
 
 const pageSize = '100'
 
@@ -18,22 +17,12 @@ export const dealContactsQuery = (dealId: string) =>
     },
   })
 
-export const stageMovesQuery = (dealId: string) =>
-  queryOptions({
-    queryKey: ['stage-moves', dealId],
-    queryFn: async ({ signal }) => {
-      const query = new URLSearchParams({ limit: pageSize, orderBy: 'createdAt', sort: 'desc' })
-      return (await send<StageMove[]>('GET', `/v5/deals/${dealId}/stage-moves`, { query, signal })).body
-    },
-  })
-
 /** Loads what the sections of a deal show, so that they appear together. A failure is shown by its section. */
 export async function loadSections(dealId: string): Promise<void> {
   const schema = await queryClient.ensureQueryData(schemaQuery)
   const stages = schema.find(({ name }) => name === 'stages')
   await Promise.all([
     queryClient.prefetchQuery(dealContactsQuery(dealId)),
-    queryClient.prefetchQuery(stageMovesQuery(dealId)),
     queryClient.prefetchQuery(nestedRecordsQuery(schema, stages)),
   ])
 }

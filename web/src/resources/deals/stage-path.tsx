@@ -1,10 +1,10 @@
 import { useLocale, useNow, useTranslations } from 'use-intl'
 import type { RecordData } from '../../api/schema.ts'
+import { showDuration } from '../../timeline/duration.ts'
 import { classes } from '../../ui/classes.ts'
 import tags from '../../ui/tag.module.css'
 import { useLostReason } from './lost-reason.tsx'
 import { type Deal, stageTint, useDeals, useStages } from './records.ts'
-import { showDuration } from './stage-history.tsx'
 import styles from './stage-path.module.css'
 import { useMoveDeal } from './use-move-deal.ts'
 

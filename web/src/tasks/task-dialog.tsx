@@ -1,0 +1,160 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { type Answer, send } from '../api/client.ts'
+import { useMe } from '../api/me.ts'
+import { usePostOnce } from '../api/post-once.ts'
+import { useResource } from '../api/schema.ts'
+import { useLabel } from '../messages/labels.ts'
+import { Dialog } from '../ui/dialog.tsx'
+import { Failure } from '../ui/empty-state.tsx'
+import { SelectField, TextAreaField, TextField } from '../ui/field.tsx'
+import { Form, type FormValues } from '../ui/form.tsx'
+import { useChoiceLabel } from '../views/choices.ts'
+import { recordChanged } from '../views/changes.ts'
+import { propertyOf } from '../views/columns.tsx'
+import { PropertyInput } from '../views/property-input.tsx'
+import { readTask, type Task, type TaskSubject } from './task-data.ts'
+import { tasksChanged } from './use-task-actions.ts'
+import { usePersonZone } from './person-zone.ts'
+import { dayIn, momentOf, timeIn } from './zones.ts'
+import styles from './tasks.module.css'
+
+/** A new task on a record or, without one, on nothing in particular. It is the person's own at first. */
+export function NewTask({ subject, onClose }: { subject: TaskSubject; onClose(): void }) {
+  const t = useTranslations('tasks')
+  const post = usePostOnce()
+  const { id } = useMe()
+  return (
+    <Dialog title={t('newTask')} isOpen onClose={onClose}>
+      <TaskForm
+        task={undefined}
+        assigneeId={id}
+        submitLabel={t('addTask')}
+        onCancel={onClose}
+        onSubmit={async (values) => {
+          await post('/v5/tasks', { ...values, ...subject })
+          await tasksChanged()
+          onClose()
+        }}
+      />
+    </Dialog>
+  )
+}
+
+/** Changes a task, unless someone else has changed it since the form was opened. */
+export function EditTask({ id, onClose }: { id: string; onClose(): void }) {
+  const t = useTranslations('tasks')
+  const common = useTranslations('common')
+  const tasks = useResource('tasks')
+  const { data, error } = useQuery({ queryKey: ['task to edit', id], queryFn: () => readTask(id), gcTime: 0 })
+  const save = async ({ body: task, etag }: Answer<Task>, values: object) => {
+    const options = { body: values, ...(etag !== undefined && { ifMatch: etag }) }
+    const { body } = await send<Task>('PATCH', `/v5/tasks/${task.id}`, options)
+    if (tasks) recordChanged(tasks, { ...body })
+    await tasksChanged()
+    onClose()
+  }
+  return (
+    <Dialog title={t('editTask')} isOpen={data !== undefined || error !== null} onClose={onClose}>
+      {error && <Failure error={error} />}
+      {data && (
+        <TaskForm
+          task={data.body}
+          assigneeId={data.body.assigneeId}
+          submitLabel={common('save')}
+          onCancel={onClose}
+          onSubmit={(values) => save(data, values)}
+        />
+      )}
+    </Dialog>
+  )
+}
+
+interface TaskFormProps {
+  /** Undefined for a new one. */
+  task: Task | undefined
+  assigneeId: string | null
+  submitLabel: string
+  onCancel(): void
+  onSubmit(values: object): Promise<void>
+}
+
+function TaskForm({ task, assigneeId, submitLabel, onCancel, onSubmit }: TaskFormProps) {
+  const t = useTranslations('tasks')
+  const labelOf = useLabel()
+  const choiceLabel = useChoiceLabel()
+  const zone = usePersonZone()
+  const tasks = useResource('tasks')
+  const [assignee, setAssignee] = useState<unknown>(assigneeId)
+  const property = tasks && propertyOf(tasks, 'assigneeId')
+  const priorities = tasks?.fields.find(({ name }) => name === 'priority')?.choices ?? []
+  const due = task?.dueAt ? new Date(task.dueAt) : undefined
+  return (
+    <Form
+      isGuarded
+      submitLabel={submitLabel}
+      onCancel={onCancel}
+      onSubmit={(values) => onSubmit({ ...valuesOf(values, zone), assigneeId: assignee ?? null })}
+    >
+      {(errorOf) => (
+        <>
+          <TextField
+            label={labelOf('Title')}
+            name="title"
+            defaultValue={task?.title}
+            error={errorOf('title')}
+            spellCheck
+          />
+          <div className={styles.dueFields}>
+            <TextField
+              label={t('dueOn')}
+              type="date"
+              name="day"
+              isOptional
+              defaultValue={due ? dayIn(zone, due) : (task?.dueDate ?? undefined)}
+              error={errorOf('dueDate')}
+            />
+            <TextField
+              label={t('dueTime')}
+              type="time"
+              name="time"
+              isOptional
+              defaultValue={due && timeIn(zone, due)}
+              error={errorOf('dueAt')}
+            />
+          </div>
+          {property && (
+            <PropertyInput property={property} value={assignee} error={errorOf('assigneeId')} onChange={setAssignee} />
+          )}
+          <SelectField
+            label={labelOf('Priority')}
+            name="priority"
+            defaultValue={task?.priority ?? 'normal'}
+            options={priorities.map((value) => ({ value, label: choiceLabel(value) }))}
+            error={errorOf('priority')}
+          />
+          <TextAreaField
+            label={labelOf('Text')}
+            name="body"
+            isOptional
+            defaultValue={task?.body ?? undefined}
+            error={errorOf('body')}
+          />
+        </>
+      )}
+    </Form>
+  )
+}
+
+/** A day alone is a due day; with a time, it is an instant. A time alone is one of today. */
+function valuesOf({ title = '', day, time, priority, body }: FormValues, zone: string): object {
+  const due = time === undefined ? undefined : momentOf(day ?? dayIn(zone, new Date()), time, zone)
+  return {
+    title: title.trim(),
+    priority,
+    body: body ?? null,
+    dueDate: due ? null : (day ?? null),
+    dueAt: due?.toISOString() ?? null,
+  }
+}

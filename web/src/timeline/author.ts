@@ -1,0 +1,16 @@
+import { useTranslations } from 'use-intl'
+import type { EntryProps } from './entry-frame.tsx'
+
+/** Who or what made an entry, as the beginning of a sentence. */
+export function useAuthor({ entry, names }: Pick<EntryProps, 'entry' | 'names'>): string {
+  const t = useTranslations('timeline')
+  const { authorId, change, note } = entry
+  const source = change?.source ?? (note?.source === 'import' ? 'import' : 'person')
+  if (source === 'import') {
+    const name = names[change?.importId ?? '']
+    return name === undefined ? t('anImport') : t('importNamed', { name })
+  }
+  if (source === 'command') return t('theOperator')
+  const name = names[authorId ?? ''] ?? t('formerMember')
+  return source === 'api_key' ? t('withApiKey', { name }) : name
+}

@@ -1,0 +1,68 @@
+import { Link } from '@tanstack/react-router'
+import type { LucideIcon } from 'lucide-react'
+import { createElement, type ReactNode } from 'react'
+import { resourceIcon } from '../resources/registry.ts'
+import { Time } from '../ui/time.tsx'
+import type { Names } from './names.ts'
+import type { Entry, Owner } from './timeline-data.ts'
+import styles from './timeline.module.css'
+
+/** What every kind of entry needs to be shown. */
+export interface EntryProps {
+  entry: Entry
+  /** The record whose timeline it is in. */
+  owner: Owner
+  names: Names
+  /** Of the amounts of a deal, in its own timeline. */
+  currency: string | undefined
+}
+
+interface EntryFrameProps extends EntryProps {
+  icon: LucideIcon
+  /** Who did what. */
+  sentence: ReactNode
+  /** Buttons at its end. */
+  actions?: ReactNode
+  children?: ReactNode
+}
+
+/** An entry of a timeline: what happened, when and, in the timeline of a company, with which contact or deal. */
+export function EntryFrame({ entry, owner, names, icon: Icon, sentence, actions, children }: EntryFrameProps) {
+  return (
+    <li className={styles.entry}>
+      <span className={styles.icon}>
+        <Icon size={14} strokeWidth={1.75} aria-hidden />
+      </span>
+      <div className={styles.content}>
+        <div className={styles.head}>
+          <p className={styles.sentence}>
+            {sentence} <Subject {...{ entry, owner, names }} />
+            <span className={styles.time}>
+              <Time value={entry.createdAt} isFocusable />
+            </span>
+          </p>
+          {actions !== undefined && <span className={styles.actions}>{actions}</span>}
+        </div>
+        {children}
+      </div>
+    </li>
+  )
+}
+
+/** The record that an entry is on. */
+export function subjectOf({ contactId, companyId, dealId }: Entry): Owner {
+  if (contactId !== null) return { resource: 'contacts', id: contactId }
+  if (dealId !== null) return { resource: 'deals', id: dealId }
+  return { resource: 'companies', id: companyId ?? '' }
+}
+
+function Subject({ entry, owner, names }: Pick<EntryProps, 'entry' | 'owner' | 'names'>) {
+  const { resource, id } = subjectOf(entry)
+  if (id === owner.id) return undefined
+  return (
+    <Link to="/$resource/$recordId" params={{ resource, recordId: id }} className={styles.subject}>
+      {createElement(resourceIcon(resource), { size: 13, strokeWidth: 1.75, 'aria-hidden': true })}
+      <span className="truncate">{names[id] ?? id}</span>
+    </Link>
+  )
+}

@@ -1,0 +1,45 @@
+import { send } from '../api/client.ts'
+import { queryClient } from '../api/query-client.ts'
+import { type RecordData, type ResourceSchema, schemaQuery, titleOf } from '../api/schema.ts'
+
+/** What people call the records behind ids. Those that are deleted, or that the person may not read, are missing. */
+export type Names = Readonly<Record<string, string>>
+
+const limit = 100
+
+/** Everything that looks like an id, wherever it is in a value. */
+const idsIn = (value: unknown): string[] => [
+  ...new Set(JSON.stringify(value).match(/(?<=")[a-z]{3}_[0-9a-f]{32}(?=")/g)),
+]
+
+/** Reads the names of all records that a value refers to: one request for each resource. */
+export async function readNames(value: unknown): Promise<Names> {
+  const schema = await queryClient.ensureQueryData(schemaQuery)
+  const ids = idsIn(value)
+  const read = schema
+    .filter(({ path, permissions }) => permissions.list && !path.includes('{'))
+    .map(async (resource): Promise<Names> => {
+      const own = ids.filter((id) => id.startsWith(`${resource.idPrefix}_`)).toSorted()
+      return own.length === 0 ? {} : queryClient.fetchQuery(namesQuery(resource, own))
+    })
+  return Object.assign({}, ...(await Promise.all(read))) as Names
+}
+
+const namesQuery = (resource: ResourceSchema, ids: readonly string[]) => ({
+  queryKey: ['names', resource.name, ids],
+  queryFn: async (): Promise<Names> => {
+    const chunks = Array.from({ length: Math.ceil(ids.length / limit) }, (_, index) =>
+      ids.slice(index * limit, (index + 1) * limit),
+    )
+    const answers = await Promise.all(
+      chunks.map((chunk) => {
+        const query = new URLSearchParams({ 'filter.id.in': chunk.join(','), limit: String(limit) })
+        return send<RecordData[]>('GET', resource.path, { query })
+      }),
+    )
+    return Object.fromEntries(
+      answers.flatMap(({ body }) => body.map((record) => [record.id, titleOf(resource, record)])),
+    )
+  },
+  staleTime: 60_000,
+})

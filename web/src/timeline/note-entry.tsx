@@ -1,0 +1,166 @@
+import { Pencil, StickyNote, Trash2 } from 'lucide-react'
+import { type KeyboardEvent, type MouseEvent, useRef, useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { send } from '../api/client.ts'
+import { type RecordData, type ResourceSchema, useResource } from '../api/schema.ts'
+import { Button, IconButton } from '../ui/button.tsx'
+import { leaveItem } from '../ui/focus.ts'
+import { Keys } from '../ui/keys.tsx'
+import { Markdown } from '../ui/markdown.tsx'
+import { changeProperty, offerUndo, reportFailure, valueToEdit, forgetUnsaved } from '../views/changes.ts'
+import { propertyOf } from '../views/columns.tsx'
+import { useAuthor } from './author.ts'
+import { EntryFrame, type EntryProps } from './entry-frame.tsx'
+import { type Entry, readTimelinesAgain, replaceEntries } from './timeline-data.ts'
+import styles from './timeline.module.css'
+
+export type Note = NonNullable<Entry['note']>
+
+/** A note in a timeline; it is changed in place, and deleted with Undo. */
+export function NoteEntry(props: EntryProps & { note: Note }) {
+  const { note } = props
+  const t = useTranslations('timeline')
+  const author = useAuthor(props)
+  const notes = useResource('notes')
+  const [isEditing, setEditing] = useState(false)
+  const editButton = useRef<HTMLButtonElement>(null)
+  const remove = useDeleteNote()
+  const close = () => {
+    setEditing(false)
+    // The button appears again with the next frame.
+    requestAnimationFrame(() => editButton.current?.focus())
+  }
+  const isQuiet = isEditing || notes === undefined
+  return (
+    <EntryFrame
+      {...props}
+      icon={StickyNote}
+      sentence={t('wroteNote', { author })}
+      actions={
+        !isQuiet && (
+          <>
+            {notes.permissions.update && (
+              <IconButton ref={editButton} icon={Pencil} label={t('editNote')} onClick={() => setEditing(true)} />
+            )}
+            {notes.permissions.delete && (
+              <IconButton
+                icon={Trash2}
+                label={t('deleteNote')}
+                onClick={(event: MouseEvent) => void remove(note.id, event.currentTarget)}
+              />
+            )}
+          </>
+        )
+      }
+    >
+      {isEditing && notes ? (
+        <NoteEditor notes={notes} note={note} onClose={close} />
+      ) : (
+        <div className={styles.note}>
+          <LongNote text={note.body} />
+        </div>
+      )}
+    </EntryFrame>
+  )
+}
+
+/** Longer notes begin folded: an imported one can fill many screens. */
+const longText = { characters: 1500, lines: 20 }
+
+function LongNote({ text }: { text: string }) {
+  const t = useTranslations('timeline')
+  const isLong = text.length > longText.characters || text.split('\n').length > longText.lines
+  const [isOpen, setOpen] = useState(false)
+  if (!isLong) return <Markdown text={text} />
+  return (
+    <>
+      <div className={isOpen ? undefined : styles.folded}>
+        <Markdown text={isOpen ? text : text.slice(0, 2 * longText.characters)} />
+      </div>
+      <div>
+        <Button kind="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          {t(isOpen ? 'fold' : 'unfold')}
+        </Button>
+      </div>
+    </>
+  )
+}
+
+/** Shows a note with another text in all timelines, before the service has it. */
+const showNote = ({ id, body }: RecordData): void =>
+  replaceEntries((entry) => (entry.note?.id === id ? { ...entry, note: { ...entry.note, body: String(body) } } : entry))
+
+function NoteEditor({ notes, note, onClose }: { notes: ResourceSchema; note: Note; onClose(): void }) {
+  const t = useTranslations('timeline')
+  const list = useTranslations('list')
+  const common = useTranslations('common')
+  const property = propertyOf(notes, 'body')
+  const record: RecordData = { id: note.id, body: note.body }
+  const [text, setText] = useState(() => (property ? String(valueToEdit(property, record)) : note.body))
+  if (!property) return undefined
+  const close = () => {
+    forgetUnsaved(property, record)
+    onClose()
+  }
+  const save = () => {
+    const value = text.trim()
+    if (value === '') return
+    close()
+    if (value === note.body) return
+    const texts = {
+      saved: t('noteChanged'),
+      undone: t('noteChangedBack'),
+      failed: t('noteNotChanged'),
+      kept: list('kept'),
+      changedMeanwhile: list('changedMeanwhile'),
+    }
+    void changeProperty(notes, record, { property, value }, showNote, texts)
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === 'Escape') close()
+    else if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) save()
+    else return
+    event.preventDefault()
+  }
+  return (
+    <div className={styles.form}>
+      <textarea
+        autoFocus
+        className={styles.input}
+        aria-label={t('noteText')}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        onFocus={({ target }) => target.setSelectionRange(target.value.length, target.value.length)}
+        onKeyDown={onKeyDown}
+      />
+      <div className={styles.buttons}>
+        <Keys keys="Mod+Enter" />
+        <Button onClick={close}>{common('cancel')}</Button>
+        <Button kind="primary" disabled={text.trim() === ''} onClick={save}>
+          {common('save')}
+        </Button>
+      </div>
+    </div>
+  )
+}
+
+/** Deletes a note: it disappears at once, and comes back if the service refuses or with Undo. */
+function useDeleteNote() {
+  const t = useTranslations('timeline')
+  return async (id: string, button: Element) => {
+    leaveItem(button)
+    replaceEntries((entry) => (entry.note?.id === id ? undefined : entry))
+    try {
+      await send('DELETE', `/v5/notes/${id}`)
+      const restore = () => send('POST', `/v5/notes/${id}/restore`).then(readTimelinesAgain)
+      offerUndo(
+        t('noteDeleted'),
+        () => void restore().catch((error: unknown) => reportFailure(t('noteNotRestored'), error)),
+      )
+    } catch (error) {
+      reportFailure(t('noteNotDeleted'), error)
+    } finally {
+      await readTimelinesAgain()
+    }
+  }
+}

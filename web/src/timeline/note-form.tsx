@@ -1,0 +1,68 @@
+import { type KeyboardEvent, useRef, useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { useMe } from '../api/me.ts'
+import { usePostOnce } from '../api/post-once.ts'
+import { readPreference, storePreference } from '../preferences/storage.ts'
+import { useShortcuts } from '../shell/shortcuts.tsx'
+import { Button } from '../ui/button.tsx'
+import { Keys } from '../ui/keys.tsx'
+import { notify } from '../ui/toast.tsx'
+import { reportFailure } from '../views/changes.ts'
+import { type Owner, readTimelinesAgain } from './timeline-data.ts'
+import styles from './timeline.module.css'
+
+/** Where a note is written. A draft survives leaving and reloading the page. */
+export function NoteForm({ owner: { resource, id } }: { owner: Owner }) {
+  const t = useTranslations('timeline')
+  // Another person may use this browser next.
+  const draft = `draft.${useMe().id}.${id}`
+  const input = useRef<HTMLTextAreaElement>(null)
+  const [text, setText] = useState(() => readPreference(draft) ?? '')
+  const [isBusy, setBusy] = useState(false)
+  const postOnce = usePostOnce()
+  useShortcuts([{ keys: 'n', label: t('writeNote'), run: () => input.current?.focus() }])
+  const write = (value: string) => {
+    setText(value)
+    storePreference(draft, value === '' ? undefined : value)
+  }
+  const post = async () => {
+    if (isBusy || text.trim() === '') return
+    setBusy(true)
+    try {
+      await postOnce(`/v5/${resource}/${id}/notes`, { body: text.trim() })
+      write('')
+      await readTimelinesAgain()
+      notify(t('noteSaved'))
+    } catch (error) {
+      reportFailure(t('noteNotSaved'), error)
+    } finally {
+      setBusy(false)
+      input.current?.focus()
+    }
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
+    event.preventDefault()
+    void post()
+  }
+  return (
+    <div className={styles.form}>
+      <textarea
+        ref={input}
+        className={styles.input}
+        aria-label={t('newNote')}
+        placeholder={t('notePlaceholder')}
+        value={text}
+        onChange={(event) => write(event.target.value)}
+        onKeyDown={onKeyDown}
+      />
+      <div className={styles.buttons}>
+        <span className={styles.hint}>{t('markdownHint')}</span>
+        <Keys keys="Mod+Enter" />
+        <Button kind="primary" isBusy={isBusy} disabled={text.trim() === ''} onClick={() => void post()}>
+          {t('addNote')}
+        </Button>
+      </div>
+    </div>
+  )
+}

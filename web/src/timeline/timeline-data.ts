@@ -1,0 +1,121 @@
+import {
+  type InfiniteData,
+  infiniteQueryOptions,
+  keepPreviousData,
+  queryOptions,
+  useInfiniteQuery,
+  useQuery,
+} from '@tanstack/react-query'
+import { useEffect } from 'react'
+import { type Answer, readIfChanged, type Schemas, send } from '../api/client.ts'
+import { ApiError } from '../api/error.ts'
+import { queryClient } from '../api/query-client.ts'
+import { onRecordChanged } from '../views/changes.ts'
+import { readNames, type Names } from './names.ts'
+
+export type Entry = Required<Schemas['TimelineEntrySelection']>
+export type EntryKind = Entry['kind']
+
+/** A record that has a timeline. */
+export interface Owner {
+  resource: 'contacts' | 'companies' | 'deals'
+  id: string
+}
+
+/** The kinds of entries by which a timeline can be filtered. Contacts are not moved between stages. */
+export const kindsOf = ({ resource }: Pick<Owner, 'resource'>): readonly EntryKind[] =>
+  resource === 'contacts' ? ['note', 'task', 'change', 'import'] : ['note', 'task', 'change', 'stage_move', 'import']
+
+/** The kinds that the URL names; empty for all. */
+export const kindsIn = (parameter: unknown, owner: Pick<Owner, 'resource'>): readonly EntryKind[] => {
+  const named = typeof parameter === 'string' ? parameter.split(',') : []
+  return kindsOf(owner).filter((kind) => named.includes(kind))
+}
+
+const pageSize = 25
+
+/** Milliseconds between two looks at the newest entries, so that one appears within two seconds. */
+const interval = 1500
+
+const pathOf = ({ resource, id }: Owner): string => `/v5/${resource}/${id}/timeline`
+
+const queryFor = (kinds: readonly EntryKind[]): URLSearchParams =>
+  new URLSearchParams({ limit: String(pageSize), ...(kinds.length > 0 && { 'filter.kind.in': kinds.join(',') }) })
+
+/** All timelines that were read; invalidated after each change of a note or a task. */
+export const timelineKey = ['timeline'] as const
+
+export interface TimelinePage {
+  entries: readonly Entry[]
+  names: Names
+  etag: string | undefined
+}
+
+/** The entries of these kinds, newest first, with the names of everything that they are about. */
+const timelineQuery = (owner: Owner, kinds: readonly EntryKind[]) =>
+  infiniteQueryOptions({
+    queryKey: [...timelineKey, owner, kinds.join()],
+    initialPageParam: '',
+    queryFn: async ({ pageParam, signal }): Promise<TimelinePage> => {
+      const query = queryFor(kinds)
+      if (pageParam !== '') query.set('startingAfter', pageParam)
+      const { body, etag } = await send<Entry[]>('GET', pathOf(owner), { query, signal })
+      return { entries: body, names: await readNames(body), etag }
+    },
+    getNextPageParam: ({ entries }) => (entries.length < pageSize ? undefined : entries.at(-1)?.id),
+  })
+
+/** The newest entries, read again and again: only their entity tag is compared. */
+const newestQuery = (owner: Owner, kinds: readonly EntryKind[]) => {
+  const queryKey = ['newest entries', owner, kinds.join()]
+  return queryOptions({
+    queryKey,
+    queryFn: ({ signal }) =>
+      readIfChanged<Entry[]>(
+        pathOf(owner),
+        queryFor(kinds),
+        queryClient.getQueryData<Answer<Entry[]>>(queryKey),
+        signal,
+      ),
+    // A record that was deleted meanwhile does not come back by asking again.
+    refetchInterval: ({ state }) => (state.error instanceof ApiError && state.error.status < 500 ? false : interval),
+  })
+}
+
+export const loadTimeline = (owner: Owner, kinds: unknown): Promise<void> =>
+  queryClient.prefetchInfiniteQuery(timelineQuery(owner, kindsIn(kinds, owner)))
+
+/** The entries as far as they are loaded. New ones appear by themselves; while others are loaded, those of before stay. */
+export function useTimeline(owner: Owner, kinds: readonly EntryKind[]) {
+  const timeline = useInfiniteQuery({ ...timelineQuery(owner, kinds), placeholderData: keepPreviousData })
+  const { data, refetch, isPlaceholderData, fetchNextPage } = timeline
+  const newest = useQuery(newestQuery(owner, kinds)).data?.etag
+  const shown = isPlaceholderData ? undefined : data?.pages[0]?.etag
+  useEffect(() => {
+    if (newest !== undefined && shown !== undefined && newest !== shown) void refetch({ cancelRefetch: false })
+  }, [newest, shown, refetch])
+  /** The entry after which the older ones begin may have been deleted; then everything is read again. */
+  const loadOlder = async () => {
+    const { isFetchNextPageError } = await fetchNextPage({ cancelRefetch: false })
+    if (isFetchNextPageError) await refetch()
+  }
+  return { ...timeline, loadOlder }
+}
+
+/** Changes entries of all timelines that were read, before the service has the change; undefined removes an entry. */
+export const replaceEntries = (replace: (entry: Entry) => Entry | undefined): void =>
+  void queryClient.setQueriesData<InfiniteData<TimelinePage, string>>(
+    { queryKey: timelineKey },
+    (data) =>
+      data && {
+        ...data,
+        pages: data.pages.map((page) => ({ ...page, entries: page.entries.flatMap((entry) => replace(entry) ?? []) })),
+      },
+  )
+
+/** After a note or a task was created, changed, deleted or restored. */
+export const readTimelinesAgain = (): Promise<void> => queryClient.invalidateQueries({ queryKey: timelineKey })
+
+onRecordChanged(({ name }) => {
+  if (name === 'notes' || name === 'tasks') void readTimelinesAgain()
+})

@@ -1,0 +1,189 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { CircleCheck, ArrowRightLeft } from 'lucide-react'
+import { useEffect, useEffectEvent, useRef } from 'react'
+import { useFormatter, useLocale, useNow, useTranslations } from 'use-intl'
+import { type RecordData, useResource } from '../api/schema.ts'
+import type { Search } from '../shell/search.ts'
+import { TaskRow } from '../tasks/task-row.tsx'
+import { Button } from '../ui/button.tsx'
+import { Chip } from '../ui/chip.tsx'
+import { Failure } from '../ui/empty-state.tsx'
+import { useAuthor } from './author.ts'
+import { ChangeEntry } from './change-entry.tsx'
+import { groupByDay } from './days.ts'
+import { showDuration } from './duration.ts'
+import { EntryFrame, type EntryProps } from './entry-frame.tsx'
+import { NoteEntry } from './note-entry.tsx'
+import { NoteForm } from './note-form.tsx'
+import { type Entry, type EntryKind, kindsIn, kindsOf, type Owner, useTimeline } from './timeline-data.ts'
+import styles from './timeline.module.css'
+
+export const ContactTimeline = ({ record }: { record: RecordData }) => (
+  <Timeline owner={{ resource: 'contacts', id: record.id }} />
+)
+export const CompanyTimeline = ({ record }: { record: RecordData }) => (
+  <Timeline owner={{ resource: 'companies', id: record.id }} />
+)
+export const DealTimeline = ({ record }: { record: RecordData }) => (
+  <Timeline owner={{ resource: 'deals', id: record.id }} currency={String(record.currency)} />
+)
+
+/** What has happened with a record, by day: the newest first, older entries while the person scrolls. */
+function Timeline({ owner, currency }: { owner: Owner; currency?: string }) {
+  const t = useTranslations('timeline')
+  const mayWrite = useResource('notes')?.permissions.create === true
+  const navigate = useNavigate()
+  const search: Search = useSearch({ strict: false })
+  const kinds = kindsIn(search.kind, owner)
+  const show = (next: readonly EntryKind[]) => {
+    const { kind: _, ...others } = search
+    const changed = next.length > 0 ? { ...others, kind: next.join() } : others
+    void navigate({ to: '.', search: changed as never, resetScroll: false })
+  }
+  const toggle = (kind: EntryKind) =>
+    show(kinds.includes(kind) ? kinds.filter((one) => one !== kind) : [...kinds, kind])
+  return (
+    <>
+      {mayWrite && <NoteForm owner={owner} />}
+      <div className={styles.kinds} role="group" aria-label={t('kindsLabel')}>
+        {kindsOf(owner).map((kind) => (
+          <Chip key={kind} isPressed={kinds.includes(kind)} onClick={() => toggle(kind)}>
+            {t(`kinds.${kind}`)}
+          </Chip>
+        ))}
+      </div>
+      <Days owner={owner} kinds={kinds} currency={currency} onShowAll={() => show([])} />
+    </>
+  )
+}
+
+interface DaysProps {
+  owner: Owner
+  kinds: readonly EntryKind[]
+  currency: string | undefined
+  onShowAll(): void
+}
+
+function Days({ owner, kinds, currency, onShowAll }: DaysProps) {
+  const t = useTranslations('timeline')
+  const { data, error, refetch, hasNextPage, isFetchingNextPage, loadOlder } = useTimeline(owner, kinds)
+  if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />
+  if (!data) return undefined
+  const entries = data.pages.flatMap((page) => page.entries)
+  const names = Object.assign({}, ...data.pages.map((page) => page.names)) as Record<string, string>
+  if (entries.length === 0)
+    return (
+      <p className={styles.soft}>
+        {kinds.length === 0 ? t('nothing') : t('noMatch')}{' '}
+        {kinds.length > 0 && <Button onClick={onShowAll}>{t('showAll')}</Button>}
+      </p>
+    )
+  return (
+    <>
+      {groupByDay(entries).map(({ day, entries: ofDay }) => (
+        <div key={day} className={styles.day}>
+          <h4 id={`day-${day}`} className={styles.dayTitle}>
+            <DayTitle day={day} />
+          </h4>
+          <ul aria-labelledby={`day-${day}`}>
+            {ofDay.map((entry) => (
+              <AnyEntry key={entry.id} {...{ entry, owner, names, currency }} />
+            ))}
+          </ul>
+        </div>
+      ))}
+      {hasNextPage && (
+        <Older
+          key={entries.length}
+          isBusy={isFetchingNextPage}
+          hasFailed={error !== null}
+          onNeeded={() => void loadOlder()}
+        />
+      )}
+    </>
+  )
+}
+
+function AnyEntry(props: EntryProps) {
+  const { note, task, change, stageMove } = props.entry
+  if (note) return <NoteEntry {...props} note={note} />
+  if (task) return <TaskEntry {...props} task={task} />
+  if (stageMove) return <StageMoveEntry {...props} move={stageMove} />
+  return change && <ChangeEntry {...props} change={change} />
+}
+
+function TaskEntry(props: EntryProps & { task: NonNullable<Entry['task']> }) {
+  const t = useTranslations('timeline')
+  const author = useAuthor(props)
+  return (
+    <EntryFrame {...props} icon={CircleCheck} sentence={t('addedTask', { author })}>
+      <div className={styles.task}>
+        <TaskRow task={props.task} assignee={props.names[props.task.assigneeId ?? '']} />
+      </div>
+    </EntryFrame>
+  )
+}
+
+function StageMoveEntry(props: EntryProps & { move: NonNullable<Entry['stageMove']> }) {
+  const t = useTranslations('timeline')
+  const locale = useLocale()
+  const author = useAuthor(props)
+  const { fromStageName: from, toStageName: to, secondsInStage } = props.move
+  const sentence = t.rich('moved', {
+    author,
+    from,
+    to,
+    old: (text) => <span className={styles.old}>{text}</span>,
+    new: (text) => <span className={styles.new}>{text}</span>,
+  })
+  return (
+    <EntryFrame {...props} icon={ArrowRightLeft} sentence={sentence}>
+      <p className={styles.soft}>{t('stayed', { stage: from, time: showDuration(secondsInStage, locale) })}</p>
+    </EntryFrame>
+  )
+}
+
+/** `Today`, `Yesterday`, otherwise the date. */
+function DayTitle({ day }: { day: string }) {
+  const t = useTranslations('timeline')
+  const format = useFormatter()
+  const now = useNow({ updateInterval: 60_000 })
+  const date = new Date(`${day}T12:00:00`)
+  const days = Math.round((new Date(now).setHours(12, 0, 0, 0) - date.getTime()) / 86_400_000)
+  if (days === 0) return t('today')
+  if (days === 1) return t('yesterday')
+  const isThisYear = date.getFullYear() === now.getFullYear()
+  return format.dateTime(date, {
+    weekday: 'long',
+    day: 'numeric',
+    month: 'long',
+    ...(!isThisYear && { year: 'numeric' }),
+  })
+}
+
+interface OlderProps {
+  isBusy: boolean
+  hasFailed: boolean
+  onNeeded(): void
+}
+
+/** The end of what is loaded. When it comes into view, more is needed; the button is for keyboards and for failures. */
+function Older({ isBusy, hasFailed, onNeeded }: OlderProps) {
+  const t = useTranslations('timeline')
+  const end = useRef<HTMLDivElement>(null)
+  const need = useEffectEvent(() => {
+    if (!isBusy && !hasFailed) onNeeded()
+  })
+  useEffect(() => {
+    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting === true && need())
+    if (end.current) observer.observe(end.current)
+    return () => observer.disconnect()
+  }, [])
+  return (
+    <div ref={end} className={styles.older}>
+      <Button kind="quiet" isBusy={isBusy} onClick={onNeeded}>
+        {t('older')}
+      </Button>
+    </div>
+  )
+}
