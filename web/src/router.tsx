@@ -78,6 +78,7 @@ const application = createRoute({
 const home = createRoute({
   getParentRoute: () => application,
   path: '/',
+  loader: () => import('./home/my-day.ts').then(({ loadMyDay }) => loadMyDay()),
   component: lazyRouteComponent(() => import('./home/home.tsx'), 'Home'),
 })
 const profile = createRoute({

@@ -127,6 +127,24 @@ const states: readonly State[] = [
     enter: async (page) => (await click(page, 'Add a stage'), dialog(page)),
   },
   {
+    name: 'the form of a task',
+    path: (ids) => `/contacts/${ids.contact}`,
+    enter: async (page) => (await click(page, 'New task'), dialog(page)),
+  },
+  {
+    name: 'a note that is being edited',
+    path: (ids) => `/contacts/${ids.contact}?kind=note`,
+    enter: async (page) => (
+      await click(page, 'Edit the note'),
+      page.getByRole('textbox', { name: 'Text of the note' })
+    ),
+  },
+  {
+    name: 'a timeline without entries of a kind',
+    path: (ids) => `/deals/${ids.deal}?kind=import`,
+    enter: (page) => page.getByRole('button', { name: 'Show all', exact: true }),
+  },
+  {
     name: 'an open row of an import',
     path: (ids) => `/imports/${ids.import}?row=${ids.row}`,
     enter: (page) => page.getByRole('heading', { name: 'Payload' }),
@@ -216,7 +234,9 @@ const phoneScreens = [
   'contacts',
   'contact',
   'deals-board',
+  'company',
   'deal',
+  'tasks',
   'pipeline',
   'import',
   'imports',

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
+import type { Call, Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
 
 const { openPage, callAs } = useApplication()
@@ -72,6 +73,7 @@ browserTest('a new organization sees what is missing, and the first steps until 
   await page.goto('/')
   await page.getByText('0 of 4 done').waitFor()
   await page.getByText('No contacts yet').waitFor()
+  await page.getByText('Nothing is due').waitFor()
   await page.evaluate(async (accessToken) => {
     const headers = { 'content-type': 'application/json', authorization: `Bearer ${accessToken}` }
     await fetch('/v5/contacts', { method: 'POST', headers, body: '{"email": "first@example.com"}' })
@@ -89,4 +91,74 @@ browserTest('who may only read is offered no first steps', async () => {
   const page = await openPage({ as: 'viewer' })
   await page.getByRole('group', { name: 'New contacts' }).or(page.getByText('No new contacts')).waitFor()
   expect(await page.getByText('First steps').count()).toBe(0)
+})
+
+const myDay = (page: Page) => page.getByRole('region', { name: 'My day' })
+const group = (page: Page, name: string) =>
+  myDay(page)
+    .getByRole('list', { name: new RegExp(`^${name}`) })
+    .getByRole('listitem')
+
+/** Creates a task of the caller, and returns it. */
+async function createTask(call: Call, body: object): Promise<Json> {
+  const created = await call('POST', '/v5/tasks', { body })
+  expect(created.status, created.text).toBe(201)
+  return created.body
+}
+
+const later = (milliseconds: number) => new Date(Date.now() + milliseconds).toISOString()
+const hour = 3_600_000
+
+browserTest('my day shows what is late, due today and soon, finishes a task and leads to its record', async () => {
+  const call = await callAs('member')
+  const contact = (await (await callAs())('POST', '/v5/contacts', { body: { name: 'Mona Today' } })).body
+  const late = await createTask(call, { title: 'Late', dueAt: later(-hour), contactId: contact.id })
+  await createTask(call, { title: 'Later this week', dueAt: later(49 * hour) })
+  await createTask(call, { title: 'Next month', dueAt: later(30 * 24 * hour) })
+  await createTask(call, { title: 'Some day' })
+  await createTask(await callAs(), { title: 'Of somebody else', dueAt: later(-hour) })
+  const page = await openPage({ as: 'member' })
+  await group(page, 'Overdue').getByText('Overdue').waitFor()
+  expect(await group(page, 'Overdue').count()).toBe(1)
+  await group(page, 'Next seven days').getByText('Later this week').waitFor()
+  expect(
+    await myDay(page)
+      .getByText(/Next month|Some day|somebody else/)
+      .count(),
+  ).toBe(0)
+  const link = group(page, 'Overdue').getByRole('link', { name: 'Mona Today' })
+  expect(await link.getAttribute('href')).toBe(`/contacts/${contact.id}`)
+  await myDay(page).getByRole('checkbox', { name: 'Done: Late', exact: true }).click()
+  const isDone = async () => (await call('GET', `/v5/tasks/${late.id}`)).body.done
+  await expect.poll(isDone).toBe(true)
+  expect(await myDay(page).getByRole('checkbox', { name: 'Done: Late', exact: true }).isChecked()).toBe(true)
+  await page.keyboard.press('Control+z')
+  await expect.poll(isDone).toBe(false)
+  await myDay(page).getByRole('link', { name: 'All my tasks' }).click()
+  await page.getByRole('grid').getByText('Some day').waitFor()
+  expect(await page.getByRole('grid').getByText('Of somebody else').count()).toBe(0)
+})
+
+/** A time zone whose clock is at this hour now. */
+const zoneAt = (wanted: number): string => {
+  const offset = ((wanted - new Date().getUTCHours() + 36) % 24) - 12
+  return `Etc/GMT${offset > 0 ? '-' : '+'}${Math.abs(offset)}`
+}
+
+browserTest('today is the day of the person’s time zone: that of the profile, otherwise the browser’s', async () => {
+  const call = await callAs('member')
+  // In one zone it is noon, in the other one the day is about to end.
+  const [noon, night] = [zoneAt(11), zoneAt(23)]
+  await createTask(call, { title: 'In two hours', dueAt: later(2 * hour) })
+  const atNoon = await openPage({ as: 'member', timezone: noon })
+  await group(atNoon, 'Today').getByText('In two hours').waitFor()
+  const atNight = await openPage({ as: 'member', timezone: night })
+  await group(atNight, 'Next seven days').getByText('In two hours').waitFor()
+  await group(atNight, 'Next seven days')
+    .getByText(/^Tomorrow, /)
+    .waitFor()
+  expect((await call('PATCH', '/v5/me', { body: { timeZone: night } })).status).toBe(200)
+  await atNoon.reload()
+  await group(atNoon, 'Next seven days').getByText('In two hours').waitFor()
+  await call('PATCH', '/v5/me', { body: { timeZone: null } })
 })

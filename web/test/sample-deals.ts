@@ -101,6 +101,11 @@ async function setTimes({ database }: TestService, dealId: string, days: number)
       from (select id, row_number() over (order by created_at, id) as number from stage_moves where deal_id = ${id}::uuid) moved
       where stage_moves.id = moved.id`,
   )
+  await database.crossTenantQuery(
+    'check the database',
+    sql`update deal_changes set created_at = deals.created_at
+      from deals where deals.id = ${id}::uuid and deal_changes.deal_id = deals.id`,
+  )
   // The moves were an activity of the company, too.
   await database.crossTenantQuery(
     'check the database',

@@ -75,6 +75,7 @@ export const screens: readonly Screen[] = [
     path: () => '/deals?view=board',
     shows: (page) => page.getByRole('listitem').filter({ hasText: 'Annual licence' }).first(),
   },
+  { name: 'tasks', route: '/$resource', path: () => '/tasks', shows: (page) => page.getByRole('row').nth(3) },
   { name: 'campaigns', route: '/$resource', path: () => '/campaigns', shows: (page) => page.getByRole('row').nth(1) },
   {
     name: 'contact',

@@ -7,15 +7,17 @@ import { Checklist } from './checklist.tsx'
 import { ContactCharts } from './contact-charts.tsx'
 import styles from './home.module.css'
 import { ImportChart } from './import-chart.tsx'
+import { MyDay } from './my-day-panel.tsx'
 import { periodOf, periods } from './statistics.ts'
 
-/** What has happened lately; first the steps to begin, until they are done. */
+/** What to do today, and what has happened lately; first the steps to begin, until they are done. */
 export function Home() {
   const t = useTranslations('home')
   const navigate = useNavigate()
   const search: Record<string, unknown> = useSearch({ strict: false })
   const period = periodOf(search.days)
   const mayListContacts = useResource('contacts')?.permissions.list === true
+  const mayListTasks = useResource('tasks')?.permissions.list === true
   const mayListImports = useResource('imports')?.permissions.list === true
   return (
     <>
@@ -31,6 +33,7 @@ export function Home() {
       </PageBar>
       <PageContent>
         <Checklist>
+          {mayListTasks && <MyDay />}
           <div className={styles.charts}>
             {mayListContacts && <ContactCharts period={period} />}
             {mayListImports && <ImportChart period={period} />}

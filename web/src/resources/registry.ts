@@ -14,6 +14,8 @@ interface ResourceView {
   hidden?: readonly string[]
   /** It has a board (boards.ts) for each value of this property: deals have one for each pipeline. */
   boardOf?: string
+  /** A flag that one click, or Enter in its cell, changes in the list. */
+  toggle?: string
   /** Things have square avatars, people round ones. */
   isPerson?: boolean
 }
@@ -42,7 +44,8 @@ export const resourceViews: Readonly<Record<string, ResourceView>> = {
   tasks: {
     icon: ListTodo,
     shortcut: 't',
-    columns: ['done', 'title', 'deadline', 'overdue', 'assigneeId', 'priority', 'contactId', 'companyId', 'dealId'],
+    toggle: 'done',
+    columns: ['title', 'done', 'deadline', 'overdue', 'assigneeId', 'priority', 'contactId', 'companyId', 'dealId'],
     form: ['title', 'dueDate', 'assigneeId', 'priority', 'contactId', 'companyId', 'dealId'],
   },
   campaigns: { icon: Megaphone, shortcut: 'm', columns: ['name', 'subject', 'status', 'tags', 'updatedAt'] },

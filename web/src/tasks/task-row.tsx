@@ -5,7 +5,7 @@ import { useTranslations } from 'use-intl'
 import { IconButton } from '../ui/button.tsx'
 import { Check } from '../ui/check.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
-import { Avatar, Tag, type Tint } from '../ui/tag.tsx'
+import { Avatar, Tag, tintOfState } from '../ui/tag.tsx'
 import { useChoiceLabel } from '../views/choices.ts'
 import { Due } from './due.tsx'
 import { EditTask } from './task-dialog.tsx'
@@ -21,9 +21,6 @@ interface TaskRowProps {
   children?: ReactNode
 }
 
-/** The usual priority needs no mark. */
-const priorityTints: Readonly<Record<string, Tint>> = { urgent: 'red', high: 'orange', low: 'gray' }
-
 /** A task: one click or Space on its circle finishes it. */
 export function TaskRow({ task, assignee, children }: TaskRowProps) {
   const t = useTranslations('tasks')
@@ -32,7 +29,6 @@ export function TaskRow({ task, assignee, children }: TaskRowProps) {
   const { mayChange, mayDelete, toggle, remove } = useTaskActions()
   const [isEditing, setEditing] = useState(false)
   const row = useRef<HTMLDivElement>(null)
-  const tint = priorityTints[task.priority]
   return (
     <div ref={row} className={styles.row} data-done={task.done || undefined}>
       <Check
@@ -47,7 +43,9 @@ export function TaskRow({ task, assignee, children }: TaskRowProps) {
         </Link>
         <span className={styles.about}>
           <Due task={task} />
-          {tint && <Tag tint={tint}>{choiceLabel(task.priority)}</Tag>}
+          {task.priority !== 'normal' && (
+            <Tag tint={tintOfState(task.priority, task.priority)}>{choiceLabel(task.priority)}</Tag>
+          )}
           {assignee !== undefined && (
             <span className={styles.assignee}>
               <Avatar name={assignee} />

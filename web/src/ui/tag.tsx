@@ -14,10 +14,17 @@ export function tintOf(text: string, among: readonly Tint[] = colorful): Tint {
   return among[hash % among.length] ?? 'gray'
 }
 
-const stateTints: Readonly<Record<string, Tint>> = { won: 'green', lost: 'red' }
+const stateTints: Readonly<Record<string, Tint>> = {
+  won: 'green',
+  lost: 'red',
+  urgent: 'red',
+  high: 'orange',
+  normal: 'blue',
+  low: 'gray',
+}
 const openTints = colorful.filter((tint) => tint !== 'green')
 
-/** The tint of a text about something that has a state: green and red are for what is won and lost. */
+/** The tint of a text about something that has a state: green and red are for what is won, and what is lost or urgent. */
 export const tintOfState = (state: unknown, text: string): Tint =>
   stateTints[String(state)] ?? tintOf(text, state === 'open' ? openTints : colorful)
 

@@ -1,10 +1,15 @@
 import { Link } from '@tanstack/react-router'
 import { UserRound } from 'lucide-react'
 import { type RecordData, type ResourceSchema, titleOf, valueAt } from '../api/schema.ts'
+import { useLabel } from '../messages/labels.ts'
 import { resourceViews } from '../resources/registry.ts'
 import type { GridColumn } from '../ui/data-grid/grid-model.ts'
 import { Avatar, Tag, tintOf } from '../ui/tag.tsx'
+import { Time } from '../ui/time.tsx'
 import { useChoiceLabel } from './choices.ts'
+import { propertyOf } from './columns.tsx'
+import { Toggle } from './toggle.tsx'
+import { useChangeTexts } from './use-grid-columns.tsx'
 import styles from './card.module.css'
 
 /** On phones, a record is a card of two lines instead of a row of cells. */
@@ -22,15 +27,23 @@ export const cardColumns = (resource: ResourceSchema): GridColumn<RecordData>[] 
 
 function Card({ resource, record }: { resource: ResourceSchema; record: RecordData }) {
   const choiceLabel = useChoiceLabel()
+  const labelOf = useLabel()
+  const textsOf = useChangeTexts()
   const title = titleOf(resource, record)
   const about = ['employmentTitle', 'company.name', 'subject', 'domain', 'email', 'phone']
     .map((path) => valueAt(record, path))
     .filter((value): value is string => typeof value === 'string' && value !== title)
   const status = valueAt(record, 'status')
+  const toggle = propertyOf(resource, resourceViews[resource.name]?.toggle ?? '')
+  const deadline = valueAt(record, 'deadline')
   const isChoice = resource.fields.some(({ name, type }) => name === 'status' && type === 'choice')
   return (
     <span className={styles.card}>
-      <Avatar name={title} isLarge isSquare={!resourceViews[resource.name]?.isPerson} />
+      {toggle && resource.permissions.update ? (
+        <Toggle resource={resource} property={toggle} record={record} texts={textsOf(toggle)} />
+      ) : (
+        <Avatar name={title} isLarge isSquare={!resourceViews[resource.name]?.isPerson} />
+      )}
       <span className={styles.text}>
         <Link
           to="/$resource/$recordId"
@@ -40,8 +53,11 @@ function Card({ resource, record }: { resource: ResourceSchema; record: RecordDa
         >
           {title}
         </Link>
-        <span className={`${styles.soft} truncate`}>{about.slice(0, 2).join(' · ')}</span>
+        <span className={`${styles.soft} truncate`}>
+          {typeof deadline === 'string' ? <Time value={deadline} /> : about.slice(0, 2).join(' · ')}
+        </span>
       </span>
+      {record.overdue === true && <Tag tint="red">{labelOf('Overdue')}</Tag>}
       {typeof status === 'string' && (
         <Tag tint={tintOf(status)} hasDot>
           {isChoice ? choiceLabel(status) : status}

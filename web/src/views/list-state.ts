@@ -112,6 +112,8 @@ export function selectedFields(resource: ResourceSchema, columns: readonly Colum
 
 const defaultWidths: Readonly<Record<string, number>> = {
   name: 240,
+  title: 300,
+  done: 90,
   email: 230,
   list: 220,
   boolean: 110,

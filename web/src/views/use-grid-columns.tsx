@@ -2,6 +2,7 @@ import { useMemo } from 'react'
 import { useTranslations } from 'use-intl'
 import type { RecordData, ResourceSchema } from '../api/schema.ts'
 import { useLabel } from '../messages/labels.ts'
+import { resourceViews } from '../resources/registry.ts'
 import type { ColumnChanges } from '../ui/data-grid/grid-head.tsx'
 import { type GridColumn, moveColumn } from '../ui/data-grid/grid-model.ts'
 import {
@@ -14,6 +15,7 @@ import {
   valueToEdit,
 } from './changes.ts'
 import { iconOf, type Property, propertyOf } from './columns.tsx'
+import { Toggle, ToggleKey } from './toggle.tsx'
 import { Value } from './value.tsx'
 import { ValueEditor } from './value-editor.tsx'
 import type { ListState } from './list-state.ts'
@@ -47,6 +49,7 @@ export function useGridColumns(resource: ResourceSchema, state: ListState): Grid
       const column = { name, width, isPinned, title: labelOf(property.label), icon: iconOf(property) }
       const render = (record: RecordData) => <Value resource={resource} property={property} record={record} />
       if (!canEdit || property.isReadOnly) return [{ ...column, isSortable: property.isSortable, render }]
+      if (name === resourceViews[resource.name]?.toggle) return [toggleColumn(resource, property, column, textsOf)]
       return [
         {
           ...column,
@@ -78,6 +81,30 @@ export function useGridColumns(resource: ResourceSchema, state: ListState): Grid
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [resource, columns, isDeleted])
 }
+
+/** A column whose flag one click or key changes. */
+const toggleColumn = (
+  resource: ResourceSchema,
+  property: Property,
+  column: Pick<GridColumn<RecordData>, 'name' | 'width' | 'isPinned' | 'title' | 'icon'>,
+  textsOf: (property: Property) => ChangeTexts,
+): GridColumn<RecordData> => ({
+  ...column,
+  isSortable: property.isSortable,
+  render: (record) => <Toggle {...{ resource, property, record }} texts={textsOf(property)} />,
+  edit: (record, editing) => (
+    <ToggleKey
+      value={changeableValue(property, record) === true}
+      isTyped={editing.typed !== undefined}
+      onCancel={editing.cancel}
+      onCommit={(value) => {
+        editing.commit(value, undefined)
+        const show = (changed: RecordData) => recordChanged(resource, changed)
+        void changeProperty(resource, record, { property, value }, show, textsOf(property))
+      }}
+    />
+  ),
+})
 
 /** Sorting, resizing, moving, pinning and hiding columns: each is a change of the URL. */
 export function useColumnChanges(

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { useFormatter, useLocale, useTranslations } from 'use-intl'
 import { type RecordData, type ResourceSchema, titleOf, useResource, valueAt } from '../api/schema.ts'
+import { useLabel } from '../messages/labels.ts'
 import { resourceViews } from '../resources/registry.ts'
 import { Avatar, Tag, tintOf, tintOfState } from '../ui/tag.tsx'
 import { Time } from '../ui/time.tsx'
@@ -86,6 +87,7 @@ function Plain({ property, value, currency }: PlainProps) {
   const format = useFormatter()
   const locale = useLocale()
   const choiceLabel = useChoiceLabel()
+  const labelOf = useLabel()
   switch (property.type) {
     case 'list':
       return (
@@ -104,6 +106,7 @@ function Plain({ property, value, currency }: PlainProps) {
         </span>
       )
     case 'boolean':
+      if (property.name === 'overdue') return value === true && <Tag tint="red">{labelOf(property.label)}</Tag>
       return value === true ? t('yes') : t('no')
     case 'number':
     case 'integer':

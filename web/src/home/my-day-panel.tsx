@@ -1,0 +1,149 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { Plus, Sun } from 'lucide-react'
+import { createElement, useEffect, useRef, useState } from 'react'
+import { useNow, useTranslations } from 'use-intl'
+import { useMe } from '../api/me.ts'
+import { useResource } from '../api/schema.ts'
+import { resourceIcon } from '../resources/registry.ts'
+import { useShortcuts } from '../shell/shortcuts.tsx'
+import { usePersonZone } from '../tasks/person-zone.ts'
+import { forgetFinished, pageSize, type Task } from '../tasks/task-data.ts'
+import { NewTask } from '../tasks/task-dialog.tsx'
+import { TaskRow } from '../tasks/task-row.tsx'
+import taskStyles from '../tasks/tasks.module.css'
+import type { Names } from '../timeline/names.ts'
+import { Button, buttonClasses } from '../ui/button.tsx'
+import { EmptyState, Failure } from '../ui/empty-state.tsx'
+import { Panel } from '../ui/page.tsx'
+import { useUndoShortcut } from '../views/changes.ts'
+import styles from './home.module.css'
+import { byMoment, type Moment, overdueQuery, upcomingQuery } from './my-day.ts'
+
+const moments: readonly Moment[] = ['overdue', 'today', 'soon']
+
+/** What the person has to do: what is late, what is due today, and the days after it. */
+export function MyDay() {
+  const t = useTranslations('home')
+  const taskTexts = useTranslations('tasks')
+  const { id } = useMe()
+  const zone = usePersonZone()
+  const now = useNow({ updateInterval: 60_000 })
+  const mayCreate = useResource('tasks')?.permissions.create === true
+  const overdue = useQuery(overdueQuery(id))
+  const upcoming = useQuery(upcomingQuery(id))
+  const [isCreating, setCreating] = useState(false)
+  const newButton = useRef<HTMLButtonElement>(null)
+  useEffect(() => forgetFinished, [])
+  useUndoShortcut()
+  const create = () => setCreating(true)
+  useShortcuts(mayCreate ? [{ keys: 't', label: taskTexts('newTask'), run: create }] : [])
+  const close = () => {
+    setCreating(false)
+    requestAnimationFrame(() => newButton.current?.focus())
+  }
+  const error = overdue.error ?? upcoming.error
+  const retry = () => void Promise.all([overdue.refetch(), upcoming.refetch()])
+  const isLoaded = overdue.data !== undefined && upcoming.data !== undefined
+  const tasks = [...(overdue.data?.tasks ?? []), ...(upcoming.data?.tasks ?? [])]
+  const names = { ...overdue.data?.names, ...upcoming.data?.names }
+  const groups = byMoment(withoutRepeated(tasks), zone, now)
+  const isEmpty = moments.every((moment) => groups[moment].length === 0)
+  return (
+    <Panel
+      title={t('myDay')}
+      actions={
+        <>
+          <Link
+            to="/$resource"
+            params={{ resource: 'tasks' }}
+            search={
+              {
+                'filter.assigneeId.equals': id,
+                'filter.done.equals': 'false',
+                orderBy: 'deadline',
+                sort: 'asc',
+              } as never
+            }
+            className={buttonClasses('quiet')}
+          >
+            {t('allMyTasks')}
+          </Link>
+          {mayCreate && (
+            <Button ref={newButton} icon={Plus} onClick={create}>
+              {taskTexts('newTask')}
+            </Button>
+          )}
+        </>
+      }
+    >
+      {error && !isLoaded && <Failure error={error} onRetry={retry} />}
+      {isLoaded && isEmpty && <EmptyState icon={Sun} title={t('freeDay')} text={t('freeDayText')} />}
+      {isLoaded && !isEmpty && (
+        <div className={styles.moments}>
+          {moments
+            .filter((moment) => groups[moment].length > 0)
+            .map((moment) => (
+              <Group key={moment} moment={moment} tasks={groups[moment]} names={names} />
+            ))}
+        </div>
+      )}
+      {isCreating && <NewTask subject={{}} onClose={close} />}
+    </Panel>
+  )
+}
+
+/** A task that has just become overdue can be in both lists until they are read again. */
+const withoutRepeated = (tasks: readonly Task[]): readonly Task[] => [
+  ...new Map(tasks.map((task) => [task.id, task])).values(),
+]
+
+interface GroupProps {
+  moment: Moment
+  tasks: readonly Task[]
+  names: Names
+}
+
+/** More than these appear on request, because the charts come below them. */
+const shownTasks = 6
+
+function Group({ moment, tasks, names }: GroupProps) {
+  const t = useTranslations('home')
+  const [isComplete, setComplete] = useState(false)
+  const shown = isComplete ? tasks : tasks.slice(0, shownTasks)
+  const open = tasks.filter(({ done }) => !done).length
+  return (
+    <div>
+      <h3 id={`my-day-${moment}`} className={styles.moment} data-moment={moment}>
+        {t(`moments.${moment}`)} <span className={styles.soft}>{open >= pageSize ? `${pageSize}+` : open}</span>
+      </h3>
+      <ul className={taskStyles.list} aria-labelledby={`my-day-${moment}`}>
+        {shown.map((task) => (
+          <li key={task.id}>
+            <TaskRow task={task} assignee={undefined}>
+              <TaskRecord task={task} names={names} />
+            </TaskRow>
+          </li>
+        ))}
+      </ul>
+      {shown.length < tasks.length && (
+        <Button kind="quiet" onClick={() => setComplete(true)}>
+          {t('moreTasks', { count: tasks.length - shown.length })}
+        </Button>
+      )}
+    </div>
+  )
+}
+
+/** The record that a task is on, as a link. */
+function TaskRecord({ task: { contactId, companyId, dealId }, names }: { task: Task; names: Names }) {
+  const id = contactId ?? companyId ?? dealId
+  if (id === null) return undefined
+  const resource = id === contactId ? 'contacts' : id === companyId ? 'companies' : 'deals'
+  return (
+    <Link to="/$resource/$recordId" params={{ resource, recordId: id }} className={taskStyles.subject}>
+      {createElement(resourceIcon(resource), { size: 13, strokeWidth: 1.75, 'aria-hidden': true })}
+      <span className="truncate">{names[id] ?? id}</span>
+    </Link>
+  )
+}

@@ -1,0 +1,56 @@
+import { queryOptions } from '@tanstack/react-query'
+import { meQuery } from '../api/me.ts'
+import { queryClient } from '../api/query-client.ts'
+import { schemaQuery } from '../api/schema.ts'
+import { dueDayOf, isOverdue } from '../tasks/due.tsx'
+import { type Task, taskListQuery } from '../tasks/task-data.ts'
+import { dayAfter, dayIn } from '../tasks/zones.ts'
+
+/** Days after today whose tasks are shown too. */
+const soonDays = 7
+
+/** Milliseconds between two looks. */
+const interval = 10_000
+
+const openTasksOf = (userId: string) => ({ assigneeId: userId, done: 'false', orderBy: 'deadline', sort: 'asc' })
+
+/** The person's tasks whose deadline has passed, the oldest first. */
+export const overdueQuery = (userId: string) =>
+  queryOptions({
+    ...taskListQuery(['open', 'overdue', userId], { ...openTasksOf(userId), overdue: 'true' }),
+    refetchInterval: interval,
+  })
+
+/** The person's other tasks, the next first; those without a deadline come last. */
+export const upcomingQuery = (userId: string) =>
+  queryOptions({
+    ...taskListQuery(['open', 'upcoming', userId], { ...openTasksOf(userId), overdue: 'false' }),
+    refetchInterval: interval,
+  })
+
+/** Loads the tasks before the start page appears, so that they push nothing down. */
+export async function loadMyDay(): Promise<void> {
+  const [me, schema] = await Promise.all([
+    queryClient.ensureQueryData(meQuery),
+    queryClient.ensureQueryData(schemaQuery),
+  ])
+  if (!schema.some(({ name, permissions }) => name === 'tasks' && permissions.list)) return
+  await Promise.all([overdueQuery(me.id), upcomingQuery(me.id)].map((query) => queryClient.prefetchQuery(query)))
+}
+
+export type Moment = 'overdue' | 'today' | 'soon'
+
+/** The tasks of the next days by how urgent they are, in the person's time zone. */
+export function byMoment(tasks: readonly Task[], zone: string, now: Date): Readonly<Record<Moment, readonly Task[]>> {
+  const today = dayIn(zone, now)
+  const last = dayAfter(today, soonDays)
+  const momentOf = (task: Task): Moment | undefined => {
+    const day = dueDayOf(task, zone)
+    if (day === undefined || day > last) return undefined
+    // A task that was finished here stays in its group.
+    if (isOverdue({ ...task, done: false }, now, today)) return 'overdue'
+    return day <= today ? 'today' : 'soon'
+  }
+  const inMoment = (moment: Moment) => tasks.filter((task) => momentOf(task) === moment)
+  return { overdue: inMoment('overdue'), today: inMoment('today'), soon: inMoment('soon') }
+}

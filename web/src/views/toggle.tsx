@@ -1,0 +1,48 @@
+import { useEffect, useRef } from 'react'
+import { type RecordData, type ResourceSchema, titleOf, valueAt } from '../api/schema.ts'
+import { useLabel } from '../messages/labels.ts'
+import { Check } from '../ui/check.tsx'
+import { changeProperty, type ChangeTexts, recordChanged } from './changes.ts'
+import type { Property } from './columns.tsx'
+
+interface ToggleProps {
+  resource: ResourceSchema
+  property: Property
+  record: RecordData
+  texts: ChangeTexts
+}
+
+/** A flag that one click changes in a list, such as that a task is done. */
+export function Toggle({ resource, property, record, texts }: ToggleProps) {
+  const labelOf = useLabel()
+  const value = valueAt(record, property.name) === true
+  const show = (changed: RecordData) => recordChanged(resource, changed)
+  return (
+    <Check
+      label={`${labelOf(property.label)}: ${titleOf(resource, record)}`}
+      isChecked={value}
+      tabIndex={-1}
+      onChange={() => void changeProperty(resource, record, { property, value: !value }, show, texts)}
+    />
+  )
+}
+
+interface ToggleKeyProps {
+  value: boolean
+  /** Was it opened with another key than Enter? */
+  isTyped: boolean
+  onCommit(value: boolean): void
+  onCancel(): void
+}
+
+/** In place of an editor: Enter changes the flag at once. */
+export function ToggleKey({ value, isTyped, onCommit, onCancel }: ToggleKeyProps) {
+  const isDone = useRef(false)
+  useEffect(() => {
+    if (isDone.current) return
+    isDone.current = true
+    if (isTyped) onCancel()
+    else onCommit(!value)
+  }, [isTyped, value, onCommit, onCancel])
+  return <Check label="" isChecked={!value} tabIndex={-1} onChange={() => undefined} />
+}
