@@ -213,4 +213,15 @@ browserTest('the list of tasks finishes one with a click, or with Enter in its c
   await grid.press('Enter')
   await expect.poll(isDone).toBe(true)
   await expect.poll(() => grid.cell(0, 'done').getByRole('checkbox').isChecked()).toBe(true)
+  const link = grid.cell(0, 'contactId').getByRole('link', { name: contact.name })
+  expect(await link.getAttribute('href')).toBe(`/contacts/${contact.id}`)
+})
+
+browserTest('the page of a task shows its text as Markdown and leads to its record', async () => {
+  const { id } = await create('tasks', { title: 'Read me', contactId: contact.id, body: '- read **twice**' })
+  await page.goto(`/tasks/${id}`)
+  const text = page.getByRole('region', { name: 'Text', exact: true })
+  expect(await text.locator('li strong').innerText()).toBe('twice')
+  await page.getByRole('complementary', { name: 'Properties' }).getByRole('link', { name: contact.name }).click()
+  await page.getByRole('heading', { level: 1, name: contact.name }).waitFor()
 })

@@ -262,6 +262,7 @@ browserTest('who may only read sees the timeline without a note box or buttons',
   await create(`${pathOf(contact)}/notes`, { body: 'To be read' })
   const reader = await openPage({ as: 'viewer', organization: 'small', path: `/contacts/${contact.id}` })
   await timeline(reader).getByText('To be read').waitFor()
+  expect((await sentences(reader))[0]).toBe('Ada Lovelace added a note')
   expect(await timeline(reader).getByRole('textbox').count()).toBe(0)
   expect(await timeline(reader).getByRole('button', { name: /note$/ }).count()).toBe(0)
 })

@@ -8,7 +8,7 @@ import type { Owner } from '../timeline/timeline-data.ts'
 /** A part of a record's page that does not follow from the description of the resource. */
 export interface RecordSection {
   /** Key of its title in the messages of records. */
-  title: 'employments' | 'people' | 'deals' | 'stage' | 'contacts' | 'tasks' | 'timeline'
+  title: 'employments' | 'people' | 'deals' | 'stage' | 'contacts' | 'tasks' | 'text' | 'timeline'
   /** Below the properties, where there are two columns. */
   isAside?: boolean
   /** Loaded with the first page that shows it. */
@@ -88,6 +88,7 @@ export const recordSections: Readonly<Record<string, readonly RecordSection[]>> 
     },
     timeline('DealTimeline', 'deals'),
   ],
+  tasks: [{ title: 'text', content: lazyRouteComponent(() => import('../tasks/task-text.tsx'), 'TaskText') }],
 }
 
 /** Buttons in the bar of record pages, by resource. */

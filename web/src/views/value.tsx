@@ -153,7 +153,7 @@ function Plain({ property, value, currency }: PlainProps) {
     case 'phone':
       return <PlainLink href={`tel:${String(value)}`} text={String(value)} />
     case 'reference':
-      return <ReferenceTitle resourceName={property.resource} id={String(value)} />
+      return <ReferenceLink resourceName={property.resource} id={String(value)} />
     default:
       return property.name === 'status' ? (
         <Tag tint={tintOf(String(value))} hasDot>
@@ -163,6 +163,22 @@ function Plain({ property, value, currency }: PlainProps) {
         <span className="truncate">{typeof value === 'object' ? JSON.stringify(value) : String(value)}</span>
       )
   }
+}
+
+/** The name of another record; a link if that has a page. */
+function ReferenceLink({ resourceName, id }: { resourceName: string | undefined; id: string }) {
+  const title = <ReferenceTitle resourceName={resourceName} id={id} />
+  if (resourceName === undefined || !resourceViews[resourceName]) return title
+  return (
+    <Link
+      to="/$resource/$recordId"
+      params={{ resource: resourceName, recordId: id }}
+      className={styles.link}
+      tabIndex={-1}
+    >
+      {title}
+    </Link>
+  )
 }
 
 const PlainLink = ({ href, text }: { href: string; text: string }) => (
