@@ -33,6 +33,7 @@ import { stageMovePart } from './resources/stage-moves/routes.ts'
 import { stagePart } from './resources/stages/routes.ts'
 import { secondFactorRoutes } from './identity/second-factors/routes.ts'
 import { employmentPart } from './resources/employments/routes.ts'
+import { rolePart } from './identity/roles/routes.ts'
 import { scopeRoutes } from './identity/scopes/routes.ts'
 import { ssoConnections } from './identity/single-sign-on/connection.ts'
 import { domains } from './identity/single-sign-on/domain.ts'
@@ -71,6 +72,7 @@ const records: readonly Part[] = [
   rowPart,
   teamPart,
   teamMemberPart,
+  rolePart(isScopeUsed, () => roleScopes),
 ]
 
 /** Actions of the audit log that declarations add, each with a description. */

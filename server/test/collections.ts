@@ -23,7 +23,7 @@ import { rowDetails, rows } from '../src/resources/rows/resource.ts'
 import { teamMembers } from '../src/identity/team-members/resource.ts'
 import { createFinishedMail } from './mail-queue.ts'
 import { until } from './processes.ts'
-import { addMember, firstPipeline, insertContacts } from './fixture-records.ts'
+import { addMember, type FixtureOptions, firstPipeline, insertContacts } from './fixture-records.ts'
 import { idsOf, minimalBody, type References, sharedBody } from './samples.ts'
 import type { Call, CallOptions, Json, TestResponse, TestOrganization, TestService } from './service.ts'
 import { type Pushes, pushesOf } from './import-row-states.ts'
@@ -93,9 +93,12 @@ export interface Fixture {
   createRecord(collection: Collection, body: JsonObject): Promise<JsonObject>
 }
 
-/** A new organization with two records of each creatable resource, two members and an import row. */
-export async function createFixture(service: TestService): Promise<Fixture> {
-  const organization = await service.newOrganization()
+/** Two records of each creatable resource, two members and an import row, by default in a new organization. */
+export async function createFixture(
+  service: TestService,
+  { given, firstIndex = 0 }: FixtureOptions = {},
+): Promise<Fixture> {
+  const organization = given ?? (await service.newOrganization())
   const references: Record<string, string[]> = {
     org: [organization.organizationId],
     usr: [organization.userId, await addMember(service, organization.organizationId)],
@@ -126,7 +129,7 @@ export async function createFixture(service: TestService): Promise<Fixture> {
   for (const collection of creatableCollections()) {
     const { idPrefix } = collection.resource
     while ((references[idPrefix]?.length ?? 0) < 2) {
-      const body = sharedBody(collection.resource, 900 + (references[idPrefix]?.length ?? 0), references)
+      const body = sharedBody(collection.resource, firstIndex + 900 + (references[idPrefix]?.length ?? 0), references)
       collectReferences(references, collection.resource, await createRecord(fixture, collection, body))
     }
   }

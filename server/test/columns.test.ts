@@ -1,10 +1,12 @@
+import { seesAll } from './readers.ts'
 import { toSql } from '../src/platform/database/database.ts'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { resources } from '../src/app.ts'
 import { identifier, organizationParameter, raw, type Sql, sql } from '../src/platform/model/sql.ts'
 import { operatorsOf } from '../src/platform/query/operators.ts'
-import { planCount, planPage, type Scope } from '../src/platform/query/page.ts'
+import { planCount, planPage } from '../src/platform/query/page.ts'
+import type { Scope } from '../src/platform/query/scope.ts'
 import { readFilters, readList } from '../src/platform/query/parse.ts'
 import { root } from '../src/platform/query/target.ts'
 import { columnOf, columnTypes, type Resource } from '../src/platform/model/define.ts'
@@ -276,7 +278,7 @@ async function scopeOf({ table, parent }: Resource): Promise<Scope> {
   const [row] = await query<{ id: string }>(
     sql`select ${column} as id from ${identifier(table)} group by ${column} order by count(*) desc limit 1`,
   )
-  return { organization, parentId: row?.id ?? newId() }
+  return { organization, actor: seesAll, parentId: row?.id ?? newId() }
 }
 
 const cursorScope = (orderBy: string) => ({ key: Buffer.alloc(32), organizationId: '', list: '', orderBy })

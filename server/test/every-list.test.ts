@@ -1,3 +1,5 @@
+import { raw } from '../src/platform/model/sql.ts'
+import { seesAll } from './readers.ts'
 import type { JsonObject } from '../src/platform/model/fields.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ApiError } from '../src/platform/model/errors.ts'
@@ -157,7 +159,9 @@ function conditionOf(resource: Resource, name: string, text: string): string {
   return conditions
     .map((condition) => {
       const { value, isOwn } = condition.target
-      const statement = conditionSql(resource, condition).render().text.replaceAll(value.render().text, 'column')
+      const statement = conditionSql(resource, condition, { organization: raw('organization'), actor: seesAll })
+        .render()
+        .text.replaceAll(value.render().text, 'column')
       return `${isOwn} ${indexKindOf(condition)} ${statement}`
     })
     .join()

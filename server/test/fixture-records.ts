@@ -4,6 +4,12 @@ import { newId, readId, showId } from '../src/platform/model/ids.ts'
 import type { References } from './samples.ts'
 import type { Call, TestOrganization, TestService } from './service.ts'
 
+export interface FixtureOptions {
+  given?: TestOrganization
+  /** Where the numbers in unique values start; for a second fixture of an organization. */
+  firstIndex?: number
+}
+
 /** Contacts for links, each of which needs another one. */
 export async function insertContacts(service: TestService, organization: TestOrganization): Promise<string[]> {
   const own = sql`${readId('org', organization.organizationId)}::uuid`

@@ -8,7 +8,8 @@ import { readId } from '../src/platform/model/ids.ts'
 import { startTestService, type TestService } from './service.ts'
 import { collections, type RouteOptions, freezeLastUsedAt, urlOf } from './collections.ts'
 import { type Probe, type Statements, watchStatements } from './planted-faults.ts'
-import { casesOf, findDeviation, dump, idsIn, newTenant, requestOf, type Tenant } from './tenancy.ts'
+import { dump, idsIn } from './dump.ts'
+import { casesOf, findDeviation, newTenant, requestOf, type Tenant } from './tenancy.ts'
 
 let statements: Statements
 let service: TestService

@@ -14,6 +14,13 @@ const validSamples: Readonly<Record<string, readonly JsonValue[]>> = {
   // Only owners can invite an owner.
   'invitations.expiresInDays': [7, 1, 30, 14],
   'invitations.role': ['member', 'viewer', 'admin'],
+  'members.role': ['member', 'viewer', 'admin'],
+  'roles.scopes': [['urn:service:contact:list:read'], ['urn:service:contact:*:read', 'urn:service:team:get:read']],
+  // The API returns all resources.
+  'roles.reach': [
+    { contact: 'own', company: 'all', deal: 'team', task: 'own', campaign: 'all' },
+    { contact: 'team', company: 'own', deal: 'all', task: 'all', campaign: 'own' },
+  ],
   'api-keys.scopes': [['urn:service:contact:list:read'], ['urn:service:contact:*:read', 'urn:service:team:get:read']],
   'stages.kind': ['open'],
   'stages.position': [0],
@@ -31,7 +38,14 @@ const validSamples: Readonly<Record<string, readonly JsonValue[]>> = {
 }
 
 /** Fields that only some records can have; the tests of the resource cover them. */
-const conditionalFields: readonly string[] = ['deals.lostReason', 'tasks.dueAt', 'tasks.companyId', 'tasks.dealId']
+const conditionalFields: readonly string[] = [
+  'deals.lostReason',
+  'invitations.roleId',
+  'members.roleId',
+  'tasks.dueAt',
+  'tasks.companyId',
+  'tasks.dealId',
+]
 
 /** Fields whose value the service chooses if none is sent. */
 export const chosenFields: readonly string[] = [

@@ -7,7 +7,7 @@ import { callAs, goodPassword, receiveLinkToken, loggedIn, newEmail, newOwner, s
 import { until } from './processes.ts'
 import { startTestService, type TestService } from './service.ts'
 import { followLink, followToCallback, logInMember, newMember, createSsoFixture } from './single-sign-on-fixture.ts'
-import { dump } from './tenancy.ts'
+import { dump } from './dump.ts'
 
 let receiver: MailReceiver
 let serviceWithMail: TestService

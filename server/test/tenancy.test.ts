@@ -4,7 +4,8 @@ import { routes } from '../src/app.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { collections, collectionsWith } from './collections.ts'
 import { startTestService, type TestService } from './service.ts'
-import { casesOf, findDeviation, dump, idsIn, newTenant, type Tenant } from './tenancy.ts'
+import { dump, idsIn } from './dump.ts'
+import { casesOf, findDeviation, newTenant, type Tenant } from './tenancy.ts'
 
 let service: TestService
 let ours: Tenant

@@ -1,6 +1,4 @@
 import type { JsonObject } from '../src/platform/model/fields.ts'
-import type { Database } from '../src/platform/database/database.ts'
-import { identifier, sql } from '../src/platform/model/sql.ts'
 import { routes } from '../src/app.ts'
 import { isScoped, listedResources, type Route } from '../src/platform/http/route.ts'
 import { operatorsOf, takesList } from '../src/platform/query/operators.ts'
@@ -11,9 +9,9 @@ import { generateTriggerSecret } from '../src/resources/imports/trigger.ts'
 import { viewable } from '../src/resources/views/resource.ts'
 import { teamMembers } from '../src/identity/team-members/resource.ts'
 import { type Collection, collections, createFixture, type RouteOptions, urlOf, type Fixture } from './collections.ts'
+import type { FixtureOptions } from './fixture-records.ts'
 import { pathsOf } from './field-model.ts'
 import { idsOf, minimalBody, sampleValue, sharedBody } from './samples.ts'
-import { until } from './processes.ts'
 import type { TestService } from './service.ts'
 
 /** An organization with one record in every collection. */
@@ -36,17 +34,22 @@ export interface Case {
   status: number
 }
 
-export async function newTenant(service: TestService): Promise<Tenant> {
-  const fixture = await createFixture(service)
+export async function newTenant(
+  service: TestService,
+  { included = () => true, ...options }: FixtureOptions & { included?: (collection: Collection) => boolean } = {},
+): Promise<Tenant> {
+  const fixture = await createFixture(service, options)
+  const { firstIndex = 0 } = options
   const records = new Map<string, string>()
   const deleted = new Map<string, string>()
   const cursors = new Map<string, string>()
   const references: Record<string, readonly string[]> = fixture.references
   for (const [index, collection] of collections.entries()) {
+    if (!included(collection)) continue
     for (const offset of [0, 1]) {
       const row = await fixture.createRecord(
         collection,
-        sharedBody(collection.resource, 10 * index + offset, fixture.references),
+        sharedBody(collection.resource, firstIndex + 10 * index + offset, fixture.references),
       )
       records.set(collection.path, String(row.id))
       const { idPrefix } = collection.resource
@@ -55,7 +58,7 @@ export async function newTenant(service: TestService): Promise<Tenant> {
     if (collection.delete && collection.restore) {
       const { id } = await fixture.createRecord(
         collection,
-        sharedBody(collection.resource, 10 * index + 2, fixture.references),
+        sharedBody(collection.resource, firstIndex + 10 * index + 2, fixture.references),
       )
       await fixture.request(collection.delete, { params: fixture.params(collection, String(id)) })
       deleted.set(collection.path, String(id))
@@ -359,37 +362,3 @@ const comparableText = (answer: { status: number; headers: Headers; text: string
     .join(' ')
     .replaceAll(id, '<id>')
     .replaceAll(encodeURIComponent(id), '<id>')
-
-/** Every row of every table as text, without the time and address of a credential's last use. */
-export async function dump(database: Database): Promise<Record<string, string[]>> {
-  // Mails that are composed after a response would look like a change.
-  await until('no mail waits to be composed', async () => {
-    const waiting = sql`select id from mails where status = 'queued' and composed_at is null limit 1`
-    return (await database.crossTenantQuery('check the database', waiting)).length === 0
-  })
-  const tables = await database.crossTenantQuery<{ name: string }>(
-    'check the database',
-    sql`select table_name as name from information_schema.tables
-      where table_schema = current_schema() and table_type = 'BASE TABLE' order by table_name`,
-  )
-  const rows = await Promise.all(
-    tables.map(({ name }) =>
-      database.crossTenantQuery<{ text: string }>(
-        'check the database',
-        // The last use of keys and sessions is recorded once a minute.
-        sql`select (to_jsonb(content) - ${name === 'sessions' ? 'address' : 'last_used_address'}::text - 'last_used_at')::text as text
-          from ${identifier(name)} content order by 1`,
-      ),
-    ),
-  )
-  return Object.fromEntries(tables.map(({ name }, index) => [name, (rows[index] ?? []).map(({ text }) => text)]))
-}
-
-/** The ids of all rows of an organization, as in public ids. */
-export function idsIn(tables: Record<string, string[]>, organizationUuid: string): string[] {
-  const own = Object.values(tables).flatMap((rows) => rows.filter((row) => row.includes(organizationUuid)))
-  return own.flatMap((row) => {
-    const { id } = JSON.parse(row) as { id?: string }
-    return id === undefined ? [] : [id.replaceAll('-', '')]
-  })
-}

@@ -1,6 +1,6 @@
 import type { CrossTenantConnection } from '../../platform/database/database.ts'
-import { type Sql, sql } from '../../platform/model/sql.ts'
-import type { Role } from '../../platform/model/scopes.ts'
+import { raw, type Sql, sql } from '../../platform/model/sql.ts'
+import type { MemberRole } from '../../platform/model/scopes.ts'
 
 /** Seconds after an authentication during which sensitive actions are allowed. */
 export const recentAuthenticationSeconds = 300
@@ -67,13 +67,24 @@ export async function setFactors(db: CrossTenantConnection, userId: string, fact
     where id = ${userId}::uuid`)
 }
 
+/** A member's role; `customScopes` are those of a custom one. */
+export interface RoleGrant {
+  role: MemberRole | null
+  customScopes?: string[] | null
+}
+
+/** The scopes of the custom role of the row in `members`; null for a built-in role. */
+export const customScopesSql = raw(`(select roles.scopes from roles
+    where roles.organization_id = members.organization_id and roles.id = members.role_id)`)
+
 /** The person's role in the organization; null if they are not a member or `organizationId` is null. */
 export async function findRole(
   db: CrossTenantConnection,
   userId: string,
   organizationId: string | null,
-): Promise<Role | null> {
-  const [row] = await db.query<{ role: Role }>(sql`
-    select role from members where organization_id = ${organizationId}::uuid and user_id = ${userId}::uuid`)
-  return row?.role ?? null
+): Promise<RoleGrant> {
+  const [row] = await db.query<RoleGrant>(sql`
+    select role, ${customScopesSql} as "customScopes" from members
+    where organization_id = ${organizationId}::uuid and user_id = ${userId}::uuid`)
+  return row ?? { role: null, customScopes: null }
 }

@@ -1,4 +1,5 @@
 import type { Caller } from '../../platform/model/caller.ts'
+import { includesLevel, type ReachLevel } from '../../platform/model/reach.ts'
 import { isGuarded } from '../../platform/model/scopes.ts'
 
 interface Pattern {
@@ -46,3 +47,10 @@ export function namesGuarded(scope: string): boolean {
  */
 export const refusedScopes = (caller: Pick<Caller, 'scopes' | 'role'>, wanted: readonly string[]): string[] =>
   wanted.filter((scope) => !coversScope(caller.scopes, scope) || (namesGuarded(scope) && caller.role !== 'owner'))
+
+/** The resources of which the caller sees less than this reach includes. Nobody can grant more than they see. */
+export const refusedReach = (
+  { reach }: Pick<Caller, 'reach'>,
+  wanted: Readonly<Record<string, ReachLevel>>,
+): string[] =>
+  Object.entries(wanted).flatMap(([noun, level]) => (includesLevel(reach?.levels[noun] ?? 'all', level) ? [] : noun))

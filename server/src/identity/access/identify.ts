@@ -23,6 +23,7 @@ import {
   reauthenticationRequired,
   secondFactorRequired,
 } from './auth-errors.ts'
+import { type CustomRole, withReach } from './custom-role-store.ts'
 import type { RoleScopes } from '../../platform/model/scopes.ts'
 import {
   apiKeyLive,
@@ -124,14 +125,14 @@ class CachingIdentifier implements Identifier {
     if (cached) return cached
     const apiKey = await findApiKey(this.#database, hash)
     if (!apiKey) throw invalidToken()
-    const { id, version: _, ...rest } = apiKey
-    const caller: Caller = {
+    const { id, version: _, customRole, ...rest } = apiKey
+    const caller: Caller = await this.#withReach(customRole, {
       kind: 'key',
       credentialId: id,
       ...rest,
       role: undefined,
       live: apiKeyLive(apiKey, { hash }),
-    }
+    })
     this.#cacheKeys.set(caller, cacheKey)
     const credential: KeyCredential = { kind: 'key', id, hash, cacheKey, caller, notedAt: -Infinity }
     this.#credentials.set(cacheKey, credential)
@@ -202,24 +203,29 @@ class CachingIdentifier implements Identifier {
       throw invalidToken()
     }
     if (isMalformed) throw hasIdForm('org', header) ? foreignOrganization() : headerFault(headerForm)
-    const { organizationId, role, lacksFactor } = membership
+    const { organizationId, role, customRole, lacksFactor } = membership
     if (organizationId === null) throw noOrganization()
     if (role === null) throw wanted === undefined ? formerOrganization() : foreignOrganization()
     if (lacksFactor) throw secondFactorRequired()
-    const caller: Caller = {
+    const caller: Caller = await this.#withReach(customRole, {
       kind: 'session',
       credentialId: session.id,
       userId: session.userId,
       organizationId,
-      scopes: this.#roleScopes(role),
+      scopes: role === 'custom' ? (customRole?.scopes ?? []) : this.#roleScopes(role),
       role,
       allowedAddresses: [],
       expiresAt: null,
-      live: sessionLive({ id: session.id, organizationId, role, isCurrent: wanted === undefined }),
-    }
+      live: sessionLive({ id: session.id, organizationId, role, customRole, isCurrent: wanted === undefined }),
+    })
     this.#cacheKeys.set(caller, session.cacheKey)
     session.callers.set(wanted ?? '', caller)
     return caller
+  }
+
+  /** The caller with the restrictions of a custom role. */
+  async #withReach(customRole: CustomRole | null, caller: Caller): Promise<Caller> {
+    return customRole ? withReach(this.#database, caller, customRole) : caller
   }
 }
 

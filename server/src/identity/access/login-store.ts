@@ -4,7 +4,7 @@ import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { type Sql, sql } from '../../platform/model/sql.ts'
 import type { RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
 import { newId } from '../../platform/model/ids.ts'
-import type { Role } from '../../platform/model/scopes.ts'
+import { customScopesSql, type RoleGrant } from './account-store.ts'
 
 /** Seconds between the password and the second factor, and the number of wrong attempts allowed. */
 const pendingSeconds = 600
@@ -87,7 +87,7 @@ export interface LoginFacts {
   dependsOnProvider: boolean
   /** The session's first organization: the one used last, or else joined first; null if they have none. */
   home: string | null
-  organizations: { id: string; role: Role }[]
+  organizations: (RoleGrant & { id: string })[]
 }
 
 /** The facts about the person (uuid), who is locked until the transaction ends; undefined if they are disabled. */
@@ -106,7 +106,7 @@ export async function lockForLogin(
           where sessions.user_id = members.user_id and sessions.organization_id = members.organization_id) last on true
         where members.user_id = users.id
         order by last.used desc nulls last, members.created_at, members.organization_id limit 1) as home,
-      coalesce((select json_agg(json_build_object('id', organization_id, 'role', role) order by organization_id)
+      coalesce((select json_agg(json_build_object('id', organization_id, 'role', role, 'customScopes', ${customScopesSql}) order by organization_id)
         from members where user_id = users.id), '[]') as organizations
     from users where users.id = ${userId}::uuid and users.disabled_at is null for update`)
   return facts

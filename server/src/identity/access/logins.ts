@@ -105,12 +105,12 @@ export async function completeLogin(
     const deviceFacts = { device: userAgent ?? 'an unknown program', address, at: new Date().toISOString() }
     await queueMail(db, { kind: 'new-device', recipient: login.email, userId, facts: deviceFacts })
   }
-  const role = organizations.find(({ id }) => id === organizationId)?.role ?? null
+  const { role = null, customScopes = null } = organizations.find(({ id }) => id === organizationId) ?? {}
   const response = {
     status: 'complete',
     userId: showId('usr', userId),
     sessionId: showId('session', sessionId),
-    accessToken: await tokens.issue({ userId, sessionId, organizationId, role }),
+    accessToken: await tokens.issue({ userId, sessionId, organizationId, role, customScopes }),
     ...(!wantsCookie && { refreshToken }),
   }
   const cookies = wantsCookie

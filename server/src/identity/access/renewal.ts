@@ -35,13 +35,13 @@ export async function renewSession(
   const replaced = wantsCookie ? readCookie(services, client, 'refresh') : undefined
   if (replaced !== undefined) await sessions.end(replaced, db)
   const { organizationId } = renewed
-  const role = await findRole(db, userId, organizationId)
+  const grant = await findRole(db, userId, organizationId)
   const refreshToken = firstRefreshToken(secret, successor.id, successor.nonce)
   const response = {
     status: 'complete',
     userId: showId('usr', userId),
     sessionId: showId('session', successor.id),
-    accessToken: await tokens.issue({ userId, sessionId: successor.id, organizationId, role }),
+    accessToken: await tokens.issue({ userId, sessionId: successor.id, organizationId, ...grant }),
     ...(!wantsCookie && { refreshToken }),
   }
   const cookies = wantsCookie ? [createCookie(services, client, 'refresh', refreshToken)] : []

@@ -124,11 +124,11 @@ export function createSessions({
       const rotated = await database.crossTenantTransaction('rotate a refresh token', (db) => rotate(db, presented))
       if (!rotated) throw invalidRefreshToken()
       const { sessionId } = presented
-      const { userId, organizationId, role, nonce } = rotated.session
+      const { userId, organizationId, role, customScopes, nonce } = rotated.session
       return {
         userId: showId('usr', userId),
         sessionId: showId('session', sessionId),
-        accessToken: await tokens.issue({ userId, sessionId, organizationId, role }),
+        accessToken: await tokens.issue({ userId, sessionId, organizationId, role, customScopes }),
         refreshToken: encodeToken(secret, sessionId, { nonce, generation: rotated.generation }),
       }
     },

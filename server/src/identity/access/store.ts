@@ -1,7 +1,9 @@
 import type { Database, CrossTenantConnection } from '../../platform/database/database.ts'
-import { type Sql, sql } from '../../platform/model/sql.ts'
+import { raw, type Sql, sql } from '../../platform/model/sql.ts'
 import type { RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
-import type { Role } from '../../platform/model/scopes.ts'
+import type { MemberRole } from '../../platform/model/scopes.ts'
+import { customScopesSql } from './account-store.ts'
+import { type CustomRole, customRoleSql } from './custom-role-store.ts'
 
 export interface StoredApiKey {
   id: string
@@ -11,6 +13,8 @@ export interface StoredApiKey {
   allowedAddresses: string[]
   expiresAt: Date | null
   version: number
+  /** The custom role of its creator; of a creator who has left, the last one. */
+  customRole: CustomRole | null
 }
 
 /** The valid API key with this hash: its current hash, or a previous one whose overlap has not ended. */
@@ -18,7 +22,8 @@ export async function findApiKey(database: Database, hash: Buffer): Promise<Stor
   const rows = await database.crossTenantQuery<StoredApiKey>(
     'find the API key of a request',
     sql`select id, organization_id as "organizationId", created_by as "userId", scopes,
-        allowed_addresses as "allowedAddresses", expires_at as "expiresAt", version
+        allowed_addresses as "allowedAddresses", expires_at as "expiresAt", version,
+        ${customRoleSql(sql`api_keys.organization_id`, creatorRole)} as "customRole"
       from api_keys
       where (hash = ${hash} or (organization_id, id) = (select previous.organization_id, previous.api_key_id
           from api_key_previous_hashes previous where previous.hash = ${hash} and previous.ends_at > now()))
@@ -26,6 +31,12 @@ export async function findApiKey(database: Database, hash: Buffer): Promise<Stor
   )
   return rows[0]
 }
+
+const creatorRole = sql`coalesce(
+  (select role_id from members where members.organization_id = api_keys.organization_id and user_id = created_by),
+  (select role_id from former_members former where former.organization_id = api_keys.organization_id
+    and former.user_id = created_by and not exists (select from members
+      where members.organization_id = api_keys.organization_id and members.user_id = created_by)))`
 
 /** True while the key is valid with this hash and unchanged. One lookup by primary key, two for a previous hash. */
 export function apiKeyLive(key: StoredApiKey, { hash }: { hash: Buffer }): Sql {
@@ -65,7 +76,8 @@ export async function findSession(database: Database, id: string): Promise<{ use
 
 export interface Membership {
   organizationId: string | null
-  role: Role | null
+  role: MemberRole | null
+  customRole: CustomRole | null
   /** The organization requires a second factor, and this session was started without one. */
   lacksFactor: boolean
 }
@@ -80,6 +92,7 @@ export async function findMembership(
   const rows = await database.crossTenantQuery<Membership>(
     'find the session of a request',
     sql`select wanted.id as "organizationId", members.role,
+        ${customRoleSql(sql`members.organization_id`, sql`members.role_id`)} as "customRole",
         coalesce(organizations.requires_second_factor, false) and sessions.second_factor_at is null as "lacksFactor"
       from sessions
       cross join lateral (select coalesce(${organizationId ?? null}::uuid, sessions.organization_id) as id) wanted
@@ -90,14 +103,22 @@ export async function findMembership(
   return rows[0]
 }
 
-/** True while the session is active and its user has this role. Three lookups by primary key. */
+/** True while the session is active and its user has this role. Three lookups by primary key, four for a custom role. */
 export function sessionLive(session: {
   id: string
   organizationId: string
-  role: Role
+  role: MemberRole
+  customRole: CustomRole | null
   /** The request named no organization, so this one must still be the session's current one. */
   isCurrent: boolean
 }): Sql {
+  const { organizationId, customRole } = session
+  const isCustomRole = customRole
+    ? sql`
+      and credential_member.role_id = ${customRole.id}::uuid
+      and exists (select from roles credential_role where credential_role.organization_id = ${organizationId}::uuid
+        and credential_role.id = ${customRole.id}::uuid and credential_role.revision = ${customRole.revision}::integer)`
+    : raw('')
   // The same text for both cases, so that a statement is prepared only once.
   return sql`exists (select from sessions credential_session
     join members credential_member on credential_member.user_id = credential_session.user_id
@@ -106,7 +127,7 @@ export function sessionLive(session: {
       and credential_session.expires_at > now()
       and (credential_session.organization_id = ${session.organizationId}::uuid or not ${session.isCurrent}::boolean)
       and credential_member.organization_id = ${session.organizationId}::uuid
-      and credential_member.role = ${session.role}::text
+      and credential_member.role = ${session.role}::text${isCustomRole}
       and (not credential_home.requires_second_factor or credential_session.second_factor_at is not null))`
 }
 
@@ -197,8 +218,9 @@ export interface StoredSession {
   organizationId: string | null
   nonce: Buffer
   generation: number
-  /** The person's role in that organization. */
-  role: Role | null
+  /** The person's role in that organization, with the scopes of a custom one. */
+  role: MemberRole | null
+  customScopes: string[] | null
   /** Milliseconds since 1970. */
   rotatedAt: number
   /** Milliseconds since 1970. */
@@ -209,12 +231,13 @@ export interface StoredSession {
 /** The session, locked until the transaction ends: concurrent refreshes run one after another. */
 export async function lockSession(db: CrossTenantConnection, id: string): Promise<StoredSession | undefined> {
   const rows = await db.query<StoredSession>(
-    sql`select user_id as "userId", organization_id as "organizationId", nonce, generation,
+    sql`select sessions.user_id as "userId", sessions.organization_id as "organizationId", nonce, generation,
         (extract(epoch from rotated_at) * 1000)::float8 as "rotatedAt",
         (extract(epoch from expires_at) * 1000)::float8 as "expiresAt", ended_at is not null as ended,
-        (select role from members where members.organization_id = sessions.organization_id
-          and members.user_id = sessions.user_id) as role
-      from sessions where id = ${id}::uuid for update`,
+        members.role, ${customScopesSql} as "customScopes"
+      from sessions left join members
+        on members.organization_id = sessions.organization_id and members.user_id = sessions.user_id
+      where sessions.id = ${id}::uuid for update of sessions`,
   )
   return rows[0]
 }

@@ -4,7 +4,8 @@ import { LRUCache } from 'lru-cache'
 import { sha256 } from '../../platform/secret/encryption.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { readId, showId } from '../../platform/model/ids.ts'
-import type { Role, RoleScopes } from '../../platform/model/scopes.ts'
+import type { RoleScopes } from '../../platform/model/scopes.ts'
+import type { RoleGrant } from './account-store.ts'
 import { fingerprint, type Secret } from '../../platform/secret/secret.ts'
 import { createSigningKeys, signingAlgorithm, type SigningKeys } from './signing-keys.ts'
 
@@ -21,7 +22,7 @@ export interface Tokens {
    * A new access token, valid for 24 hours. Its `scope` shows clients what the role allows now (RFC 9068 section
    * 2.2.3). Each request is authorized by the current session and role instead.
    */
-  issue(subject: TokenSubject & { role: Role | null }): Promise<string>
+  issue(subject: TokenSubject & RoleGrant): Promise<string>
   /** The subject of the token, or undefined if it is not ours or has expired. */
   verify(token: string): Promise<TokenSubject | undefined>
   /** The public keys, for `/.well-known/jwks.json`. */
@@ -58,11 +59,12 @@ export function createTokens({
   const cache = new LRUCache<string, Verified>({ max: maxCachedTokens })
 
   return {
-    async issue({ userId, sessionId, organizationId, role }) {
+    async issue({ userId, sessionId, organizationId, role, customScopes = [] }) {
       const { id, privateKey } = await keys.active()
       const now = Math.floor(clock() / 1000)
       const organization = organizationId === null ? {} : { org: showId('org', organizationId) }
-      const scope = role === null ? {} : { scope: roleScopes(role).join(' ') }
+      const scopes = role === null || role === 'custom' ? customScopes : roleScopes(role)
+      const scope = role === null ? {} : { scope: (scopes ?? []).join(' ') }
       return new SignJWT({ sid: showId('session', sessionId), ...organization, ...scope })
         .setProtectedHeader({ alg: signingAlgorithm, typ: type, kid: id })
         .setIssuer(issuer)

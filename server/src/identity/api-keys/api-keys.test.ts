@@ -10,7 +10,7 @@ import {
   type TestOrganization,
   type TestService,
 } from '../../../test/service.ts'
-import { dump } from '../../../test/tenancy.ts'
+import { dump } from '../../../test/dump.ts'
 import type { Sql } from '../../platform/model/sql.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { newId, readId, showId } from '../../platform/model/ids.ts'

@@ -1,39 +1,14 @@
 import { readNetwork } from '../access/networks.ts'
-import { parseScope } from '../../platform/model/scopes.ts'
+import { normalizeList, scopeList } from '../access/scope-list.ts'
 import { defineResource } from '../../platform/model/define.ts'
 import { id, type JsonValue, reference, text, timestamp, stringList } from '../../platform/model/fields.ts'
 import { rotationBody } from '../../platform/routes/one-time-secret.ts'
 import type { Normalized } from '../../platform/model/normalizers.ts'
 
-/** Normalizes each item and removes duplicates; or the first fault, with its item. */
-function normalizeList(value: JsonValue, read: (item: string) => string | { fault: string }): Normalized {
-  const found = (Array.isArray(value) ? value : []).map((item) => ({ word: item, result: read(String(item)) }))
-  for (const { word: item, result } of found) {
-    if (typeof result !== 'string') return { fault: `"${String(item).slice(0, 100)}" ${result.fault}` }
-  }
-  return { value: [...new Set(found.map(({ result }) => String(result)))] }
-}
-
-const invalidScope = {
-  fault: 'is not a scope; see GET /v5/scopes for all scopes and wildcards, such as urn:service:contact:*:read',
-}
-
-const listOfScopes = stringList({
-  label: 'Scopes',
+const scopes = scopeList({
   description:
     'The key’s permissions, as listed by `GET /v5/scopes`. You can grant only scopes that you have. `contact:list:read` is short for `urn:service:contact:list:read`',
-  required: true,
-  max: 200,
 })
-
-const scopes = {
-  ...listOfScopes,
-  schema: { ...listOfScopes.schema, examples: [['urn:service:contact:list:read']] },
-  normalize: (value: JsonValue): Normalized =>
-    Array.isArray(value) && value.length === 0
-      ? { fault: 'expected at least one scope' }
-      : normalizeList(value, (item) => parseScope(item) ?? invalidScope),
-}
 
 const allowedAddresses = {
   ...stringList({

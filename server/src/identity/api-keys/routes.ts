@@ -1,4 +1,4 @@
-import { type Fault, invalidBody } from '../../platform/model/errors.ts'
+import { assertNeeded, type IsNeeded } from '../access/scope-list.ts'
 import { type Route, type WriteRoute, writeRoute } from '../../platform/http/route.ts'
 import { bodyShape } from '../../platform/resource/body.ts'
 import { text, timestamp, type JsonObject } from '../../platform/model/fields.ts'
@@ -33,9 +33,6 @@ const change = (action: string) => ({ ...group.changeRoute(action), requiresRece
 
 const rules =
   'A person must have re-authenticated recently; a key needs a scope that names `api-key`. Nobody can grant a scope that they lack. Only a logged-in owner can grant scopes to create keys or to manage people and settings.'
-
-/** Whether any route of the service needs a scope that this one covers. */
-type IsNeeded = (scope: string) => boolean
 
 const createRoute = (isNeeded: IsNeeded): WriteRoute => ({
   ...change('create'),
@@ -117,11 +114,3 @@ export const apiKeyRoutes = (isNeeded: IsNeeded): Route[] => [
   rotateRoute,
   revokeRoute,
 ]
-
-/** A scope that no route needs is most likely a typing error. Error: 422. */
-function assertNeeded({ scopes = [] }: JsonObject, isNeeded: (scope: string) => boolean): void {
-  const faults: Fault[] = (scopes as string[])
-    .filter((scope) => !isNeeded(scope))
-    .map((scope) => ({ field: 'scopes', message: `no request needs ${scope}; see GET /v5/scopes for all scopes` }))
-  if (faults.length > 0) throw invalidBody(faults)
-}

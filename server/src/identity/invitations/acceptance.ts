@@ -27,7 +27,7 @@ import {
 const previewProperties = {
   organization: { type: 'string', description: 'The name of the organization' },
   email: { type: 'string' },
-  role: { type: 'string' },
+  role: { type: 'string', description: 'A built-in role, or the name of a custom one' },
   expiresAt: { type: 'string', format: 'date-time' },
 }
 
@@ -54,8 +54,8 @@ const previewRoute = authRoute({
     const found = await services.database.crossTenantTransaction('log in', (db) =>
       requireInvitation(db, String(body.token)),
     )
-    const { organization, email, role, expiresAt } = found
-    return { status: 200, text: JSON.stringify({ organization, email, role, expiresAt }) }
+    const { organization, email, role, roleName, expiresAt } = found
+    return { status: 200, text: JSON.stringify({ organization, email, role: roleName ?? role, expiresAt }) }
   },
 })
 
@@ -172,8 +172,8 @@ async function join(
   db: CrossTenantConnection,
   { invitation, userId, client }: { invitation: OpenInvitation; userId: string; client: Client },
 ): Promise<void> {
-  const { id, organizationId, role, teamId } = invitation
-  const isNew = await addMember(db, { organizationId, userId, role, teamId })
+  const { id, organizationId, role, roleId, teamId } = invitation
+  const isNew = await addMember(db, { organizationId, userId, role, roleId, teamId })
   await closeInvitation(db, invitation)
   const event = { organizationId, ...userActor(userId, client) }
   const [recordType, recordId] = ['invitation', showId('inv', id)]

@@ -1,10 +1,11 @@
-import { roles } from '../../platform/model/scopes.ts'
+import { memberRoles } from '../../platform/model/scopes.ts'
+import { prepareRole, roleId } from '../access/role-fields.ts'
 import { defineResource, type Prepared } from '../../platform/model/define.ts'
 import { choice, email, id, integer, reference, timestamp, type JsonObject } from '../../platform/model/fields.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 
-const prepare = (values: JsonObject): Prepared => ({
-  values,
+const prepare = (values: JsonObject, current: JsonObject | undefined): Prepared => ({
+  ...prepareRole(values, current),
   ...(typeof values.email === 'string' && { hidden: { email_key: emailKey(values.email) } }),
 })
 
@@ -29,7 +30,8 @@ export const invitations = defineResource({
       equality: 'indexed',
       lookup: { column: 'email_key', key: emailKey },
     }),
-    role: choice(roles, { label: 'Role', description: 'Role of the new member', required: true }),
+    role: choice(memberRoles, { label: 'Role', description: 'Role of the new member', required: true }),
+    roleId,
     teamId: reference('tea', {
       label: 'Team',
       description: 'Team to join in addition to the default team',

@@ -1,4 +1,7 @@
-import { roles } from '../../platform/model/scopes.ts'
+import { ApiError } from '../../platform/model/errors.ts'
+import type { Caller } from '../../platform/model/caller.ts'
+import type { JsonObject } from '../../platform/model/fields.ts'
+import { memberRoles } from '../../platform/model/scopes.ts'
 import {
   type RouteResponse,
   type Route,
@@ -10,7 +13,7 @@ import { queueMail } from '../mails/store.ts'
 import { writeOne } from '../../platform/resource/store.ts'
 import { RouteGroup, standardRoutes } from '../../platform/routes/standard-routes.ts'
 import { bodyShape } from '../../platform/resource/body.ts'
-import { assertMayChange, lockRoles } from '../members/store.ts'
+import { assertMayChange, lockRoles, type RoleChange } from '../members/store.ts'
 import { invitations } from './resource.ts'
 import { assertMaySend, invitationStore, revokeLinks, sendingColumns } from './store.ts'
 
@@ -26,6 +29,18 @@ async function send(
   return { afterCommit: () => services.mail.wake() }
 }
 
+/** The links of an invitation are valid only while their sender is an owner or an admin. */
+function assertMayInvite({ customRoleId }: Caller): void {
+  if (customRoleId !== undefined)
+    throw new ApiError('insufficient_permissions', 'Only owners and admins can invite people.')
+}
+
+/** The role that an invitation gives. */
+function roleChangeOf({ role, roleId }: JsonObject): RoleChange {
+  const known = memberRoles.find((one) => one === role) ?? null
+  return typeof roleId === 'string' ? { role: 'custom', roleId } : { role: known }
+}
+
 const create = writeRoute({
   ...group.changeRoute('create'),
   summary: 'Invite a person',
@@ -36,14 +51,15 @@ const create = writeRoute({
   errors: [429],
   async handle(request) {
     const { db, caller, body } = request
-    const role = roles.find((one) => one === body.role) ?? null
-    await assertMayChange(db, caller, { role })
+    assertMayInvite(caller)
+    const change = roleChangeOf(body)
+    await assertMayChange(db, caller, change)
     const written = await writeOne(invitationStore, db, { kind: 'create', values: body })
     const sending = await send(request, { id: written.id, email: String(body.email) })
     const { id } = written.after
     const { text, revision } = written
     const headers = { location: `${group.path}/${String(id)}` }
-    return { status: 201, text, revision, headers, effect: { details: { role } }, ...sending }
+    return { status: 201, text, revision, headers, effect: { details: { ...change } }, ...sending }
   },
 })
 
@@ -58,12 +74,12 @@ const resend: WriteRoute = {
     const id = group.id(params)
     const columns = (before: { sentAt?: unknown; expiresInDays?: unknown }) =>
       sendingColumns(Number(before.expiresInDays), caller.userId)
+    assertMayInvite(caller)
     // Before the invitation, in the same order as `create`: otherwise the two could deadlock on one address.
     await lockRoles(db)
     const written = await writeOne(invitationStore, db, { kind: 'update', id, values: {}, columns, revisions })
     const { after, text, revision } = written
-    const role = roles.find((one) => one === after.role) ?? null
-    await assertMayChange(db, caller, { role })
+    await assertMayChange(db, caller, roleChangeOf(after))
     await revokeLinks(db, id)
     return { status: 200, text, revision, ...(await send(request, { id, email: String(after.email) })) }
   },

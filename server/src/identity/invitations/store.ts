@@ -1,5 +1,5 @@
 import { readOneTimeToken } from '../access/one-time-token-store.ts'
-import type { Role } from '../../platform/model/scopes.ts'
+import type { MemberRole } from '../../platform/model/scopes.ts'
 import type { CrossTenantConnection, Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { ApiError } from '../../platform/model/errors.ts'
@@ -67,7 +67,10 @@ export interface OpenInvitation {
   organizationId: string
   organization: string
   email: string
-  role: Role
+  role: MemberRole
+  roleId: string | null
+  /** The name of a custom role. */
+  roleName: string | null
   teamId: string | null
   expiresAt: string
   /** The person with this address, if any. */
@@ -88,15 +91,16 @@ export async function lockInvitationByToken(
   if (!link) return undefined
   const [row] = await db.query<OpenInvitation>(sql`
     select invitations.id, invitations.organization_id as "organizationId", organizations.name as organization,
-      invitations.email, invitations.role, team_id as "teamId", users.id as "userId",
+      invitations.email, invitations.role, invitations.role_id as "roleId", roles.name as "roleName", team_id as "teamId", users.id as "userId",
       to_char(expires_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "expiresAt", ${link.isMailed}::boolean as "isMailed"
     from invitations
     join organizations on organizations.id = invitations.organization_id
     join members sender on sender.organization_id = invitations.organization_id and sender.user_id = invited_by
     join users inviter on inviter.id = invited_by and inviter.disabled_at is null
     left join users on users.email_key = invitations.email_key
+    left join roles on roles.organization_id = invitations.organization_id and roles.id = invitations.role_id
     where invitations.organization_id = ${link.organizationId}::uuid and invitations.id = ${link.recordId}::uuid
-      and deleted_at is null and expires_at > now()
+      and invitations.deleted_at is null and expires_at > now()
       and (sender.role = 'owner' or (sender.role = 'admin' and invitations.role <> 'owner'))
     for update of invitations`)
   return row

@@ -13,7 +13,7 @@ import {
   type TestOrganization,
   type TestService,
 } from '../../../test/service.ts'
-import { dump } from '../../../test/tenancy.ts'
+import { dump } from '../../../test/dump.ts'
 
 let service: TestService
 let ours: TestOrganization

@@ -1,4 +1,5 @@
-import { roles } from '../../platform/model/scopes.ts'
+import { memberRoles } from '../../platform/model/scopes.ts'
+import { prepareRole, roleId } from '../access/role-fields.ts'
 import { defineResource } from '../../platform/model/define.ts'
 import { choice, email, id, text, timestamp } from '../../platform/model/fields.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
@@ -44,15 +45,17 @@ export const members = defineResource({
   titleField: 'person.name',
   softDelete: false,
   hidden: { user_id: 'uuid' },
+  prepare: prepareRole,
   embedded: { person },
   fields: {
     id: id('usr'),
-    role: choice(roles, {
+    role: choice(memberRoles, {
       label: 'Role',
       description:
-        'Role of the member: `owner` can do everything, `admin` everything except owners and single sign-on, `member` can read and write records, `viewer` can only read them',
+        'Role of the member: `owner` can do everything, `admin` everything except owners and single sign-on, `member` can read and write records, `viewer` can only read them; `custom` is the role of `roleId`',
       required: true,
     }),
+    roleId,
     createdAt: timestamp({ label: 'Member since', readOnly: true, nullable: false, order: 'indexed' }),
     updatedAt: timestamp({ label: 'Updated at', readOnly: true, nullable: false }),
   },

@@ -1,4 +1,4 @@
-import { type Role, roles } from '../../platform/model/scopes.ts'
+import { type MemberRole, memberRoles } from '../../platform/model/scopes.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import { type Route, type WriteRoute, writeRoute } from '../../platform/http/route.ts'
 import { bodyShape } from '../../platform/resource/body.ts'
@@ -10,7 +10,7 @@ import { assertMayChange, memberStore, removeMember } from './store.ts'
 const group = new RouteGroup(memberStore, '/v5/members')
 
 const rules =
-  'Only an owner who has re-authenticated within the last five minutes can make, change or remove an owner. The last owner cannot be changed.'
+  'Only an owner who has re-authenticated within the last five minutes can make, change or remove an owner. The last owner cannot be changed. Nobody can assign a custom role that has scopes they lack or that sees more records.'
 
 const update = writeRoute({
   ...group.changeRoute('update'),
@@ -21,15 +21,21 @@ const update = writeRoute({
   errors: [423],
   async handle(request) {
     const { db, caller, params, body } = request
-    const role = roleOf(body.role)
-    if (role) await assertMayChange(db, caller, { memberId: group.id(params), role })
+    const roleId = typeof body.roleId === 'string' ? body.roleId : undefined
+    const role = roleId === undefined ? roleOf(body.role) : 'custom'
+    if (role) {
+      const change = { memberId: group.id(params), role, ...(roleId !== undefined && { roleId }) }
+      await assertMayChange(db, caller, change)
+    }
     const response = await changeOne(group, request, { values: body })
     const { effect } = response
-    return role && effect !== 'none' ? { ...response, effect: { ...effect, details: { role } } } : response
+    return role && effect !== 'none'
+      ? { ...response, effect: { ...effect, details: { role, ...(roleId !== undefined && { roleId }) } } }
+      : response
   },
 })
 
-const roleOf = (value: unknown): Role | undefined => roles.find((role) => role === value)
+const roleOf = (value: unknown): MemberRole | undefined => memberRoles.find((role) => role === value)
 
 const remove: WriteRoute = {
   ...group.changeRoute('delete'),

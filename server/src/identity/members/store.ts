@@ -1,21 +1,25 @@
 import { recentAuthenticationSeconds } from '../access/account-store.ts'
 import type { Caller } from '../../platform/model/caller.ts'
 import { reauthenticationRequired } from '../access/auth-errors.ts'
-import type { Role } from '../../platform/model/scopes.ts'
+import { isBuiltIn, type MemberRole } from '../../platform/model/scopes.ts'
 import type { CrossTenantConnection, Transaction } from '../../platform/database/database.ts'
 import { prepared, type Sql, sql } from '../../platform/model/sql.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import { standardStore } from '../../platform/resource/store.ts'
 import type { WrittenRecord } from '../../platform/resource/write.ts'
 import { revokeLinks } from '../auth/store.ts'
+import { showId } from '../../platform/model/ids.ts'
+import { roles } from '../roles/resource.ts'
+import { assertMayAssign } from '../roles/store.ts'
 import { members } from './resource.ts'
 
 export const memberStore = standardStore(members, { afterWrite: revokeLinksOfChanged })
 
 async function revokeLinksOfChanged(transaction: Transaction, written: readonly WrittenRecord[]): Promise<void> {
   for (const { id: userId, before, after } of written) {
-    if (before?.role === after.role) continue
+    if (before?.role === after.role && before?.roleId === after.roleId) continue
     await revokeOpenLinks(transaction, { organization: transaction.organization, userId })
+    await endCachedKeys(transaction, { organization: transaction.organization, userId })
   }
 }
 
@@ -39,7 +43,9 @@ export interface RoleChange {
   /** Undefined for a person who is not a member yet. */
   memberId?: string
   /** The new role; null to remove the member. */
-  role: Role | null
+  role: MemberRole | null
+  /** The id of the custom role (`rol_…`). */
+  roleId?: string
 }
 
 /**
@@ -54,6 +60,7 @@ export async function assertMayChange(transaction: Transaction, caller: Caller, 
   )
   const before = currentMembers.find(({ id }) => id === change.memberId)
   if (change.memberId !== undefined && !before) return
+  await assertMayChangeRole(transaction, caller, before, change)
   if (before?.role !== 'owner' && change.role !== 'owner') return
   if (currentMembers.find(({ id }) => id === caller.userId)?.role !== 'owner') {
     throw new ApiError('insufficient_permissions', 'Only an owner can make, change or remove an owner.')
@@ -63,9 +70,29 @@ export async function assertMayChange(transaction: Transaction, caller: Caller, 
   assertOwnerRemains(currentMembers, change)
 }
 
+/** Nobody can give a role that allows more than their own; people with a custom role cannot take such a one away either. */
+async function assertMayChangeRole(
+  transaction: Transaction,
+  caller: Caller,
+  before: CurrentMember | undefined,
+  { role, roleId }: RoleChange,
+): Promise<void> {
+  if (caller.customRoleId !== undefined && [before?.role, role].some((one) => one && isBuiltIn(one))) {
+    throw new ApiError(
+      'insufficient_permissions',
+      'Your role lets you assign and take away custom roles only. Ask an owner or an admin.',
+    )
+  }
+  if (caller.customRoleId !== undefined && before?.roleId)
+    await assertMayAssign(transaction, caller, showId(roles.idPrefix, before.roleId))
+  if (roleId !== undefined) await assertMayAssign(transaction, caller, roleId)
+}
+
 interface CurrentMember {
   id: string
-  role: Role
+  role: MemberRole
+  /** The uuid of a custom role. */
+  roleId: string | null
   /** The person cannot log in, so they do not count as an owner who remains. */
   isDisabled: boolean
 }
@@ -90,7 +117,7 @@ const lockSql = (organization: Sql): Sql =>
 
 /** The owners, and those of the given people (uuids) who are members. */
 const currentMembersSql = (organization: Sql, ids: readonly (string | undefined)[]): Sql =>
-  sql`select user_id as id, role, users.disabled_at is not null as "isDisabled"
+  sql`select user_id as id, role, role_id as "roleId", users.disabled_at is not null as "isDisabled"
     from members join users on users.id = members.user_id
     where organization_id = ${organization} and (role = 'owner' or user_id = any(${ids.filter((id) => id !== undefined)}::uuid[]))`
 
@@ -125,10 +152,24 @@ export async function removeMember(
 
 /**
  * Records a former member, so that a login at a provider does not add them again. Runs before the deletion: it waits
- * for a concurrent login of the person, which may lock the member's row next, so the other order could deadlock.
+ * for a concurrent login of the person, which may lock the member's row next, so the other order could deadlock. The
+ * API keys that they created still see only what their last role did.
  */
 const insertFormerMemberSql = (organization: Sql, userId: string): Sql =>
-  sql`insert into former_members (organization_id, user_id) values (${organization}, ${userId}::uuid) on conflict do nothing`
+  sql`insert into former_members (organization_id, user_id, role_id)
+    select ${organization}, ${userId}::uuid, (select role_id from members
+      where organization_id = ${organization} and user_id = ${userId}::uuid)
+    on conflict do nothing`
+
+/** API keys see what their creator sees: processes read the keys of the person (uuid) again. */
+async function endCachedKeys(
+  db: CrossTenantConnection | Transaction,
+  { organization, userId }: { organization: Sql; userId: string },
+): Promise<void> {
+  await db.query(sql`
+    update api_keys set version = version + 1
+    where organization_id = ${organization} and created_by = ${userId}::uuid and revoked_at is null`)
+}
 
 /**
  * Revokes the open links of a person (uuid) who has joined, left or changed role: links to set a password or to verify
@@ -157,16 +198,24 @@ export interface Membership {
   userId: string
 }
 
+interface NewMember extends Membership {
+  role: MemberRole
+  /** The custom role. */
+  roleId?: string | null
+  teamId?: string | null
+}
+
 /**
  * Adds the person to the organization and, if given, to a team; former members can return. False if they already are a
  * member, whose role stays.
  */
 export async function addMember(
   db: CrossTenantConnection,
-  { organizationId, userId, role, teamId = null }: Membership & { role: Role; teamId?: string | null },
+  { organizationId, userId, role, roleId = null, teamId = null }: NewMember,
 ): Promise<boolean> {
   const added = await db.query(sql`
-    insert into members (organization_id, user_id, role) values (${organizationId}, ${userId}, ${role})
+    insert into members (organization_id, user_id, role, role_id)
+    values (${organizationId}, ${userId}, ${role}, ${roleId}::uuid)
     on conflict (organization_id, user_id) do nothing returning user_id`)
   await db.query(sql`
     delete from former_members where organization_id = ${organizationId}::uuid and user_id = ${userId}::uuid`)
@@ -175,7 +224,9 @@ export async function addMember(
     select organization_id, id, ${userId}::uuid from teams
     where organization_id = ${organizationId}::uuid and id = ${teamId}::uuid and deleted_at is null
     on conflict do nothing`)
-  await revokeOpenLinks(db, { organization: sql`${organizationId}::uuid`, userId })
+  const organization = sql`${organizationId}::uuid`
+  await revokeOpenLinks(db, { organization, userId })
+  await endCachedKeys(db, { organization, userId })
   return added.length > 0
 }
 
@@ -188,7 +239,7 @@ export async function leaveOrganization(
   db: CrossTenantConnection,
   { organizationId, userId }: Membership,
   hasRecentAuthentication: () => Promise<boolean>,
-): Promise<Role | undefined> {
+): Promise<MemberRole | undefined> {
   const organization = sql`${organizationId}::uuid`
   await db.query(lockSql(organization))
   const currentMembers = await db.query<CurrentMember>(currentMembersSql(organization, [userId]))

@@ -1,3 +1,4 @@
+import { memberRoles } from '../../platform/model/scopes.ts'
 import type { Update } from '../../platform/model/define.ts'
 import { type BodyShape, bodyShapeOf } from '../../platform/resource/body.ts'
 import { currency, flag, id, reference, text, timeZone } from '../../platform/model/fields.ts'
@@ -56,7 +57,7 @@ const ownProperties = {
   id: properties.id,
   name: properties.name,
   slug: properties.slug,
-  role: { type: 'string', enum: ['owner', 'admin', 'member', 'viewer'] },
+  role: { type: 'string', enum: memberRoles },
 }
 
 /** One of a person's own organizations. */

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../platform/model/fields.ts'
 import { recentAuthenticationSeconds } from '../access/account-store.ts'
-import type { Role } from '../../platform/model/scopes.ts'
+import type { MemberRole } from '../../platform/model/scopes.ts'
 import type { Connection, Database, CrossTenantConnection, Transaction } from '../../platform/database/database.ts'
 import { identifier, join, prepared, raw, type Sql, sql } from '../../platform/model/sql.ts'
 import { columnOf } from '../../platform/model/define.ts'
@@ -115,7 +115,7 @@ async function lockOrganization(transaction: Transaction): Promise<string> {
 
 /** What a setting that only owners can change depends on. */
 export interface AuthenticationStatus {
-  role: Role | null
+  role: MemberRole | null
   hasRecentAuthentication: boolean
   isStrong: boolean
 }

@@ -1,4 +1,5 @@
 import type { Route } from '../../platform/http/route.ts'
+import { memberRoles } from '../../platform/model/scopes.ts'
 import { profile } from './store.ts'
 
 const profileSchema = {
@@ -27,7 +28,7 @@ const profileSchema = {
         properties: {
           id: { type: 'string', pattern: '^org_[0-9a-f]{32}$' },
           name: { type: 'string' },
-          role: { type: 'string', enum: ['owner', 'admin', 'member', 'viewer', 'none'] },
+          role: { type: 'string', enum: [...memberRoles, 'none'] },
         },
       },
     },

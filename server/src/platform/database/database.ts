@@ -13,7 +13,7 @@ import {
 } from './failures.ts'
 import { ConnectionQueue, maxConcurrentStatements } from './connection-queue.ts'
 import type { CrossTenantPurpose } from './cross-tenant-purposes.ts'
-import { organizationParameter, Parameter, prepared, render, Sql, sql } from '../model/sql.ts'
+import { nameOf, organizationParameter, Parameter, prepared, render, Sql, sql } from '../model/sql.ts'
 import { NothingSent, type Send, type SendSingle, TransactionAttempt } from './transaction-attempt.ts'
 
 /** Runs statements for one organization, which every statement must reference. */
@@ -181,12 +181,14 @@ export class Database {
       // Unique markers find each value's position: a request's id could equal the organization's own.
       const markers = given.map(() => randomUUID())
       const { text, values } = render(build(markers.map((marker) => new Parameter(marker))))
-      fixed = { text, values, positions: markers.map((marker) => values.indexOf(marker)) }
+      // A custom role changes the text, for each kind of reach.
+      const preparedName = actor.role === 'custom' || actor.reach ? nameOf(text) : `${actor.kind} ${name}`
+      fixed = { name: preparedName, text, values, positions: markers.map((marker) => values.indexOf(marker)) }
       known.set(name, fixed)
     }
     const values = [...fixed.values]
     fixed.positions.forEach((position, index) => (values[position] = given[index]))
-    return { name: `${actor.kind} ${name}`, text: fixed.text, values }
+    return { name: fixed.name, text: fixed.text, values }
   }
 
   /** Retries after conflicts; resolves once durable. Throws `ApiError` (503: outcome unknown), `CredentialChanged`. */
@@ -293,6 +295,7 @@ export class Database {
 }
 
 interface FixedText {
+  name: string
   text: string
   values: unknown[]
   positions: number[]

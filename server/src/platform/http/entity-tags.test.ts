@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { routes } from '../../app.ts'
 import { expectRefusal } from '../../../test/refusals.ts'
 import { type Call, type Json, startTestService, type TestService } from '../../../test/service.ts'
-import { dump, newTenant, requestOf, type Tenant } from '../../../test/tenancy.ts'
+import { dump } from '../../../test/dump.ts'
+import { newTenant, requestOf, type Tenant } from '../../../test/tenancy.ts'
 
 let service: TestService
 let call: Call

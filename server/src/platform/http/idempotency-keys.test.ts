@@ -11,7 +11,8 @@ import {
   type TestOrganization,
   type TestService,
 } from '../../../test/service.ts'
-import { dump, newTenant, requestOf, type Tenant } from '../../../test/tenancy.ts'
+import { dump } from '../../../test/dump.ts'
+import { newTenant, requestOf, type Tenant } from '../../../test/tenancy.ts'
 
 let service: TestService
 let organization: TestOrganization

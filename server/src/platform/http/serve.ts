@@ -7,7 +7,7 @@ import { deniedScope } from './denied-scope.ts'
 import { deriveKey } from '../secret/secret.ts'
 import { CredentialChanged } from '../database/failures.ts'
 import { showId } from '../model/ids.ts'
-import { UniqueConflict } from '../resource/unique-conflict.ts'
+import { findHolder, UniqueConflict } from '../resource/unique-conflict.ts'
 import { readNone } from '../query/parse.ts'
 import { recordEffect } from './record-effect.ts'
 import { ApiError } from '../model/errors.ts'
@@ -193,14 +193,11 @@ async function runRoute(
 }
 
 /** 409, with the field and, if the caller may read it, the record that has the value. */
-async function conflictError(
-  services: Services,
-  caller: Caller,
-  { resource, field, holder, reason }: UniqueConflict,
-): Promise<ApiError> {
+async function conflictError(services: Services, caller: Caller, conflict: UniqueConflict): Promise<ApiError> {
+  const { resource, field, reason } = conflict
   const readable = covers(caller.scopes, `${resource.singular}:get:read`)
-  const [row] = readable ? await services.database.reader(caller).query<{ id: string }>(holder) : []
-  const id = row && showId(resource.idPrefix, row.id)
+  const found = readable ? await findHolder(services.database.reader(caller), conflict) : undefined
+  const id = found === undefined ? undefined : showId(resource.idPrefix, found)
   const fault = { field, message: id === undefined ? reason : `${reason} (${id})`, ...(id !== undefined && { id }) }
   return new ApiError('already_exists', `${field}: ${fault.message}`, { details: [fault] })
 }

@@ -1,3 +1,4 @@
+import { seesAll } from '../../../test/readers.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { serviceActor } from '../model/caller.ts'
 import { defineResource, type Resource } from '../model/define.ts'
@@ -114,7 +115,14 @@ test('a new field rewrites no table, and responses are correct before and after 
   const listAll = async () => {
     const request = readList(extended, [], () => ({ key: Buffer.alloc(32), scope: '' }) as never)
     return JSON.parse(
-      (await readPage(db, extended, planPage(extended, request, { organization: db.organization }), undefined)).text,
+      (
+        await readPage(
+          db,
+          extended,
+          planPage(extended, request, { organization: db.organization, actor: seesAll }),
+          undefined,
+        )
+      ).text,
     )
   }
   const beforeRefresh = [await readSingle(), await listAll()]

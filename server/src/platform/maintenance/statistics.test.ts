@@ -1,3 +1,4 @@
+import { seesAll } from '../../../test/readers.ts'
 import { Writable } from 'node:stream'
 import pg from 'pg'
 import { pino } from 'pino'
@@ -64,7 +65,7 @@ end $$`
 const fill = (organization: string, low: number, high: number) =>
   client.query('select pg_temp.fill($1, $2, $3)', [organization, low, high])
 
-const scope = { organization: organizationParameter(ours) }
+const scope = { organization: organizationParameter(ours), actor: seesAll }
 
 const page = (resource: Resource, query = '') => {
   const cursorScope = { key: Buffer.alloc(32), organizationId: ours, list: resource.name, orderBy: '' }

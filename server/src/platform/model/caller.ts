@@ -1,5 +1,6 @@
+import type { PersonalReach } from './reach.ts'
 import { raw, type Sql } from './sql.ts'
-import type { Role } from './scopes.ts'
+import type { MemberRole } from './scopes.ts'
 
 /** On whose behalf statements run, and for which organization. Created only by `identify.ts` and `serviceActor`. */
 export interface Actor {
@@ -10,7 +11,9 @@ export interface Actor {
   /** The uuid of the session's user or the key's creator; null for the service itself. */
   userId: string | null
   /** The role of the session's user; undefined for an API key and the service itself. */
-  role: Role | undefined
+  role: MemberRole | undefined
+  /** Which records the person's role sees; undefined without any restriction. */
+  reach?: PersonalReach
   /** A boolean SQL expression: is this credential still valid and unchanged? Part of every statement. */
   live: Sql
 }
@@ -21,6 +24,8 @@ export interface Caller extends Actor {
   /** The uuid of the API key or the session. */
   credentialId: string
   userId: string
+  /** The custom role (uuid) of the session's user or the key's creator, if they have one. */
+  customRoleId?: string
   /** The granted `urn:service:<resource>:<action>:<permission>` patterns. */
   scopes: readonly string[]
   /** Networks and addresses from which a key may be used; empty means anywhere. */

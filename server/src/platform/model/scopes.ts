@@ -2,9 +2,15 @@ const prefix = 'urn:service:'
 const segment = /^(?:\*|[a-z][a-z0-9-]*)$/
 const permissions = new Set(['read', 'write', '*'])
 
-/** A member's role in an organization; it grants a list of scopes, like an API key. */
+/** The built-in roles of members; each grants a list of scopes, like an API key. */
 export const roles = ['owner', 'admin', 'member', 'viewer'] as const
 export type Role = (typeof roles)[number]
+
+/** The role of a member: a built-in one, or one that the organization has defined. */
+export const memberRoles = [...roles, 'custom'] as const
+export type MemberRole = (typeof memberRoles)[number]
+
+export const isBuiltIn = (role: MemberRole): role is Role => role !== 'custom'
 
 /** All scopes that a wildcard resource covers. */
 export const allScopes: readonly string[] = ['urn:service:*:*:read', 'urn:service:*:*:write']
@@ -14,6 +20,7 @@ const guarded: Readonly<Record<string, readonly ('read' | 'write')[]>> = {
   'api-key': ['write'],
   member: ['write'],
   invitation: ['write'],
+  role: ['write'],
   organization: ['write'],
   'sso-connection': ['write'],
   domain: ['write'],
@@ -49,7 +56,7 @@ export type RoleScopes = (role: Role) => readonly string[]
 
 const administration: readonly string[] = [
   ...allScopes,
-  ...writeScopes('api-key', 'member', 'invitation', 'organization'),
+  ...writeScopes('api-key', 'member', 'invitation', 'role', 'organization'),
 ]
 
 /**
@@ -58,7 +65,7 @@ const administration: readonly string[] = [
  */
 export const firstKeyScopes: readonly string[] = [
   ...allScopes,
-  ...writeScopes('organization', 'member', 'invitation', 'domain', 'sso-connection'),
+  ...writeScopes('organization', 'member', 'invitation', 'role', 'domain', 'sso-connection'),
 ]
 
 /** The scopes of each role, from the role group of each scope noun; the rules are those of API keys. */

@@ -63,10 +63,14 @@ export const preparedForOne = (records: readonly unknown[], statement: Sql): Sql
 /** A prepared statement has a name per connection; the same text always gets the same name. */
 export function render(statement: Sql): { text: string; values: unknown[]; name?: string } {
   const query = statement.render()
-  if (!statement.isPrepared) return query
-  const name = names.get(query.text) ?? `statement ${names.size + 1}`
-  names.set(query.text, name)
-  return { ...query, name }
+  return statement.isPrepared ? { ...query, name: nameOf(query.text) } : query
+}
+
+/** The same text always gets the same name. */
+export function nameOf(text: string): string {
+  const name = names.get(text) ?? `statement ${names.size + 1}`
+  names.set(text, name)
+  return name
 }
 
 const names = new Map<string, string>()

@@ -3,6 +3,7 @@ import type { Resource } from '../model/define.ts'
 import type { Field } from '../model/fields.ts'
 import { dayOf, isNumber, type Operand, type TimeSpan, textsOf } from './operand.ts'
 import type { Operator } from './operators.ts'
+import { reachConditions, type Scope } from './scope.ts'
 import { linkAlias, type Target, valueOf } from './target.ts'
 
 /** One filter of a request: a field, an operator and a parsed value. */
@@ -16,9 +17,9 @@ const never = sql`false`
 const always = sql`true`
 
 /** Boolean and never null: equals + not = all. `orderedBy`: the sort field, if only the beginning is read. */
-export function conditionSql(resource: Resource, condition: Condition, orderedBy?: string): Sql {
+export function conditionSql(resource: Resource, condition: Condition, scope: Scope, orderedBy?: string): Sql {
   const { target, operator, operand } = condition
-  if (target.link) return linkCondition(resource, condition, target.link)
+  if (target.link) return linkCondition(resource, condition, target.link, scope)
   if (operand.kind === 'null') return nullCondition(target, operator)
   if (operand.kind === 'relative') throw new Error(`the relative date of ${target.name} was not replaced`)
   switch (target.field.filter) {
@@ -40,16 +41,29 @@ export function conditionSql(resource: Resource, condition: Condition, orderedBy
 }
 
 /** Does any link of the record match? A negated filter matches if none does: equals + not = all, here too. */
-function linkCondition(resource: Resource, condition: Condition, { table, column }: NonNullable<Target['link']>): Sql {
+function linkCondition(
+  resource: Resource,
+  condition: Condition,
+  { table, column, otherColumn, other }: NonNullable<Target['link']>,
+  scope: Scope,
+): Sql {
   const { link: _, ...target } = condition.target
   const opposite = { equals: 'not', not: 'equals', notIn: 'in' } as const
   const isNull = condition.operand.kind === 'null'
   const isNegated = isNull ? condition.operator === 'equals' : condition.operator in negative
   const operator = isNegated ? opposite[condition.operator as keyof typeof opposite] : condition.operator
-  const match = conditionSql(resource, { ...condition, target, operator })
+  const match = conditionSql(resource, { ...condition, target, operator }, scope)
+  // A link to a record out of reach does not exist.
+  const bounds = reachConditions(other, scope, raw('other'))
+  const isReached =
+    bounds.length === 0
+      ? raw('')
+      : sql` and exists (select from ${identifier(other.table)} other
+        where other.organization_id = ${raw(target.alias)}.organization_id
+          and other.id = ${raw(linkAlias)}.${identifier(otherColumn)} and ${join(bounds, ' and ')})`
   const links = sql`select from ${identifier(table)} ${raw(linkAlias)}
     where ${raw(linkAlias)}.organization_id = ${raw(target.alias)}.organization_id
-      and ${raw(linkAlias)}.${identifier(column)} = ${raw(target.alias)}.id and ${raw(linkAlias)}.deleted_at is null and ${match}`
+      and ${raw(linkAlias)}.${identifier(column)} = ${raw(target.alias)}.id and ${raw(linkAlias)}.deleted_at is null and ${match}${isReached}`
   return isNegated ? sql`(not exists (${links}))` : sql`(exists (${links}))`
 }
 

@@ -2,6 +2,7 @@ import type { Resource } from '../model/define.ts'
 import { identifier, join, raw, type Sql, sql } from '../model/sql.ts'
 import { type Condition, conditionSql, type IndexKind, indexKindOf } from './condition.ts'
 import type { Relation } from './relations.ts'
+import { andWithinReach, reachConditions, type Scope } from './scope.ts'
 import { isJoined as needsJoin, joins, linkAlias, type Target } from './target.ts'
 
 /** The filter of a list. URL parameters are the flat case: `and` of conditions. */
@@ -68,24 +69,27 @@ const partsOf = (filter: Combined): readonly Filter[] =>
   'not' in filter ? [filter.not] : 'and' in filter ? filter.and : filter.or
 
 /** Expressions that must all be true, never null. `orderedBy`: the sort field, if only the beginning is read. */
-export const filterSql = (resource: Resource, filter: Filter, orderedBy?: string): Sql[] =>
-  conjunctsOf(filter).map((part) => partSql(resource, part, orderedBy))
+export const filterSql = (resource: Resource, filter: Filter, scope: Scope, orderedBy?: string): Sql[] =>
+  conjunctsOf(filter).map((part) => partSql(resource, part, scope, orderedBy))
 
-function partSql(resource: Resource, filter: Filter, orderedBy?: string): Sql {
-  if (isCondition(filter)) return conditionSql(resource, filter, orderedBy)
-  if ('relation' in filter) return relatedSql(filter)
-  if ('not' in filter) return sql`(not ${partSql(resource, filter.not)})`
+function partSql(resource: Resource, filter: Filter, scope: Scope, orderedBy?: string): Sql {
+  if (isCondition(filter)) return conditionSql(resource, filter, scope, orderedBy)
+  if ('relation' in filter) return relatedSql(filter, scope)
+  if ('not' in filter) return sql`(not ${partSql(resource, filter.not, scope)})`
   const [separator, none] = 'and' in filter ? ([' and ', 'true'] as const) : ([' or ', 'false'] as const)
-  const all = partsOf(filter).map((part) => partSql(resource, part))
+  const all = partsOf(filter).map((part) => partSql(resource, part, scope))
   return all.length === 0 ? raw(none) : sql`(${join(all, separator)})`
 }
 
 /** Is there a record of the same organization that its own list shows, belongs to this one, and matches? */
-function relatedSql({ relation: { resource, by }, alias, relatedAlias, filter }: RelatedFilter): Sql {
+function relatedSql(related: RelatedFilter, scope: Scope): Sql {
+  const { relation, alias, relatedAlias, filter } = related
+  const { resource, by } = relation
   const [here, there] = [raw(alias), raw(relatedAlias)]
   const organization = sql`${here}.organization_id`
+  const inner = { ...scope, organization }
   const isJoined = targetsOf(filter).some((target) => needsJoin(resource, target))
-  const embedded = isJoined ? joins(resource, organization, relatedAlias) : raw('')
+  const embedded = isJoined ? joins(resource, inner, relatedAlias) : raw('')
   const { from, on } = connectionSql(by, here, there)
   const parents = (resource.requiredParents ?? []).filter(({ column }) => column !== by.there)
   const parts = [
@@ -94,9 +98,10 @@ function relatedSql({ relation: { resource, by }, alias, relatedAlias, filter }:
     ...parents.map(({ resource: parent, column }) => {
       const id = sql`${there}.${identifier(column)}`
       return sql`(${id} is null or exists (select from ${identifier(parent.table)} parent
-        where parent.organization_id = ${organization} and parent.id = ${id} and parent.deleted_at is null))`
+        where parent.organization_id = ${organization} and parent.id = ${id} and parent.deleted_at is null${andWithinReach(parent, inner, raw('parent'))}))`
     }),
-    ...filterSql(resource, filter),
+    ...reachConditions(resource, inner, there),
+    ...filterSql(resource, filter, scope),
   ]
   return sql`(exists (select from ${identifier(resource.table)} ${there}${embedded}${from} where ${join(parts, ' and ')}))`
 }

@@ -1,22 +1,15 @@
 import type { FixedStatement } from '../database/database.ts'
 import { identifier, join, Parameter, raw, type Sql, sql, plannerVisible } from '../model/sql.ts'
 import { columnOf, type Resource } from '../model/define.ts'
-import type { Reach, Reader } from '../model/reach.ts'
 import { hasTrigram, lookupSql, lookupValues, type IndexKind } from './condition.ts'
 import type { Position } from './cursor.ts'
 import { conditionsOf, conjunctsOf, filterIndexKind, filterSql, targetsOf } from './filter.ts'
 import type { Order } from './order.ts'
 import { type Cursor, type Filters, type ListRequest, defaultLimit } from './parse.ts'
+import { andWithinReach, existsInSetSql, existsSql, parentFound, reachConditions, type Scope } from './scope.ts'
 import { boundarySql, keyNamesOf, pageSql } from './scans.ts'
 import { pageColumns, documentJoins, documentSql } from './select.ts'
 import { isJoined, joins, root, type Target } from './target.ts'
-
-/** The organization as a parameter and, if the route has one, the parent. `actor`: for resources with a `reach`. */
-export interface Scope {
-  organization: Sql
-  parentId?: string
-  actor?: Reader
-}
 
 /** The single row that a page's statement returns. */
 export interface PageRow {
@@ -115,7 +108,7 @@ function pageStatement(
     shown as (
       select page_position, page_total, ${documentSql(resource, { selection: request.selection, source: 'carried' })} as document,
         case when page_position in (1, least(page_total, ${limitSql})) then ${positionSql(order)} end as cursor_position
-      from page ${raw(root)}${documentJoins(resource, scope.organization)}
+      from page ${raw(root)}${documentJoins(resource, scope)}
       where page_position <= ${limitSql}
     )
     select '[' || coalesce(string_agg(document, ',' order by ${inOrder}), '') || ']' as text,
@@ -169,10 +162,11 @@ export function matching(resource: Resource, request: Filters, scope: Scope): Sq
  * records are scanned. `ofMany`: their parents may be read as a whole. `deleted`: only deleted records that can be restored.
  */
 export function withinScope(
-  { parent, requiredParents = [], softDelete, restorableDays, reach }: Resource,
+  resource: Resource,
   scope: Scope,
   { isIndexed = true, isListed = false, ofMany = false, deleted = false } = {},
 ): Sql {
+  const { parent, requiredParents = [], softDelete, restorableDays } = resource
   const table = raw(root)
   const organization = isListed ? plannerVisible(scope.organization) : scope.organization
   const owner = [sql`${table}.organization_id = ${organization}`]
@@ -180,50 +174,29 @@ export function withinScope(
   const parts = isIndexed ? owner : [sql`(${join(owner, ' and ')}) is true`]
   if (deleted) parts.push(restorable(restorableDays))
   else if (softDelete) parts.push(sql`${table}.deleted_at is null`)
-  if (reach) parts.push(...withinReach(reach, scope))
-  for (const { resource, column } of requiredParents) {
+  parts.push(...reachConditions(resource, scope, table))
+  for (const { resource: required, column } of requiredParents) {
     const id = sql`${table}.${identifier(column)}`
-    const isLiving = ofMany ? existsInSetSql(resource, scope, id) : existsSql(resource, scope, id)
+    const isLiving = ofMany ? existsInSetSql(required, scope, id) : existsSql(required, scope, id)
     parts.push(requiredParents.length === 1 ? isLiving : sql`(${id} is null or ${isLiving})`)
   }
   return join(parts, ' and ')
-}
-
-function withinReach(reach: Reach, { actor }: Scope): Sql[] {
-  if (!actor) throw new Error('the statement needs an actor, whose reach bounds it')
-  const seen = reach.sees(actor, raw(root))
-  return seen ? [seen] : []
 }
 
 /** The planner sees only that they are deleted, so that it uses the index of the organization's deleted records. */
 export const restorable = (days: number): Sql =>
   raw(`${root}.deleted_at is not null and (${root}.deleted_at > now() - interval '${days} days') is true`)
 
-/** A boolean: does the parent in the path exist? True for a resource without one. */
-export function parentFound(resource: Resource, scope: Scope): Sql {
-  return resource.parent ? existsSql(resource.parent.resource, scope, sql`${scope.parentId}::uuid`) : raw('true')
-}
-
-/** Looked up by key only, whatever the planner assumes about how many there are and how many are deleted. */
-const existsSql = ({ table, softDelete }: Resource, { organization }: Scope, id: Sql): Sql =>
-  sql`coalesce((select ${raw(softDelete ? 'parent.deleted_at is null' : 'true')} from ${identifier(table)} parent
-    where parent.organization_id = ${organization} and parent.id = ${id}), false)`
-
-/** The same for a set, which can be joined: for a million records, single lookups take five times as long. */
-const existsInSetSql = ({ table, softDelete }: Resource, { organization }: Scope, id: Sql): Sql =>
-  sql`exists (select from ${identifier(table)} parent where parent.organization_id = ${organization}
-    and parent.id = ${id}${raw(softDelete ? ' and parent.deleted_at is null' : '')})`
-
 /** The joins of a list, only if a filter or the order uses an embedded record. */
 function joinsFor(resource: Resource, { filter }: Filters, scope: Scope, ordered?: Target): Sql {
   const targets = [...targetsOf(filter), ...(ordered ? [ordered] : [])]
-  return targets.some((target) => isJoined(resource, target)) ? joins(resource, scope.organization) : raw('')
+  return targets.some((target) => isJoined(resource, target)) ? joins(resource, scope) : raw('')
 }
 
 /** The condition that a record meets if it matches every filter and every search word; undefined without any. */
 function filtersSql(resource: Resource, { filter, words }: Filters, scope: Scope, orderedBy?: string): Sql | undefined {
   const parts = [
-    ...filterSql(resource, filter, orderedBy),
+    ...filterSql(resource, filter, scope, orderedBy),
     ...(words.length > 0 ? [wordsSql(resource, words, scope)] : []),
   ]
   return parts.length > 0 ? join(parts, ' and ') : undefined
@@ -265,7 +238,7 @@ function embeddedSearchSql(resource: Resource, pattern: Sql, scope: Scope): Embe
     return {
       column: sql`${raw(root)}.${identifier(columnOf(embedded.through))}`,
       found: sql`select other.id from ${identifier(embedded.resource.table)} other
-        where other.organization_id = ${plannerVisible(scope.organization)} and other.deleted_at is null
+        where other.organization_id = ${plannerVisible(scope.organization)} and other.deleted_at is null${andWithinReach(embedded.resource, scope, raw('other'))}
           and other.search like ${pattern} and fold(other.${identifier(fieldName)}) like ${pattern}`,
     }
   })

@@ -1,3 +1,4 @@
+import { seesAll } from '../../../test/readers.ts'
 import { sessionOptions, toSql } from '../database/database.ts'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -14,7 +15,7 @@ import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
 
 const size = 50_000
 const organizationId = '00000000-0000-7000-8000-000000000001'
-const scope = { organization: organizationParameter(organizationId) }
+const scope = { organization: organizationParameter(organizationId), actor: seesAll }
 
 let testDatabase: TestDatabase
 let client: pg.Client

@@ -106,7 +106,7 @@ async function fill(count: number, others: number): Promise<void> {
 function pageOf(parameters: string) {
   const cursorScope = { key: Buffer.alloc(32), organizationId: actor.organizationId, list: 'contacts', orderBy: '' }
   const list = readList(contacts, readQuery(`/?${parameters}`), () => cursorScope)
-  return planPage(contacts, list, { organization: organizationParameter(actor.organizationId) }).statement
+  return planPage(contacts, list, { organization: organizationParameter(actor.organizationId), actor }).statement
 }
 
 test('the pages of a large organization among many small ones are planned once, and never sort the organization', async () => {

@@ -2,6 +2,7 @@ import { join, raw, type Sql, sql } from '../model/sql.ts'
 import { columnOf, type Embedded, type Resource } from '../model/define.ts'
 import type { Field } from '../model/fields.ts'
 import { type RecordSource, renderedSql, renderingJoin, rowVersion, versionColumns } from './rendering.ts'
+import type { Scope } from './scope.ts'
 import { embeddedThrough, findTarget, lookupJoins, root, type Suggestions, unknownField, valueOf } from './target.ts'
 
 /** The properties to show; true means the whole property, a tree some of its fields. */
@@ -66,8 +67,8 @@ export function documentSql(resource: Resource, { selection, source = 'table' }:
 }
 
 /** The joins for `documentSql`: the embedded records, and the stored rendering of the record or its full resource. */
-export const documentJoins = (resource: Resource, organization: Sql): Sql =>
-  sql`${lookupJoins(resource, organization)}${renderingJoin(resource.viewOf ?? resource, organization)}`
+export const documentJoins = (resource: Resource, scope: Scope): Sql =>
+  sql`${lookupJoins(resource, scope)}${renderingJoin(resource.viewOf ?? resource, scope.organization)}`
 
 /** Adds the properties that depend on other records: references read as null while those are deleted. */
 function completed(resource: Resource, source: RecordSource): Sql {

@@ -4,6 +4,7 @@ import { columnOf, type Embedded, type Resource } from '../model/define.ts'
 import { linkFields, linkTable } from '../model/links.ts'
 import { maxSuggestions } from '../model/errors.ts'
 import type { Field } from '../model/fields.ts'
+import { andWithinReach, type Scope } from './scope.ts'
 
 /** What a dotted path in a request refers to. */
 export interface Target {
@@ -20,7 +21,7 @@ export interface Target {
   /** True if the field belongs to the record itself, not to an embedded record. */
   isOwn: boolean
   /** The links with this field; a record has any number of them, and `value` is that of one link. */
-  link?: { table: string; column: string }
+  link?: { table: string; column: string; otherColumn: string; other: Resource }
 }
 
 /** Maximum characters of a path into custom properties, because it is part of cursors. */
@@ -47,21 +48,21 @@ export const isJoined = (resource: Resource, { name, isOwn, link }: Target): boo
   (!isOwn && !link) || embeddedThrough(resource, name) !== undefined
 
 /** Left joins of the embedded records, if filters or the order use them. */
-export function joins(resource: Resource, organization: Sql, alias = root): Sql {
+export function joins(resource: Resource, scope: Scope, alias = root): Sql {
   const parts = Object.entries(resource.embedded).map(
     ([name, embedded]) =>
       sql` left join ${identifier(embedded.resource.table)} ${raw(name)}
-        on ${isEmbedded(name, embedded, organization, alias)} and ${isShown(name)}`,
+        on ${isEmbedded(name, embedded, scope.organization, alias)} and ${isShown(name, embedded, scope)}`,
   )
   return join(parts, '')
 }
 
 /** By key only: without statistics the planner assumes that most records are deleted, and may choose any index. */
-export function lookupJoins(resource: Resource, organization: Sql): Sql {
+export function lookupJoins(resource: Resource, scope: Scope): Sql {
   const parts = Object.entries(resource.embedded).map(
     ([name, embedded]) => sql` left join lateral (
-      select * from ${identifier(embedded.resource.table)} ${raw(name)} where ${isEmbedded(name, embedded, organization)} offset 0
-    ) ${raw(name)} on ${isShown(name)}`,
+      select * from ${identifier(embedded.resource.table)} ${raw(name)} where ${isEmbedded(name, embedded, scope.organization)} offset 0
+    ) ${raw(name)} on ${isShown(name, embedded, scope)}`,
   )
   return join(parts, '')
 }
@@ -69,7 +70,9 @@ export function lookupJoins(resource: Resource, organization: Sql): Sql {
 const isEmbedded = (name: string, { through }: Embedded, organization: Sql, alias = root): Sql =>
   sql`${raw(name)}.organization_id = ${organization} and ${raw(name)}.id = ${column(alias, through)}`
 
-const isShown = (name: string): Sql => sql`${raw(name)}.deleted_at is null`
+/** A record out of the reader's reach reads as null, like a deleted one. */
+const isShown = (name: string, { resource }: Embedded, scope: Scope): Sql =>
+  sql`${raw(name)}.deleted_at is null${andWithinReach(resource, scope, raw(name))}`
 
 /** `alias`: that of the record's table, for a related record. */
 export function findTarget(
@@ -141,7 +144,7 @@ function linkTarget(
     keys: [],
     nullable: field.nullable,
     isOwn: false,
-    link: linkTable(resource, head),
+    ...(link && { link: { ...linkTable(resource, head), other: link.resource } }),
   }
 }
 

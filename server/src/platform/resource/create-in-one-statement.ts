@@ -4,6 +4,7 @@ import { newId } from '../model/ids.ts'
 import { identifier, join, raw, sql } from '../model/sql.ts'
 import { writtenSql } from '../query/rendering.ts'
 import { lookupJoins, root } from '../query/target.ts'
+import { scopeOf } from './read.ts'
 import { storedSql, type StoredRow, wholeOf } from './current.ts'
 import type { SingleStatementCreate, PendingChange, WrittenRecord } from './write.ts'
 import { creationHistorySql } from './history.ts'
@@ -40,7 +41,7 @@ export async function createInOneStatement(
               select * from jsonb_to_recordset(${input}::jsonb) as input(${join(given, ', ')}) where ${live}),
             ${singleStatement.tables ? sql`${singleStatement.tables(organization)}, ` : raw('')}
             ${writtenSql(resource, change, { isNew: true })}${history}`,
-          result: sql`select ${storedSql(resource, 'written')} from written ${raw(root)}${lookupJoins(resource, organization)}`,
+          result: sql`select ${storedSql(resource, 'written')} from written ${raw(root)}${lookupJoins(resource, scopeOf(transaction, undefined))}`,
         }
       },
     })

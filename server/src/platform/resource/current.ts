@@ -4,6 +4,7 @@ import { identifier, isOneOf, join, preparedForOne, raw, type Sql, sql } from '.
 import { withinScope } from '../query/page.ts'
 import type { RecordSource } from '../query/rendering.ts'
 import { documentJoins, documentSql } from '../query/select.ts'
+import { isRestricted, type Scope } from '../query/scope.ts'
 import { root } from '../query/target.ts'
 import { columnOf, type Resource } from '../model/define.ts'
 import { scopeOf } from './read.ts'
@@ -42,13 +43,14 @@ export async function lockRecords(
   const ids = changes.flatMap((change) => (change.kind === 'update' ? [change.id] : []))
   if (ids.length === 0) return new Map()
   const restoring = changes.some((change) => change.kind === 'update' && change.deleted)
-  const bounds = withinScope(resource, scopeOf(transaction, parentId), { deleted: restoring })
+  const scope = scopeOf(transaction, parentId)
+  const bounds = withinScope(resource, scope, { deleted: restoring })
   const rows = await transaction.query<Omit<CurrentRow, 'record'>>(
     preparedForOne(
       ids,
       sql`
-    select ${storedSql(resource)}, ${danglingSql(resource)} as dangling
-    from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, transaction.organization)}
+    select ${storedSql(resource)}, ${danglingSql(resource, scope)} as dangling
+    from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, scope)}
     where ${bounds} and ${isOneOf(sql`${raw(root)}.id`, ids, 'uuid')}
     order by ${raw(root)}.id for update of ${raw(root)}`,
     ),
@@ -56,8 +58,10 @@ export async function lockRecords(
   return new Map(rows.map((row) => [row.id, { ...row, record: wholeOf(row) }]))
 }
 
-function danglingSql({ embedded }: Resource): Sql {
-  const names = Object.entries(embedded).map(
+/** Not those that may be out of the caller's reach: sending back the null that they read as must not clear them. */
+function danglingSql({ embedded }: Resource, scope: Scope): Sql {
+  const reachable = Object.entries(embedded).filter(([, { resource }]) => !isRestricted(resource, scope))
+  const names = reachable.map(
     ([name, { through }]) =>
       sql`case when ${raw(root)}.${identifier(columnOf(through))} is not null and ${raw(name)}.id is null then ${through}::text end`,
   )
@@ -66,11 +70,12 @@ function danglingSql({ embedded }: Resource): Sql {
 
 /** The records whose ids are selected by `ids`, locked in id order until the transaction ends. */
 export async function lockSelected(transaction: Transaction, resource: Resource, ids: Sql): Promise<CurrentRow[]> {
+  const scope = scopeOf(transaction, undefined)
   const rows = await transaction.query<Omit<CurrentRow, 'record'>>(sql`
     with found as materialized (${ids})
-    select ${storedSql(resource)}, ${danglingSql(resource)} as dangling
-    from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, transaction.organization)}
-    where ${withinScope(resource, scopeOf(transaction, undefined))} and ${raw(root)}.id = any(array(select id from found))
+    select ${storedSql(resource)}, ${danglingSql(resource, scope)} as dangling
+    from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, scope)}
+    where ${withinScope(resource, scope)} and ${raw(root)}.id = any(array(select id from found))
     order by ${raw(root)}.id for no key update of ${raw(root)}`)
   return rows.map((row) => ({ ...row, record: wholeOf(row) }))
 }

@@ -1,9 +1,10 @@
 import type { Connection } from '../database/database.ts'
 import { identifier, Parameter, raw, type Sql, sql } from '../model/sql.ts'
 import { ApiError, type Fault } from '../model/errors.ts'
-import { type PagePlan, type PageRow, parentFound, type planCount, type Scope, withinScope } from '../query/page.ts'
+import { type PagePlan, type PageRow, type planCount, withinScope } from '../query/page.ts'
 import { allConditionsOf, type Filter, withConditions } from '../query/filter.ts'
 import type { Cursor } from '../query/parse.ts'
+import { parentFound, type Scope } from '../query/scope.ts'
 import { type RelativeSpan, relativeSpansSql } from '../query/relative-dates.ts'
 import { documentJoins, documentSql, type Selection } from '../query/select.ts'
 import { root } from '../query/target.ts'
@@ -52,7 +53,7 @@ export async function readRecord(
   const build = ([
     value,
   ]: readonly Parameter[]) => sql`select ${documentSql(resource, { selection })} as text, ${raw(root)}.revision
-    from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, db.organization)}
+    from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, scope)}
     where ${withinScope(resource, scope)} and ${raw(root)}.id = ${value}::uuid and ${parentFound(resource, scope)}`
   // A parent would be a second value, and a selection a different text.
   const isFixed = selection === undefined && parentId === undefined

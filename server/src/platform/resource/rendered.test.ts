@@ -1,3 +1,4 @@
+import { seesAll } from '../../../test/readers.ts'
 import type { JsonObject } from '../model/fields.ts'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -34,7 +35,7 @@ const readRows = (resource: Resource) =>
   service.database.transaction(createActor(), (transaction) =>
     transaction.query<{ stored: string; composed: string }>(sql`
       select ${documentSql(resource)} as stored, ${composedSql(resource)} as composed
-      from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, transaction.organization)}
+      from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, { organization: transaction.organization, actor: seesAll })}
       where ${raw(root)}.organization_id = ${transaction.organization}`),
   )
 
@@ -87,7 +88,7 @@ test('the rendering of any company equals its columns, property by property and 
   const { call } = organization
   const varied = Array.from({ length: 60 }, (_, index) => variedBody(companies, index + 1, {}))
   const nasty = nastyTexts.map((text) => ({ name: text, bio: text, stack: [text], customProperties: { text } }))
-  const bodies = [fullBody(companies, 0, {}), { name: 'nothing else' }, ...varied, ...nasty]
+  const bodies = [fullBody(companies, 0, { usr: [organization.userId] }), { name: 'nothing else' }, ...varied, ...nasty]
   await create(companyStore, bodies)
   const [first] = (await call('GET', '/v5/companies?limit=1')).body
   await call('PATCH', `/v5/companies/${first.id}`, {

@@ -1,7 +1,8 @@
 import type { Transaction } from '../database/database.ts'
 import { columnOf, type Resource } from '../model/define.ts'
 import { identifier, prepared, raw, type Sql, sql } from '../model/sql.ts'
-import { parentNotFound } from './read.ts'
+import { andWithinReach } from '../query/scope.ts'
+import { parentNotFound, scopeOf } from './read.ts'
 import type { PendingChange } from './write.ts'
 
 /** Can writing one record change others of its parent? If so, a lock on the parent serializes its writers. */
@@ -20,7 +21,7 @@ export async function assertParent(
     prepared(sql`
     select id from ${identifier(parent.table)}
     where organization_id = ${transaction.organization} and id = ${parentId}::uuid
-    ${raw(parent.softDelete ? 'and deleted_at is null' : '')}
+    ${raw(parent.softDelete ? 'and deleted_at is null' : '')}${andWithinReach(parent, scopeOf(transaction, undefined), identifier(parent.table))}
     for ${raw(affectsSiblings(resource) ? 'no key update' : 'key share')}`),
   )
   if (rows.length === 0) throw parentNotFound(resource)

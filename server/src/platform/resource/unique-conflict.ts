@@ -1,5 +1,8 @@
 import { displayNoun, type Resource } from '../model/define.ts'
-import type { Sql } from '../model/sql.ts'
+import type { Connection } from '../database/database.ts'
+import { identifier, raw, type Sql, sql } from '../model/sql.ts'
+import { andWithinReach, isRestricted } from '../query/scope.ts'
+import { scopeOf } from './read.ts'
 
 /** Another record has the unique value; the pipeline turns this into a 409 with that record's id. */
 export class UniqueConflict extends Error {
@@ -15,4 +18,14 @@ export class UniqueConflict extends Error {
     this.holder = holder
     this.reason = more.reason ?? `is taken by another ${displayNoun(resource.singular)}`
   }
+}
+
+/** The id (uuid) of the record that has the value; undefined if it is out of the reader's reach. */
+export async function findHolder(db: Connection, { resource, holder }: UniqueConflict): Promise<string | undefined> {
+  const scope = scopeOf(db, undefined)
+  const seen = sql`select record.id from ${identifier(resource.table)} record
+    where record.organization_id = ${db.organization} and record.id = (${holder})
+      ${andWithinReach(resource, scope, raw('record'))}`
+  const [row] = await db.query<{ id: string }>(isRestricted(resource, scope) ? seen : holder)
+  return row?.id
 }

@@ -8,6 +8,7 @@ import { writtenSql } from '../query/rendering.ts'
 import { lookupJoins, root } from '../query/target.ts'
 import { historySql } from './history.ts'
 import { storedSql, type StoredRow } from './current.ts'
+import { scopeOf } from './read.ts'
 import { UniqueConflict } from './unique-conflict.ts'
 import type { SingleStatementCreate, PendingChange } from './write.ts'
 
@@ -111,7 +112,7 @@ function returningStatement(
   const statement = isReturned
     ? sql`
     with ${input}, ${writtenSql(resource, change)}${history}
-    select ${storedSql(resource, 'written')} from written ${raw(root)}${lookupJoins(resource, transaction.organization)}`
+    select ${storedSql(resource, 'written')} from written ${raw(root)}${lookupJoins(resource, scopeOf(transaction, undefined))}`
     : sql`
     with ${input}, ${writtenSql(resource, change)}${history}
     select id, '' as text, null as whole, revision from written`

@@ -6,9 +6,10 @@ import { createInOneStatement } from './create-in-one-statement.ts'
 import { type CurrentRow, lockRecords, wholeOf } from './current.ts'
 import { displayNoun, initialValues, type Resource } from '../model/define.ts'
 import type { JsonValue, JsonObject } from '../model/fields.ts'
-import { newId, readId } from '../model/ids.ts'
+import { newId, readId, showId } from '../model/ids.ts'
 import { mergePatch } from './properties.ts'
-import { mayNotChange, notDeleted, notFound } from './read.ts'
+import { andWithinReach } from '../query/scope.ts'
+import { mayNotChange, notDeleted, notFound, scopeOf } from './read.ts'
 import { arrangeSiblings, assertParent } from './siblings.ts'
 import { insert, update } from './write-statements.ts'
 
@@ -156,7 +157,7 @@ function prepareChange(
   current: ReadonlyMap<string, CurrentRow>,
 ): PendingChange {
   if (change.kind === 'create') {
-    const values = { ...initialValues(resource), ...change.values }
+    const values = { ...initialValues(resource), ...ownerOf(resource, actor), ...change.values }
     return prepareValues(resource, {
       id: change.id ?? newId(),
       before: undefined,
@@ -168,7 +169,7 @@ function prepareChange(
   }
   const row = current.get(change.id)
   if (!row) throw change.deleted ? notDeleted(resource) : notFound(resource)
-  if (resource.reach?.mayChange(actor, row.record) === false) throw mayNotChange(resource)
+  if (resource.reach?.mayChange?.(actor, row.record) === false) throw mayNotChange(resource)
   if (change.revisions && !change.revisions.includes(row.revision)) {
     throw new ApiError(
       'precondition_failed',
@@ -182,6 +183,12 @@ function prepareChange(
   const columns = change.columns?.(before) ?? {}
   const { id, origin } = change
   return prepareValues(resource, { id, before, values, columns, revision: row.revision, origin }, row.dangling)
+}
+
+/** A person who does not see everything owns what they create, unless they choose somebody else. */
+function ownerOf({ reach, singular }: Resource, { userId, reach: personal }: Transaction['actor']): JsonObject {
+  if (reach?.ownerField === undefined || personal?.levels[singular] === undefined || userId === null) return {}
+  return { [reach.ownerField]: showId('usr', userId) }
 }
 
 /** Objects are merged (RFC 7396) and validated as a whole; other values are replaced. */
@@ -238,7 +245,7 @@ async function checkReferences(
         sql`
       select ${identifier(references.key)} as id from ${identifier(references.table)}
       where organization_id = ${transaction.organization} and ${isOneOf(identifier(references.key), ids, 'uuid')}
-      ${raw(references.softDeleted ? 'and deleted_at is null' : '')} order by 1 for key share`,
+      ${raw(references.softDeleted ? 'and deleted_at is null' : '')}${withinReachOf(transaction, resource, name)} order by 1 for key share`,
       ),
     )
     const found = new Set(rows.map(({ id }) => id))
@@ -250,4 +257,15 @@ async function checkReferences(
     }
   }
   if (faults.length > 0) throw invalidBody(faults)
+}
+
+/** The bounds of a reference: a record out of the caller's reach cannot be named. */
+function withinReachOf(
+  transaction: Transaction,
+  { fields, embedded, requiredParents = [] }: Resource,
+  name: string,
+): Sql {
+  const others = [...Object.values(embedded), ...requiredParents].map(({ resource }) => resource)
+  const other = others.find(({ table }) => table === fields[name]?.references?.table)
+  return other ? andWithinReach(other, scopeOf(transaction, undefined), identifier(other.table)) : raw('')
 }

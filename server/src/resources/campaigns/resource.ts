@@ -1,3 +1,4 @@
+import { ownedBy } from '../../platform/model/reach.ts'
 import type { BodyFault } from '../../platform/model/errors.ts'
 import { defineResource, type Prepared } from '../../platform/model/define.ts'
 import {
@@ -34,6 +35,7 @@ export const campaigns = defineResource({
   roleGroup: 'records',
   hasViews: true,
   search: ['name', 'subject'],
+  reach: ownedBy('ownerId'),
   prepare,
   fields: {
     id: id('cam'),

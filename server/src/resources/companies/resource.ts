@@ -1,3 +1,4 @@
+import { ownedBy } from '../../platform/model/reach.ts'
 import { getDomain } from 'tldts'
 import { defineResource, type Prepared } from '../../platform/model/define.ts'
 import {
@@ -7,6 +8,7 @@ import {
   id,
   integer,
   longText,
+  reference,
   text,
   timestamp,
   timeZone,
@@ -38,8 +40,9 @@ export const companies = defineResource({
   search: ['name', 'nickname', 'domain', 'subtitle'],
   hidden: { domain_key: 'text' },
   uniques: { companies_domain_unique: { field: 'domain', columns: ['domain_key'] } },
-  renderingVersion: 1,
+  renderingVersion: 2,
   history: { except: [] },
+  reach: ownedBy('ownerId'),
   prepare,
   fields: {
     id: id('com'),
@@ -75,6 +78,14 @@ export const companies = defineResource({
       ...externalIds,
     }),
     customProperties: properties({ label: 'Custom properties', ...customProperties }),
+    ownerId: reference('usr', {
+      label: 'Owner',
+      table: 'members',
+      key: 'user_id',
+      softDeleted: false,
+      hasNoForeignKey: true,
+      equality: 'indexed',
+    }),
     lastActivityAt: timestamp({
       label: 'Last activity at',
       description:

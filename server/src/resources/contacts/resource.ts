@@ -1,3 +1,4 @@
+import { ownedBy } from '../../platform/model/reach.ts'
 import { defineResource, narrowView } from '../../platform/model/define.ts'
 import {
   choice,
@@ -57,6 +58,7 @@ export const contacts = defineResource({
   hidden: { email_key: 'text' },
   renderingVersion: 2,
   history: { except: [] },
+  reach: ownedBy('ownerId', 'teamId'),
   uniques: { contacts_email_unique: { field: 'email', columns: ['email_key', 'team_id'] } },
   prepare: prepareContact,
   embedded: {
@@ -139,6 +141,7 @@ export const contacts = defineResource({
       key: 'user_id',
       softDeleted: false,
       hasNoForeignKey: true,
+      equality: 'indexed',
     }),
     blockedAt: timestamp({ label: 'Blocked at', readOnly: true }),
     source: choice(contactSources, {

@@ -1,8 +1,10 @@
 import type { Connection } from '../../platform/database/database.ts'
-import { plannerVisible, sql } from '../../platform/model/sql.ts'
+import { plannerVisible, raw, sql } from '../../platform/model/sql.ts'
 import { timeZoneOf } from '../../identity/organizations/store.ts'
 import { type DayRange, daySpanSql, spanColumns } from '../../platform/query/day-range.ts'
-import type { ContactSource } from './resource.ts'
+import { andWithinReach } from '../../platform/query/scope.ts'
+import { scopeOf } from '../../platform/resource/read.ts'
+import { contacts, type ContactSource } from './resource.ts'
 
 export interface ContactStatistics {
   from: string
@@ -14,7 +16,9 @@ export interface ContactStatistics {
 
 /** New contacts by day and source, and the countries of all contacts. The index of the default order has all of it. */
 export async function readContactStatistics(db: Connection, range: DayRange): Promise<ContactStatistics> {
-  const contacts = sql`contacts where organization_id = ${plannerVisible(db.organization)} and deleted_at is null`
+  const reached = andWithinReach(contacts, scopeOf(db, undefined), raw('contacts'))
+  const reachedContacts = sql`contacts
+    where organization_id = ${plannerVisible(db.organization)} and deleted_at is null${reached}`
   const [row] = await db.query<ContactStatistics>(sql`
     with ${daySpanSql(range, timeZoneOf(db.organization))},
     by_day as (
@@ -23,10 +27,10 @@ export async function readContactStatistics(db: Connection, range: DayRange): Pr
         order by count desc, source, import_id) as counts
       from days, lateral (
         select source, import_id, count(*)::integer as count
-        from ${contacts} and created_at >= begins and created_at < ends
+        from ${reachedContacts} and created_at >= begins and created_at < ends
         group by 1, 2) created
       group by day),
-    by_country as (select country_code, count(*)::integer as count from ${contacts} group by 1)
+    by_country as (select country_code, count(*)::integer as count from ${reachedContacts} group by 1)
     select ${spanColumns},
       (select json_agg(json_build_object('date', to_char(day, 'YYYY-MM-DD'), 'counts', coalesce(counts, '[]')) order by day)
         from days left join by_day using (day)) as days,

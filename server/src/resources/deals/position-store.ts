@@ -1,5 +1,8 @@
 import type { Connection } from '../../platform/database/database.ts'
-import { prepared, sql } from '../../platform/model/sql.ts'
+import { prepared, raw, sql } from '../../platform/model/sql.ts'
+import { andWithinReach } from '../../platform/query/scope.ts'
+import { scopeOf } from '../../platform/resource/read.ts'
+import { deals } from './resource.ts'
 
 /**
  * A position above all other deals for each of these deals in its stage (uuids), the last one at the top. The random
@@ -49,7 +52,8 @@ export async function positionNextTo(
     prepared(sql`
     select neighbor.stage_id, trim_scale(${position})::text as position from deals neighbor
     where neighbor.organization_id = ${db.organization} and neighbor.id = ${id}::uuid
-      and neighbor.id <> ${movedId}::uuid and neighbor.deleted_at is null`),
+      and neighbor.id <> ${movedId}::uuid and neighbor.deleted_at is null
+      ${andWithinReach(deals, scopeOf(db, undefined), raw('neighbor'))}`),
   )
   return found
 }

@@ -1,3 +1,4 @@
+import { ownedBy } from '../../platform/model/reach.ts'
 import { defineResource, type Prepared } from '../../platform/model/define.ts'
 import {
   choice,
@@ -57,6 +58,7 @@ export const deals = defineResource({
   roleGroup: 'records',
   hasViews: true,
   search: ['name'],
+  reach: ownedBy('ownerId'),
   // Moves between stages have a history of their own.
   history: { except: ['pipelineId', 'stageId'] },
   prepare,

@@ -1,7 +1,10 @@
 import type { Connection } from '../../platform/database/database.ts'
-import { sql } from '../../platform/model/sql.ts'
+import { raw, sql } from '../../platform/model/sql.ts'
 import { timeZoneOf } from '../../identity/organizations/store.ts'
 import { type DayRange, daySpanSql, spanColumns } from '../../platform/query/day-range.ts'
+import { andWithinReach } from '../../platform/query/scope.ts'
+import { scopeOf } from '../../platform/resource/read.ts'
+import { rowDetails } from '../rows/resource.ts'
 import { type RowStatus, rowStatuses } from './resource.ts'
 
 export interface ImportStatistics {
@@ -16,6 +19,7 @@ export interface ImportStatistics {
  * assigned to days by number, because looking up each day would take longer with many imports.
  */
 export async function readImportStatistics(db: Connection, range: DayRange): Promise<ImportStatistics> {
+  const reached = andWithinReach(rowDetails, scopeOf(db, undefined), raw('import_rows'))
   const [row] = await db.query<ImportStatistics>(sql`
     with ${daySpanSql(range, timeZoneOf(db.organization))},
     by_day as (
@@ -25,6 +29,7 @@ export async function readImportStatistics(db: Connection, range: DayRange): Pro
           select width_bucket(created_at, (select array_agg(begins order by day) from days)) as number, count(*) as count
           from import_rows
           where organization_id = ${db.organization} and import_id = import.id and import_rows.status = status.status
+            ${reached}
             and created_at >= (select min(begins) from days) and created_at < (select max(ends) from days)
           group by 1) pushed
         where import.organization_id = ${db.organization} and import.deleted_at is null

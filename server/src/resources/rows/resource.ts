@@ -1,6 +1,8 @@
 import { defineResource, narrowView } from '../../platform/model/define.ts'
 import { choice, id, integer, reference, text, timestamp, stringList } from '../../platform/model/fields.ts'
 import { callOf, document, documents } from '../../platform/model/object-fields.ts'
+import { companies } from '../companies/resource.ts'
+import { contacts } from '../contacts/resource.ts'
 import { findingSchema } from '../imports/resource.ts'
 import { imports, rowStatuses } from '../imports/resource.ts'
 
@@ -33,6 +35,13 @@ export const rowDetails = defineResource({
   roleGroup: 'visible',
   softDelete: false,
   parent,
+  // A push contains the person's data: who does not see all contacts sees only those of their own contacts.
+  reach: {
+    follows: [
+      { resource: contacts, column: 'contact_id', isRequired: true },
+      { resource: companies, column: 'company_id' },
+    ],
+  },
   hidden: { losses: 'integer', lease: 'uuid' },
   fields: {
     // Ids are in creation order, but no index has them for one import.

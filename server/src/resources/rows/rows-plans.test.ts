@@ -1,3 +1,4 @@
+import { seesAll } from '../../../test/readers.ts'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { explain, recordsRead } from '../../../test/explain.ts'
@@ -62,7 +63,7 @@ async function fill(of: Of, count: number): Promise<void> {
   )
 }
 
-const scopeOf = (of: Of) => ({ organization, parentId: imports[of] })
+const scopeOf = (of: Of) => ({ organization, actor: seesAll, parentId: imports[of] })
 
 const uuidOf = (of: Of, number: number): Promise<string> =>
   client

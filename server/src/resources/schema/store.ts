@@ -1,6 +1,8 @@
 import type { Connection } from '../../platform/database/database.ts'
 import type { Resource } from '../../platform/model/define.ts'
 import { identifier, join, raw, sql } from '../../platform/model/sql.ts'
+import { andWithinReach } from '../../platform/query/scope.ts'
+import { scopeOf } from '../../platform/resource/read.ts'
 
 /** A key that the organization uses in its custom properties. */
 export interface CustomProperty {
@@ -20,20 +22,22 @@ export async function readCustomProperties(
   db: Connection,
   resources: readonly Resource[],
 ): Promise<ReadonlyMap<string, CustomProperty[]>> {
-  const found = resources.map(
-    ({ name, table }) => sql`(
+  const scope = scopeOf(db, undefined)
+  const found = resources.map((resource) => {
+    const { name, table } = resource
+    return sql`(
       select ${name}::text as resource, key, count(*)::integer as count,
         case when min(type) = max(type) and min(type) in ('string', 'number', 'boolean') then min(type) else 'other' end as type
       from (
         select property.key, jsonb_typeof(property.value) as type from (
           select custom_properties from ${identifier(table)}
-          where organization_id = ${db.organization} and deleted_at is null
+          where organization_id = ${db.organization} and deleted_at is null${andWithinReach(resource, scope, identifier(table))}
           order by created_at desc, id desc limit ${raw(String(recordsRead))}
         ) newest, jsonb_each(newest.custom_properties) property
         where property.value <> 'null'::jsonb
       ) used
-      group by key order by count(*) desc, key limit ${raw(String(maxKeys))})`,
-  )
+      group by key order by count(*) desc, key limit ${raw(String(maxKeys))})`
+  })
   const rows = await db.query<CustomProperty & { resource: string }>(join(found, ' union all '))
   const byResource = new Map<string, CustomProperty[]>(resources.map(({ name }) => [name, []]))
   for (const { resource, key, type, count } of rows) byResource.get(resource)?.push({ key, type, count })

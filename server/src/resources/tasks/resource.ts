@@ -1,3 +1,4 @@
+import { ownedBy } from '../../platform/model/reach.ts'
 import { defineResource, type Prepared } from '../../platform/model/define.ts'
 import {
   choice,
@@ -52,6 +53,7 @@ export const tasks = defineResource({
   hasViews: true,
   titleField: 'title',
   search: ['title'],
+  reach: ownedBy('assigneeId'),
   prepare,
   requiredParents: [
     { resource: contacts, column: 'contact_id' },

@@ -106,6 +106,15 @@ const timelineOf = (resource: Resource, view: { table: string; column: string })
     softDelete: false,
     titleField: 'kind',
     parent: parentOf(resource, view.column),
+    reach: {
+      follows: [
+        { resource: contacts, column: 'contact_id' },
+        { resource: companies, column: 'company_id' },
+        { resource: deals, column: 'deal_id' },
+        // The entry of a task has its id.
+        { resource: tasks, column: 'id', when: { column: 'kind', equals: 'task' } },
+      ],
+    },
     fields,
   })
 

@@ -1,3 +1,4 @@
+import { seesAll } from '../../../test/readers.ts'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sessionOptions, toSql } from '../../platform/database/database.ts'
@@ -62,7 +63,11 @@ async function readPage(timeline: Resource, parentId: string, query: [string, st
   const parameters = query.map(([name, value]) => ({ name, value }))
   const scope = (orderBy: string) => ({ key: Buffer.alloc(32), organizationId, list: '', orderBy })
   const request = readList(timeline, parameters, scope)
-  const plan = planPage(timeline, request, { organization: organizationParameter(organizationId), parentId })
+  const plan = planPage(timeline, request, {
+    organization: organizationParameter(organizationId),
+    actor: seesAll,
+    parentId,
+  })
   return recordsRead(await explain(client, toSql(plan.statement)))
 }
 

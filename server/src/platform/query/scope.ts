@@ -1,0 +1,76 @@
+import { columnOf, type Resource } from '../model/define.ts'
+import type { Followed, Reach, Reader } from '../model/reach.ts'
+import { identifier, join, raw, type Sql, sql } from '../model/sql.ts'
+
+/** The organization as a parameter, on whose behalf the statement runs and, if the route has one, the parent. */
+export interface Scope {
+  organization: Sql
+  actor: Reader
+  parentId?: string
+}
+
+/** Where a record is read from: `and`, and the bounds of the reader's reach; empty if the reader sees all records. */
+export const andWithinReach = (resource: Resource, scope: Scope, record: Sql): Sql => {
+  const parts = reachConditions(resource, scope, record)
+  return parts.length === 0 ? raw('') : sql` and ${join(parts, ' and ')}`
+}
+
+/**
+ * What a record in the table `record` must meet to be within the reader's reach, apart from its parents. The text
+ * depends only on the kind of the reader and the level of their reach, because prepared statements have one text each.
+ */
+export function reachConditions({ reach, singular }: Resource, scope: Scope, record: Sql): Sql[] {
+  if (!reach) return []
+  const seen = reach.sees?.(scope.actor, record)
+  return [
+    ...(seen ? [seen] : []),
+    ...ownership(reach, scope.actor.reach?.levels[singular] ?? 'all', scope.actor, record),
+    ...(reach.follows ?? []).flatMap((followed) => followedCondition(followed, scope, record)),
+  ]
+}
+
+/** Does the reader see only some of the records? */
+export const isRestricted = (resource: Resource, scope: Scope): boolean =>
+  reachConditions(resource, scope, raw('record')).length > 0
+
+function ownership({ ownerField, teamField }: Reach, level: string, { reach }: Reader, record: Sql): Sql[] {
+  if (ownerField === undefined || !reach || level === 'all') return []
+  const owner = sql`${record}.${identifier(columnOf(ownerField))}`
+  const isOwn = sql`${owner} = ${reach.userId}::uuid`
+  if (level === 'own') return [isOwn]
+  const isColleagues = sql`${owner} = any(${reach.colleagueIds}::uuid[])`
+  if (teamField === undefined) return [isColleagues]
+  const team = sql`${record}.${identifier(columnOf(teamField))}`
+  return [
+    sql`(${isOwn} or ${team} = any(${reach.teamIds}::uuid[])
+      or (${team} = ${reach.defaultTeamId}::uuid and ${isColleagues}))`,
+  ]
+}
+
+/** A record that names another one is within reach only if that is. */
+function followedCondition({ resource, column, isRequired, when }: Followed, scope: Scope, record: Sql): Sql[] {
+  const bounds = reachConditions(resource, scope, raw('followed'))
+  if (bounds.length === 0) return []
+  const id = sql`${record}.${identifier(column)}`
+  const isReached = sql`exists (select from ${identifier(resource.table)} followed
+    where followed.organization_id = ${scope.organization} and followed.id = ${id} and ${join(bounds, ' and ')})`
+  if (when) return [sql`(${record}.${identifier(when.column)} <> ${raw(`'${when.equals}'`)} or ${isReached})`]
+  return [isRequired ? isReached : sql`(${id} is null or ${isReached})`]
+}
+
+/** A boolean: does the parent in the path exist? True for a resource without one. */
+export function parentFound(resource: Resource, scope: Scope): Sql {
+  return resource.parent ? existsSql(resource.parent.resource, scope, sql`${scope.parentId}::uuid`) : raw('true')
+}
+
+const parentAlias = raw('parent')
+
+/** Looked up by key only, whatever the planner assumes about how many there are and how many are deleted. */
+export const existsSql = (resource: Resource, scope: Scope, id: Sql): Sql =>
+  sql`coalesce((select ${raw(resource.softDelete ? 'parent.deleted_at is null' : 'true')}${andWithinReach(resource, scope, parentAlias)} from ${identifier(resource.table)} parent
+    where parent.organization_id = ${scope.organization} and parent.id = ${id}), false)`
+
+/** The same for a set, which can be joined: for a million records, single lookups take five times as long. */
+export const existsInSetSql = (resource: Resource, scope: Scope, id: Sql): Sql =>
+  sql`exists (select from ${identifier(resource.table)} parent where parent.organization_id = ${scope.organization}
+    and parent.id = ${id}${raw(resource.softDelete ? ' and parent.deleted_at is null' : '')}${andWithinReach(resource, scope, parentAlias)})`

@@ -1,0 +1,37 @@
+import type { Database } from '../src/platform/database/database.ts'
+import { identifier, sql } from '../src/platform/model/sql.ts'
+import { until } from './processes.ts'
+
+/** Every row of every table as text, without the time and address of a credential's last use. */
+export async function dump(database: Database): Promise<Record<string, string[]>> {
+  // Mails that are composed after a response would look like a change.
+  await until('no mail waits to be composed', async () => {
+    const waiting = sql`select id from mails where status = 'queued' and composed_at is null limit 1`
+    return (await database.crossTenantQuery('check the database', waiting)).length === 0
+  })
+  const tables = await database.crossTenantQuery<{ name: string }>(
+    'check the database',
+    sql`select table_name as name from information_schema.tables
+      where table_schema = current_schema() and table_type = 'BASE TABLE' order by table_name`,
+  )
+  const rows = await Promise.all(
+    tables.map(({ name }) =>
+      database.crossTenantQuery<{ text: string }>(
+        'check the database',
+        // The last use of keys and sessions is recorded once a minute.
+        sql`select (to_jsonb(content) - ${name === 'sessions' ? 'address' : 'last_used_address'}::text - 'last_used_at')::text as text
+          from ${identifier(name)} content order by 1`,
+      ),
+    ),
+  )
+  return Object.fromEntries(tables.map(({ name }, index) => [name, (rows[index] ?? []).map(({ text }) => text)]))
+}
+
+/** The ids of all rows of an organization, as in public ids. */
+export function idsIn(tables: Record<string, string[]>, organizationUuid: string): string[] {
+  const own = Object.values(tables).flatMap((rows) => rows.filter((row) => row.includes(organizationUuid)))
+  return own.flatMap((row) => {
+    const { id } = JSON.parse(row) as { id?: string }
+    return id === undefined ? [] : [id.replaceAll('-', '')]
+  })
+}

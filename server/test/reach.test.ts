@@ -1,0 +1,220 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { resources, routes } from '../src/app.ts'
+import { reachNouns } from '../src/identity/roles/resource.ts'
+import { isScoped } from '../src/platform/http/route.ts'
+import { collections, type Collection } from './collections.ts'
+import { type MailedService, startMailedService } from './mailed-service.ts'
+import {
+  createReachFixture,
+  isOwn,
+  isRestrictedCollection,
+  isRestrictedId,
+  ownedTables,
+  type ReachFixture,
+} from './reach-fixture.ts'
+import { casesOf, findDeviation } from './tenancy.ts'
+import type { Json } from './service.ts'
+
+let mailed: MailedService
+let fixture: ReachFixture
+beforeAll(async () => {
+  mailed = await startMailedService()
+  fixture = await createReachFixture(mailed)
+}, 60_000)
+afterAll(() => mailed.close())
+
+const nameOf = ({ method, path }: (typeof routes)[number]): string => `${method} ${path}`
+
+test('roles restrict exactly the resources with an owner or an assignee', () => {
+  const owned = resources.filter(({ reach }) => reach?.ownerField !== undefined)
+  expect(owned.map(({ singular }) => singular).sort()).toEqual([...reachNouns].sort())
+  expect(owned.map(({ table }) => table).sort()).toEqual([...ownedTables].sort())
+})
+
+test('every reference to a restricted record is embedded, a parent, or followed, so that it cannot reveal one', () => {
+  const restricted = new Set<string>(ownedTables)
+  const open = collections.flatMap(({ resource, path }) => {
+    const { embedded, parent, parents = [], requiredParents = [], reach } = resource
+    const covered = [
+      ...Object.values(embedded).map(({ resource: other }) => other.table),
+      ...[parent, ...parents, ...requiredParents, ...(reach?.follows ?? [])].flatMap(
+        (one) => one?.resource.table ?? [],
+      ),
+    ]
+    return Object.entries(resource.fields).flatMap(([name, { references, idPrefix }]) => {
+      const table = references?.table ?? collections.find((one) => one.resource.idPrefix === idPrefix)?.resource.table
+      return name !== 'id' && table !== undefined && restricted.has(table) && !covered.includes(table)
+        ? `${path} ${name}`
+        : []
+    })
+  })
+  expect(open).toEqual([])
+})
+
+// The mails of the fixture are in no collection of it.
+const restrictedRoutes = routes.filter((route) => isScoped(route) && !route.path.startsWith('/v5/mails'))
+
+test.each(restrictedRoutes.map((route) => [nameOf(route), route] as const))(
+  '%s: a record out of reach is treated like one that does not exist',
+  async (_, route) => {
+    const { ours, theirs, secrets } = fixture
+    const restricted = Object.values(route.params).filter(({ prefix }) => isRestrictedId(`${prefix}_`))
+    // Everyone sees a team or an import in the path.
+    const isWhole = restricted.length === Object.keys(route.params).length
+    const cases = casesOf(route, ours, theirs).filter(
+      ({ foreign, description }) => isRestrictedId(foreign.id) && (isWhole || description !== 'the whole path'),
+    )
+    if (restricted.length > 0) expect(cases.length).toBeGreaterThan(0)
+    const deviations: string[] = []
+    for (const one of cases) {
+      const deviation = await findDeviation(one, ours, secrets)
+      if (deviation !== undefined) deviations.push(deviation)
+    }
+    expect(deviations).toEqual([])
+  },
+)
+
+const restrictedCollections = collections.filter(isRestrictedCollection).map((one) => [one.path, one] as const)
+
+/** All records of a list, as the caller sees them. */
+async function listAll(call: ReachFixture['owner']['call'], path: string, parameters = ''): Promise<Json[]> {
+  const answer = await call('GET', `${path}?limit=100${parameters}`)
+  expect(answer.status, answer.text).toBe(200)
+  expect(answer.headers.get('link'), `${path} has a second page`).toBeNull()
+  return answer.body
+}
+
+const pathOf = (collection: Collection): string =>
+  collection.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => fixture.ours.params(collection)[name] ?? '')
+
+test.each(restrictedCollections)('%s: list, count and search have exactly the own records', async (_, collection) => {
+  const { owner, person, secrets } = fixture
+  const path = pathOf(collection)
+  const all = await listAll(owner.call, path)
+  const own = all.filter((row) => isOwn(fixture, collection, row)).map(({ id }) => id)
+  const seen = await person.call('GET', `${path}?limit=100`)
+  expect(seen.body.map(({ id }: Json) => id)).toEqual(own)
+  expect(own.length).toBeGreaterThan(0)
+  expect(secrets.filter((secret) => seen.text.includes(secret))).toEqual([])
+  if (collection.count) expect((await person.call('GET', `${path}/count`)).body).toEqual({ count: own.length })
+  if (collection.search) {
+    const found = await person.call('POST', `${path}/search`, { body: { limit: 100 } })
+    expect(found.text).toBe(seen.text)
+    expect((await person.call('POST', `${path}/search/count`, { body: {} })).body).toEqual({ count: own.length })
+  }
+  // Page by page, in both directions.
+  const pages: string[] = []
+  for (let after = ''; pages.length <= own.length;) {
+    const page = await person.call('GET', `${path}?limit=1${after}`)
+    if (page.body.length === 0) break
+    pages.push(page.body[0].id)
+    after = `&startingAfter=${page.body[0].id}`
+  }
+  expect(pages).toEqual(own)
+})
+
+test.each(restrictedCollections)('%s: an own record can be read', async (_, collection) => {
+  const { ours } = fixture
+  if (!collection.get) return
+  const params = ours.params(collection, ours.records.get(collection.path) ?? '')
+  expect((await ours.request(collection.get, { params })).status).toBe(200)
+})
+
+test('deleted records out of reach are not listed and cannot be restored', async () => {
+  const { person, theirs, own, owner } = fixture
+  const deleted = (call: typeof person.call) => listAll(call, '/v5/contacts', '&deleted=true')
+  const all = (await deleted(owner.call)).map(({ id }) => id)
+  expect((await deleted(person.call)).map(({ id }) => id)).toEqual(all.filter((id) => own.contacts.has(id)))
+  const id = theirs.deleted.get('/v5/contacts')
+  expect(all).toContain(id)
+  expect((await person.call('POST', `/v5/contacts/${id}/restore`)).status).toBe(404)
+})
+
+test('sums and statistics count only the own records', async () => {
+  const { person, owner, own } = fixture
+  const summed = (body: Json[]) => body.reduce((sum, { count }) => sum + count, 0)
+  const living = (await listAll(owner.call, '/v5/deals')).filter(({ id }) => own.deals.has(id))
+  expect(summed((await person.call('GET', '/v5/deals/summary')).body)).toBe(living.length)
+  const forecast = (await person.call('GET', '/v5/deals/forecast')).body
+  expect(summed(forecast.map(({ open, won }: Json) => ({ count: open.count + won.count })))).toBeLessThanOrEqual(
+    living.length,
+  )
+  const { countries, days } = (await person.call('GET', '/v5/contacts/statistics')).body
+  const contacts = (await listAll(owner.call, '/v5/contacts')).filter(({ id }) => own.contacts.has(id))
+  expect(summed(countries)).toBe(contacts.length)
+  expect(summed(days.flatMap(({ counts }: Json) => counts))).toBe(contacts.length)
+})
+
+test('a company out of reach reads as null, and neither search, filters nor the order reveal it', async () => {
+  const { person, ours, theirs, owner } = fixture
+  const path = `/v5/contacts/${ours.records.get('/v5/contacts')}`
+  const company = (await owner.call('GET', `/v5/companies/${theirs.records.get('/v5/companies')}`)).body
+  expect((await owner.call('GET', path)).body.company).toMatchObject({ id: company.id })
+  expect((await person.call('GET', path)).body).toMatchObject({ company: null, companyId: null })
+  const name = encodeURIComponent(company.name)
+  for (const query of [`query=${name}`, `filter.company.name.equals=${name}`, `companyId=${company.id}`])
+    expect((await person.call('GET', `/v5/contacts/count?${query}`)).body, query).toEqual({ count: 0 })
+  const ordered = await person.call('GET', '/v5/contacts?limit=100&orderBy=company.name&sort=asc')
+  const byName = await person.call('GET', '/v5/contacts?limit=100&orderBy=id&sort=asc')
+  expect(ordered.body.map(({ id }: Json) => id)).toEqual(byName.body.map(({ id }: Json) => id))
+
+  // Sending back what was read does not clear the reference that the person does not see.
+  expect((await person.call('PATCH', path, { body: { companyId: null, nickname: 'Ada' } })).status).toBe(200)
+  expect((await owner.call('GET', path)).body).toMatchObject({ companyId: company.id, nickname: 'Ada' })
+})
+
+test('a contact out of reach in a deal reads as null, and filters of the deal do not find it', async () => {
+  const { person, ours, theirs } = fixture
+  const dealId = ours.records.get('/v5/deals')
+  const contactId = theirs.records.get('/v5/contacts')
+  const { body } = await person.call('GET', `/v5/deals/${dealId}/contacts?limit=100`)
+  expect(body.some((link: Json) => link.contactId === null && link.contact === null)).toBe(true)
+  for (const [operator, expected] of [
+    ['equals', 0],
+    ['not', 'all'],
+  ] as const) {
+    const all = (await person.call('GET', '/v5/deals/count')).body.count
+    const { count } = (await person.call('GET', `/v5/deals/count?filter.contacts.contactId.${operator}=${contactId}`))
+      .body
+    expect(count).toBe(expected === 'all' ? all : expected)
+  }
+})
+
+test('a conflict does not name a record out of reach', async () => {
+  const { person, owner } = fixture
+  const body = { email: 'taken@example.com', externalIds: { billing: 'taken' } }
+  expect((await owner.call('POST', '/v5/contacts', { body })).status).toBe(201)
+  for (const wanted of [{ email: body.email }, { name: 'Ada', externalIds: body.externalIds }]) {
+    const refused = await person.call('POST', '/v5/contacts', { body: wanted })
+    expect(refused).toMatchObject({ status: 409, body: { code: 'already_exists' } })
+    expect(refused.body.details[0].id).toBeUndefined()
+    expect(refused.text).not.toContain('con_')
+  }
+})
+
+test('a person with a restricted role owns what they create, unless they choose somebody else', async () => {
+  const { person, owner, own } = fixture
+  for (const [path, field, body] of [
+    ['/v5/contacts', 'ownerId', { name: 'Mine' }],
+    ['/v5/companies', 'ownerId', { name: 'Mine' }],
+    ['/v5/deals', 'ownerId', { name: 'Mine' }],
+    ['/v5/campaigns', 'ownerId', { name: 'Mine' }],
+    ['/v5/tasks', 'assigneeId', { title: 'Mine' }],
+  ] as const) {
+    const made = await person.call('POST', path, { body })
+    expect(made, made.text).toMatchObject({ status: 201, body: { [field]: person.userId } })
+    own[path.slice('/v5/'.length) as keyof typeof own] = new Set([
+      ...own[path.slice('/v5/'.length) as keyof typeof own],
+      made.body.id,
+    ])
+    // Handing a record over is allowed; afterwards it does not exist for the person.
+    const handed = await person.call('POST', path, { body: { ...body, [field]: owner.userId } })
+    expect(handed).toMatchObject({ status: 201, body: { [field]: owner.userId } })
+    expect((await person.call('GET', `${path}/${handed.body.id}`)).status).toBe(404)
+    const change = { body: { [field]: owner.userId } }
+    expect((await person.call('PATCH', `${path}/${made.body.id}`, change)).status).toBe(200)
+    expect((await person.call('PATCH', `${path}/${made.body.id}`, change)).status).toBe(404)
+    await owner.call('DELETE', `${path}/${made.body.id}`)
+    await owner.call('DELETE', `${path}/${handed.body.id}`)
+  }
+})
