@@ -47,6 +47,18 @@ const backdateSessions = ({ userId }: TestPerson) =>
       where user_id = ${userId.replace('usr_', '')}::uuid`,
   )
 
+test.skipIf(!chromium)('the time zone of the profile is chosen and cleared', async () => {
+  const page = await openProfile(await newOwner(mailed.service))
+  const choice = panel(page, 'Time zone').getByRole('combobox', { name: 'Your time zone' })
+  for (const chosen of ['Asia/Tokyo', '']) {
+    await choice.selectOption(chosen)
+    await page.getByText('Your time zone is saved').first().waitFor()
+    await expect.poll(() => choice.inputValue()).toBe(chosen)
+    await page.reload()
+    await expect.poll(() => choice.inputValue()).toBe(chosen)
+  }
+})
+
 test.skipIf(!chromium)(
   'a person changes name, address and password, and is asked before changes are lost',
   async () => {

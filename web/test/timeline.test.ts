@@ -162,8 +162,8 @@ browserTest(
     await box().press('Home')
     const isFocused = () => box().evaluate((element: Json) => element === element.ownerDocument.activeElement)
     const expectEntry = async (path: string, body: object, text: string) => {
-      const started = Date.now()
       await create(path, body)
+      const started = Date.now()
       await timeline().getByText(text).first().waitFor()
       expect(Date.now() - started).toBeLessThan(2000)
     }

@@ -3,11 +3,12 @@ import { useTranslations } from 'use-intl'
 import { api } from '../../api/client.ts'
 import { useMe } from '../../api/me.ts'
 import { queryClient } from '../../api/query-client.ts'
-import { TextField } from '../../ui/field.tsx'
+import { timeZone as browserZone } from '../../preferences/locale.ts'
+import { SelectField, TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { notify } from '../../ui/toast.tsx'
-import { change } from './use-act.ts'
+import { change, useAct } from './use-act.ts'
 
 export function NamePanel() {
   const t = useTranslations('profile.name')
@@ -25,6 +26,30 @@ export function NamePanel() {
           <TextField name="name" label={t('label')} defaultValue={name} error={errorOf('name')} autoComplete="name" />
         )}
       </Form>
+    </Panel>
+  )
+}
+
+/** In which the person's days begin: for the start page, and for what is due on a day. */
+export function TimeZonePanel() {
+  const t = useTranslations('profile.timeZone')
+  const { timeZone } = useMe()
+  const act = useAct()
+  const save = (chosen: string) =>
+    act(() => api.PATCH('/v5/me', { body: { timeZone: chosen === '' ? null : chosen } }), t('saved'))
+  // The service may know one that this browser does not.
+  const zones = new Set([...(timeZone === null ? [] : [timeZone]), 'UTC', ...Intl.supportedValuesOf('timeZone')])
+  return (
+    <Panel title={t('title')} description={t('text')}>
+      <SelectField
+        label={t('label')}
+        value={timeZone ?? ''}
+        options={[
+          { value: '', label: t('unset', { zone: browserZone }) },
+          ...[...zones].map((value) => ({ value, label: value.replaceAll('_', ' ') })),
+        ]}
+        onChange={({ target }) => void save(target.value)}
+      />
     </Panel>
   )
 }

@@ -2,7 +2,7 @@ import { useTranslations } from 'use-intl'
 import { PageBar, PageContent } from '../../ui/page.tsx'
 import { AuthenticatorPanel } from './authenticator.tsx'
 import { IdentitiesPanel } from './identities.tsx'
-import { AddressPanel, NamePanel } from './personal.tsx'
+import { AddressPanel, NamePanel, TimeZonePanel } from './personal.tsx'
 import { PasskeysPanel } from './passkeys-panel.tsx'
 import { PasswordPanel } from './password.tsx'
 import { PreferencesPanel } from './preferences.tsx'
@@ -18,6 +18,7 @@ export function Profile() {
       <PageContent isNarrow>
         <NamePanel />
         <AddressPanel />
+        <TimeZonePanel />
         <PreferencesPanel />
         <PasswordPanel />
         <AuthenticatorPanel />
