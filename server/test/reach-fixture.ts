@@ -92,20 +92,22 @@ export async function createReachFixture(mailed: MailedService): Promise<ReachFi
       return [table, rows] as const
     }),
   )
-  const idsOf = (isOwn: boolean) => entries.flatMap(([, rows]) => rows.filter((row) => row.isOwn === isOwn))
-  // Each record of one refers to records of the other.
-  const [ourCompany, theirCompany] = ['com', 'com'].map((prefix, index) =>
-    readId(prefix, (index === 0 ? ours : theirs).records.get('/v5/companies') ?? ''),
-  )
-  const colleagueId = readId('usr', colleague.userId)
+  // Each of them has records that refer to the other one's.
+  const uuidIn = ({ references }: Tenant, prefix: string, index: number) =>
+    sql`${readId(prefix, references[prefix]?.[index] ?? '')}::uuid`
+  const isTheirs = (column: string) => sql`${identifier(column)} = ${readId('usr', colleague.userId)}::uuid`
   for (const table of ['contacts', 'deals'] as const) {
     await query(sql`update ${identifier(table)} set company_id =
-        case when owner_id = ${colleagueId}::uuid then ${ourCompany}::uuid else ${theirCompany}::uuid end
+        case when ${isTheirs('owner_id')} then ${uuidIn(ours, 'com', 1)} else ${uuidIn(theirs, 'com', 0)} end
       where organization_id = ${organizationId}`)
   }
+  await query(sql`update contacts set team_id = ${uuidIn(ours, 'tea', 1)}
+    where organization_id = ${organizationId} and ${isTheirs('owner_id')}`)
+  await query(sql`update tasks set contact_id = ${uuidIn(ours, 'con', 1)}
+    where organization_id = ${organizationId} and ${isTheirs('assignee_id')}`)
   await query(sql`insert into deal_contacts (organization_id, id, deal_id, contact_id)
-    select ${organizationId}, new_id(), deal.id, ${readId('con', theirs.records.get('/v5/contacts') ?? '')}::uuid
-    from deals deal where organization_id = ${organizationId} and owner_id <> ${colleagueId}::uuid`)
+    select ${organizationId}, new_id(), deal.id, ${uuidIn(theirs, 'con', 0)}
+    from deals deal where organization_id = ${organizationId} and not ${isTheirs('owner_id')}`)
   return {
     owner,
     person,
@@ -121,7 +123,7 @@ export async function createReachFixture(mailed: MailedService): Promise<ReachFi
         new Set(rows.flatMap(({ id, isOwn }) => (isOwn ? showId(prefixes[table], id) : []))),
       ]),
     ) as unknown as ReachFixture['own'],
-    secrets: idsOf(false).map(({ id }) => id.replaceAll('-', '')),
+    secrets: entries.flatMap(([, rows]) => rows.flatMap(({ id, isOwn }) => (isOwn ? [] : id.replaceAll('-', '')))),
   }
 }
 

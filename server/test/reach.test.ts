@@ -148,7 +148,7 @@ test('sums and statistics count only the own records', async () => {
 test('a company out of reach reads as null, and neither search, filters nor the order reveal it', async () => {
   const { person, ours, theirs, owner } = fixture
   const path = `/v5/contacts/${ours.records.get('/v5/contacts')}`
-  const company = (await owner.call('GET', `/v5/companies/${theirs.records.get('/v5/companies')}`)).body
+  const company = (await owner.call('GET', `/v5/companies/${theirs.references.com?.[0]}`)).body
   expect((await owner.call('GET', path)).body.company).toMatchObject({ id: company.id })
   expect((await person.call('GET', path)).body).toMatchObject({ company: null, companyId: null })
   const name = encodeURIComponent(company.name)
@@ -166,7 +166,7 @@ test('a company out of reach reads as null, and neither search, filters nor the 
 test('a contact out of reach in a deal reads as null, and filters of the deal do not find it', async () => {
   const { person, ours, theirs } = fixture
   const dealId = ours.records.get('/v5/deals')
-  const contactId = theirs.records.get('/v5/contacts')
+  const contactId = theirs.references.con?.[0]
   const { body } = await person.call('GET', `/v5/deals/${dealId}/contacts?limit=100`)
   expect(body.some((link: Json) => link.contactId === null && link.contact === null)).toBe(true)
   for (const [operator, expected] of [
@@ -217,4 +217,18 @@ test('a person with a restricted role owns what they create, unless they choose 
     await owner.call('DELETE', `${path}/${made.body.id}`)
     await owner.call('DELETE', `${path}/${handed.body.id}`)
   }
+})
+
+test('a push belongs to its contact: before it has one, only those who see all contacts see it', async () => {
+  const { person, owner, ours } = fixture
+  const importId = owner.organization.importId
+  const rowId = await ours.pushes.push(importId, { contact: { email: 'pushed@example.com', name: 'Pushed' } })
+  const path = `/v5/imports/${importId}/rows/${rowId}`
+  const row = (await owner.call('GET', path)).body
+  expect(row.status).toBe('PROCESSED')
+  expect((await person.call('GET', path)).status).toBe(404)
+  expect((await person.call('GET', `/v5/imports/${importId}/rows?filter.id.equals=${rowId}`)).body).toEqual([])
+  const change = { body: { ownerId: person.userId } }
+  expect((await owner.call('PATCH', `/v5/contacts/${row.contactId}`, change)).status).toBe(200)
+  expect((await person.call('GET', path)).body).toEqual(row)
 })
