@@ -225,3 +225,23 @@ browserTest('the page of a task shows its text as Markdown and leads to its reco
   await page.getByRole('complementary', { name: 'Properties' }).getByRole('link', { name: contact.name }).click()
   await page.getByRole('heading', { level: 1, name: contact.name }).waitFor()
 })
+
+browserTest('an instant is edited as a day and a time, and stays as exact as it was without a change', async () => {
+  const exact = '2030-06-01T08:15:30.250Z'
+  const { id } = await create('tasks', { title: `Exact ${number}`, contactId: contact.id, dueAt: exact })
+  const dueAt = async () => (await call('GET', `/v5/tasks/${id}`)).body.dueAt
+  await page.goto(`/tasks?query=Exact+${number}&columns=title:300!,dueAt:200`)
+  const grid = new Grid(page)
+  await grid.settle()
+  await grid.box.focus()
+  await grid.press('ArrowDown', 'ArrowRight', 'Enter')
+  const input = grid.cell(0, 'dueAt').locator('input[type=datetime-local]')
+  expect(await input.inputValue()).toBe('2030-06-01T10:15:30')
+  await page.keyboard.press('Enter')
+  await input.waitFor({ state: 'detached' })
+  expect(await dueAt()).toBe(exact)
+  await grid.press('Enter')
+  await input.fill('2030-12-01T09:00')
+  await page.keyboard.press('Enter')
+  await expect.poll(dueAt).toBe('2030-12-01T08:00:00.000Z')
+})

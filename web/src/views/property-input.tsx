@@ -8,7 +8,15 @@ import { Field, SelectField, TextAreaField, TextField } from '../ui/field.tsx'
 import type { Property } from './columns.tsx'
 import { ReferenceEditor } from './reference-editor.tsx'
 import { ReferenceTitle } from './reference-title.tsx'
-import { choiceValue, isChosen, textOfValue, useOptions, valueOfText } from './value-editor.tsx'
+import {
+  choiceValue,
+  inputTypeOf,
+  isChosen,
+  textForInput,
+  textOfValue,
+  useOptions,
+  valueOfText,
+} from './value-editor.tsx'
 import field from '../ui/field.module.css'
 
 interface PropertyInputProps {
@@ -26,7 +34,7 @@ export function PropertyInput({ property, value, record, error, onChange }: Prop
   const labelOf = useLabel()
   const options = useOptions(property)
   const { defaultCurrency } = useOrganization()
-  const [text, setText] = useState(textOfValue(value))
+  const [text, setText] = useState(textForInput(property, value))
   const { type, field: schema } = property
   const about = {
     label: labelOf(property.label),
@@ -52,7 +60,7 @@ export function PropertyInput({ property, value, record, error, onChange }: Prop
   }
   if (type === 'longText')
     return <TextAreaField {...about} value={text} onChange={(event) => change(event.target.value)} />
-  const kind = { email: 'email', phone: 'tel', url: 'url', date: 'date' }[type as string] ?? 'text'
+  const kind = { email: 'email', phone: 'tel', url: 'url' }[type as string] ?? inputTypeOf(property)
   const hint = type === 'list' ? { hint: t('commaHint') } : {}
   return <TextField {...about} {...hint} type={kind} value={text} onChange={(event) => change(event.target.value)} />
 }

@@ -40,8 +40,22 @@ export function textOfValue(value: unknown): string {
   return value === null || value === undefined ? '' : String(value)
 }
 
+/** The browser's input for a value: days and times have their own. */
+export const inputTypeOf = ({ type }: Property): 'date' | 'datetime-local' | 'text' =>
+  type === 'date' ? 'date' : type === 'timestamp' ? 'datetime-local' : 'text'
+
+/** What is in the input for a value: for an instant, the day and the time of this browser's zone. */
+export function textForInput(property: Property, value: unknown): string {
+  const text = textOfValue(value)
+  const time = inputTypeOf(property) === 'datetime-local' ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(time)) return text
+  const local = new Date(time - new Date(time).getTimezoneOffset() * 60_000).toISOString()
+  return local.slice(0, local.slice(17, 19) === '00' ? 16 : 19)
+}
+
 export function valueOfText({ type, field }: Property, text: string): unknown {
   const trimmed = text.trim()
+  if (type === 'timestamp' && trimmed !== '') return new Date(trimmed).toISOString()
   if (type === 'list')
     return trimmed === ''
       ? []
@@ -86,11 +100,13 @@ function useFinish({ valueOf, isLineBreak, onCommit, onCancel }: FinishOptions) 
 }
 
 function TextEditor({ property, value, typed, onCommit, onCancel }: ValueEditorProps) {
-  const isDay = property.type === 'date'
-  // The browser's input for days takes no typed beginning.
-  const [text, setText] = useState((isDay ? undefined : typed) ?? textOfValue(value))
+  const inputType = inputTypeOf(property)
+  const before = textForInput(property, value)
+  // The browser's inputs for days and times take no typed beginning.
+  const [text, setText] = useState((inputType === 'text' ? typed : undefined) ?? before)
   const { finish, onKeyDown } = useFinish({
-    valueOf: () => valueOfText(property, text),
+    // An instant can be more exact than its input.
+    valueOf: () => (text === before ? value : valueOfText(property, text)),
     isLineBreak: (event) => property.type === 'longText' && event.shiftKey,
     onCommit,
     onCancel,
@@ -109,7 +125,7 @@ function TextEditor({ property, value, typed, onCommit, onCancel }: ValueEditorP
   return property.type === 'longText' ? (
     <textarea {...attributes} onChange={(event) => setText(event.target.value)} />
   ) : (
-    <input {...attributes} type={isDay ? 'date' : 'text'} onChange={(event) => setText(event.target.value)} />
+    <input {...attributes} type={inputType} onChange={(event) => setText(event.target.value)} />
   )
 }
 
