@@ -88,9 +88,10 @@ test('other running services are listed until they exit', async () => {
   announceRunning(root)
   expect(runningServices(root)).toEqual([])
   const module = fileURLToPath(new URL('lock.mjs', import.meta.url))
-  const code = `const { announceRunning } = await import(${JSON.stringify(module)}); announceRunning(${JSON.stringify(root)}); setInterval(() => {}, 1000)`
+  const code = `const { announceRunning } = await import(${JSON.stringify(module)}); announceRunning(${JSON.stringify(root)}); console.log('announced'); setInterval(() => {}, 1000)`
   const child = spawn(process.execPath, ['--input-type=module', '-e', code])
-  await expect.poll(() => runningServices(root)).toEqual([String(child.pid)])
+  await new Promise((resolve) => child.stdout.once('data', resolve))
+  expect(runningServices(root)).toEqual([String(child.pid)])
   const ended = new Promise((resolve) => child.once('exit', resolve))
   child.kill('SIGKILL')
   await ended

@@ -74,15 +74,15 @@ browserTest('a note whose answer was lost is posted once, and can be changed bef
     await page.keyboard.press('Control+Enter')
   }
   const postAndLose = async (text: string) => {
-    let isLost = false
-    const lose = async (route: Route) => {
-      await route.fetch()
-      await route.abort()
-      isLost = true
-    }
-    await page.route(/\/notes$/, lose, { times: 1 })
-    await post(text)
-    await expect.poll(() => isLost).toBe(true)
+    const isLost = new Promise<void>((resolve) => {
+      const lose = async (route: Route) => {
+        await route.fetch()
+        await route.abort()
+        resolve()
+      }
+      void page.route(/\/notes$/, lose, { times: 1 }).then(() => post(text))
+    })
+    await isLost
     await toast('Check your connection, then try again.').waitFor()
     await expect.poll(() => page.getByRole('button', { name: 'Add note' }).isEnabled()).toBe(true)
     expect(await box.inputValue()).toBe(text)

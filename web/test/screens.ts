@@ -157,14 +157,17 @@ export async function prepareRecords(service: TestService, call: Call): Promise<
 
 /** Most machines that run tests have no font for other scripts than the application's own. */
 async function deleteForeignNames(call: Call, resource: string): Promise<void> {
+  const records: Json[] = []
   for (let after = ''; ;) {
-    const { body } = await call('GET', `/v5/${resource}?limit=100${after}`)
-    for (const { id, ...record } of body) {
-      const texts = [record.name, record.location, record.company?.name].join('')
-      if (/[^ -\u04ff\u2000-\u206f]/.test(texts)) await call('DELETE', `/v5/${resource}/${id}`)
-    }
-    if (body.length < 100) return
+    const { status, body } = await call('GET', `/v5/${resource}?limit=100${after}`)
+    if (status !== 200) throw new Error(`The list of ${resource} was refused: ${JSON.stringify(body)}`)
+    records.push(...body)
+    if (body.length < 100) break
     after = `&startingAfter=${body.at(-1).id}`
+  }
+  for (const { id, ...record } of records) {
+    const texts = [record.name, record.location, record.company?.name].join('')
+    if (/[^ -\u04ff\u2000-\u206f]/.test(texts)) await call('DELETE', `/v5/${resource}/${id}`)
   }
 }
 

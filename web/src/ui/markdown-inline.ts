@@ -23,6 +23,7 @@ const safeAddress = /^(?:https?:\/\/|mailto:|tel:)[^\s<>"]+$/i
 /** The parts of a paragraph in Markdown. */
 export function partsOf(text: string, depth = 0): Inline[] {
   const parts: Inline[] = []
+  const searched: Searched = new Map()
   let plain = ''
   const add = (part: Inline) => {
     if (plain !== '') parts.push({ type: 'text', text: plain })
@@ -30,7 +31,7 @@ export function partsOf(text: string, depth = 0): Inline[] {
     parts.push(part)
   }
   for (let index = 0; index < text.length;) {
-    const found = depth < maxDepth ? partAt(text, index, depth) : undefined
+    const found = depth < maxDepth ? partAt(text, index, depth, searched) : undefined
     if (found?.part) add(found.part)
     else plain += found?.text ?? text.charAt(index)
     index = found?.end ?? index + 1
@@ -39,6 +40,9 @@ export function partsOf(text: string, depth = 0): Inline[] {
   return parts
 }
 
+/** By mark: up to where it is known that nothing ends, so that a long text is searched once. */
+type Searched = Map<string, number>
+
 interface Found {
   /** Undefined for plain text, such as an escaped character. */
   part?: Inline
@@ -46,7 +50,7 @@ interface Found {
   end: number
 }
 
-function partAt(text: string, index: number, depth: number): Found | undefined {
+function partAt(text: string, index: number, depth: number, searched: Searched): Found | undefined {
   const character = text.charAt(index)
   const next = text.charAt(index + 1)
   if (character === '\n') return { part: { type: 'break' }, end: index + 1 }
@@ -54,7 +58,7 @@ function partAt(text: string, index: number, depth: number): Found | undefined {
   if (character === '`') return codeAt(text, index)
   if (character === '[' || (character === '!' && next === '[')) return linkAt(text, index, depth)
   if (character === 'h' || character === '<') return addressAt(text, index)
-  return delimitedAt(text, index, depth)
+  return delimitedAt(text, index, depth, searched)
 }
 
 function codeAt(text: string, index: number): Found | undefined {
@@ -102,24 +106,26 @@ function withoutPunctuation(address: string): string {
   return shorter.endsWith(')') && !shorter.includes('(') ? shorter.slice(0, -1) : shorter
 }
 
-function delimitedAt(text: string, index: number, depth: number): Found | undefined {
+function delimitedAt(text: string, index: number, depth: number, searched: Searched): Found | undefined {
   const [mark, type] = delimiters.find(([one]) => text.startsWith(one, index)) ?? []
   if (mark === undefined || type === undefined) return undefined
   const from = index + mark.length
   // `snake_case` is a word.
   const isInWord = mark.startsWith('_') && /\w/.test(text.charAt(index - 1))
-  const end = /\s/.test(text.charAt(from)) || isInWord ? -1 : endOf(text, from, mark)
+  const end = /\s/.test(text.charAt(from)) || isInWord ? -1 : endOf(text, from, mark, searched)
   if (end === -1) return { text: mark, end: from }
   return { part: { type, parts: partsOf(text.slice(from, end), depth + 1) }, end: end + mark.length }
 }
 
-function endOf(text: string, from: number, mark: string): number {
+function endOf(text: string, from: number, mark: string, searched: Searched): number {
   const limit = Math.min(text.length, from + maxLength)
-  for (let end = text.indexOf(mark, from + 1); end !== -1 && end < limit; end = text.indexOf(mark, end + 1)) {
+  const start = Math.max(from + 1, searched.get(mark) ?? 0)
+  for (let end = text.indexOf(mark, start); end !== -1 && end < limit; end = text.indexOf(mark, end + 1)) {
     const isAfterSpace = /\s/.test(text.charAt(end - 1))
     const isInWord = mark.startsWith('_') && /\w/.test(text.charAt(end + mark.length))
     const isDouble = mark.length === 1 && (text.charAt(end + 1) === mark || text.charAt(end - 1) === mark)
     if (!isAfterSpace && !isInWord && !isDouble) return end
   }
+  searched.set(mark, limit)
   return -1
 }

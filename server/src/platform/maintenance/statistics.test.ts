@@ -85,6 +85,7 @@ async function statementOf(run: (transaction: Transaction) => Promise<unknown>):
   const transaction = {
     organizationId: ours,
     organization: scope.organization,
+    actor: scope.actor,
     query: async (statement: Sql | FixedStatement) => {
       statementSent = statement
       return []

@@ -86,9 +86,10 @@ test('the rendering of any contact equals its columns, property by property and 
 
 test('the rendering of any company equals its columns, property by property and in order', async () => {
   const { call } = organization
-  const varied = Array.from({ length: 60 }, (_, index) => variedBody(companies, index + 1, {}))
+  const references = { usr: [organization.userId] }
+  const varied = Array.from({ length: 60 }, (_, index) => variedBody(companies, index + 1, references))
   const nasty = nastyTexts.map((text) => ({ name: text, bio: text, stack: [text], customProperties: { text } }))
-  const bodies = [fullBody(companies, 0, { usr: [organization.userId] }), { name: 'nothing else' }, ...varied, ...nasty]
+  const bodies = [fullBody(companies, 0, references), { name: 'nothing else' }, ...varied, ...nasty]
   await create(companyStore, bodies)
   const [first] = (await call('GET', '/v5/companies?limit=1')).body
   await call('PATCH', `/v5/companies/${first.id}`, {
