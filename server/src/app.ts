@@ -26,6 +26,7 @@ import { members } from './identity/members/resource.ts'
 import { memberRoutes } from './identity/members/routes.ts'
 import { notePart } from './resources/notes/routes.ts'
 import { organizationRoutes } from './identity/organizations/routes.ts'
+import { suggestionPart } from './resources/suggestions/routes.ts'
 import { pipelinePart } from './resources/pipelines/routes.ts'
 import { schemaRoutes } from './resources/schema/routes.ts'
 import { rowPart } from './resources/rows/routes.ts'
@@ -60,6 +61,7 @@ const records: readonly Part[] = [
   employmentPart,
   notePart,
   taskPart,
+  suggestionPart,
   companyPart,
   dealPart,
   stageMovePart,

@@ -1,0 +1,12 @@
+import type { Part } from '../../platform/http/part.ts'
+import { standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { noteAnalyses, suggestions } from './resource.ts'
+import { noteAnalysisStore, suggestionStore } from './store.ts'
+
+export const suggestionPart: Part = {
+  resources: [suggestions, noteAnalyses],
+  routes: [
+    ...standardRoutes(suggestionStore, { path: '/v5/suggestions', operations: ['list', 'count', 'get'] }),
+    ...standardRoutes(noteAnalysisStore, { path: '/v5/note-analyses', operations: ['list', 'count', 'get'] }),
+  ],
+}
