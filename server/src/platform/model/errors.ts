@@ -88,6 +88,12 @@ export const errorCodes = {
     remedy:
       '`details` names the field and, if the credential may read it, the `id` of the other record. Change that record, or choose another value.',
   },
+  already_decided: {
+    status: 409,
+    message: 'Already decided',
+    when: 'The suggestion was accepted or rejected before, or its note was changed or deleted.',
+    remedy: 'Read the suggestions of the note again.',
+  },
   idempotency_in_progress: {
     status: 409,
     message: 'A request with this Idempotency-Key is still in progress',

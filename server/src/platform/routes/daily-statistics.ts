@@ -43,7 +43,7 @@ export function dailyStatisticsRoute({ resource, counts, others = {}, read, ...t
       const range = readDayRange(query)
       // The work grows with the number of records.
       const statistics = await services.queryLimiter.run(caller.organizationId, () =>
-        read(db, range).catch((error: unknown) => Promise.reject(translateError(error))),
+        read(db, range).catch((error: unknown) => Promise.reject(translateTimeZoneError(error))),
       )
       return { status: 200, text: JSON.stringify(statistics) }
     },
@@ -53,7 +53,8 @@ export function dailyStatisticsRoute({ resource, counts, others = {}, read, ...t
 /** An older database may not know the newest zones. */
 export const isUnknownTimeZone = (error: unknown): boolean => sqlState(error) === invalidParameterValue
 
-const translateError = (error: unknown): unknown =>
+/** 400 for a zone that the database does not know. */
+export const translateTimeZoneError = (error: unknown): unknown =>
   isUnknownTimeZone(error)
     ? invalidParameters([{ field: 'timeZone', message: 'the database does not know this time zone; send another one' }])
     : error
