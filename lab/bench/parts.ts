@@ -40,7 +40,7 @@ const parts: readonly Part[] = [
   },
   {
     // Otherwise processing the pushed rows would be measured too.
-    settings: { IMPORT_WORKERS: '0' },
+    settings: { IMPORT_WORKERS: '0', REASONING_CONCURRENCY: '0' },
     rows: [rowNames.pushed],
     measure: async (stage, _, sample) => ({ rows: await measurePushes(stage, sample) }),
   },

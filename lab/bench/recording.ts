@@ -62,7 +62,13 @@ export async function startRecorder({ connection, dataFolder, headers }: Recorde
   const unrecorded = new Database({ connection, size: 2 })
   const secret = await loadSecret({ dataFolder })
   const service = await startService({
-    config: readConfig({ PORT: '0', HOST: '127.0.0.1', IMPORT_WORKERS: '0', RATE_LIMIT_PER_MINUTE: '100000000' }),
+    config: readConfig({
+      PORT: '0',
+      HOST: '127.0.0.1',
+      IMPORT_WORKERS: '0',
+      REASONING_CONCURRENCY: '0',
+      RATE_LIMIT_PER_MINUTE: '100000000',
+    }),
     database,
     intakeDatabase: unrecorded,
     workDatabase: unrecorded,

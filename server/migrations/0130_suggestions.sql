@@ -102,3 +102,10 @@ create index suggestions_company on suggestions (organization_id, company_id, cr
 create index suggestions_deal on suggestions (organization_id, deal_id, created_at, id) where deal_id is not null;
 create index suggestions_analysis on suggestions (organization_id, analysis_id);
 create index suggestions_status on suggestions (organization_id, status, created_at, id);
+
+-- The service itself changes contacts too: it opts out those who ask for it in a note.
+alter table contact_changes
+  drop constraint contact_changes_source_check,
+  -- The next migration validates it, without the lock of this one.
+  add constraint contact_changes_source_check check (source in ('person', 'api_key', 'import', 'command', 'analysis'))
+    not valid;

@@ -68,7 +68,7 @@ export const settings = {
   databaseConnections: setting({
     name: 'DATABASE_CONNECTIONS',
     description:
-      'Maximum number of database connections for requests. A service uses 2 more for each of IMPORT_WORKERS, and 5 more for each of PROCESSES. The processes share the connections; each has at least one more than MAX_UNINDEXED_QUERIES.',
+      'Maximum number of database connections for requests. A service uses 2 more for each of IMPORT_WORKERS, 1 more for each of REASONING_CONCURRENCY, and 5 more for each of PROCESSES. The processes share the connections; each has at least one more than MAX_UNINDEXED_QUERIES.',
     default: '16',
     example: '32',
     parse: integer(2, 500),

@@ -5,6 +5,14 @@ import { address, integer, optional, setting } from './settings.ts'
 
 /** The settings of the analysis of notes. */
 export const reasoningSettings = {
+  reasoningConcurrency: setting({
+    name: 'REASONING_CONCURRENCY',
+    description:
+      'Number of notes that this service sends to REASONING_URL at the same time; without it, the number of batches that the rules read. `0` leaves them to other services on the same database.',
+    default: '4',
+    example: '2',
+    parse: integer(0, 32),
+  }),
   reasoningUrl: optional({
     name: 'REASONING_URL',
     description:

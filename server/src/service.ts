@@ -30,12 +30,12 @@ import { webFolder } from './release.ts'
 import { retentionPolicies } from './retention-policies.ts'
 import { isWithoutUsers } from './resources/home/routes.ts'
 import { createIntake } from './resources/imports/intake/intake.ts'
-import type { Intake } from './resources/imports/intake/push.ts'
 import { createImportWorkers } from './resources/imports/work/import-workers.ts'
 import { insertFirstPipeline } from './resources/pipelines/store.ts'
 import { createInstallation, type SystemFinding } from './resources/system/installation.ts'
 import { savedViews } from './resources/views/store.ts'
 import { version } from './release.ts'
+import { startNoteAnalysis } from './resources/suggestions/start.ts'
 import { startMail } from './identity/mails/start.ts'
 
 export interface ServiceOptions {
@@ -72,7 +72,7 @@ export interface ServicePart {
   /** Whether this process sends mails and maintains the database, for all processes. */
   isFirst: boolean
   /** Announces possible work to the other processes. */
-  notify: (importWorkers: WorkKind) => void
+  notify: (work: WorkKind) => void
 }
 
 export interface Service {
@@ -85,7 +85,7 @@ export interface Service {
 export interface LocalService extends Service {
   metrics: Metrics
   /** Checks for work immediately. */
-  wake(importWorkers: WorkKind): void
+  wake(work: WorkKind): void
 }
 
 /** Assembles the parts and listens. Errors: those of listening (a port in use). */
@@ -96,6 +96,18 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   // A service that stops before its database is available must not wait for it.
   const ready = Promise.race([options.prepared, stopped])
   const isMaintaining = part?.isFirst ?? true
+  const metrics = createMetrics(() => database.counts)
+  const noteAnalysis = startNoteAnalysis({
+    ...config,
+    database: workDatabase,
+    log,
+    ready,
+    onAnalysed: ({ engine, degradedReason = 'ok' }) => metrics.noteAnalysed(engine, degradedReason),
+  })
+  const wakeNoteAnalysis = () => {
+    noteAnalysis.wake()
+    part?.notify('notes')
+  }
   const importWorkers = createImportWorkers({
     database: workDatabase,
     log,
@@ -103,6 +115,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     leaseSeconds: config.importLeaseSeconds,
     isMaintaining,
     ready,
+    onProcessed: () => noteAnalysis.wake(),
   })
   const intake = createIntake({
     database: options.intakeDatabase,
@@ -112,8 +125,11 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     },
   })
   const failedLogins = createFailedLogins(log)
-  const services = createServices(options, { intake, onFailure: failedLogins.record })
-  const metrics = createMetrics(() => database.counts)
+  const services = createServices(options, {
+    intake,
+    onFailure: failedLogins.record,
+    noteAnalysis: { wake: wakeNoteAnalysis },
+  })
   const { trustProxy, corsOrigins, authOrigin, metricsHost: host } = config
   const { isReady } = options
   const app = await createServer({
@@ -140,7 +156,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   return {
     url,
     metrics,
-    wake: (kind) => (kind === 'imports' ? importWorkers.wake() : background?.mail.wake()),
+    wake: (kind) => ({ imports: importWorkers, notes: noteAnalysis, mail: background?.mail })[kind]?.wake(),
     close: async () => {
       closing.abort()
       await part?.connections.close()
@@ -149,7 +165,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       // Pushes whose clients did not wait for the response.
       await intake.idle()
       await services.denials.idle()
-      await Promise.all([importWorkers.close(), background?.close()])
+      await Promise.all([importWorkers.close(), noteAnalysis.close(), background?.close()])
       await exporter?.close()
     },
   }
@@ -164,7 +180,11 @@ const needsSetUp = (services: Services): Promise<boolean> =>
 /** The services that routes use. `mail` and `origin` are set once the address is known. */
 function createServices(
   { config, database, secret, log, part, startedAt, examine, servedRoutes = routes }: ServiceOptions,
-  { intake, onFailure }: { intake: Intake; onFailure: FailedLogins['record'] },
+  {
+    intake,
+    noteAnalysis,
+    onFailure,
+  }: Pick<Services, 'intake' | 'noteAnalysis'> & { onFailure: FailedLogins['record'] },
 ): Services {
   const limits = part?.limits ?? createLimits(config)
   const tokens = createTokens({ database, secret, roleScopes })
@@ -184,6 +204,7 @@ function createServices(
     egress: createEgress({ allowed, plaintextHosts }),
     queryLimiter: limits.costlyQueries,
     intake,
+    noteAnalysis,
     installation: createInstallation(
       {
         version: version(),

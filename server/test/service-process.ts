@@ -49,6 +49,7 @@ export async function serviceProcesses(database: TestDatabase): Promise<ServiceP
           SECRET: 'the same secret for all of them, of 32 characters and more',
           RATE_LIMIT_PER_MINUTE: '100000000',
           IMPORT_WORKERS: '1',
+          REASONING_CONCURRENCY: '0',
           DRAIN_MILLISECONDS: '0',
           ...environment,
         },

@@ -73,7 +73,13 @@ export async function startTestService(
   servedRoutes?: readonly Route[],
 ): Promise<TestService> {
   const { connection, drop } = existing ?? (await createDatabase())
-  const config = readConfig({ PORT: '0', RATE_LIMIT_PER_MINUTE: '100000000', IMPORT_WORKERS: '0', ...environment })
+  const config = readConfig({
+    PORT: '0',
+    RATE_LIMIT_PER_MINUTE: '100000000',
+    IMPORT_WORKERS: '0',
+    REASONING_CONCURRENCY: '0',
+    ...environment,
+  })
   const database = new Database({ connection, size: 10, limitConcurrency: true })
   const intakeDatabase = new Database({ connection, ...intakePool })
   const workDatabase = new Database({ connection, ...workPool(config) })

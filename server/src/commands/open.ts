@@ -89,7 +89,7 @@ export interface Pools {
   readonly database: Database
   /** Pool reserved for pushes. */
   readonly intakeDatabase: Database
-  /** Pool reserved for import workers. */
+  /** Pool reserved for background work. */
   readonly workDatabase: Database
   close(): Promise<void>
 }
@@ -115,6 +115,7 @@ export function shareOf(config: Config, index: number): Config {
     // All unindexed queries may run in one process and must not use up its connections.
     databaseConnections: Math.max(part(config.databaseConnections), costlyQueries + 1),
     importWorkers: part(config.importWorkers),
+    reasoningConcurrency: part(config.reasoningConcurrency),
   }
 }
 

@@ -4,7 +4,7 @@ import type { MetricsSnapshot } from '../platform/http/metrics.ts'
 import type { Queue } from './limits.ts'
 
 /** Kinds of background work that a process announces to others. */
-export type WorkKind = 'imports' | 'mail'
+export type WorkKind = 'imports' | 'notes' | 'mail'
 
 export interface Assignment {
   /** Index of the worker, from 0. The first one also sends mails and does maintenance. */

@@ -11,6 +11,7 @@ export function useAuthor({ entry, names }: Pick<EntryProps, 'entry' | 'names'>)
     return name === undefined ? t('anImport') : t('importNamed', { name })
   }
   if (source === 'command') return t('theOperator')
+  if (source === 'analysis') return t('theAnalysis')
   if (source === 'api_key' && authorId === null) return t('anApiKey')
   const name = names[authorId ?? ''] ?? t('formerMember')
   return source === 'api_key' ? t('withApiKey', { name }) : name

@@ -18,6 +18,7 @@ export const crossTenantPurposes = [
   'find the import of a push',
   'keep pushes',
   'choose whose rows to work on',
+  'choose whose notes to analyse',
   'sum up the counts of imports',
   'send mails',
   'purge expired rows',

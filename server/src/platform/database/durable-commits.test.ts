@@ -133,7 +133,7 @@ const isQueueEmpty = async (client: pg.Client): Promise<boolean> =>
 test.each([
   ['requests', { size: 4, limitConcurrency: true }],
   ['pushes', intakePool],
-  ['work and mails', workPool({ importWorkers: 2 })],
+  ['work and mails', workPool({ importWorkers: 2, reasoningConcurrency: 0 })],
 ])('commits of the pool for %s survive a crash', async (_, pool) => {
   const client = await connect(connectionOf('postgres'))
   await client.query('create table if not exists confirmed (id uuid)')

@@ -11,6 +11,8 @@ export interface Metrics {
   /** Counts a request that was rejected early because too many were waiting. */
   rejected(): void
   purged(name: string, count: number): void
+  /** Counts a note that was analysed; `result` says why the configured model did not answer, or `ok`. */
+  noteAnalysed(engine: string, result: string): void
   /** In the Prometheus text format. */
   text(): Promise<string>
   snapshot(): Promise<MetricsSnapshot>
@@ -51,6 +53,12 @@ export function createMetrics(pool: () => { total: number; idle: number; waiting
     labelNames: ['kind'],
     registers: [registry],
   })
+  const analysed = new Counter({
+    name: 'rapport_notes_analysed_total',
+    help: 'Notes that were analysed, by engine and result: ok, or why the model did not answer',
+    labelNames: ['engine', 'result'],
+    registers: [registry],
+  })
   const children = new Map<string, ReturnType<typeof seconds.labels>>()
   return {
     observe(method, route, status, took) {
@@ -61,6 +69,7 @@ export function createMetrics(pool: () => { total: number; idle: number; waiting
     },
     rejected: () => rejected.inc(),
     purged: (kind, count) => purged.inc({ kind }, count),
+    noteAnalysed: (engine, result) => analysed.inc({ engine, result }),
     text: () => registry.metrics(),
     snapshot: () => registry.getMetricsAsJSON(),
   }

@@ -4,8 +4,8 @@ import type { MemberRole } from './scopes.ts'
 
 /** On whose behalf statements run, and for which organization. Created only by `identify.ts` and `serviceActor`. */
 export interface Actor {
-  /** `work`: the service, processing what it accepted; `maintenance`: the service, deleting expired rows. */
-  kind: 'key' | 'session' | 'command' | 'work' | 'maintenance'
+  /** The service itself: `work` processes what was pushed, `analysis` reads notes, `maintenance` deletes expired rows. */
+  kind: 'key' | 'session' | 'command' | 'work' | 'analysis' | 'maintenance'
   /** The organization's uuid. */
   organizationId: string
   /** The uuid of the session's user or the key's creator; null for the service itself. */
@@ -36,7 +36,7 @@ export interface Caller extends Actor {
 
 /** The service itself or its command line, without a credential that could expire. */
 export const serviceActor = (
-  kind: 'command' | 'work' | 'maintenance',
+  kind: 'command' | 'work' | 'analysis' | 'maintenance',
   organizationId: string,
   userId: string | null = null,
 ): Actor => ({ kind, organizationId, userId, role: undefined, live: raw('true') })

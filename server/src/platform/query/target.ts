@@ -72,7 +72,7 @@ const isEmbedded = (name: string, { through }: Embedded, organization: Sql, alia
 
 /** A record out of the reader's reach reads as null, like a deleted one. */
 const isShown = (name: string, { resource }: Embedded, scope: Scope): Sql =>
-  sql`${raw(name)}.deleted_at is null${andWithinReach(resource, scope, raw(name))}`
+  sql`${raw(resource.softDelete ? `${name}.deleted_at is null` : 'true')}${andWithinReach(resource, scope, raw(name))}`
 
 /** `alias`: that of the record's table, for a related record. */
 export function findTarget(

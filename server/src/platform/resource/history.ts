@@ -11,8 +11,8 @@ import type { PendingChange } from './write.ts'
 export const changeActions = ['created', 'updated', 'deleted', 'restored', 'blocked', 'unblocked'] as const
 export type ChangeAction = (typeof changeActions)[number]
 
-/** Who made a change: a person who is logged in, an API key, an import, or a command of the operator. */
-export const changeSources = ['person', 'api_key', 'import', 'command'] as const
+/** Who made a change: a logged-in person, an API key, an import, a command of the operator, or the analysis of a note. */
+export const changeSources = ['person', 'api_key', 'import', 'command', 'analysis'] as const
 export type ChangeSource = (typeof changeSources)[number]
 
 /** A changed field, or a key of a changed object, such as `customProperties.plan`. Null means that there was no value. */
@@ -27,6 +27,7 @@ const sources: Readonly<Record<Actor['kind'], ChangeSource>> = {
   key: 'api_key',
   work: 'import',
   command: 'command',
+  analysis: 'analysis',
   maintenance: 'command',
 }
 

@@ -7,6 +7,7 @@ import { type PendingChange, writeSet } from '../../platform/resource/write.ts'
 import { contacts } from '../contacts/resource.ts'
 import { findCallerMember } from '../../identity/members/store.ts'
 import { idsOf, updateLastActivity } from '../last-activity/store.ts'
+import { endOpenSuggestions } from '../suggestions/store.ts'
 import { allNotes, notes } from './resource.ts'
 
 /** The notes on one contact, company or deal, named by this parameter of the path. */
@@ -46,6 +47,8 @@ async function beforeWrite(
   pending: readonly PendingChange[],
   parentId: string | undefined,
 ): Promise<void> {
+  // Before records are locked, as when a suggestion is accepted.
+  await endSuggestions(transaction, pending)
   const created = pending.filter(({ before }) => before === undefined)
   if (created.length === 0) return
   const author = await findCallerMember(transaction)
@@ -60,4 +63,13 @@ async function beforeWrite(
     contacts: idsIn('contact_id'),
     companies: idsIn('company_id'),
   })
+}
+
+/** Suggestions follow from a text: they end with it. */
+async function endSuggestions(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {
+  const existing = pending.filter(({ before }) => before !== undefined)
+  const deleted = existing.filter(({ columns }) => typeof columns.deleted_at === 'string').map(({ id }) => id)
+  const changed = existing.filter(({ values }) => 'body' in values).map(({ id }) => id)
+  if (deleted.length > 0) await endOpenSuggestions(transaction, deleted, 'expired')
+  if (changed.length > 0) await endOpenSuggestions(transaction, changed, 'superseded')
 }

@@ -30,6 +30,8 @@ export interface ImportWorkersOptions {
   isMaintaining: boolean
   /** Resolves once the database is available and migrated. */
   ready: Promise<unknown>
+  /** Called after rows were processed, which may have created notes. */
+  onProcessed?: () => void
 }
 
 export interface ImportWorkers {
@@ -40,13 +42,18 @@ export interface ImportWorkers {
 }
 
 /**
- * The pool of the workers: two connections per worker, to claim and to process, and two for maintenance. `deadline` in
- * milliseconds.
+ * The pool of background work: two connections per import worker, to claim and to process, one per batch of notes, and
+ * two for maintenance. `deadline` in milliseconds.
  */
-export const workPool = ({ importWorkers }: { importWorkers: number }): { size: number; deadline: number } => ({
-  size: 2 * importWorkers + 2,
+export const workPool = ({ importWorkers, reasoningConcurrency }: WorkLoad): { size: number; deadline: number } => ({
+  size: 2 * importWorkers + reasoningConcurrency + 2,
   deadline: 20_000,
 })
+
+interface WorkLoad {
+  importWorkers: number
+  reasoningConcurrency: number
+}
 
 /** Maximum rows of a batch: more would hold locks longer, fewer would cost more per row. */
 const maxRows = 200
@@ -74,7 +81,7 @@ export function createImportWorkers({
   }
 }
 
-type WorkerOptions = Pick<ImportWorkersOptions, 'database' | 'log' | 'leaseSeconds'>
+type WorkerOptions = Pick<ImportWorkersOptions, 'database' | 'log' | 'leaseSeconds' | 'onProcessed'>
 
 interface Context extends WorkerOptions {
   /** Aborts when the workers are closed. */
@@ -98,7 +105,9 @@ function startWorker(ready: Promise<unknown>, options: WorkerOptions): Loop {
         return milliseconds
       }
       pollDelay = pollIntervals.shortest
-      return (await processOrganization({ ...options, signal }, last)) ? 0 : pollIntervals.shortest
+      if (!(await processOrganization({ ...options, signal }, last))) return pollIntervals.shortest
+      options.onProcessed?.()
+      return 0
     },
   })
 }

@@ -1,0 +1,43 @@
+import type { AllowedHost } from '../../platform/egress/allow.ts'
+import { reasoningEgress } from '../../reasoning-settings.ts'
+import { analyseByRules, createModelAnalyser } from './analysis/analyser.ts'
+import { type AnalysisWorkers, type AnalysisWorkersOptions, createAnalysisWorkers } from './work/analysis-workers.ts'
+import { storedTokenBudget } from './work/token-store.ts'
+
+export interface NoteAnalysisOptions extends Pick<AnalysisWorkersOptions, 'database' | 'log' | 'ready' | 'onAnalysed'> {
+  reasoningUrl: string | undefined
+  reasoningModel: string | undefined
+  reasoningApiKey: string | undefined
+  reasoningTokensPerDay: number
+  reasoningConcurrency: number
+  plaintextHosts: readonly AllowedHost[]
+}
+
+/** Notes that the rules read in one transaction; each takes about a millisecond. */
+const notesOfRules = 50
+
+/** Starts the workers that analyse notes, and logs which engine they use. */
+export function startNoteAnalysis({
+  reasoningUrl: url,
+  reasoningModel: model,
+  reasoningApiKey: apiKey,
+  reasoningTokensPerDay,
+  reasoningConcurrency: workers,
+  plaintextHosts,
+  database,
+  log,
+  ready,
+  onAnalysed,
+}: NoteAnalysisOptions): AnalysisWorkers {
+  const shared = { database, log, ready, workers, ...(onAnalysed && { onAnalysed }) }
+  if (url === undefined || model === undefined) {
+    return createAnalysisWorkers({ ...shared, analyse: analyseByRules, maxNotes: notesOfRules })
+  }
+  log.info({ url, model }, 'notes: analysed by this model')
+  const analyse = createModelAnalyser({
+    settings: { url, model, apiKey },
+    egress: reasoningEgress(url, plaintextHosts),
+    budget: storedTokenBudget(database, reasoningTokensPerDay),
+  })
+  return createAnalysisWorkers({ ...shared, analyse, maxNotes: 1 })
+}

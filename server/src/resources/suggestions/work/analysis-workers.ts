@@ -1,0 +1,163 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { errorForLog } from '../../../platform/background/error-for-log.ts'
+import { type Loop, startLoop } from '../../../platform/background/loop.ts'
+import { retryTransient } from '../../../platform/background/retry.ts'
+import type { Database } from '../../../platform/database/database.ts'
+import { isTransient } from '../../../platform/database/failures.ts'
+import { showId } from '../../../platform/model/ids.ts'
+import type { Analyse } from '../analysis/analysis.ts'
+import { chooseOrganization, type Claim, type ClaimedNote, claimNotes, releaseNotes } from './claim-store.ts'
+import { type AnalysedNote, storeAnalyses, type StoredAnalysis } from './result-store.ts'
+
+export interface AnalysisWorkersOptions {
+  /** The pool of background work, so that analyses and requests do not starve each other. */
+  database: Database
+  log: Logger
+  analyse: Analyse
+  /** Number of batches in progress; 0 leaves the notes to other processes. */
+  workers: number
+  /** Notes of a batch: one if the engine waits for a network, so that a slow answer does not delay other notes. */
+  maxNotes: number
+  /** Resolves once the database is available and migrated. */
+  ready: Promise<unknown>
+  onAnalysed?: (analysis: StoredAnalysis) => void
+}
+
+export interface AnalysisWorkers {
+  /** Checks for new notes immediately. */
+  wake(): void
+  /** Stops claiming notes and waits for those in progress. */
+  close(): Promise<void>
+}
+
+/** Milliseconds between two checks of an empty queue: increases from the shortest to the longest without work. */
+const pollIntervals = { shortest: 50, longest: 1000 }
+/** Longer than a batch can take. If a process dies, another one takes over its notes after this time. */
+const leaseSeconds = 60
+/** Then the note is recorded as failed. */
+const maxAttempts = 5
+const firstDelaySeconds = 5
+
+/** Analyses queued notes until it is closed. Several processes on one database share the work. */
+export function createAnalysisWorkers({ ready, workers, ...options }: AnalysisWorkersOptions): AnalysisWorkers {
+  const loops = Array.from({ length: workers }, () => startWorker(ready, options))
+  return {
+    wake: () => loops.forEach((loop) => loop.wake()),
+    close: async () => void (await Promise.all(loops.map((loop) => loop.close()))),
+  }
+}
+
+type WorkerOptions = Omit<AnalysisWorkersOptions, 'ready' | 'workers'>
+
+interface Context extends WorkerOptions {
+  /** Aborts when the workers are closed. */
+  signal: AbortSignal
+}
+
+function startWorker(ready: Promise<unknown>, options: WorkerOptions): Loop {
+  let pollDelay = pollIntervals.shortest
+  let last: string | undefined
+  return startLoop({
+    ready,
+    retryMilliseconds: pollIntervals.longest,
+    onError: (error) => {
+      if (!isTransient(error)) options.log.error(errorForLog(error), 'notes: reading the queue failed')
+    },
+    run: async (signal) => {
+      last = await chooseOrganization(options.database, last)
+      if (last === undefined) {
+        const milliseconds = pollDelay
+        pollDelay = Math.min(pollDelay * 2, pollIntervals.longest)
+        return milliseconds
+      }
+      pollDelay = pollIntervals.shortest
+      const { database, maxNotes } = options
+      const claim = await claimNotes(database, last, { maxNotes, leaseSeconds })
+      if (claim.notes.length > 0) await processClaim({ ...options, signal }, claim)
+      return claim.notes.length > 0 ? 0 : pollIntervals.shortest
+    },
+  })
+}
+
+async function processClaim(context: Context, claim: Claim): Promise<void> {
+  const analysed: AnalysedNote[] = []
+  const failed: ClaimedNote[] = []
+  for (const note of claim.notes) {
+    if (context.signal.aborted) break
+    const analysis = await analyseNote(context, claim, note)
+    if (analysis) analysed.push({ note, analysis })
+    else if (!context.signal.aborted) failed.push(note)
+    // Requests of this process go first.
+    await setImmediate()
+  }
+  await store(context, claim, analysed)
+  for (const note of failed) await release(context, { ...claim, notes: [note] }, delayAfter(note))
+  const done = new Set([...failed, ...analysed.map(({ note }) => note)])
+  const rest = claim.notes.filter((note) => !done.has(note))
+  if (rest.length > 0) await release(context, { ...claim, notes: rest })
+}
+
+/** Undefined if the analysis failed and is tried again, or if the service is stopping. */
+async function analyseNote(
+  { analyse, signal, log }: Context,
+  { organizationId }: Claim,
+  { id, text, facts, attempts }: ClaimedNote,
+): Promise<StoredAnalysis | undefined> {
+  // The process has ended during each attempt, or each one failed.
+  if (attempts > maxAttempts) return failedAnalysis
+  try {
+    return await analyse({ organizationId, text }, facts, signal)
+  } catch (error) {
+    if (!signal.aborted) log.error({ note: showId('not', id), ...errorForLog(error) }, 'notes: an analysis failed')
+    return undefined
+  }
+}
+
+const failedAnalysis: StoredAnalysis = {
+  intent: 'unclear',
+  language: 'other',
+  actions: [],
+  suspicious: false,
+  engine: 'rules',
+  model: null,
+  promptVersion: 'none',
+  inputHash: 'none',
+  latencyMs: 0,
+  tokens: 0,
+  degraded: true,
+  degradedReason: 'failed',
+}
+
+const delayAfter = ({ attempts }: ClaimedNote): number => firstDelaySeconds * 2 ** Math.min(attempts - 1, 10)
+
+/** Stores the results together or, if that fails, each alone, so that one does not prevent the others. */
+async function store(context: Context, claim: Claim, analysed: readonly AnalysedNote[]): Promise<void> {
+  if (analysed.length === 0) return
+  try {
+    await retryWhileLeased(context, () => storeAnalyses(context.database, claim, analysed))
+    for (const { analysis } of analysed) context.onAnalysed?.(analysis)
+  } catch (error) {
+    const [only, ...others] = analysed
+    if (!only || isTransient(error)) throw error
+    if (others.length > 0) {
+      for (const one of analysed) await store(context, claim, [one])
+      return
+    }
+    const { note } = only
+    context.log.error({ note: showId('not', note.id), ...errorForLog(error) }, 'notes: storing an analysis failed')
+    await release(context, { ...claim, notes: [note] }, delayAfter(note))
+  }
+}
+
+const release = (context: Context, claim: Claim, delaySeconds?: number): Promise<void> =>
+  retryWhileLeased(context, () => releaseNotes(context.database, claim, delaySeconds))
+
+/** After the lease, another process has the notes. */
+async function retryWhileLeased({ signal }: Context, write: () => Promise<void>): Promise<void> {
+  const failure = await retryTransient(
+    { signal, deadline: performance.now() + leaseSeconds * 1000, isTransient },
+    write,
+  )
+  if (failure) throw failure.lastError
+}
