@@ -21,8 +21,10 @@ import { companyTimeline, contactTimeline, dealTimeline } from '../src/resources
 import { stageMoves } from '../src/resources/stage-moves/resource.ts'
 import { rowDetails, rows } from '../src/resources/rows/resource.ts'
 import { teamMembers } from '../src/identity/team-members/resource.ts'
+import { noteAnalyses, suggestions } from '../src/resources/suggestions/resource.ts'
 import { createFinishedMail } from './mail-queue.ts'
 import { until } from './processes.ts'
+import { createSuggestion } from './suggested.ts'
 import { addMember, type FixtureOptions, firstPipeline, insertContacts } from './fixture-records.ts'
 import { idsOf, minimalBody, type References, sharedBody } from './samples.ts'
 import type { Call, CallOptions, Json, TestResponse, TestOrganization, TestService } from './service.ts'
@@ -219,6 +221,8 @@ const recordFactories: Readonly<Record<string, (fixture: Fixture, parentId: stri
     await call('POST', `/v5/teams/${teamId}/members/${id}`)
     return id
   },
+  [suggestions.table]: ({ service, organization }) => createSuggestion(service, organization, '/v5/suggestions'),
+  [noteAnalyses.table]: ({ service, organization }) => createSuggestion(service, organization, '/v5/note-analyses'),
   [mails.table]: ({ service, organization: { userId } }) => createFinishedMail(service, userId),
 }
 

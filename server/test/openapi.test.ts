@@ -14,6 +14,7 @@ import type { Schema } from '../src/platform/model/fields.ts'
 import { readWebApplication } from '../src/platform/http/web-files.ts'
 import { webFolder } from '../src/release.ts'
 import { startTestService, type TestOrganization, type TestService } from './service.ts'
+import { createSuggestion } from './suggested.ts'
 import { newTenant, requestOf } from './tenancy.ts'
 
 const document = openapi(routes, headings)
@@ -186,6 +187,8 @@ test('every example of a request body is accepted', async () => {
     hash: organization.triggerUrl.slice(-43),
   }
   for (const { path, operation } of bodies.filter(({ method }) => method === 'post')) {
+    if (path.includes('{suggestionId}'))
+      ids.suggestionId = await createSuggestion(service, organization, '/v5/suggestions')
     const address = path.replace(/\{(\w+)\}/g, (_whole, name: string) => ids[name] ?? 'none')
     const response = await organization.call('POST', address, { body: withIds(example(operation), ids) })
     const declared = Object.keys(operation.responses).find((status) => status < '300')

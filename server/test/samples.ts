@@ -64,6 +64,18 @@ const uniformFields: readonly string[] = [
   'views.resource',
   'views.isShared',
   'views.ownerId',
+  'suggestions.engine',
+  'suggestions.resultDealId',
+  'suggestions.resultContactId',
+  'note-analyses.summary',
+  'note-analyses.suspicious',
+  'note-analyses.engine',
+  'note-analyses.model',
+  'note-analyses.promptVersion',
+  'note-analyses.latencyMs',
+  'note-analyses.tokens',
+  'note-analyses.degraded',
+  'note-analyses.degradedReason',
 ]
 
 /** Have all samples of this field the same value? Entries of a timeline are all of one kind there. */

@@ -168,7 +168,7 @@ test('the relations are those of the filter tree, each with the fields that a se
     relationsOf('contacts')
       .map(({ name }: Json) => name)
       .sort(),
-  ).toEqual(['company', 'dealContacts', 'deals', 'employments', 'notes', 'tasks'].sort())
+  ).toEqual(['company', 'dealContacts', 'deals', 'employments', 'notes', 'suggestions', 'tasks'].sort())
   const relation = (of: string, name: string) => relationsOf(of).find((one: Json) => one.name === name)
   expect(relation('contacts', 'company')).toMatchObject({ label: 'Company', resource: 'companies', many: false })
   expect(relation('contacts', 'dealContacts')).toMatchObject({ label: 'Deal contacts', many: true })

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type BodyFault, invalidBody } from '../../platform/model/errors.ts'
 import {
   email,
+  type Field,
   instant,
   date,
   type JsonObject,
@@ -15,11 +16,17 @@ import { bodyShapeOf } from '../../platform/resource/body.ts'
 import { taskPriorities } from '../tasks/resource.ts'
 import type { ActionType } from './analysis/analysis.ts'
 
+/** The example of the whole body has only what one type of action uses. */
+function withoutExample<Value extends Field>(field: Value): Value {
+  const { examples: _, ...schema } = field.schema
+  return { ...field, schema }
+}
+
 /** What a person can send when they accept a suggestion. */
 export const acceptanceShape = bodyShapeOf({
   title: text({ label: 'Title', description: 'Of the task' }),
   body: longText({ label: 'Text', description: 'Of the task', max: 100_000 }),
-  dueDate: date({ label: 'Due on', description: 'Of the task, instead of the suggested `dueAt`' }),
+  dueDate: withoutExample(date({ label: 'Due on', description: 'Of the task, instead of the suggested `dueAt`' })),
   dueAt: instant({ label: 'Due at', description: 'Of the task; null for none' }),
   priority: choice(taskPriorities, { label: 'Priority', description: 'Of the task' }),
   assigneeId: reference('usr', { label: 'Assignee', description: 'Of the task; by default the caller' }),
@@ -33,8 +40,8 @@ export const acceptanceShape = bodyShapeOf({
   }),
   lostReason: text({ label: 'Lost because', description: 'For a move to a lost stage', max: 500 }),
   name: text({ label: 'Name', description: 'Of the new contact' }),
-  email: email({ label: 'Email', description: 'Of the new contact' }),
-  phone: phone({ label: 'Phone', description: 'Of the new contact' }),
+  email: withoutExample(email({ label: 'Email', description: 'Of the new contact' })),
+  phone: withoutExample(phone({ label: 'Phone', description: 'Of the new contact' })),
   companyId: reference('com', { label: 'Company', description: 'Of the new contact' }),
   contactId: reference('con', {
     label: 'Contact',
