@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { until } from '../../../test/processes.ts'
 import {
   type Call,
   type Json,
@@ -7,13 +6,14 @@ import {
   type TestOrganization,
   type TestService,
 } from '../../../test/service.ts'
+import { analysedNote } from '../../../test/suggested.ts'
 
 let service: TestService
 let organization: TestOrganization
 let call: Call
 let contact: Json
 beforeAll(async () => {
-  service = await startTestService({ REASONING_CONCURRENCY: '2' })
+  service = await startTestService()
 })
 beforeEach(async () => {
   organization = await service.newOrganization()
@@ -29,28 +29,202 @@ async function create(path: string, body: object): Promise<Json> {
 }
 
 const read = async (path: string): Promise<Json> => (await call('GET', path)).body
+const decide = (suggestion: Json, decision: 'accept' | 'reject', body?: object, headers: Record<string, string> = {}) =>
+  call('POST', `/v5/suggestions/${suggestion.id}/${decision}`, { headers, ...(body && { body }) })
+const isOptedOut = async (): Promise<boolean> => (await read(`/v5/contacts/${contact.id}`)).emailOptOut
 
-/** The note once it is analysed, with its suggestions by type. */
-async function analysed(note: Json): Promise<Record<string, Json>> {
-  await until('the note is analysed', async () => (await read(`/v5/notes/${note.id}`)).reasoningQueuedAt === null)
-  const found = await read(`/v5/suggestions?noteId=${note.id}&status=pending`)
-
-  return Object.fromEntries(found.map((one: Json) => [one.type, one]))
+/** Creates a note and returns its suggestions by type, and the note itself. */
+async function suggest(text: string, parent = `/v5/contacts/${contact.id}`): Promise<Record<string, Json>> {
+  const note = await analysedNote(service, organization, `${parent}/notes`, text)
+  const found = await read(`/v5/suggestions?noteId=${note.id}`)
+  return { note, ...Object.fromEntries(found.map((one: Json) => [one.type, one])) }
 }
 
-const note = (body: string, path = `/v5/contacts/${contact.id}/notes`): Promise<Json> => create(path, { body })
+const expectFault = (response: Awaited<ReturnType<Call>>, field: string) =>
+  expect(response).toMatchObject({ status: 422, body: { details: [{ field }] } })
 
 test('a note becomes a suggestion with the words that are its reason, and accepting it creates the task once', async () => {
-  const made = await note('Thanks! Please call me on 3 December at 14:00, I am very interested.')
-  const { call: suggestion } = await analysed(made)
-  expect(suggestion).toMatchObject({ noteId: made.id, contactId: contact.id, status: 'pending', engine: 'rules' })
+  const { note, call: suggestion } = await suggest('Thanks! 👋 Please call me tomorrow at 14:00.')
+  expect(suggestion).toMatchObject({
+    noteId: note.id,
+    contactId: contact.id,
+    companyId: null,
+    intent: 'meeting_request',
+    engine: 'rules',
+    status: 'pending',
+    decidedById: null,
+    analysis: { language: 'en', suspicious: false, degraded: false, model: null, tokens: 0 },
+  })
   const { start, end, text } = suggestion.evidence
-  expect(made.body.slice(start, end)).toBe(text)
+  expect([text.length > 0, note.body.slice(start, end)]).toEqual([true, text])
+  const analyses = await read(`/v5/note-analyses?noteId=${note.id}`)
+  expect(analyses).toMatchObject([{ id: suggestion.analysis.id, intent: 'meeting_request', contactId: contact.id }])
+
   const path = `/v5/suggestions/${suggestion.id}`
-  const all = await Promise.all([1, 2, 3].map(() => call('POST', `${path}/accept`)))
+  const stale = await call('POST', `${path}/accept`, { headers: { 'if-match': '"7-AAAAAAAAAAAAAAAA"' } })
+  expect(stale.status).toBe(412)
+  const all = await Promise.all([1, 2, 3].map(() => decide(suggestion, 'accept')))
   expect(all.map(({ status }) => status).sort()).toEqual([200, 409, 409])
   const accepted = await read(path)
-  expect(accepted).toMatchObject({ status: 'accepted', edits: null })
+  expect(accepted).toMatchObject({ status: 'accepted', edits: null, decidedById: organization.userId })
   const tasks = await read(`/v5/tasks?contactId=${contact.id}`)
   expect(tasks).toMatchObject([{ id: accepted.resultTaskId, title: 'Call Ada Lovelace', dueAt: suggestion.dueAt }])
+  expect(await decide(suggestion, 'reject')).toMatchObject({ status: 409, body: { code: 'already_decided' } })
+})
+
+test('a lost response is repeated with the same Idempotency-Key', async () => {
+  const { call: suggestion } = await suggest('Please call me tomorrow at 14:00.')
+  const headers = { 'idempotency-key': 'once' }
+  const [first, second] = [
+    await decide(suggestion, 'accept', undefined, headers),
+    await decide(suggestion, 'accept', undefined, headers),
+  ]
+  expect([first.status, second.status, second.text]).toEqual([200, 200, first.text])
+  expect((await read('/v5/tasks/count')).count).toBe(1)
+})
+
+test('a suggestion is edited as it is accepted, and the statistics tell edited and rejected ones from the others', async () => {
+  const { call: first } = await suggest('Please call me tomorrow at 14:00.')
+  const { call: second } = await suggest('Please call me tomorrow at 15:00.')
+  const { call: third } = await suggest('Please call me tomorrow at 16:00.')
+  expectFault(await decide(first, 'accept', { stageId: `stg_${'0'.repeat(32)}` }), 'stageId')
+  expectFault(await decide(first, 'accept', { title: null }), 'title')
+  expectFault(await decide(first, 'accept', { dueDate: '2036-01-02', dueAt: first.dueAt }), 'dueAt')
+  const edits = { title: 'Ring Ada', dueDate: '2036-01-02', priority: first.priority }
+  const edited = await decide(first, 'accept', edits)
+  expect(edited).toMatchObject({
+    status: 200,
+    body: { status: 'accepted', edits: { title: 'Ring Ada', dueDate: '2036-01-02' } },
+  })
+  const task = await read(`/v5/tasks/${edited.body.resultTaskId}`)
+  expect(task).toMatchObject({ title: 'Ring Ada', dueDate: '2036-01-02', dueAt: null, assigneeId: organization.userId })
+  const rejected = await decide(second, 'reject', { reason: 'She wrote to somebody else' })
+  expect(rejected.body).toMatchObject({ status: 'rejected', rejectionReason: 'She wrote to somebody else' })
+  const same = await decide(third, 'accept', { dueAt: third.dueAt })
+  expect(same.body).toMatchObject({ status: 'accepted', edits: null })
+  await suggest('Please call me tomorrow at 17:00.')
+
+  const statistics = await read('/v5/suggestions/statistics')
+  const counts = { type: 'call', engine: 'rules', pending: 1, accepted: 2, edited: 1, rejected: 1, precision: 2 / 3 }
+  expect(statistics.totals).toEqual([{ ...counts, expired: 0, superseded: 0, autoApplied: 0 }])
+  expect(statistics.weeks).toEqual([{ week: expect.any(String), counts: statistics.totals }])
+  expect(new Date(statistics.weeks[0].week).getUTCDay()).toBe(1)
+})
+
+test('accepting a change of stage moves the deal, which must be named if there are several', async () => {
+  const [first, second] = [
+    await create('/v5/deals', { name: 'Engine' }),
+    await create('/v5/deals', { name: 'Loom', companyId: null }),
+  ]
+  for (const { id } of [first, second]) await create(`/v5/deals/${id}/contacts`, { contactId: contact.id })
+  const unrelated = await create('/v5/deals', { name: 'Other' })
+  const { change_stage: suggestion } = await suggest('No thanks, we are not interested.')
+  const refused = await decide(suggestion, 'accept')
+  expectFault(refused, 'dealId')
+  expect(refused.body.details[0].message).toContain(`${first.id} (Engine), ${second.id} (Loom)`)
+  expectFault(await decide(suggestion, 'accept', { dealId: unrelated.id }), 'dealId')
+  const accepted = await decide(suggestion, 'accept', { dealId: second.id, lostReason: 'No need' })
+  expect(accepted).toMatchObject({ status: 200, body: { resultDealId: second.id, edits: { lostReason: 'No need' } } })
+  expect(await read(`/v5/deals/${second.id}`)).toMatchObject({ status: 'lost', lostReason: 'No need' })
+  expect(await read(`/v5/deals/${second.id}/stage-moves`)).toMatchObject([{ movedById: organization.userId }])
+
+  // A note on a deal is about that deal.
+  const deal = `/v5/deals/${first.id}`
+  const { change_stage: won } = await suggest('Great demo! We want to buy it and sign the contract.', deal)
+  expect((await decide(won, 'accept')).body).toMatchObject({ status: 'accepted', edits: null })
+  expect((await read(deal)).status).toBe('won')
+  const { change_stage: none } = await suggest('Great demo! We want to buy it and sign the contract.')
+  expectFault(await decide(none, 'accept'), 'dealId')
+})
+
+test('accepting a referral creates the contact, unless another one has the address', async () => {
+  const text = 'I am the wrong person. Please contact Ann Lee, ann.lee@birch.example instead.'
+  const [{ add_contact: first }, { add_contact: second }] = [await suggest(text), await suggest(text)]
+  const accepted = await decide(first, 'accept', { name: 'Ann Lee' })
+  expect(accepted.body).toMatchObject({ status: 'accepted', edits: { name: 'Ann Lee' } })
+  const added = await read(`/v5/contacts/${accepted.body.resultContactId}`)
+  expect(added).toMatchObject({ name: 'Ann Lee', email: 'ann.lee@birch.example' })
+  const taken = await decide(second, 'accept')
+  expect(taken).toMatchObject({
+    status: 409,
+    body: { code: 'already_exists', details: [{ field: 'email', id: added.id }] },
+  })
+  expect((await read(`/v5/suggestions/${second.id}`)).status).toBe('pending')
+})
+
+test('a contact who opts out gets no more mail at once, and a person can undo it', async () => {
+  const { suppress: suggestion } = await suggest('Please unsubscribe me from your mailing list.')
+  expect(suggestion).toMatchObject({ status: 'auto_applied', resultContactId: contact.id, decidedById: null })
+  expect(await isOptedOut()).toBe(true)
+  const [entry] = await read(`/v5/contacts/${contact.id}/timeline?kind=change`)
+  expect(entry).toMatchObject({ authorId: null, change: { source: 'analysis' } })
+  expect(entry.change.changes).toEqual([{ field: 'emailOptOut', before: false, after: true }])
+
+  const { suppress: again } = await suggest('Please unsubscribe me from your mailing list.')
+  expect(again).toMatchObject({ status: 'auto_applied', resultContactId: null })
+  // It was so before, so rejecting this one changes nothing.
+  await decide(again, 'reject')
+  expect(await isOptedOut()).toBe(true)
+  const onlySuggestions = await organization.withScopes(['suggestion:*:write'])
+  const refused = await onlySuggestions('POST', `/v5/suggestions/${suggestion.id}/reject`)
+  expect(refused).toMatchObject({ status: 403, body: { code: 'missing_scopes' } })
+  await decide(suggestion, 'reject')
+  expect(await isOptedOut()).toBe(false)
+})
+
+test('an opt-out in a note on a company stays a suggestion, and accepting it names the contact', async () => {
+  const company = await create('/v5/companies', { name: 'Engines' })
+  const { suppress: suggestion } = await suggest(
+    'Please unsubscribe me from your mailing list.',
+    `/v5/companies/${company.id}`,
+  )
+  expect(suggestion.status).toBe('pending')
+  expectFault(await decide(suggestion, 'accept'), 'contactId')
+  expectFault(await decide(suggestion, 'accept', { contactId: `con_${'0'.repeat(32)}` }), 'contactId')
+  const accepted = await decide(suggestion, 'accept', { contactId: contact.id })
+  expect(accepted.body).toMatchObject({ status: 'accepted', edits: null, resultContactId: contact.id })
+  expect(await isOptedOut()).toBe(true)
+})
+
+test('an absence is in effect without a person, and can still become a task', async () => {
+  const year = new Date().getUTCFullYear() + 1
+  const { wait_until: suggestion } = await suggest(`I am out of the office until 15 January ${year}.`)
+  expect(suggestion).toMatchObject({ status: 'auto_applied', dueAt: `${year}-01-15T08:00:00.000Z` })
+  expect(await isOptedOut()).toBe(false)
+  const accepted = await decide(suggestion, 'accept')
+  expect(accepted.body.status).toBe('accepted')
+  const task = await read(`/v5/tasks/${accepted.body.resultTaskId}`)
+  expect(task).toMatchObject({ title: 'Get back to Ada Lovelace', dueAt: suggestion.dueAt })
+})
+
+test('accepting needs the scope of what it does', async () => {
+  const { call: suggestion } = await suggest('Please call me tomorrow at 14:00.')
+  const path = `/v5/suggestions/${suggestion.id}/accept`
+  const without = await organization.withScopes(['suggestion:accept:write'])
+  expect(await without('POST', path)).toMatchObject({
+    status: 403,
+    body: { code: 'missing_scopes', details: [{ message: 'urn:service:task:create:write' }] },
+  })
+  const withBoth = await organization.withScopes(['suggestion:accept:write', 'task:create:write'])
+  expect((await withBoth('POST', path)).status).toBe(200)
+})
+
+test('a changed text is analysed again, and a deleted note takes its suggestions along', async () => {
+  const { note, call: suggestion } = await suggest('Please call me tomorrow at 14:00.')
+  const path = `/v5/notes/${note.id}`
+  await call('PATCH', path, { body: { body: 'Can you send me the price list?' } })
+  expect((await read(`/v5/suggestions/${suggestion.id}`)).status).toBe('superseded')
+  expect(await decide(suggestion, 'accept')).toMatchObject({ status: 409, body: { code: 'already_decided' } })
+  const { note: other } = await suggest('Please call me tomorrow at 15:00.')
+  const [latest] = await read(`/v5/suggestions?noteId=${note.id}&status=pending`)
+  expect(latest).toMatchObject({ type: 'reply' })
+  const listed = await read(`/v5/suggestions?filter.noteId.in=${note.id},${other.id}&status=pending`)
+  expect(listed.map(({ type }: Json) => type).sort()).toEqual(['call', 'reply'])
+
+  await call('DELETE', path)
+  expect(await decide(latest, 'accept')).toMatchObject({ status: 404 })
+  await call('POST', `${path}/restore`)
+  expect((await read(`/v5/suggestions/${latest.id}`)).status).toBe('expired')
+  expect(await decide(latest, 'accept')).toMatchObject({ status: 409 })
+  expect((await read('/v5/tasks/count')).count).toBe(0)
 })
