@@ -211,6 +211,7 @@ function createServices(
         startedAt,
         databaseKind: config.databaseUrl === undefined ? 'embedded' : 'external',
         hasMailServer: config.smtpUrl !== undefined,
+        reasoningModel: config.reasoningUrl === undefined ? undefined : config.reasoningModel,
       },
       examine,
     ),

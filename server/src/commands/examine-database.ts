@@ -13,6 +13,7 @@ import type { Finding } from './doctor.ts'
 import { connectionsOf } from './open.ts'
 import { examineBackup } from './examine-backup.ts'
 import { examineMail } from './examine-mail.ts'
+import { examineNotes } from './examine-notes.ts'
 import { examineMaintenance, checkTransactions } from './examine-maintenance.ts'
 import { compareSchema } from './schema.ts'
 
@@ -55,6 +56,7 @@ export async function examineConnection(connection: pg.ClientConfig, config: Con
       found.push(
         ...(await examineMaintenance(client, config)),
         await examineMail(client, config),
+        await examineNotes(client, config),
         await examineBackup(client),
       )
     return found
@@ -115,7 +117,7 @@ async function checkConnections(client: pg.Client, config: Config): Promise<Find
   const message = `${used} of ${max} in use, ${own} by services; a service can use ${needed}`
   if (used - own + needed <= max) return { name: 'connections', state: 'ok', message }
   const advice =
-    'Increase max_connections of the server, or decrease PROCESSES, DATABASE_CONNECTIONS or IMPORT_WORKERS.'
+    'Increase max_connections of the server, or decrease PROCESSES, DATABASE_CONNECTIONS, IMPORT_WORKERS or REASONING_CONCURRENCY.'
   return { name: 'connections', state: 'wrong', message, advice }
 }
 

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import type { Config } from '../config.ts'
 import { retentionPolicies } from '../retention-policies.ts'
 import { overdueSql, type RetentionPolicy } from '../platform/maintenance/retention-store.ts'
-import { formatCount } from './progress.ts'
+import { formatCount, formatBounded, formatDuration } from './progress.ts'
 import type { Finding } from './doctor.ts'
 
 /** Thresholds of the doctor (docs/guides/self-hosting.md, "Database maintenance"). */
@@ -164,14 +164,3 @@ async function checkTables(client: pg.Client): Promise<Finding> {
 
 const describeTable = ({ name, dead, rows, cleaned }: Table): string =>
   `${name} ${formatCount(dead)} of ${formatCount(rows)}, ${cleaned === null ? 'never cleaned up' : `cleaned up ${formatDuration(cleaned)} ago`}`
-
-/** Formats a count that stops at one above `max`. */
-const formatBounded = (value: number, max: number): string =>
-  value > max ? `more than ${formatCount(max)}` : formatCount(value)
-
-/** Formats seconds in a suitable unit. */
-function formatDuration(seconds: number): string {
-  if (seconds < 2 * minute) return `${Math.round(seconds)} s`
-  if (seconds < 2 * hour) return `${Math.round(seconds / minute)} minutes`
-  return seconds < 48 * hour ? `${Math.round(seconds / hour)} hours` : `${Math.round(seconds / (24 * hour))} days`
-}

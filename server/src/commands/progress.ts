@@ -59,3 +59,16 @@ function describe({ label, done, total, unit, what, seconds }: ProgressState): s
 
 /** Formats 1234567 as 1,234,567. */
 export const formatCount = (value: number): string => value.toLocaleString('en-US')
+
+/** Formats a count that stops at one above `max`. */
+export const formatBounded = (value: number, max: number): string =>
+  value > max ? `more than ${formatCount(max)}` : formatCount(value)
+
+const [minute, hour] = [60, 3600]
+
+/** Formats seconds in a suitable unit. */
+export function formatDuration(seconds: number): string {
+  if (seconds < 2 * minute) return `${Math.round(seconds)} s`
+  if (seconds < 2 * hour) return `${Math.round(seconds / minute)} minutes`
+  return seconds < 48 * hour ? `${Math.round(seconds / hour)} hours` : `${Math.round(seconds / (24 * hour))} days`
+}

@@ -12,6 +12,7 @@ import { tasks } from '../../resources/tasks/resource.ts'
 import { type CopiedTable, copiedTable, plainLine } from './copy-text.ts'
 import type { GeneratedPerson } from './generated-record.ts'
 import { fillDeals } from './load-deals.ts'
+import { fillSuggestions } from './load-suggestions.ts'
 import { type DemoOptions, People } from './people.ts'
 
 /** The tables to fill, each one after those that it references. */
@@ -32,6 +33,8 @@ export const derivedTables = [
   'deal_changes',
   'contact_changes',
   'company_changes',
+  'note_analyses',
+  'suggestions',
 ] as const
 type FilledTable = (typeof filledTables)[number]
 export type TableCounts = Record<FilledTable | 'deals', number>
@@ -72,12 +75,14 @@ export async function fill(
     companies: people.companies,
     copy: (table, lines) => copy(client, table, lines),
   })
+  const replies = await fillSuggestions(client, options)
   await client.query(companyActivity, [options.organizationId])
   for (const resource of [companies, contacts]) {
     const { text, values } = renderAllSql(resource, options.organizationId).render()
     await client.query(text, values)
   }
-  return { ...counts, deals: dealCount }
+  const [noteCount, taskCount] = [counts.notes + replies.notes, counts.tasks + replies.tasks]
+  return { ...counts, notes: noteCount, tasks: taskCount, deals: dealCount }
 }
 
 /** Activity on a contact counts for its company, which is written first. */

@@ -218,7 +218,6 @@ export const suggestions = defineResource({
       cascades: true,
       readOnly: true,
       nullable: false,
-      equality: 'indexed',
     }),
     intent,
     engine,
@@ -252,7 +251,6 @@ export const suggestions = defineResource({
       readOnly: true,
       nullable: false,
       initial: 'pending',
-      equality: 'indexed',
     }),
     decidedById: reference('usr', {
       label: 'Decided by',

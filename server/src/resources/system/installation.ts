@@ -14,6 +14,8 @@ export interface InstallationFacts {
   startedAt: Date
   databaseKind: 'embedded' | 'external'
   hasMailServer: boolean
+  /** The model that analyses notes; undefined for the built-in rules. */
+  reasoningModel: string | undefined
 }
 
 export interface Installation extends InstallationFacts {

@@ -36,6 +36,10 @@ const systemSchema = objectOf({
     folder: { ...nullableText, description: 'Its folder on the machine; null for standard output.' },
   }),
   smtp: { type: 'boolean', description: 'Whether mails are sent. Otherwise owners read them at `/v5/mails`.' },
+  reasoning: objectOf({
+    engine: { type: 'string', enum: ['rules', 'model'], description: 'What analyses notes.' },
+    model: { ...nullableText, description: 'The name of the model; null for the rules.' },
+  }),
   findings: {
     type: 'array',
     description: 'The checks of `rapport doctor`.',
@@ -76,7 +80,7 @@ const system: ReadRoute = {
         'Only owners of the first organization of this installation can read its state.',
       )
     }
-    const { version, startedAt, databaseKind, hasMailServer } = services.installation
+    const { version, startedAt, databaseKind, hasMailServer, reasoningModel: model = null } = services.installation
     const { backup, ...database } = await readDatabaseState(services.database)
     const state = {
       version,
@@ -86,6 +90,7 @@ const system: ReadRoute = {
       startedAt: startedAt.toISOString(),
       backup,
       smtp: hasMailServer,
+      reasoning: { engine: model === null ? 'rules' : 'model', model },
       findings: (await services.installation.findings()) ?? [stillRunning],
     }
     return { status: 200, text: JSON.stringify(state) }

@@ -36,6 +36,7 @@ test('an owner of the first organization reads the state of the installation and
       startedAt: expect.stringMatching(/Z$/) as string,
       backup: { lastAt: null, folder: null },
       smtp: false,
+      reasoning: { engine: 'rules', model: null },
       findings: expect.any(Array) as Json[],
     },
   ])
@@ -82,7 +83,13 @@ test('a key needs the scope by name, which wildcards do not include', async () =
   expect(listed.find(({ scope }: Json) => scope === 'urn:service:system:get:read')).toMatchObject({ guarded: true })
 })
 
-const facts = { version: '1.0.0', startedAt: new Date(), databaseKind: 'embedded', hasMailServer: false } as const
+const facts = {
+  version: '1.0.0',
+  startedAt: new Date(),
+  databaseKind: 'embedded',
+  hasMailServer: false,
+  reasoningModel: undefined,
+} as const
 const finding = (message: string): SystemFinding => ({ level: 'ok', name: 'any', message, advice: null })
 
 test('requests share one examination and use its result again', async () => {

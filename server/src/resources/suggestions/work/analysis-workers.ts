@@ -8,7 +8,8 @@ import { isTransient } from '../../../platform/database/failures.ts'
 import { showId } from '../../../platform/model/ids.ts'
 import type { Analyse } from '../analysis/analysis.ts'
 import { chooseOrganization, type Claim, type ClaimedNote, claimNotes, releaseNotes } from './claim-store.ts'
-import { type AnalysedNote, storeAnalyses, type StoredAnalysis } from './result-store.ts'
+import type { StoredAnalysis } from './result-rows.ts'
+import { type AnalysedNote, storeAnalyses } from './result-store.ts'
 
 export interface AnalysisWorkersOptions {
   /** The pool of background work, so that analyses and requests do not starve each other. */

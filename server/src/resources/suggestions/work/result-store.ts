@@ -4,33 +4,23 @@ import type { JsonObject } from '../../../platform/model/fields.ts'
 import { newId } from '../../../platform/model/ids.ts'
 import { identifier, raw, sql } from '../../../platform/model/sql.ts'
 import { contactStore } from '../../contacts/store.ts'
-import type { Action, Analysis } from '../analysis/analysis.ts'
 import { endOpenSuggestions } from '../store.ts'
 import type { Claim, ClaimedNote } from './claim-store.ts'
+import {
+  actsAlone,
+  analysisColumns,
+  analysisRow,
+  type Finding,
+  type LockedNote,
+  type StoredAnalysis,
+  suggestionColumns,
+  suggestionRow,
+} from './result-rows.ts'
 
 /** A claimed note and what was found in it; `failed` if it could not be analysed. */
 export interface AnalysedNote {
   note: ClaimedNote
   analysis: StoredAnalysis
-}
-
-export type StoredAnalysis = Omit<Analysis, 'degradedReason'> & {
-  degradedReason?: Analysis['degradedReason'] | 'failed'
-}
-
-/** A note that still belongs to the claim, with its record (uuids). */
-interface LockedNote {
-  id: string
-  revision: number
-  contactId: string | null
-  companyId: string | null
-  dealId: string | null
-}
-
-interface Finding extends LockedNote {
-  text: string
-  analysis: StoredAnalysis
-  analysisId: string
 }
 
 /**
@@ -84,22 +74,6 @@ async function storeFindings(transaction: Transaction, findings: readonly Findin
     where organization_id = ${transaction.organization} and id = any(${noteIds}::uuid[])`)
 }
 
-/** Confidence below which a person decides. */
-const minConfidence = 0.7
-
-/**
- * May the action take effect without a person? Only what stops mail, in the words of the contact, as the rules read
- * them: a model or an injection cannot cause it.
- */
-function actsAlone({ analysis, contactId }: Finding, { type, confidence }: Action): boolean {
-  const { engine, intent, suspicious } = analysis
-  const isTrusted = engine === 'rules' && !suspicious && contactId !== null && confidence >= minConfidence
-  return (
-    isTrusted &&
-    ((intent === 'opt_out' && type === 'suppress') || (intent === 'out_of_office' && type === 'wait_until'))
-  )
-}
-
 /** Opts out the contacts who ask for it, and locks all records; returns the contacts (uuids) whose value changed. */
 async function optOut(transaction: Transaction, findings: readonly Finding[]): Promise<ReadonlySet<string>> {
   const optingOut = findings.filter((finding) =>
@@ -146,92 +120,6 @@ function lockRecords(transaction: Transaction, findings: readonly Finding[], wil
       findings.map(({ companyId }) => companyId),
     ),
   ] as const)
-}
-
-const recordColumns = { note_id: 'uuid', contact_id: 'uuid', company_id: 'uuid', deal_id: 'uuid' }
-
-const analysisColumns = {
-  id: 'uuid',
-  ...recordColumns,
-  intent: 'text',
-  language: 'text',
-  summary: 'text',
-  suspicious: 'boolean',
-  engine: 'text',
-  model: 'text',
-  prompt_version: 'text',
-  input_hash: 'text',
-  latency_ms: 'integer',
-  tokens: 'integer',
-  degraded: 'boolean',
-  degraded_reason: 'text',
-}
-
-const suggestionColumns = {
-  id: 'uuid',
-  ...recordColumns,
-  analysis_id: 'uuid',
-  intent: 'text',
-  engine: 'text',
-  type: 'text',
-  params: 'jsonb',
-  due_at: 'timestamptz',
-  priority: 'text',
-  confidence: 'double precision',
-  evidence: 'jsonb',
-  status: 'text',
-  decided_at: 'timestamptz',
-  result_contact_id: 'uuid',
-}
-
-const recordRow = ({ id, contactId, companyId, dealId }: Finding): JsonObject => ({
-  note_id: id,
-  contact_id: contactId,
-  company_id: companyId,
-  deal_id: dealId,
-})
-
-function analysisRow(finding: Finding): JsonObject {
-  const { analysis } = finding
-  return {
-    id: finding.analysisId,
-    ...recordRow(finding),
-    intent: analysis.intent,
-    language: analysis.language,
-    summary: analysis.summary ?? null,
-    suspicious: analysis.suspicious,
-    engine: analysis.engine,
-    model: analysis.model,
-    prompt_version: analysis.promptVersion,
-    input_hash: analysis.inputHash,
-    latency_ms: analysis.latencyMs,
-    tokens: analysis.tokens,
-    degraded: analysis.degraded,
-    degraded_reason: analysis.degradedReason ?? null,
-  }
-}
-
-function suggestionRow(finding: Finding, action: Action, optedOut: ReadonlySet<string>): JsonObject {
-  const { analysis, contactId, text } = finding
-  const { type, params, dueAt = null, priority, confidence, evidence } = action
-  const isApplied = actsAlone(finding, action)
-  const isChanged = isApplied && type === 'suppress' && contactId !== null && optedOut.has(contactId)
-  return {
-    id: newId(),
-    ...recordRow(finding),
-    analysis_id: finding.analysisId,
-    intent: analysis.intent,
-    engine: analysis.engine,
-    type,
-    params: { ...params },
-    due_at: dueAt,
-    priority,
-    confidence,
-    evidence: { ...evidence, text: text.slice(evidence.start, evidence.end) },
-    status: isApplied ? 'auto_applied' : 'pending',
-    decided_at: isApplied ? 'now' : null,
-    result_contact_id: isChanged ? contactId : null,
-  }
 }
 
 async function insertRows(
