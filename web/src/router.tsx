@@ -114,7 +114,11 @@ const settingsSection = createRoute({
 const list = createRoute({
   getParentRoute: () => application,
   path: '/$resource',
-  loader: ({ params }) => import('./resources/boards.ts').then(({ preloadBoard }) => preloadBoard(params.resource)),
+  loader: ({ params: { resource } }) =>
+    Promise.all([
+      import('./resources/boards.ts').then(({ preloadBoard }) => preloadBoard(resource)),
+      import('./views/saved-views.ts').then(({ preloadViews }) => preloadViews(resource)),
+    ]),
   component: lazyRouteComponent(() => import('./views/list-page.tsx'), 'ListPage'),
 })
 const record = createRoute({

@@ -1,5 +1,5 @@
 import { ApiError } from './error.ts'
-import { send } from './client.ts'
+import type { RecordFilter } from './record-filter.ts'
 import type { RecordData } from './schema.ts'
 import { seek, type TimedPlace } from './seek.ts'
 
@@ -30,7 +30,7 @@ export class RecordWindow {
   version = 0
 
   readonly #path: string
-  readonly #filters: URLSearchParams
+  readonly #filter: RecordFilter
   readonly #order: URLSearchParams
   readonly #fields: readonly string[]
   readonly #listeners = new Set<() => void>()
@@ -45,9 +45,9 @@ export class RecordWindow {
   /** Increases when everything is loaded again; answers of before are dropped. */
   #generation = 0
 
-  constructor(path: string, filters: URLSearchParams, order: URLSearchParams, fields: readonly string[]) {
+  constructor(path: string, filter: RecordFilter, order: URLSearchParams, fields: readonly string[]) {
     this.#path = path
-    this.#filters = filters
+    this.#filter = filter
     this.#order = order
     this.#fields = fields
   }
@@ -108,7 +108,10 @@ export class RecordWindow {
     const { first, last } = this.#needed
     this.error = undefined
     try {
-      const [total, { rows }] = await Promise.all([this.#count(), this.#page({ start: 0 }, this.#fields)])
+      const [total, { rows }] = await Promise.all([
+        this.#filter.count(this.#path),
+        this.#page({ start: 0 }, this.#fields),
+      ])
       if (generation !== this.#generation) return
       this.#clear()
       this.total = total
@@ -181,17 +184,17 @@ export class RecordWindow {
   async #page(
     place: { start: number } | { end: number },
     fields: readonly string[],
-    since?: [string, string],
+    since?: readonly [string, number],
   ): Promise<Page> {
-    const query = new URLSearchParams([...this.#filters, ...this.#order, ['limit', String(pageSize)]])
+    const query = new URLSearchParams([...this.#order, ['limit', String(pageSize)]])
     const isTail = 'end' in place && place.end === this.total
-    if (since) query.append(...since)
-    else if ('start' in place && place.start > 0) query.set('startingAfter', this.#ids.get(place.start - 1) ?? '')
+    if (since === undefined && 'start' in place && place.start > 0)
+      query.set('startingAfter', this.#ids.get(place.start - 1) ?? '')
     if ('end' in place && !isTail) query.set('endingBefore', this.#ids.get(place.end) ?? '')
     if (isTail) query.set('sort', query.get('sort') === 'asc' ? 'desc' : 'asc')
     for (const field of fields) query.append('select[]', field)
-    const { body } = await send<RecordData[]>('GET', this.#path, { query })
-    const rows = isTail ? body.reverse() : body
+    const found = await (since ? this.#created(since) : this.#filter).page(this.#path, query)
+    const rows = isTail ? found.reverse() : found
     return { start: 'start' in place ? place.start : place.end - rows.length, rows }
   }
 
@@ -202,23 +205,18 @@ export class RecordWindow {
     const [from, to] = this.#ends
     const isDescending = this.#order.get('sort') === 'desc'
     const [before, since] = isDescending ? ['gt', 'lte'] : ['lt', 'gte']
-    const parameter = (operator: string, time: number): [string, string] => [
-      `filter.createdAt.${operator}`,
-      new Date(time).toISOString(),
-    ]
     // Rows that were created since the list was loaded come before all others, or after them.
-    const added = isDescending ? (await this.#count()) - (this.total ?? 0) : 0
-    const countBefore = async (time: number) => (await this.#count([parameter(before, time)])) - added
+    const added = isDescending ? (await this.#filter.count(this.#path)) - (this.total ?? 0) : 0
+    const countBefore = async (time: number) => (await this.#created([before, time]).count(this.#path)) - added
     const place = await seek({ index, from, to, pageSize, countBefore })
-    if (place) return this.#page({ start: place.index }, this.#fields, parameter(since, place.time))
+    if (place) return this.#page({ start: place.index }, this.#fields, [since, place.time])
     this.#ends = null
     return undefined
   }
 
   /** Null if the list is in another order, or filtered by the time itself. */
   async #findEnds(): Promise<readonly [TimedPlace, TimedPlace] | null> {
-    const isFiltered = [...this.#filters.keys()].some((name) => name.startsWith('filter.createdAt.'))
-    if (this.#order.get('orderBy') !== 'createdAt' || isFiltered) return null
+    if (this.#order.get('orderBy') !== 'createdAt' || this.#filter.tests('createdAt')) return null
     const total = this.total ?? 0
     const [first, last] = await Promise.all(
       [{ start: 0 }, { end: total }].map((place) => this.#page(place, ['createdAt'])),
@@ -230,9 +228,9 @@ export class RecordWindow {
     ]
   }
 
-  async #count(more: readonly [string, string][] = []): Promise<number> {
-    const query = new URLSearchParams([...this.#filters, ...more])
-    return (await send<{ count: number }>('GET', `${this.#path}/count`, { query })).body.count
+  /** The rows whose time of creation compares so with this one. */
+  #created([operator, time]: readonly [string, number]): RecordFilter {
+    return this.#filter.with('createdAt', operator, new Date(time).toISOString())
   }
 
   /** Has the list changed since other pages were loaded, so that a row would appear twice? */

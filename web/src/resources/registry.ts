@@ -14,6 +14,8 @@ interface ResourceView {
   hidden?: readonly string[]
   /** It has a board (boards.ts) for each value of this property: deals have one for each pipeline. */
   boardOf?: string
+  /** The field whose values are the columns of its boards. */
+  groupedBy?: string
   /** A flag that one click, or Enter in its cell, changes in the list. */
   toggle?: string
   /** Things have square avatars, people round ones. */
@@ -40,6 +42,7 @@ export const resourceViews: Readonly<Record<string, ResourceView>> = {
     form: ['name', 'amount', 'currency', 'stage', 'company', 'ownerId', 'expectedCloseDate'],
     hidden: ['position'],
     boardOf: 'pipeline',
+    groupedBy: 'stageId',
   },
   tasks: {
     icon: ListTodo,

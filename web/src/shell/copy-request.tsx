@@ -1,5 +1,6 @@
 import { Code } from 'lucide-react'
 import { useTranslations } from 'use-intl'
+import type { Json } from '../api/filter-tree.ts'
 import { useOrganization } from '../api/me.ts'
 import { apiOrigin } from '../api/session.ts'
 import { IconButton } from '../ui/button.tsx'
@@ -10,22 +11,27 @@ import { notify } from '../ui/toast.tsx'
 interface CopiedRequest {
   path: string
   query?: Readonly<Record<string, string>> | URLSearchParams
+  /** Sent by POST. */
+  body?: Json
 }
 
 /** Copies a request as a curl command, in which an API key is still to be put. */
-function useCopyRequest({ path, query }: CopiedRequest): () => void {
+function useCopyRequest({ path, query, body }: CopiedRequest): () => void {
   const t = useTranslations('common')
   const organization = useOrganization()
   return async () => {
     // Its encoding leaves no quote that would end the shell's string.
     const parameters = new URLSearchParams(query)
     const url = `${apiOrigin}${path}${parameters.size > 0 ? `?${parameters}` : ''}`
-    await navigator.clipboard.writeText(
-      `curl '${url}' -H 'Authorization: Bearer <API_KEY>' -H 'Service-Organization-ID: ${organization.id}'`,
-    )
+    const headers = `-H 'Authorization: Bearer <API_KEY>' -H 'Service-Organization-ID: ${organization.id}'`
+    const sent = body === undefined ? '' : ` -H 'Content-Type: application/json' -d ${quoted(JSON.stringify(body))}`
+    await navigator.clipboard.writeText(`curl '${url}' ${headers}${sent}`)
     notify(t('requestCopied'))
   }
 }
+
+/** As one word of the shell. */
+const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
 
 /** In the bar or the panel of a list. */
 export function CopyRequest(request: CopiedRequest) {

@@ -119,6 +119,8 @@ export function TextAreaField({
 export interface Option {
   value: string
   label: string
+  /** The heading above it and others. */
+  group?: string
 }
 
 /** One of a few values. The browser's own control, which is best on phones and by keyboard. */
@@ -134,16 +136,24 @@ export function SelectField({
     <Field {...{ label, hint, error }} {...(isOptional && { isOptional })}>
       {(attributes) => (
         <select {...select} {...attributes} className={styles.input}>
-          {options.map(({ value, label: text }) => (
-            <option key={value} value={value}>
-              {text}
-            </option>
+          <Options options={options.filter(({ group }) => group === undefined)} />
+          {[...new Set(options.flatMap(({ group }) => group ?? []))].map((group) => (
+            <optgroup key={group} label={group}>
+              <Options options={options.filter((option) => option.group === group)} />
+            </optgroup>
           ))}
         </select>
       )}
     </Field>
   )
 }
+
+const Options = ({ options }: { options: readonly Option[] }) =>
+  options.map(({ value, label }) => (
+    <option key={value} value={value}>
+      {label}
+    </option>
+  ))
 
 /** A checkbox with its text. */
 export function CheckField({

@@ -8,16 +8,18 @@ interface PageBarProps {
   note?: ReactNode
   /** Before the heading: a way back. */
   leading?: ReactNode
+  /** After the heading; on phones below it. */
+  tabs?: ReactNode
   children?: ReactNode
 }
 
 /** The bar at the top of a page: its heading, a note and its actions. Names the browser's tab too. */
-export function PageBar({ title, note, leading, children }: PageBarProps) {
+export function PageBar({ title, note, leading, tabs, children }: PageBarProps) {
   useEffect(() => {
     document.title = `${title} · Rapport`
   }, [title])
   return (
-    <header className={styles.bar}>
+    <header className={classes(styles.bar, tabs !== undefined && styles.withTabs)}>
       {leading}
       <div className={styles.title}>
         <h1 className="truncate">{title}</h1>
@@ -27,6 +29,7 @@ export function PageBar({ title, note, leading, children }: PageBarProps) {
           </span>
         )}
       </div>
+      {tabs}
       {children !== undefined && <div className={styles.actions}>{children}</div>}
     </header>
   )

@@ -11,6 +11,8 @@ interface SortableListProps<Item extends { id: string }> {
   titleOf(item: Item): string
   /** Called with the new index among the others. Undefined if the person may not move them. */
   onMove: ((id: string, index: number) => void) | undefined
+  /** May the person move this one? Default: all of them. */
+  canMove?(item: Item): boolean
   children(item: Item): ReactNode
 }
 
@@ -21,7 +23,7 @@ interface Drag {
 
 /** A list in an order that people choose: each row has a handle to drag, on which arrow keys move the row. */
 export function SortableList<Item extends { id: string }>(props: SortableListProps<Item>) {
-  const { label, items, titleOf, onMove, children } = props
+  const { label, items, titleOf, onMove, canMove = () => true, children } = props
   const t = useTranslations('board')
   const list = useRef<HTMLUListElement>(null)
   const [drag, setDrag] = useState<Drag>()
@@ -68,7 +70,7 @@ export function SortableList<Item extends { id: string }>(props: SortableListPro
       <ul ref={list} className={styles.list} aria-label={label}>
         {shown.map((item, index) => (
           <li key={item.id} className={classes(styles.row, item.id === drag?.id && styles.dragged)}>
-            {onMove && (
+            {onMove && canMove(item) && (
               <button
                 type="button"
                 data-handle={item.id}

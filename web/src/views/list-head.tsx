@@ -8,13 +8,20 @@ import { resourceViews } from '../resources/registry.ts'
 import { Button } from '../ui/button.tsx'
 import { Segments } from '../ui/chip.tsx'
 import { PageBar } from '../ui/page.tsx'
-import type { ListState } from './list-state.ts'
+import { useIsPhone } from '../ui/use-media.ts'
+import type { ListBase, ListState } from './list-state.ts'
 import { ListToolbar } from './list-toolbar.tsx'
+import { inLayout, type View } from './saved-views.ts'
+import { ViewChanges } from './view-changes.tsx'
+import { ViewTabs } from './view-tabs.tsx'
 
 /** What a list shows, as a table or as a board. */
 export interface ListViewProps {
   resource: ResourceSchema
   state: ListState
+  /** The saved view that is shown, and what it stores; all records without a view. */
+  view: View | undefined
+  base: ListBase
   onChange(changes: Partial<ListState>, replace?: boolean): void
   onCreate(): void
 }
@@ -22,22 +29,32 @@ export interface ListViewProps {
 interface ListHeadProps extends ListViewProps {
   /** Next to the heading, such as the number of records. */
   note: ReactNode
+  /** The board that is shown, also if the URL does not name it. */
+  board?: string
   /** At the beginning of the toolbar. */
   children?: ReactNode
 }
 
-/** The heading of a list with its actions, and the toolbar below it. */
-export function ListHead({ resource, state, onChange, onCreate, note, children }: ListHeadProps) {
+/** The heading of a list with its views and actions, and the toolbar below it. */
+export function ListHead({ resource, state, view, base, board, onChange, onCreate, note, children }: ListHeadProps) {
   const t = useTranslations('list')
   const labelOf = useLabel()
   const nounOf = useNoun()
-  const show = (view: ListState['view']) => {
-    storePreference(viewPreference(resource), view)
-    onChange({ view, isDeleted: false, peek: undefined })
+  const isPhone = useIsPhone()
+  const show = (layout: ListState['layout']) => {
+    if (!view) storePreference(viewPreference(resource), layout)
+    onChange({ ...(view ? inLayout(resource, state, layout) : { layout }), isDeleted: false, peek: undefined })
   }
+  // A saved board shows the same pipeline from now on.
+  const content = state.layout === 'board' && board !== undefined ? { ...state, board } : state
+  const changes = resource.views && <ViewChanges {...{ resource, state, view, base, content }} />
   return (
     <>
-      <PageBar title={labelOf(resource.label)} note={note}>
+      <PageBar
+        title={labelOf(resource.label)}
+        note={note}
+        {...(resource.views && { tabs: <ViewTabs resource={resource} viewId={view?.id} content={content} /> })}
+      >
         {resourceViews[resource.name]?.boardOf && (
           <Segments
             label={t('view')}
@@ -45,7 +62,7 @@ export function ListHead({ resource, state, onChange, onCreate, note, children }
               { value: 'table', label: t('table') },
               { value: 'board', label: t('board') },
             ]}
-            value={state.view}
+            value={state.layout}
             onChange={show}
           />
         )}
@@ -55,12 +72,13 @@ export function ListHead({ resource, state, onChange, onCreate, note, children }
           </Button>
         )}
       </PageBar>
-      <ListToolbar resource={resource} state={state} onChange={onChange}>
+      <ListToolbar resource={resource} state={state} onChange={onChange} {...(!isPhone && { changes })}>
         {children}
       </ListToolbar>
+      {isPhone && changes}
     </>
   )
 }
 
-/** The view that the person chose last. */
+/** The layout that the person chose last. */
 export const viewPreference = ({ name }: ResourceSchema): string => `view.${name}`

@@ -1,19 +1,26 @@
 import { Navigate, useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import { useCallback, useMemo } from 'react'
+import { lazy, Suspense, useCallback, useMemo } from 'react'
 import { useTranslations } from 'use-intl'
 import { type ResourceSchema, useResource } from '../api/schema.ts'
-import { useNoun } from '../messages/labels.ts'
+import { useLabel, useNoun } from '../messages/labels.ts'
 import { readPreference } from '../preferences/storage.ts'
 import { boards } from '../resources/boards.ts'
 import { resourceViews } from '../resources/registry.ts'
 import type { Search } from '../shell/search.ts'
 import { useShortcuts } from '../shell/shortcuts.tsx'
 import { NotFound } from '../shell/states.tsx'
+import { Failure } from '../ui/empty-state.tsx'
+import { PageBar } from '../ui/page.tsx'
 import { useUndoShortcut } from './changes.ts'
-import { CreateDialog } from './create-dialog.tsx'
+import { InvalidFilter } from './list-failure.tsx'
 import { viewPreference } from './list-head.tsx'
-import { type ListState, readListState, writeListState } from './list-state.ts'
+import { defaultBase, type ListState, readListState, viewIdOf, writeListState } from './list-state.ts'
+import { MissingView } from './missing-view.tsx'
+import { baseOf, useView, type View } from './saved-views.ts'
 import { TableView } from './table-view.tsx'
+import { ViewTabs } from './view-tabs.tsx'
+
+const CreateDialog = lazy(() => import('./create-dialog.tsx').then((module) => ({ default: module.CreateDialog })))
 
 /** The list of any resource: what it shows follows from the description and is kept in the URL. */
 export function ListPage() {
@@ -22,7 +29,7 @@ export function ListPage() {
   const resource = useResource(name ?? '')
   const view = resource && resourceViews[resource.name]
   if (!resource || !view) return <NotFound />
-  // An address without a state shows the view that the person chose last; at first, the board.
+  // An address without a state shows the layout that the person chose last; at first, the board.
   const isBare = Object.keys(search).every((parameter) => parameter === 'new')
   if (view.boardOf && isBare) {
     const chosen = readPreference(viewPreference(resource)) === 'table' ? 'table' : 'board'
@@ -35,18 +42,41 @@ export function ListPage() {
       />
     )
   }
-  return <ResourceList key={resource.name} resource={resource} search={search} />
+  return <ListOfView key={resource.name} resource={resource} search={search} />
 }
 
-function ResourceList({ resource, search }: { resource: ResourceSchema; search: Search }) {
+interface ListOfViewProps {
+  resource: ResourceSchema
+  search: Search
+}
+
+/** The list with the view that the URL names; never another list in its place. */
+function ListOfView({ resource, search }: ListOfViewProps) {
+  const labelOf = useLabel()
+  const id = viewIdOf(search)
+  const { view, isLoading, error, retry } = useView(resource, id)
+  if (id === undefined || view) return <ResourceList resource={resource} search={search} view={view} />
+  return (
+    <>
+      <PageBar
+        title={labelOf(resource.label)}
+        {...(resource.views && { tabs: <ViewTabs resource={resource} viewId={id} content={undefined} /> })}
+      />
+      {error ? <Failure error={error} onRetry={retry} /> : !isLoading && <MissingView resource={resource} />}
+    </>
+  )
+}
+
+function ResourceList({ resource, search, view }: ListOfViewProps & { view: View | undefined }) {
   const t = useTranslations('list')
   const nounOf = useNoun()
   const navigate = useNavigate()
-  const state = useMemo(() => readListState(resource, search), [resource, search])
+  const base = useMemo(() => (view ? baseOf(resource, view) : defaultBase(resource)), [resource, view])
+  const state = useMemo(() => readListState(resource, search, base), [resource, search, base])
   const change = useCallback(
     (changes: Partial<ListState>, replace = false) =>
-      void navigate({ to: '.', search: writeListState(resource, { ...state, ...changes }), replace }),
-    [navigate, resource, state],
+      void navigate({ to: '.', search: writeListState(resource, { ...state, ...changes }, base), replace }),
+    [navigate, resource, state, base],
   )
   const create = () => void navigate({ to: '.', search: { ...search, new: '1' } })
   useUndoShortcut()
@@ -55,21 +85,44 @@ function ResourceList({ resource, search }: { resource: ResourceSchema; search: 
       ? [{ keys: 'c', label: t('create', { name: nounOf(resource.singularLabel) }), run: create }]
       : [],
   )
+  if (state.isFilterInvalid) return <InvalidList resource={resource} state={state} onChange={change} />
   // A new record belongs to the board that is shown.
   const boardOf = resourceViews[resource.name]?.boardOf
-  const isOnBoard = boardOf !== undefined && state.view === 'board' && state.board !== undefined
-  const View = (state.view === 'board' && boards[resource.name]) || TableView
+  const isOnBoard = boardOf !== undefined && state.layout === 'board' && state.board !== undefined
+  const View = (state.layout === 'board' && boards[resource.name]) || TableView
   return (
     <>
-      <View resource={resource} state={state} onChange={change} onCreate={create} />
+      <View resource={resource} state={state} view={view} base={base} onChange={change} onCreate={create} />
       {typeof search.new === 'string' && (
-        <CreateDialog
-          resource={resource}
-          text={search.new === '1' ? '' : search.new}
-          {...(isOnBoard && { initial: { [boardOf]: state.board } })}
-          onClose={() => change({}, true)}
-        />
+        <Suspense>
+          <CreateDialog
+            resource={resource}
+            text={search.new === '1' ? '' : search.new}
+            {...(isOnBoard && { initial: { [boardOf]: state.board } })}
+            onClose={() => change({}, true)}
+          />
+        </Suspense>
       )}
+    </>
+  )
+}
+
+interface InvalidListProps {
+  resource: ResourceSchema
+  state: ListState
+  onChange(changes: Partial<ListState>): void
+}
+
+function InvalidList({ resource, state, onChange }: InvalidListProps) {
+  const t = useTranslations('filters')
+  const labelOf = useLabel()
+  return (
+    <>
+      <PageBar
+        title={labelOf(resource.label)}
+        {...(resource.views && { tabs: <ViewTabs resource={resource} viewId={state.view} content={undefined} /> })}
+      />
+      <InvalidFilter text={t('invalidText')} onClear={() => onChange({ filters: [], parts: [] })} />
     </>
   )
 }

@@ -1,13 +1,8 @@
+import { type Filter, type FilterNode, isNode, joined, type Json, partOf, partsOf } from '../api/filter-tree.ts'
+import { RecordFilter } from '../api/record-filter.ts'
 import type { ResourceSchema } from '../api/schema.ts'
 import { resourceViews } from '../resources/registry.ts'
 import type { Search } from '../shell/search.ts'
-
-export interface Filter {
-  /** A field or a dotted path, such as `customProperties.plan`. */
-  field: string
-  operator: string
-  value: string
-}
 
 export interface Column {
   /** A field, an embedded record or a dotted path. */
@@ -17,19 +12,30 @@ export interface Column {
   isPinned: boolean
 }
 
-/** What a list shows; all of it is in the URL, with the parameters of the API. */
-export interface ListState {
+/** What a list shows without a URL: the defaults of its resource, or a saved view. */
+export interface ListBase {
   query: string
+  /** The conditions that a URL can express. */
   filters: readonly Filter[]
+  /** The other parts of the filter tree. All parts and conditions must match. */
+  parts: readonly FilterNode[]
   orderBy: string
   sort: 'asc' | 'desc'
-  isDeleted: boolean
   columns: readonly Column[]
-  /** The record in the side panel. */
-  peek: string | undefined
-  view: 'table' | 'board'
+  layout: 'table' | 'board'
   /** What the board shows: the pipeline of deals. */
   board: string | undefined
+}
+
+/** What a list shows; all of it is in the URL, with the parameters of the API. */
+export interface ListState extends ListBase {
+  /** The id of the saved view to which the rest are changes. */
+  view: string | undefined
+  isDeleted: boolean
+  /** The record in the side panel. */
+  peek: string | undefined
+  /** True if the URL has a filter tree that cannot be read. */
+  isFilterInvalid: boolean
 }
 
 const defaultOrder = { orderBy: 'createdAt', sort: 'desc' } as const
@@ -38,57 +44,138 @@ const maxDefaultColumns = 7
 const textOf = (value: Search[string] | undefined): string | undefined =>
   typeof value === 'string' ? value : value?.[0]
 
-/** Reads the URL's parameters. */
-export function readListState(resource: ResourceSchema, search: Search): ListState {
-  const filters = Object.entries(search).flatMap(([name, values]) => {
+/** The list of all records. */
+export const defaultBase = (resource: ResourceSchema): ListBase => ({
+  query: '',
+  filters: [],
+  parts: [],
+  ...defaultOrder,
+  columns: defaultColumns(resource),
+  layout: 'table',
+  board: undefined,
+})
+
+/** The saved view that a URL names. */
+export function viewIdOf(search: Search): string | undefined {
+  const name = textOf(search.view)
+  return name === 'table' || name === 'board' ? undefined : name
+}
+
+/** Reads the URL's parameters: what they do not say is as in `base`. */
+export function readListState(resource: ResourceSchema, search: Search, base = defaultBase(resource)): ListState {
+  const filters = readFilters(search)
+  const tree = readTree(textOf(search.tree))
+  const isFiltered = filters.length > 0 || search.tree !== undefined
+  const hasBoard = resourceViews[resource.name]?.boardOf !== undefined
+  const layout = textOf(search.layout) ?? textOf(search.view)
+  return {
+    query: textOf(search.query) ?? base.query,
+    filters: isFiltered ? filters : base.filters,
+    parts: isFiltered ? partsOf(tree ?? {}) : base.parts,
+    orderBy: textOf(search.orderBy) ?? base.orderBy,
+    sort: search.sort === undefined ? base.sort : textOf(search.sort) === 'asc' ? 'asc' : 'desc',
+    columns: readColumns(resource, textOf(search.columns)) ?? base.columns,
+    layout: hasBoard && (layout === 'table' || layout === 'board') ? layout : base.layout,
+    board: textOf(search.board) ?? base.board,
+    view: viewIdOf(search),
+    isDeleted: textOf(search.deleted) === 'true',
+    peek: textOf(search.peek),
+    isFilterInvalid: tree === undefined,
+  }
+}
+
+function readFilters(search: Search): Filter[] {
+  return Object.entries(search).flatMap(([name, values]) => {
     const [prefix, ...path] = name.split('.')
     const operator = path.pop()
     if (prefix !== 'filter' || operator === undefined || path.length === 0) return []
     return [values].flat().map((value): Filter => ({ field: path.join('.'), operator, value }))
   })
-  return {
-    query: textOf(search.query) ?? '',
-    filters,
-    orderBy: textOf(search.orderBy) ?? defaultOrder.orderBy,
-    sort: textOf(search.sort) === 'asc' ? 'asc' : 'desc',
-    isDeleted: textOf(search.deleted) === 'true',
-    columns: readColumns(resource, textOf(search.columns)),
-    peek: textOf(search.peek),
-    view: resourceViews[resource.name]?.boardOf && textOf(search.view) === 'board' ? 'board' : 'table',
-    board: textOf(search.board),
+}
+
+/** Undefined if the text is not a filter tree. */
+function readTree(text = '{}'): FilterNode | undefined {
+  try {
+    const tree = JSON.parse(text) as Json
+    return isNode(tree) ? tree : undefined
+  } catch {
+    return undefined
   }
 }
 
-/** The URL's parameters for a state; what equals the default is left out. */
-export function writeListState(resource: ResourceSchema, state: ListState): Search {
-  const filters: Record<string, string[]> = {}
-  for (const { field, operator, value } of state.filters) (filters[`filter.${field}.${operator}`] ??= []).push(value)
-  const columns = writeColumns(state.columns)
-  const isDefaultOrder = state.orderBy === defaultOrder.orderBy && state.sort === defaultOrder.sort
+/** The URL's parameters for a state; what is as in `base` is left out. */
+export function writeListState(resource: ResourceSchema, state: ListState, base = defaultBase(resource)): Search {
+  const changes = writeChanges(state, base)
+  const hasBoard = resourceViews[resource.name]?.boardOf !== undefined
   return {
-    ...(state.query !== '' && { query: state.query }),
-    ...Object.fromEntries(
-      Object.entries(filters).map(([name, values]) => [name, values.length === 1 ? (values[0] ?? '') : values]),
-    ),
-    ...(!isDefaultOrder && { orderBy: state.orderBy, sort: state.sort }),
+    ...(state.view === undefined ? hasBoard && { view: state.layout } : { view: state.view, ...layoutOf(state, base) }),
+    ...changes,
     ...(state.isDeleted && { deleted: 'true' }),
-    ...(columns !== writeColumns(defaultColumns(resource)) && { columns }),
     ...(state.peek !== undefined && { peek: state.peek }),
-    ...(resourceViews[resource.name]?.boardOf && { view: state.view }),
-    ...(state.board !== undefined && { board: state.board }),
   }
 }
 
-/** The filters as parameters of the API. */
-export function filterParameters({ query, filters, isDeleted }: ListState): URLSearchParams {
+const layoutOf = ({ layout }: ListBase, base: ListBase): Search => (layout === base.layout ? {} : { layout })
+
+/** Does a list show something else than its view, or than all records? */
+export function isChanged(state: ListState, base: ListBase): boolean {
+  const isOtherLayout = state.view !== undefined && state.layout !== base.layout
+  return isOtherLayout || Object.keys(writeChanges(state, base)).length > 0
+}
+
+function writeChanges(state: ListState, base: ListBase): Search {
+  const columns = writeColumns(state.columns)
+  const isSameOrder = state.orderBy === base.orderBy && state.sort === base.sort
+  return {
+    ...(state.query !== base.query && { query: state.query }),
+    ...(JSON.stringify(writeFilter(state)) !== JSON.stringify(writeFilter(base)) && filterSearch(state)),
+    ...(!isSameOrder && { orderBy: state.orderBy, sort: state.sort }),
+    ...(columns !== writeColumns(base.columns) && { columns }),
+    ...(state.board !== undefined && state.board !== base.board && { board: state.board }),
+  }
+}
+
+/** An empty tree says that the filter of the view does not apply. */
+function filterSearch(state: ListBase): Search {
+  const search = writeFilter(state)
+  return Object.keys(search).length > 0 ? search : { tree: '{}' }
+}
+
+function writeFilter({ filters, parts }: Pick<ListBase, 'filters' | 'parts'>): Search {
+  const values: Record<string, string[]> = {}
+  for (const { field, operator, value } of filters) (values[`filter.${field}.${operator}`] ??= []).push(value)
+  return {
+    ...Object.fromEntries(
+      Object.entries(values).map(([name, found]) => [name, found.length === 1 ? (found[0] ?? '') : found]),
+    ),
+    ...(parts.length > 0 && { tree: JSON.stringify(joined(parts)) }),
+  }
+}
+
+/** The records that a list shows. */
+export function recordFilterOf(resource: ResourceSchema, state: ListState): RecordFilter {
+  const { query, filters, parts, isDeleted } = state
   const parameters = new URLSearchParams()
   if (query !== '') parameters.set('query', query)
+  if (parts.length > 0) {
+    return new RecordFilter(parameters, { ...(query !== '' && { query }), filter: treeOf(resource, state) })
+  }
   for (const { field, operator, value } of filters) parameters.append(`filter.${field}.${operator}`, value)
   if (isDeleted) parameters.set('deleted', 'true')
-  return parameters
+  return new RecordFilter(parameters)
 }
 
-export const orderParameters = ({ orderBy, sort }: ListState): URLSearchParams => new URLSearchParams({ orderBy, sort })
+/** The whole filter as a tree. */
+export const treeOf = (resource: ResourceSchema, { filters, parts }: ListBase): FilterNode =>
+  joined([...filters.map((filter) => partOf(resource, filter)), ...parts])
+
+export const isFiltered = ({ query, filters, parts }: ListBase): boolean =>
+  query !== '' || filters.length > 0 || parts.length > 0
+
+/** Shows all records. */
+export const noFilter = { query: '', filters: [], parts: [] } as const
+
+export const orderParameters = ({ orderBy, sort }: ListBase): URLSearchParams => new URLSearchParams({ orderBy, sort })
 
 /** The fields that the columns need, and those by which a row is known. */
 export function selectedFields(resource: ResourceSchema, columns: readonly Column[]): string[] {
@@ -142,21 +229,21 @@ const firstFields = ({ fields, titleField }: ResourceSchema): string[] => {
 }
 
 /** `name:240!,email:230`: with widths; `!` for pinned. */
-const writeColumns = (columns: readonly Column[]): string =>
+export const writeColumns = (columns: readonly Column[]): string =>
   columns.map(({ name, width, isPinned }) => `${name}:${width}${isPinned ? '!' : ''}`).join(',')
 
-function readColumns(resource: ResourceSchema, text: string | undefined): Column[] {
+function readColumns(resource: ResourceSchema, text: string | undefined): Column[] | undefined {
   const columns = (text ?? '').split(',').flatMap((part) => {
     const [, name, width, pin] = /^([^:]+):(\d{2,3})(!?)$/.exec(part) ?? []
     return name === undefined || !isColumn(resource, name)
       ? []
       : [{ name, width: Number(width), isPinned: pin === '!' }]
   })
-  return columns.length > 0 ? columns : defaultColumns(resource)
+  return columns.length > 0 ? columns : undefined
 }
 
 /** Can this be a column: a field, an embedded record or a custom property? */
-const isColumn = (resource: ResourceSchema, name: string): boolean =>
+export const isColumn = (resource: ResourceSchema, name: string): boolean =>
   resource.fields.some((field) => field.name === name) ||
   resource.embedded.some((embedded) => embedded.name === name) ||
   /^customProperties\.[A-Za-z]\w*$/.test(name)

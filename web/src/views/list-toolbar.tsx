@@ -10,7 +10,7 @@ import { Menu, MenuItem } from '../ui/menu.tsx'
 import { SearchField } from '../ui/search-field.tsx'
 import { ColumnsMenu } from './columns-menu.tsx'
 import { FilterBar } from './filter-bar.tsx'
-import { filterParameters, type ListState, orderParameters } from './list-state.ts'
+import { type ListState, orderParameters, recordFilterOf } from './list-state.ts'
 import { SortMenu } from './sort-menu.tsx'
 import styles from './list.module.css'
 
@@ -20,10 +20,12 @@ interface ListToolbarProps {
   onChange(changes: Partial<ListState>, replace?: boolean): void
   /** Before the search. */
   children?: ReactNode
+  /** What can be done with changes of the view. */
+  changes?: ReactNode
 }
 
 /** Search, filters, sort, columns, and what else can be done with the list. */
-export function ListToolbar({ resource, state, onChange, children }: ListToolbarProps) {
+export function ListToolbar({ resource, state, onChange, children, changes }: ListToolbarProps) {
   const t = useTranslations('list')
   return (
     <div className={styles.bar} role="toolbar" aria-label={t('toolbar')}>
@@ -31,9 +33,10 @@ export function ListToolbar({ resource, state, onChange, children }: ListToolbar
       {resource.search && (
         <Search resource={resource} query={state.query} onSearch={(query) => onChange({ query }, true)} />
       )}
-      <FilterBar resource={resource} filters={state.filters} onChange={(filters) => onChange({ filters })} />
+      <FilterBar resource={resource} state={state} onChange={onChange} />
+      {changes}
       <span className={styles.spring} />
-      {state.view === 'table' && (
+      {state.layout === 'table' && (
         <>
           <SortMenu resource={resource} order={state} onSort={(order) => onChange(order)} />
           <span className={styles.hideOnPhone}>
@@ -68,14 +71,15 @@ function Search({ resource, query, onSearch }: SearchProps) {
 function MoreMenu({ resource, state, onChange }: ListToolbarProps) {
   const t = useTranslations('list')
   const common = useTranslations('common')
-  const query = new URLSearchParams([...filterParameters(state), ...orderParameters(state), ['limit', '100']])
+  const page = new URLSearchParams([...orderParameters(state), ['limit', '100']])
+  const request = recordFilterOf(resource, state).requestOf(resource.path, page)
   return (
     <Menu trigger={<IconButton icon={Ellipsis} label={common('more')} />}>
-      <CopyRequestItem path={resource.path} query={query} />
+      <CopyRequestItem {...request} />
       {resource.softDelete && resource.permissions.restore && (
         <MenuItem
           icon={state.isDeleted ? ListFilter : Trash2}
-          onSelect={() => onChange({ isDeleted: !state.isDeleted, view: 'table' })}
+          onSelect={() => onChange({ isDeleted: !state.isDeleted, layout: 'table' })}
         >
           {t(state.isDeleted ? 'hideDeleted' : 'showDeleted')}
         </MenuItem>

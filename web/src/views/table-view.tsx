@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
-import { useCallback, useRef, useState } from 'react'
+import { lazy, Suspense, useCallback, useRef, useState } from 'react'
 import { useFormatter, useTranslations } from 'use-intl'
 import { whenForgetting } from '../api/query-client.ts'
 import { type ResourceSchema, titleOf } from '../api/schema.ts'
@@ -10,17 +10,19 @@ import { Button } from '../ui/button.tsx'
 import { classes } from '../ui/classes.ts'
 import { DataGrid, type GridPosition } from '../ui/data-grid/data-grid.tsx'
 import { type GridSelection, nothingSelected } from '../ui/data-grid/grid-model.ts'
-import { EmptyState, Failure, NoMatch } from '../ui/empty-state.tsx'
+import { EmptyState, NoMatch } from '../ui/empty-state.tsx'
 import { useIsPhone } from '../ui/use-media.ts'
-import { BulkBar } from './bulk-bar.tsx'
 import { DeletedNotice } from './deleted-notice.tsx'
+import { ListFailure } from './list-failure.tsx'
 import { ListHead, type ListViewProps } from './list-head.tsx'
-import { filterParameters, type ListState } from './list-state.ts'
+import { isFiltered, type ListState, noFilter, recordFilterOf } from './list-state.ts'
 import { cardColumns } from './card.tsx'
-import { PeekPanel } from './peek-panel.tsx'
 import { useColumnChanges, useGridColumns } from './use-grid-columns.tsx'
 import { useRecordWindow } from './use-record-window.ts'
 import styles from './list.module.css'
+
+const BulkBar = lazy(() => import('./bulk-bar.tsx').then((module) => ({ default: module.BulkBar })))
+const PeekPanel = lazy(() => import('./peek-panel.tsx').then((module) => ({ default: module.PeekPanel })))
 
 /** Shown until the number of rows is known. */
 const skeletonRows = 30
@@ -30,12 +32,13 @@ const positions = new Map<string, GridPosition>()
 whenForgetting(() => positions.clear())
 
 /** The records of a list in rows, on phones as cards. */
-export function TableView({ resource, state, onChange: change, onCreate: create }: ListViewProps) {
+export function TableView(props: ListViewProps) {
+  const { resource, state, onChange: change, onCreate: create } = props
   const t = useTranslations('list')
   const format = useFormatter()
   const labelOf = useLabel()
   const navigate = useNavigate()
-  const place = `${resource.name} ${filterParameters(state)}`
+  const place = `${resource.name} ${recordFilterOf(resource, state).key}`
   const [selection, setSelection] = useState<GridSelection>(nothingSelected)
   // Nothing is done to records that the list no longer shows.
   const [selectedIn, setSelectedIn] = useState(place)
@@ -61,17 +64,18 @@ export function TableView({ resource, state, onChange: change, onCreate: create 
   return (
     <>
       <ListHead
-        resource={resource}
-        state={state}
-        onChange={change}
-        onCreate={create}
+        {...props}
         note={total === undefined ? undefined : t('count', { count: total, number: format.number(total) })}
       />
       {state.isDeleted && <DeletedNotice days={resource.restorableDays} onClose={() => change({ isDeleted: false })} />}
       <div className={styles.body}>
         <div ref={gridBox} className={classes(styles.gridBox, isStale && styles.stale)}>
           {list.error !== undefined && total === undefined ? (
-            <Failure error={list.error} onRetry={() => void list.reload()} />
+            <ListFailure
+              error={list.error}
+              onRetry={() => void list.reload()}
+              onClear={() => change({ filters: [], parts: [] })}
+            />
           ) : (
             <DataGrid
               label={labelOf(resource.label)}
@@ -97,28 +101,27 @@ export function TableView({ resource, state, onChange: change, onCreate: create 
               }
               empty={
                 total === 0 && (
-                  <NothingHere
-                    resource={resource}
-                    state={state}
-                    onCreate={create}
-                    onClear={() => change({ query: '', filters: [] })}
-                  />
+                  <NothingHere resource={resource} state={state} onCreate={create} onClear={() => change(noFilter)} />
                 )
               }
             />
           )}
           {selection.ids.size > 0 && (
-            <BulkBar
-              resource={resource}
-              list={list}
-              selection={selection}
-              isDeleted={state.isDeleted}
-              onDone={clearSelection}
-            />
+            <Suspense>
+              <BulkBar
+                resource={resource}
+                list={list}
+                selection={selection}
+                isDeleted={state.isDeleted}
+                onDone={clearSelection}
+              />
+            </Suspense>
           )}
         </div>
         {state.peek !== undefined && (
-          <PeekPanel resource={resource} id={state.peek} onClose={() => change({ peek: undefined }, true)} />
+          <Suspense>
+            <PeekPanel resource={resource} id={state.peek} onClose={() => change({ peek: undefined }, true)} />
+          </Suspense>
         )}
       </div>
     </>
@@ -136,7 +139,7 @@ function NothingHere({ resource, state, onCreate, onClear }: NothingHereProps) {
   const t = useTranslations('list')
   const nounOf = useNoun()
   const icon = resourceIcon(resource.name)
-  if (state.query !== '' || state.filters.length > 0) return <NoMatch onClear={onClear} />
+  if (isFiltered(state)) return <NoMatch onClear={onClear} />
   if (state.isDeleted) return <EmptyState icon={icon} title={t('nothingDeleted')} text={t('nothingDeletedText')} />
   const name = nounOf(resource.singularLabel)
   return (

@@ -3,7 +3,7 @@ import { whenForgetting } from '../api/query-client.ts'
 import { RecordWindow } from '../api/record-window.ts'
 import type { ResourceSchema } from '../api/schema.ts'
 import { onRecordChanged } from './changes.ts'
-import { filterParameters, type ListState, orderParameters, selectedFields } from './list-state.ts'
+import { type ListState, orderParameters, recordFilterOf, selectedFields } from './list-state.ts'
 
 /** The lists shown last, so that Back finds its rows; the oldest is dropped. */
 const recent = new Map<string, RecordWindow>()
@@ -31,12 +31,12 @@ onRecordChanged(({ path }, record) => {
 })
 
 function windowFor(resource: ResourceSchema, state: ListState): RecordWindow {
-  const [filters, order] = [filterParameters(state), orderParameters(state)]
+  const [filter, order] = [recordFilterOf(resource, state), orderParameters(state)]
   const fields = selectedFields(resource, state.columns)
-  const key = `${resource.path} ${filters} ${order} ${[...fields].sort()}`
+  const key = `${resource.path} ${filter.key} ${order} ${[...fields].sort()}`
   const found = recent.get(key)
   recent.delete(key)
-  const list = found ?? new RecordWindow(resource.path, filters, order, fields)
+  const list = found ?? new RecordWindow(resource.path, filter, order, fields)
   recent.set(key, list)
   const [oldest] = recent.keys()
   if (recent.size > maxRecent && oldest !== undefined) recent.delete(oldest)

@@ -4,6 +4,7 @@ import charts from './charts.json'
 import choices from './choices.json'
 import common from './common.json'
 import deals from './deals.json'
+import filters from './filters.json'
 import home from './home.json'
 import imports from './imports.json'
 import labels from './labels.json'
@@ -16,6 +17,7 @@ import settings from './settings.json'
 import shell from './shell.json'
 import tasks from './tasks.json'
 import timeline from './timeline.json'
+import views from './views.json'
 import type { Messages } from '../messages.ts'
 
 export const messages: Messages = {
@@ -25,6 +27,7 @@ export const messages: Messages = {
   choices,
   common,
   deals,
+  filters,
   home,
   imports,
   labels: { ...sentences, ...labels },
@@ -36,4 +39,5 @@ export const messages: Messages = {
   shell,
   tasks,
   timeline,
+  views,
 }

@@ -4,6 +4,7 @@ import charts from './charts.json'
 import choices from './choices.json'
 import common from './common.json'
 import deals from './deals.json'
+import filters from './filters.json'
 import home from './home.json'
 import imports from './imports.json'
 import labels from './labels.json'
@@ -15,6 +16,7 @@ import settings from './settings.json'
 import shell from './shell.json'
 import tasks from './tasks.json'
 import timeline from './timeline.json'
+import views from './views.json'
 
 export const messages = {
   access,
@@ -23,6 +25,7 @@ export const messages = {
   choices,
   common,
   deals,
+  filters,
   home,
   imports,
   labels,
@@ -34,4 +37,5 @@ export const messages = {
   shell,
   tasks,
   timeline,
+  views,
 }

@@ -1,11 +1,12 @@
-import { send } from '../../api/client.ts'
 import { whenForgetting } from '../../api/query-client.ts'
+import type { RecordFilter } from '../../api/record-filter.ts'
 import type { Place } from '../../ui/board/board-model.ts'
 import { onRecordChanged } from '../../views/changes.ts'
 import { onListsReloaded } from '../../views/use-record-window.ts'
 import { add, compare, percentOf } from './decimals.ts'
 import { boardFields, type Deal, type DealSum, type Stage } from './records.ts'
 
+const path = '/v5/deals'
 const pageSize = 40
 /** A board that is older than this many milliseconds is loaded again when it is shown again. */
 const freshness = 15_000
@@ -33,15 +34,15 @@ export class BoardData {
   sums: readonly DealSum[] | undefined
 
   readonly #stages: readonly Stage[]
-  readonly #filters: URLSearchParams
+  readonly #filter: RecordFilter
   readonly #columns = new Map<string, Column>()
   readonly #listeners = new Set<() => void>()
   #loadedAt = 0
   #generation = 0
 
-  constructor(stages: readonly Stage[], filters: URLSearchParams) {
+  constructor(stages: readonly Stage[], filter: RecordFilter) {
     this.#stages = stages
-    this.#filters = filters
+    this.#filter = filter
   }
 
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -221,19 +222,16 @@ export class BoardData {
     this.sums = [...sums.filter((sum) => !isOurs(sum)), ...(after.count > 0 ? [after] : [])]
   }
 
-  async #readSums(): Promise<DealSum[]> {
-    const query = new URLSearchParams(this.#filters)
-    query.set('pipelineId', this.#stages[0]?.pipelineId ?? '')
-    return (await send<DealSum[]>('GET', '/v5/deals/summary', { query })).body
+  #readSums(): Promise<DealSum[]> {
+    const pipelineId = this.#stages[0]?.pipelineId ?? ''
+    return this.#filter.with('pipelineId', 'equals', pipelineId).total(path, 'summary')
   }
 
-  async #readPage(stageId: string, startingAfter: string | undefined): Promise<Deal[]> {
-    const query = new URLSearchParams(this.#filters)
-    for (const [name, value] of Object.entries({ stageId, orderBy: 'position', sort: 'asc', limit: String(pageSize) }))
-      query.set(name, value)
-    for (const field of boardFields) query.append('select[]', field)
-    if (startingAfter !== undefined) query.set('startingAfter', startingAfter)
-    return (await send<Deal[]>('GET', '/v5/deals', { query })).body
+  #readPage(stageId: string, startingAfter: string | undefined): Promise<Deal[]> {
+    const page = new URLSearchParams({ orderBy: 'position', sort: 'asc', limit: String(pageSize) })
+    for (const field of boardFields) page.append('select[]', field)
+    if (startingAfter !== undefined) page.set('startingAfter', startingAfter)
+    return this.#filter.with('stageId', 'equals', stageId).page(path, page)
   }
 
   #changed(): void {
@@ -251,16 +249,16 @@ whenForgetting(() => recent.clear())
 onRecordChanged(({ name }, record) => {
   if (name === 'deals') for (const board of recent.values()) board.put(record as never as Deal)
 })
-onListsReloaded((path) => {
-  if (path === '/v5/deals') for (const board of recent.values()) board.outdate()
+onListsReloaded((reloaded) => {
+  if (reloaded === path) for (const board of recent.values()) board.outdate()
 })
 
 /** The board of these stages and filters. */
-export function boardFor(stages: readonly Stage[], filters: URLSearchParams): BoardData {
-  const key = `${JSON.stringify(stages)} ${filters}`
+export function boardFor(stages: readonly Stage[], filter: RecordFilter): BoardData {
+  const key = `${JSON.stringify(stages)} ${filter.key}`
   const found = recent.get(key)
   recent.delete(key)
-  const board = found ?? new BoardData(stages, filters)
+  const board = found ?? new BoardData(stages, filter)
   recent.set(key, board)
   const [oldest] = recent.keys()
   if (recent.size > maxRecent && oldest !== undefined) recent.delete(oldest)

@@ -9,8 +9,9 @@ import { Button } from '../../ui/button.tsx'
 import { classes } from '../../ui/classes.ts'
 import { EmptyState, Failure, NoMatch } from '../../ui/empty-state.tsx'
 import { Menu, MenuItem } from '../../ui/menu.tsx'
+import { ListFailure } from '../../views/list-failure.tsx'
 import { ListHead, type ListViewProps } from '../../views/list-head.tsx'
-import { filterParameters } from '../../views/list-state.ts'
+import { isFiltered, noFilter, recordFilterOf } from '../../views/list-state.ts'
 import { resourceIcon } from '../registry.ts'
 import { ColumnHead, joinSums } from './column-head.tsx'
 import { CardMenu, DealCard } from './deal-card.tsx'
@@ -52,8 +53,8 @@ function PipelineBoard({ chosen, pipelines, ...list }: PipelineBoardProps) {
   const t = useTranslations('deals')
   const locale = useLocale()
   const board = useRef<BoardHandle>(null)
-  const filters = useMemo(() => filterParameters({ ...state, isDeleted: false }), [state])
-  const { data, isStale } = useBoardData(stages, filters)
+  const filter = useMemo(() => recordFilterOf(resource, { ...state, isDeleted: false }), [resource, state])
+  const { data, isStale } = useBoardData(stages, filter)
   const lostReason = useLostReason()
   const move = useMoveOnBoard(data, stages, lostReason.ask)
   const canMove = resource.permissions.update
@@ -84,19 +85,22 @@ function PipelineBoard({ chosen, pipelines, ...list }: PipelineBoardProps) {
     },
     [stages, canMove, setMenu],
   )
-  const isFiltered = state.query !== '' || state.filters.length > 0
   const isEmpty = data.sums?.length === 0
   return (
     <>
-      <ListHead {...list} note={data.sums && t('openTotal', { total: open })}>
+      <ListHead {...list} board={pipeline.id} note={data.sums && t('openTotal', { total: open })}>
         {pipelines.length > 1 && (
           <PipelineMenu pipelines={pipelines} current={pipeline.name} onChoose={(id) => onChange({ board: id })} />
         )}
       </ListHead>
       {data.error !== undefined && !data.sums ? (
-        <Failure error={data.error} onRetry={() => void data.reload()} />
-      ) : isEmpty && isFiltered ? (
-        <NoMatch onClear={() => onChange({ query: '', filters: [] })} />
+        <ListFailure
+          error={data.error}
+          onRetry={() => void data.reload()}
+          onClear={() => onChange({ filters: [], parts: [] })}
+        />
+      ) : isEmpty && isFiltered(state) ? (
+        <NoMatch onClear={() => onChange(noFilter)} />
       ) : (
         <div className={classes(styles.boardBox, isStale && styles.stale)} aria-busy={!data.sums}>
           <Board

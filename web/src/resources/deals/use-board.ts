@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState, useSyncExternalStore } from 'react'
 import { useTranslations } from 'use-intl'
+import type { RecordFilter } from '../../api/record-filter.ts'
 import type { Place } from '../../ui/board/board-model.ts'
 import { reportFailure } from '../../views/changes.ts'
 import { type BoardData, boardFor } from './board-data.ts'
@@ -8,8 +9,8 @@ import { backTo, sendMove, useMoved, useQueue } from './moves.ts'
 import type { Stage } from './records.ts'
 
 /** The deals for these stages and filters. While others are loaded, those of before stay: `isStale`. */
-export function useBoardData(stages: readonly Stage[], filters: URLSearchParams) {
-  const wanted = boardFor(stages, filters)
+export function useBoardData(stages: readonly Stage[], filter: RecordFilter) {
+  const wanted = boardFor(stages, filter)
   const [shown, setShown] = useState(wanted)
   useSyncExternalStore(wanted.subscribe, () => wanted.version)
   useSyncExternalStore(shown.subscribe, () => shown.version)

@@ -1,0 +1,80 @@
+import { send } from './client.ts'
+import { type FilterNode, joined, type Json, partsOf } from './filter-tree.ts'
+import type { RecordData } from './schema.ts'
+
+/** The body of a search, without its page. */
+interface Search {
+  query?: string
+  filter: FilterNode
+}
+
+/** A request of the API. */
+export interface ApiRequest {
+  path: string
+  query: URLSearchParams
+  body?: Json
+}
+
+/** The records that a list shows: the parameters of a URL or, where they cannot express it, the body of a search. */
+export class RecordFilter {
+  /** Equal filters have equal keys. */
+  readonly key: string
+
+  readonly #parameters: URLSearchParams
+  readonly #search: Search | undefined
+
+  constructor(parameters: URLSearchParams, search?: Search) {
+    this.#parameters = parameters
+    this.#search = search
+    this.key = search ? JSON.stringify(search) : parameters.toString()
+  }
+
+  /** Those of its records that also match a condition, whose value is an id or a time. */
+  with(field: string, operator: string, value: string): RecordFilter {
+    if (this.#search) {
+      const parts = [...partsOf(this.#search.filter), { [field]: { [operator]: value } }]
+      return new RecordFilter(this.#parameters, { ...this.#search, filter: joined(parts) })
+    }
+    const condition: [string, string] = [`filter.${field}.${operator}`, value]
+    return new RecordFilter(new URLSearchParams([...this.#parameters, condition]))
+  }
+
+  /** Is there already a condition on a field of the records? */
+  tests(field: string): boolean {
+    if (this.#search) return this.key.includes(`"${field}":`)
+    return [...this.#parameters.keys()].some((name) => name.startsWith(`filter.${field}.`))
+  }
+
+  /** The request for a page, which has the parameters `orderBy`, `sort`, `limit`, `select[]` and a cursor. */
+  requestOf(path: string, page: URLSearchParams): ApiRequest {
+    if (!this.#search) return { path, query: new URLSearchParams([...this.#parameters, ...page]) }
+    const fields = page.getAll('select[]')
+    const scalars = [...page].filter(([name]) => name !== 'select[]')
+    const body = {
+      ...this.#search,
+      ...Object.fromEntries(scalars.map(([name, value]) => [name, name === 'limit' ? Number(value) : value])),
+      ...(fields.length > 0 && { select: fields }),
+    }
+    return { path: `${path}/search`, query: new URLSearchParams(), body }
+  }
+
+  async page<Row = RecordData>(path: string, page: URLSearchParams): Promise<Row[]> {
+    return read<Row[]>(this.requestOf(path, page))
+  }
+
+  async count(path: string): Promise<number> {
+    return (await this.total<{ count: number }>(path, 'count')).count
+  }
+
+  /** What the API calculates from all records, such as their number: `…/count`. */
+  total<Result>(path: string, kind: string): Promise<Result> {
+    return this.#search
+      ? read({ path: `${path}/search/${kind}`, query: new URLSearchParams(), body: { ...this.#search } })
+      : read({ path: `${path}/${kind}`, query: this.#parameters })
+  }
+}
+
+async function read<Result>({ path, query, body }: ApiRequest): Promise<Result> {
+  const options = body === undefined ? { query } : { body }
+  return (await send<Result>(body === undefined ? 'GET' : 'POST', path, options)).body
+}

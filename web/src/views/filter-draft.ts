@@ -1,0 +1,186 @@
+import {
+  conditionOf,
+  type Filter,
+  filterOf,
+  type FilterNode,
+  isNode,
+  joined,
+  type Json,
+  partOf,
+  partsOf,
+} from '../api/filter-tree.ts'
+import type { ResourceSchema } from '../api/schema.ts'
+
+/** How the rows of a group are combined. */
+export const matches = ['and', 'or', 'none', 'notAll'] as const
+export type Match = (typeof matches)[number]
+
+/** A condition as a person edits it; the operators of relative dates are not those of the API. */
+export interface ConditionDraft extends Filter {
+  kind: 'condition'
+}
+
+/** Related records: at least one, or none, that match the conditions. */
+export interface RelationDraft {
+  kind: 'relation'
+  relation: string
+  quantifier: 'some' | 'none'
+  match: 'and' | 'or'
+  conditions: readonly ConditionDraft[]
+}
+
+/** Groups nest once. */
+export interface GroupDraft {
+  kind: 'group'
+  match: Match
+  rows: readonly Draft[]
+}
+
+export type Draft = ConditionDraft | RelationDraft | GroupDraft
+
+/** Finds the resource of related records. */
+export type FindResource = (name: string) => ResourceSchema | undefined
+
+/** Relative dates by the operator that a person chooses: the operator of the API, and the kind of the date. */
+const relativeOperators: Readonly<Record<string, readonly [operator: string, kind: string]>> = {
+  last: ['equals', 'last'],
+  next: ['equals', 'next'],
+  period: ['equals', 'period'],
+  beforeLast: ['lt', 'last'],
+  afterNext: ['gt', 'next'],
+}
+export const relativeNames: readonly string[] = Object.keys(relativeOperators)
+
+export const units = ['days', 'weeks', 'months', 'quarters', 'years'] as const
+
+export const periods = [
+  ...(['yesterday', 'today', 'tomorrow'] as const),
+  ...(['lastWeek', 'thisWeek', 'nextWeek', 'lastMonth', 'thisMonth', 'nextMonth'] as const),
+  ...(['lastQuarter', 'thisQuarter', 'nextQuarter', 'lastYear', 'thisYear', 'nextYear'] as const),
+] as const
+
+/** `30 days` in two parts. */
+export function countedOf(value: string): { count: string; unit: (typeof units)[number] } {
+  const [count = '', unit] = value.split(' ')
+  return { count, unit: units.find((one) => one === unit) ?? 'days' }
+}
+
+/** Has everything been entered? */
+export function isComplete(draft: Draft): boolean {
+  if (draft.kind === 'group') return draft.rows.length > 0 && draft.rows.every(isComplete)
+  if (draft.kind === 'relation') return draft.conditions.every(isComplete)
+  if (draft.operator === 'period' || !relativeNames.includes(draft.operator)) return draft.value.trim() !== ''
+  const count = Number(countedOf(draft.value).count)
+  return Number.isInteger(count) && count >= 1 && count <= 1000
+}
+
+/** The part of a tree that a draft stands for. */
+export function nodeOf(draft: Draft, resource: ResourceSchema, find: FindResource): FilterNode {
+  if (draft.kind === 'condition') return conditionNode(draft, resource)
+  if (draft.kind === 'group') {
+    const parts = draft.rows.map((row) => nodeOf(row, resource, find))
+    if (draft.match === 'and') return joined(parts)
+    if (draft.match === 'notAll') return { not: joined(parts) }
+    const either = { or: parts }
+    if (draft.match === 'or') return either
+    return { not: parts.length === 1 ? (parts[0] ?? either) : either }
+  }
+  const related = find(relatedName(resource, draft.relation)) ?? resource
+  const parts = draft.conditions.map((condition) => conditionNode(condition, related))
+  const inner = draft.match === 'or' && parts.length > 1 ? { or: parts } : joined(parts)
+  return { [draft.relation]: { [draft.quantifier]: inner } }
+}
+
+/** Levels of `and`, `or`, `not`, `some` and `none` that the API accepts. */
+const maxDepth = 5
+
+/** Is a part nested so deeply that the API refuses it, together with others? */
+export const isTooDeep = (part: FilterNode): boolean => depthOf(part) >= maxDepth
+
+function depthOf(value: Json): number {
+  if (Array.isArray(value)) return Math.max(0, ...value.map(depthOf))
+  if (!isNode(value)) return 0
+  const levels: readonly string[] = ['and', 'or', 'not', 'some', 'none']
+  return Math.max(0, ...Object.entries(value).map(([name, inner]) => Number(levels.includes(name)) + depthOf(inner)))
+}
+
+export const relatedName = ({ relations }: ResourceSchema, relation: string): string =>
+  relations.find(({ name }) => name === relation)?.resource ?? ''
+
+function conditionNode({ field, operator, value }: ConditionDraft, resource: ResourceSchema): FilterNode {
+  const trimmed = value.trim()
+  const [comparison, kind] = relativeOperators[operator] ?? []
+  if (comparison === undefined || kind === undefined) return partOf(resource, { field, operator, value: trimmed })
+  const { count, unit } = countedOf(trimmed)
+  return { [field]: { [comparison]: { [kind]: kind === 'period' ? trimmed : { [unit]: Number(count) } } } }
+}
+
+/** The draft of a part; undefined if it cannot be edited as one. */
+export function draftOf(part: FilterNode, resource: ResourceSchema): Draft | undefined {
+  const related = relationDraft(part, resource)
+  return related ?? conditionDraft(part) ?? groupDraft(part, resource)
+}
+
+/** A condition whose value is a relative date or can be written in a URL. */
+export function conditionDraft(part: FilterNode): ConditionDraft | undefined {
+  const condition = conditionOf(part)
+  if (!condition) return undefined
+  const { name: field, operator, operand } = condition
+  const relative = isNode(operand) ? relativeDraft(operator, operand) : undefined
+  const filter = relative ? { field, ...relative } : filterOf(condition)
+  return filter && { kind: 'condition', ...filter }
+}
+
+function relativeDraft(comparison: string, date: FilterNode): Pick<Filter, 'operator' | 'value'> | undefined {
+  const [[kind = '', given] = [], ...others] = Object.entries(date)
+  const found = Object.entries(relativeOperators).find(([, [api, one]]) => api === comparison && one === kind)
+  if (!found || others.length > 0) return undefined
+  const [operator] = found
+  if (kind === 'period') return typeof given === 'string' ? { operator, value: given } : undefined
+  const [[unit = '', count] = [], ...more] = isNode(given) ? Object.entries(given) : []
+  return more.length === 0 && typeof count === 'number' ? { operator, value: `${count} ${unit}` } : undefined
+}
+
+function relationDraft(part: FilterNode, resource: ResourceSchema): RelationDraft | undefined {
+  const { name = '', operator, operand } = conditionOf(part) ?? {}
+  const isKnown = resource.relations.some((relation) => relation.name === name)
+  if (!isKnown || (operator !== 'some' && operator !== 'none') || !isNode(operand)) return undefined
+  const [only, ...others] = partsOf(operand)
+  const isEither = only !== undefined && others.length === 0 && Array.isArray(only.or)
+  const parts = isEither ? itemsOf(only.or) : partsOf(operand)
+  const conditions = parts?.map(conditionDraft)
+  if (!conditions?.every((condition) => condition !== undefined)) return undefined
+  return { kind: 'relation', relation: name, quantifier: operator, match: isEither ? 'or' : 'and', conditions }
+}
+
+/** The items of an `and` or `or`, if each of them is one part. */
+function itemsOf(value: Json | undefined): FilterNode[] | undefined {
+  if (!Array.isArray(value) || !value.every(isNode)) return undefined
+  const parts = value.map(partsOf)
+  return parts.every(({ length }) => length === 1) ? parts.flat() : undefined
+}
+
+function groupDraft(part: FilterNode, resource: ResourceSchema, isInner = false): GroupDraft | undefined {
+  const group = rowsOf(part)
+  const rows = group?.nodes.map((node): Draft | undefined => {
+    const [only, ...others] = partsOf(node)
+    const row = only && others.length === 0 ? (relationDraft(only, resource) ?? conditionDraft(only)) : undefined
+    return row ?? (isInner ? undefined : groupDraft(node, resource, true))
+  })
+  if (!group || !rows || rows.length === 0 || !rows.every((row) => row !== undefined)) return undefined
+  return { kind: 'group', match: group.match, rows }
+}
+
+/** What a node combines, and how. */
+function rowsOf(node: FilterNode): { match: Match; nodes: readonly FilterNode[] } | undefined {
+  const [only, ...others] = partsOf(node)
+  if (!only) return undefined
+  if (others.length > 0) return { match: 'and', nodes: [only, ...others] }
+  if (Array.isArray(only.or) && only.or.every(isNode)) return { match: 'or', nodes: only.or }
+  if (!isNode(only.not)) return undefined
+  const inner = partsOf(only.not)
+  const [first] = inner
+  if (inner.length > 1) return { match: 'notAll', nodes: inner }
+  if (first && Array.isArray(first.or) && first.or.every(isNode)) return { match: 'none', nodes: first.or }
+  return first && { match: 'none', nodes: [first] }
+}

@@ -1,0 +1,76 @@
+import { useNavigate } from '@tanstack/react-router'
+import { lazy, Suspense, useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { useAct } from '../access/act.ts'
+import { send } from '../api/client.ts'
+import { type ResourceSchema, useResource } from '../api/schema.ts'
+import { Button } from '../ui/button.tsx'
+import { classes } from '../ui/classes.ts'
+import { isChanged, type ListBase, type ListState } from './list-state.ts'
+import { changesOf, putView, useMayChange, type View, viewsPath } from './saved-views.ts'
+import styles from './views.module.css'
+
+const NewView = lazy(() => import('./view-dialogs.tsx').then((module) => ({ default: module.NewView })))
+
+interface ViewChangesProps {
+  resource: ResourceSchema
+  state: ListState
+  view: View | undefined
+  base: ListBase
+  /** What a view would store. */
+  content: ListBase
+}
+
+/** Says that the list shows something else than its view, and saves that or takes it back. */
+export function ViewChanges({ resource, state, view, base, content }: ViewChangesProps) {
+  const t = useTranslations('views')
+  const navigate = useNavigate()
+  const act = useAct()
+  const mayChange = useMayChange()
+  const mayCreate = useResource('views')?.permissions.create === true
+  const [isNaming, setNaming] = useState(false)
+  const isUnsaved = isChanged(state, base)
+  const show = (id: string) => void navigate({ to: '.', search: { view: id } as never })
+  const save = (saved: View) =>
+    act(
+      async () => {
+        const body = changesOf(resource, saved, content)
+        putView((await send<View>('PATCH', `${viewsPath}/${saved.id}`, { body })).body)
+        show(saved.id)
+      },
+      { refresh: ['views', resource.name], done: t('saved', { name: saved.name }) },
+    )
+  return (
+    <div className={classes(isUnsaved && styles.changes)}>
+      {view && (
+        <span role="status" className={isUnsaved ? styles.unsaved : 'visually-hidden'}>
+          {isUnsaved && t('unsaved')}
+        </span>
+      )}
+      {isUnsaved && (
+        <span className={styles.buttons}>
+          {view && (
+            <Button kind="quiet" onClick={() => show(view.id)}>
+              {t('reset')}
+            </Button>
+          )}
+          {view && mayChange(view) && (
+            <Button kind="primary" onClick={() => void save(view)}>
+              {t('save')}
+            </Button>
+          )}
+          {mayCreate && (
+            <Button kind={view ? 'default' : 'quiet'} onClick={() => setNaming(true)}>
+              {t(view ? 'saveAsNew' : 'saveView')}
+            </Button>
+          )}
+        </span>
+      )}
+      {isNaming && (
+        <Suspense>
+          <NewView resource={resource} content={content} onClose={() => setNaming(false)} />
+        </Suspense>
+      )}
+    </div>
+  )
+}
