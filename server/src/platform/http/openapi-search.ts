@@ -20,6 +20,13 @@ export function searchBody({ search }: SearchRoute, relations: Relations, compon
       view: { ...viewSchema, description: 'A saved view, as in the list. Its filter and its query apply as well.' },
     }),
   }
+  const deleted = resource.isRestorable && {
+    deleted: {
+      type: 'boolean',
+      default: false,
+      description: `If true, the deleted records that can be restored, as in the list. Also needs the scope \`${resource.singular}:restore:write\`.`,
+    },
+  }
   const page = {
     orderBy: { type: 'string', default: 'createdAt', description: 'Field to sort by.' },
     sort: { type: 'string', enum: ['asc', 'desc'], default: 'desc' },
@@ -37,7 +44,7 @@ export function searchBody({ search }: SearchRoute, relations: Relations, compon
   const schema = components.schema(`${resource.component}Search${returns === 'count' ? 'Count' : ''}`, {
     type: 'object',
     additionalProperties: false,
-    properties: { filter, ...query, ...(returns === 'page' && page) },
+    properties: { filter, ...query, ...deleted, ...(returns === 'page' && page) },
   })
   const example = { filter: exampleFilter, ...(returns === 'page' && { limit: 10 }) }
   return { required: false, content: { 'application/json': { schema, example } } }

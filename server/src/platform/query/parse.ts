@@ -49,8 +49,8 @@ const maxSelected = 100
 const maxWords = 20
 export const listScalars = ['limit', 'startingAfter', 'endingBefore', 'orderBy', 'sort', 'query']
 
-/** The parameters of a list or a count, without the filters. */
-const withDeleted = ({ isRestorable }: Resource, known: readonly string[]): readonly string[] =>
+/** The known parameters, with `deleted` if deleted records can be restored. */
+export const withDeleted = ({ isRestorable }: Resource, known: readonly string[]): readonly string[] =>
   isRestorable ? [...known, 'deleted'] : known
 
 /** Collects the errors of a query or a search, so that all are reported at once. */

@@ -2,7 +2,7 @@ import type { Resource } from '../model/define.ts'
 import { invalidBody } from '../model/errors.ts'
 import type { JsonValue } from '../model/fields.ts'
 import type { CursorScope } from './cursor.ts'
-import { type Filters, type ListRequest, listScalars, QueryReader, readPage, readWords } from './parse.ts'
+import { type Filters, type ListRequest, listScalars, QueryReader, readPage, readWords, withDeleted } from './parse.ts'
 import type { QueryParameter } from './query-string.ts'
 import type { Relations } from './relations.ts'
 import { readTree } from './tree.ts'
@@ -16,11 +16,12 @@ interface SentSearch {
 }
 
 /** Reads a search: a list whose filter is a tree. Throws 422 with every error. */
-export function readSearch(sent: SentSearch, scopeOf: (orderBy: string) => CursorScope): ListRequest {
+export function readSearch(sent: SentSearch, scopeOf: (orderBy: string, deleted: boolean) => CursorScope): ListRequest {
   const { reader, filter } = read(sent, [...listScalars, 'filter', 'select'])
-  const page = readPage(reader, sent.resource, scopeOf)
+  const deleted = readDeleted(reader)
+  const page = readPage(reader, sent.resource, (orderBy) => scopeOf(orderBy, deleted))
   if (reader.faults.length > 0 || !page) throw invalidBody(reader.faults)
-  return { ...page, filter, deleted: false }
+  return { ...page, filter, deleted }
 }
 
 /** Reads the count of a search, which has no page. Throws 422 with every error. */
@@ -28,11 +29,14 @@ export function readSearchCount(sent: SentSearch): Filters {
   const { reader, filter } = read(sent, ['filter', 'query'])
   const words = readWords(reader, sent.resource)
   if (reader.faults.length > 0) throw invalidBody(reader.faults)
-  return { filter, words, deleted: false }
+  return { filter, words, deleted: readDeleted(reader) }
 }
 
-function read({ resource, relations, body, query }: SentSearch, known: readonly string[]) {
+const readDeleted = (reader: QueryReader): boolean => reader.scalars.get('deleted') === 'true'
+
+function read({ resource, relations, body, query }: SentSearch, others: readonly string[]) {
   const reader = new QueryReader('select')
+  const known = withDeleted(resource, others)
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw invalidBody([{ field: 'body', message: 'expected an object' }])
   }
@@ -56,11 +60,17 @@ function unknownProperty({ suggestions }: QueryReader, name: string, known: read
 
 function readProperty(reader: QueryReader, name: string, value: JsonValue): void {
   if (name === 'select') return readSelect(reader, value)
+  if (name === 'deleted') return readFlag(reader, value)
   const isNumber = name === 'limit'
   if (typeof value !== (isNumber ? 'number' : 'string')) {
     reader.addError(name, isNumber ? 'expected a whole number from 1 to 100' : 'expected text')
   } else if (value === '') reader.addError(name, 'expected a value')
   else reader.scalars.set(name, String(value))
+}
+
+function readFlag(reader: QueryReader, value: JsonValue): void {
+  if (typeof value === 'boolean') reader.scalars.set('deleted', String(value))
+  else reader.addError('deleted', 'expected true or false')
 }
 
 function readSelect(reader: QueryReader, value: JsonValue): void {

@@ -74,7 +74,8 @@ export function searchRoute(group: ListGroup): SearchRoute {
       const scope = cursorScopeOf(group, request)
       const { body, view } = await viewOfBody(group, request, 'page')
       const sent = { resource, relations: services.relations, body, query }
-      const wanted = readSearch(sent, (orderBy) => scope(orderBy, false))
+      const wanted = readSearch(sent, scope)
+      if (wanted.deleted) await assertMayRestore(group, request)
       return respondWithPage(group, request, await resolveFilters(group, request, wanted, view))
     },
   }
@@ -115,6 +116,7 @@ export function searchCountRoute(group: ListGroup): SearchRoute {
       const { services, query } = request
       const { body, view } = await viewOfBody(group, request, 'count')
       const wanted = readSearchCount({ resource, relations: services.relations, body, query })
+      if (wanted.deleted) await assertMayRestore(group, request)
       return respondWithCount(group, request, await resolveFilters(group, request, wanted, view))
     },
   }

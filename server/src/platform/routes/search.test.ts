@@ -282,6 +282,31 @@ test('select, query and limit work as in the list', async () => {
   expect(await refusals([], '/v5/contacts/search')).toEqual({ body: 'expected an object' })
 })
 
+test('deleted records are searched by those who may restore them', async () => {
+  const [first, second] = [
+    await create('/v5/contacts', { name: 'Gone 1' }),
+    await create('/v5/contacts', { name: 'Gone 2' }),
+  ]
+  for (const id of [first, second]) await call('DELETE', `/v5/contacts/${id}`)
+  const filter = { or: [{ name: { equals: 'Gone 1' } }, { name: { equals: 'Gone 2' } }, { name: { equals: 'Ada' } }] }
+  const body = { filter, deleted: true, orderBy: 'name', sort: 'asc', select: ['name'], limit: 1 }
+  const page = await call('POST', '/v5/contacts/search', { body })
+  expect(page.body).toEqual([{ name: 'Gone 1' }])
+  const next = /<[^>]*(\/v5[^>]*)>; rel="next"/.exec(page.headers.get('link') ?? '')?.[1] ?? ''
+  expect((await call('POST', next, { body })).body).toEqual([{ name: 'Gone 2' }])
+  expect((await call('POST', '/v5/contacts/search/count', { body: { filter, deleted: true } })).body).toEqual({
+    count: 2,
+  })
+  expect(await found(filter)).toEqual(['Ada'])
+  expect(await refusals({ deleted: 'true' })).toEqual({ deleted: 'expected true or false' })
+
+  const asViewer = await organization.withScopes(roleScopes('viewer'))
+  for (const path of ['/v5/contacts/search', '/v5/contacts/search/count', '/v5/deals/search/summary'])
+    expect(await asViewer('POST', path, { body: { deleted: true } })).toMatchObject({ status: 403 })
+  expect((await asViewer('GET', '/v5/deals/summary?deleted=true')).status).toBe(403)
+  expect((await call('GET', '/v5/deals/summary?deleted=true')).status).toBe(200)
+})
+
 test('every error of a tree is reported at once, with its path', async () => {
   const filter = {
     and: [

@@ -1,4 +1,5 @@
 import type { Connection } from '../../platform/database/database.ts'
+import { assertScope } from '../../platform/http/denied-scope.ts'
 import type { ReadRequest, ReadRoute, Route, RouteResponse, SearchRoute } from '../../platform/http/route.ts'
 import { id, type Schema } from '../../platform/model/fields.ts'
 import type { Filters } from '../../platform/query/parse.ts'
@@ -11,6 +12,9 @@ import { readForecast, readSummary } from './summary-store.ts'
 const count = { type: 'integer', minimum: 0 }
 const amount = { type: 'string', pattern: '^-?[0-9]+(\\.[0-9]+)?$', examples: ['1250000.50'] }
 const currency = deals.fields.currency.schema
+
+/** Deleted deals are summed up for those who may restore them. */
+const restoreScope = `${deals.singular}:restore:write`
 
 interface Summary {
   name: 'summary' | 'forecast'
@@ -32,7 +36,9 @@ function sumRoutes({ name, component, item, read, summary, description }: Summar
   const path = `/v5/deals/${name}`
   const searchPath = `/v5/deals/search/${name}`
   // All of the deals are read, so only a few run at once.
-  const respond = async ({ services, caller, db }: ReadRequest, filters: Filters): Promise<RouteResponse> => {
+  const respond = async (request: ReadRequest, filters: Filters): Promise<RouteResponse> => {
+    const { services, caller, client, db } = request
+    if (filters.deleted) await assertScope({ services, caller, client, route: path }, restoreScope)
     const text = await services.queryLimiter.run(caller.organizationId, () => read(db, filters))
     return { status: 200, text }
   }
