@@ -5,6 +5,7 @@ import type { RecordData } from './schema.ts'
 /** The body of a search, without its page. */
 interface Search {
   query?: string
+  deleted?: true
   filter: FilterNode
 }
 

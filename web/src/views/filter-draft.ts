@@ -8,6 +8,7 @@ import {
   type Json,
   partOf,
   partsOf,
+  takesList,
 } from '../api/filter-tree.ts'
 import type { ResourceSchema } from '../api/schema.ts'
 
@@ -110,7 +111,11 @@ export const relatedName = ({ relations }: ResourceSchema, relation: string): st
 function conditionNode({ field, operator, value }: ConditionDraft, resource: ResourceSchema): FilterNode {
   const trimmed = value.trim()
   const [comparison, kind] = relativeOperators[operator] ?? []
-  if (comparison === undefined || kind === undefined) return partOf(resource, { field, operator, value: trimmed })
+  if (comparison === undefined || kind === undefined) {
+    // People write a space after a comma.
+    const items = takesList(operator) ? trimmed.replaceAll(/(?<!\\),\s+/g, ',') : trimmed
+    return partOf(resource, { field, operator, value: items })
+  }
   const { count, unit } = countedOf(trimmed)
   return { [field]: { [comparison]: { [kind]: kind === 'period' ? trimmed : { [unit]: Number(count) } } } }
 }

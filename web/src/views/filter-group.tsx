@@ -1,4 +1,5 @@
 import { Plus, X } from 'lucide-react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import type { ResourceSchema } from '../api/schema.ts'
 import { useLabel } from '../messages/labels.ts'
@@ -31,18 +32,36 @@ export function GroupEditor({ resource, draft, onChange }: EditorProps<RelationD
   )
 }
 
+/** Rows can be added, and removed without losing the focus. */
+function useRows<Row>(rows: readonly Row[], onChange: (rows: readonly Row[]) => void) {
+  const addButton = useRef<HTMLButtonElement>(null)
+  const [added, setAdded] = useState<number>()
+  return {
+    addButton,
+    isNew: (index: number) => index === added,
+    add(row: Row) {
+      setAdded(rows.length)
+      onChange([...rows, row])
+    },
+    remove(index: number) {
+      onChange(rows.toSpliced(index, 1))
+      addButton.current?.focus()
+    },
+  }
+}
+
 /** At least one related record, or none, with all or any of some conditions. */
 function RelationFields({ resource, draft, onChange }: EditorProps<RelationDraft>) {
   const t = useTranslations('filters')
   const related = useFindResource()(relatedName(resource, draft.relation))
   const names = resource.relations.find(({ name }) => name === draft.relation)?.fields ?? []
+  const { conditions } = draft
+  const change = (changed: readonly ConditionDraft[]) => onChange({ ...draft, conditions: changed })
+  const { addButton, isNew, add, remove } = useRows(conditions, change)
   if (!related) return undefined
   const properties = filterable(related).filter(
     (property) => names.includes(filterName(property)) || property.name.startsWith('customProperties.'),
   )
-  const { conditions } = draft
-  const change = (changed: readonly ConditionDraft[]) => onChange({ ...draft, conditions: changed })
-  const withFirst = emptyCondition(properties)
   return (
     <>
       <div className={styles.counted}>
@@ -62,7 +81,7 @@ function RelationFields({ resource, draft, onChange }: EditorProps<RelationDraft
         )}
       </div>
       {conditions.map((condition, index) => (
-        <Row key={index} number={index + 1} onRemove={() => change(conditions.toSpliced(index, 1))}>
+        <Row key={index} number={index + 1} isNew={isNew(index)} onRemove={() => remove(index)}>
           <PropertyField
             properties={properties}
             condition={condition}
@@ -77,7 +96,7 @@ function RelationFields({ resource, draft, onChange }: EditorProps<RelationDraft
       ))}
       {conditions.length === 0 && <p className={styles.hint}>{t('anyRelated')}</p>}
       <span>
-        <Button kind="quiet" icon={Plus} onClick={() => change([...conditions, withFirst])}>
+        <Button ref={addButton} kind="quiet" icon={Plus} onClick={() => add(emptyCondition(properties))}>
           {t('addCondition')}
         </Button>
       </span>
@@ -113,6 +132,7 @@ function GroupFields({ resource, draft, canNest, onChange }: EditorProps<GroupDr
   const { rows, match } = draft
   const properties = filterable(resource)
   const change = (changed: readonly Draft[]) => onChange({ ...draft, rows: changed })
+  const { addButton, isNew, add, remove } = useRows(rows, change)
   const inner: GroupDraft = { kind: 'group', match: match === 'or' ? 'and' : 'or', rows: [emptyCondition(properties)] }
   return (
     <>
@@ -127,17 +147,18 @@ function GroupFields({ resource, draft, canNest, onChange }: EditorProps<GroupDr
           key={index}
           number={index + 1}
           isTall={row.kind !== 'condition'}
-          onRemove={() => change(rows.toSpliced(index, 1))}
+          isNew={isNew(index)}
+          onRemove={() => remove(index)}
         >
           <RowFields resource={resource} draft={row} onChange={(changed) => change(rows.with(index, changed))} />
         </Row>
       ))}
       <span className={styles.rowActions}>
-        <Button kind="quiet" icon={Plus} onClick={() => change([...rows, emptyCondition(properties)])}>
+        <Button ref={addButton} kind="quiet" icon={Plus} onClick={() => add(emptyCondition(properties))}>
           {t('addCondition')}
         </Button>
         {canNest && (
-          <Button kind="quiet" icon={Plus} onClick={() => change([...rows, inner])}>
+          <Button kind="quiet" icon={Plus} onClick={() => add(inner)}>
             {t('addGroup')}
           </Button>
         )}
@@ -163,16 +184,26 @@ function RowFields({ resource, draft, onChange }: EditorProps<Draft>) {
 interface RowProps {
   number: number
   isTall?: boolean
+  /** Was it added by the person? Then it takes the focus. */
+  isNew: boolean
   onRemove(): void
-  children: React.ReactNode
+  children: ReactNode
 }
 
-function Row({ number, isTall, onRemove, children }: RowProps) {
+function Row({ number, isTall, isNew, onRemove, children }: RowProps) {
   const t = useTranslations('filters')
+  const fields = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    if (isNew) fields.current?.querySelector('select')?.focus()
+    // Only when it appears.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [])
   return (
     <fieldset className={styles.row}>
       <legend className="visually-hidden">{t('row', { number })}</legend>
-      <div className={isTall ? styles.rowStack : styles.rowFields}>{children}</div>
+      <div ref={fields} className={isTall ? styles.rowStack : styles.rowFields}>
+        {children}
+      </div>
       <IconButton icon={X} label={t('removeRow', { number })} onClick={onRemove} />
     </fieldset>
   )

@@ -1,6 +1,6 @@
 import { Fragment, type ReactNode } from 'react'
 import { useFormatter, useLocale, useTranslations } from 'use-intl'
-import { conditionOf, type Filter, type FilterNode, isNode, listOf, partsOf } from '../api/filter-tree.ts'
+import { conditionOf, type Filter, type FilterNode, isNode, listOf, partsOf, takesList } from '../api/filter-tree.ts'
 import { type ResourceSchema, useSchema } from '../api/schema.ts'
 import { useLabel, useNoun } from '../messages/labels.ts'
 import { useChoiceLabel } from './choices.ts'
@@ -78,7 +78,7 @@ function useFilterValue(): (property: Property | undefined, filter: Filter) => s
         dateStyle: 'medium',
         ...(value.includes('T') ? {} : { timeZone: 'UTC' }),
       })
-    return value
+    return takesList(operator) ? each(value, (item) => item) : value
   }
 }
 

@@ -158,7 +158,8 @@ export function recordFilterOf(resource: ResourceSchema, state: ListState): Reco
   const parameters = new URLSearchParams()
   if (query !== '') parameters.set('query', query)
   if (parts.length > 0) {
-    return new RecordFilter(parameters, { ...(query !== '' && { query }), filter: treeOf(resource, state) })
+    const filter = treeOf(resource, state)
+    return new RecordFilter(parameters, { ...(query !== '' && { query }), filter, ...(isDeleted && { deleted: true }) })
   }
   for (const { field, operator, value } of filters) parameters.append(`filter.${field}.${operator}`, value)
   if (isDeleted) parameters.set('deleted', 'true')
