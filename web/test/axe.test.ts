@@ -70,6 +70,50 @@ const states: readonly State[] = [
     enter: async (page) => (await click(page, /^Filter$/), dialog(page)),
   },
   {
+    name: 'the form of a group of filters',
+    path: () => `/contacts?tree=${encodeURIComponent(JSON.stringify(group))}`,
+    enter: async (page) => {
+      await page
+        .getByRole('toolbar')
+        .getByRole('button', { name: /^Country is Germany or/ })
+        .click()
+      return dialog(page).getByRole('group', { name: 'Condition 2' }).first()
+    },
+  },
+  {
+    name: 'a filter that cannot be read',
+    path: '/contacts?tree=x',
+    enter: (page) => page.getByRole('alert').getByText('This filter is not valid'),
+  },
+  {
+    name: 'a view with unsaved changes and its options',
+    path: ({ view }) => `/contacts?view=${view}&query=a`,
+    enter: async (page) => {
+      await page.getByRole('button', { name: 'Save as new' }).waitFor()
+      await click(page, 'Options of the view')
+      return page.getByRole('menu')
+    },
+  },
+  {
+    name: 'the form of a new view',
+    path: ({ view }) => `/contacts?view=${view}`,
+    enter: async (page) => (await click(page, 'Save as a new view'), dialog(page)),
+  },
+  {
+    name: 'the order of the views',
+    path: ({ view }) => `/contacts?view=${view}`,
+    enter: async (page) => {
+      await click(page, 'Options of the view')
+      await page.getByRole('menuitem', { name: 'Change the order' }).click()
+      return dialog(page)
+    },
+  },
+  {
+    name: 'a view that was deleted',
+    path: () => `/contacts?view=vie_${'0'.repeat(32)}`,
+    enter: (page) => page.getByRole('alert').getByText('This view is not available'),
+  },
+  {
     name: 'the choice of columns',
     path: '/contacts',
     enter: async (page) => (await click(page, 'Columns'), dialog(page)),
@@ -210,6 +254,8 @@ const states: readonly State[] = [
     },
   },
 ]
+
+const group = { or: [{ countryCode: { equals: 'DE' } }, { tasks: { none: { done: { equals: false } } } }] }
 
 const failure = { code: 'internal_error', status: 500, message: 'Internal error', description: 'Try again later.' }
 

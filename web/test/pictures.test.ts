@@ -41,6 +41,7 @@ const documented = [
   'profile',
   // The service says which tasks are overdue, by its own clock.
   'tasks',
+  'view',
   'campaign',
   'pipelines',
   'organization',

@@ -30,6 +30,8 @@ export interface Records {
   deal: string
   pipeline: string
   import: string
+  /** A shared one of contacts. */
+  view: string
   /** An invalid one. */
   row: string
 }
@@ -63,6 +65,12 @@ export const screens: readonly Screen[] = [
   },
   { name: 'contacts', route: '/$resource', path: () => '/contacts', shows: (page) => page.getByRole('row').nth(3) },
   { name: 'companies', route: '/$resource', path: () => '/companies', shows: (page) => page.getByRole('row').nth(3) },
+  {
+    name: 'view',
+    route: '/$resource',
+    path: ({ view }) => `/contacts?view=${view}`,
+    shows: (page) => page.getByRole('row').nth(3),
+  },
   {
     name: 'deals',
     route: '/$resource',
@@ -140,6 +148,7 @@ export async function prepareRecords(service: TestService, call: Call): Promise<
     await call('PATCH', `/v5/imports/${first.id}`, { body: { name: 'Website form' } })
     await call('POST', '/v5/imports', { body: { name: 'Trade fair badges' } })
     await addDeals(service, call)
+    for (const body of sampleViews) await call('POST', '/v5/views', { body: { resource: 'contacts', ...body } })
     await addRows(service, first.id, rowsFor(await listed('/v5/contacts?orderBy=createdAt&sort=desc&limit=60')))
   }
   const [company] = await listed('/v5/companies?orderBy=employeesCount&sort=desc&limit=1')
@@ -151,6 +160,7 @@ export async function prepareRecords(service: TestService, call: Call): Promise<
     deal: (await listed('/v5/deals?name=Expansion%20EMEA'))[0].id,
     pipeline: (await listed('/v5/pipelines?orderBy=createdAt&sort=asc&limit=1'))[0].id,
     import: first.id,
+    view: (await listed('/v5/views?resource=contacts&orderBy=position&sort=asc'))[0].id,
     row: (await listed(`/v5/imports/${first.id}/rows?filter.status.equals=INVALID&limit=1`))[0].id,
   }
 }
@@ -180,6 +190,18 @@ async function contactWithHistory(listed: (path: string) => Promise<Json[]>): Pr
   if (!found) throw new Error('No contact has a note, a company and a job.')
   return found.id
 }
+
+const sampleViews = [
+  {
+    name: 'To call back',
+    isShared: true,
+    filter: {
+      or: [{ status: { equals: 'lead' } }, { deals: { some: { amount: { gt: 10_000 }, status: { equals: 'open' } } } }],
+      tasks: { none: { done: { equals: false } } },
+    },
+  },
+  { name: 'My newsletter', filter: { tags: { has: 'newsletter' } } },
+]
 
 const drafts = [
   { name: 'Spring collection preview', subject: 'A first look, for friends of the atelier', tags: ['customer', 'vip'] },
