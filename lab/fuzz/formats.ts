@@ -10,4 +10,5 @@ export const formats: Record<string, RegExp> = {
   date: /^\d{4}-\d{2}-\d{2}$/,
   'currency-code': /^[A-Z]{3}$/,
   'year-month': /^\d{4}-\d{2}$/,
+  'property-key': /^[A-Za-z][A-Za-z0-9_]*$/,
 }

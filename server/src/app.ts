@@ -27,6 +27,7 @@ import { memberRoutes } from './identity/members/routes.ts'
 import { notePart } from './resources/notes/routes.ts'
 import { organizationRoutes } from './identity/organizations/routes.ts'
 import { suggestionPart } from './resources/suggestions/routes.ts'
+import { propertyPart } from './resources/properties/routes.ts'
 import { pipelinePart } from './resources/pipelines/routes.ts'
 import { schemaRoutes } from './resources/schema/routes.ts'
 import { rowPart } from './resources/rows/routes.ts'
@@ -70,6 +71,7 @@ const records: readonly Part[] = [
   stagePart,
   campaignPart,
   viewPart(relations),
+  propertyPart,
   importPart,
   rowPart,
   teamPart,

@@ -15,6 +15,12 @@ const validSamples: Readonly<Record<string, readonly JsonValue[]>> = {
   'invitations.expiresInDays': [7, 1, 30, 14],
   'invitations.role': ['member', 'viewer', 'admin'],
   'members.role': ['member', 'viewer', 'admin'],
+  'properties.position': ['2', '-3', '1.5'],
+  // Others would apply to every deal of the organization.
+  'properties.required': [false],
+  'properties.resource': ['deals'],
+  'properties.type': ['text'],
+  'properties.unique': [false],
   'roles.scopes': [['urn:service:contact:list:read'], ['urn:service:contact:*:read', 'urn:service:team:get:read']],
   // The API returns all resources.
   'roles.reach': [
@@ -42,6 +48,9 @@ const conditionalFields: readonly string[] = [
   'deals.lostReason',
   'invitations.roleId',
   'members.roleId',
+  'properties.choices',
+  'properties.default',
+  'properties.references',
   'tasks.dueAt',
   'tasks.companyId',
   'tasks.dealId',
@@ -50,6 +59,7 @@ const conditionalFields: readonly string[] = [
 /** Fields whose value the service chooses if none is sent. */
 export const chosenFields: readonly string[] = [
   'deals.currency',
+  'properties.position',
   'stages.position',
   'stages.probability',
   'tasks.assigneeId',
@@ -59,6 +69,10 @@ export const chosenFields: readonly string[] = [
 /** Fields that have the same value in all samples. */
 const uniformFields: readonly string[] = [
   ...conditionalFields,
+  'properties.required',
+  'properties.resource',
+  'properties.type',
+  'properties.unique',
   'stages.kind',
   'stage-moves.movedById',
   'views.resource',
@@ -77,6 +91,9 @@ const uniformFields: readonly string[] = [
   'note-analyses.degraded',
   'note-analyses.degradedReason',
 ]
+
+/** Can the value that a new record gets not be changed later? */
+export const isFixed = (resource: Resource, name: string): boolean => `${resource.name}.${name}` === 'properties.key'
 
 /** Have all samples of this field the same value? Entries of a timeline are all of one kind there. */
 export const isUniform = (resource: Resource, name: string): boolean =>
@@ -212,6 +229,8 @@ function sampleOfFormat(format: string, name: string, index: number): string {
       return `sample-${index}.com`
     case 'time-zone':
       return cycle(['Europe/Berlin', 'America/New_York', 'Asia/Tokyo', 'UTC'], index)
+    case 'property-key':
+      return `key${index}`
     case 'country-code':
       return cycle(['DE', 'US', 'JP', 'BR'], index)
     case 'year-month':

@@ -106,7 +106,7 @@ function closedObject(
 export function orNull(schema: Schema): Schema {
   const { type, enum: values, ...rest } = schema
   return {
-    type: [type, 'null'],
+    type: [type, 'null'].flat(),
     ...(Array.isArray(values) && { enum: [...(values as JsonValue[]), null] }),
     ...rest,
   }

@@ -1,3 +1,4 @@
+import type { PropertySet } from './declared-property.ts'
 import type { FieldType } from './field-types.ts'
 import { type Normalize, normalizers } from './normalizers.ts'
 import type { Sql } from './sql.ts'
@@ -46,6 +47,10 @@ export interface Field<out Value = unknown, Writable extends boolean = boolean, 
   isCanonical?: true
   /** Normalizes the keys of an object, if callers may write them in another form. */
   keyForm?: (key: string) => string
+  /** An object for whose keys organizations can define properties. */
+  definable?: true
+  /** The definitions of an organization, in the declaration of a resource for one request. */
+  declared?: PropertySet
   /** The value in a new record if none is sent. */
   initial?: JsonValue
   order: AccessCost | 'none'
@@ -102,6 +107,7 @@ export interface FieldKind {
   references?: { table: string; softDeleted: boolean; key: string; cascades?: true }
   hasNoForeignKey?: true
   exclusive?: true
+  definable?: true
   sortable?: boolean
 }
 

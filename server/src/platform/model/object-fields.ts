@@ -12,6 +12,7 @@ export const properties = <const O extends FieldOptions>(
     normalize: Normalize
     checkMerged?: Normalize
     keyForm?: (key: string) => string
+    definable?: true
   },
 ) =>
   field<JsonObject, O & { nullable: false }>(
@@ -23,6 +24,7 @@ export const properties = <const O extends FieldOptions>(
       normalize: options.normalize,
       ...(options.checkMerged && { checkMerged: options.checkMerged }),
       ...(options.keyForm && { keyForm: options.keyForm }),
+      ...(options.definable && { definable: options.definable }),
       sortable: false,
     },
     { ...options, nullable: false, initial: {} },

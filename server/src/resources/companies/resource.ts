@@ -77,7 +77,7 @@ export const companies = defineResource({
         'Ids by provider. The first letter of a provider’s name is stored in lower case: `HubSpot` becomes `hubSpot`',
       ...externalIds,
     }),
-    customProperties: properties({ label: 'Custom properties', ...customProperties }),
+    customProperties: properties({ label: 'Custom properties', ...customProperties, definable: true }),
     ownerId: reference('usr', {
       label: 'Owner',
       table: 'members',

@@ -101,7 +101,7 @@ export const contacts = defineResource({
       max: 50,
     }),
     emailOptOut: flag({ label: 'Opted out of email', nullable: false, initial: false }),
-    customProperties: properties({ label: 'Custom properties', ...customProperties }),
+    customProperties: properties({ label: 'Custom properties', ...customProperties, definable: true }),
     name: text({
       label: 'Name',
       description: 'Full name; follows first and last name',

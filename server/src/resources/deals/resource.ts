@@ -176,7 +176,7 @@ export const deals = defineResource({
         'Ids by provider. The first letter of a provider’s name is stored in lower case: `HubSpot` becomes `hubSpot`',
       ...externalIds,
     }),
-    customProperties: properties({ label: 'Custom properties', ...customProperties }),
+    customProperties: properties({ label: 'Custom properties', ...customProperties, definable: true }),
     createdAt: timestamp({ label: 'Created at', readOnly: true, nullable: false, order: 'indexed' }),
     updatedAt: timestamp({ label: 'Updated at', readOnly: true, nullable: false, order: 'indexed' }),
   },

@@ -1,0 +1,110 @@
+import { isDeepStrictEqual } from 'node:util'
+import {
+  declaredProperty,
+  type PropertyChoice,
+  type PropertyDefinition,
+  type PropertyType,
+} from '../../platform/model/declared-property.ts'
+import type { Prepared } from '../../platform/model/define.ts'
+import type { BodyFault } from '../../platform/model/errors.ts'
+import type { JsonObject, JsonValue } from '../../platform/model/fields.ts'
+import { readValue } from '../../platform/resource/body.ts'
+
+const fixed = ['resource', 'key', 'type', 'references'] as const
+
+const choiceTypes: readonly unknown[] = ['choice', 'multiChoice'] satisfies PropertyType[]
+
+/** Each value belongs to any number of records, or has several parts that could be compared differently. */
+const neverUnique: readonly unknown[] = ['boolean', 'multiChoice', 'money'] satisfies PropertyType[]
+
+/** The id prefixes of the resources that a reference can name. */
+const idPrefixes: Readonly<Record<string, string>> = { contacts: 'con', companies: 'com', deals: 'del', members: 'usr' }
+
+/** The rules between the fields of a definition. */
+export function prepareProperty(values: JsonObject, current: JsonObject | undefined): Prepared {
+  const choices = values.choices && choicesOf(values.choices)
+  const sent: JsonObject = choices ? { ...values, choices } : values
+  const after = { ...current, ...sent }
+  const faults = [
+    ...(current ? fixed.flatMap((name) => changeFault(name, sent, current)) : []),
+    ...choiceFaults(after),
+    ...referenceFaults(after),
+    ...uniqueFaults(after, sent),
+  ]
+  if (faults.length > 0 || (after.default ?? null) === null) return { values: sent, faults }
+  const read = readDefault(after)
+  if (Array.isArray(read)) return { values: sent, faults: read }
+  return { values: 'default' in sent ? { ...sent, default: read.value } : sent }
+}
+
+/** A stored record (in the form of the API) as the definition that writes need. */
+export function definitionOf(id: string, record: JsonObject): PropertyDefinition {
+  const { references } = record
+  return {
+    id,
+    key: String(record.key),
+    type: record.type as PropertyType,
+    label: String(record.label),
+    description: (record.description ?? null) as string | null,
+    choices: choicesOf(record.choices ?? []),
+    references:
+      typeof references === 'string' ? { resource: references, idPrefix: idPrefixes[references] ?? '' } : null,
+    required: record.required === true,
+    unique: record.unique === true,
+    default: record.default ?? null,
+    indexed: record.indexed === true,
+    archived: record.archived === true,
+    position: String(record.position ?? '0'),
+  }
+}
+
+const choicesOf = (choices: JsonValue): (PropertyChoice & JsonObject)[] =>
+  (choices as { value: string; label: string; archived?: boolean }[]).map(({ value, label, archived = false }) => ({
+    value,
+    label,
+    archived,
+  }))
+
+function changeFault(name: string, values: JsonObject, current: JsonObject): BodyFault[] {
+  const isChanged = name in values && !isDeepStrictEqual(values[name], current[name])
+  return isChanged ? [{ field: name, message: 'cannot be changed; define another property' }] : []
+}
+
+function choiceFaults({ type, choices = [] }: JsonObject): BodyFault[] {
+  const values = choicesOf(choices).map(({ value }) => value)
+  if (!choiceTypes.includes(type)) {
+    return values.length > 0 ? [{ field: 'choices', message: `only ${choiceTypes.join(' and ')} have choices` }] : []
+  }
+  if (values.length === 0) return [{ field: 'choices', message: 'expected at least one choice' }]
+  const blank = values.findIndex((value) => value.trim() !== value)
+  if (blank >= 0) return [{ field: `choices.${blank}.value`, message: 'must not begin or end with a space' }]
+  const repeated = values.findIndex((value, index) => values.indexOf(value) !== index)
+  return repeated < 0 ? [] : [{ field: `choices.${repeated}.value`, message: 'is the value of another choice' }]
+}
+
+function referenceFaults({ type, references = null }: JsonObject): BodyFault[] {
+  if (type === 'reference' && references === null)
+    return [{ field: 'references', message: 'is required for a reference', missing: true }]
+  return type !== 'reference' && references !== null
+    ? [{ field: 'references', message: 'only a reference refers to records' }]
+    : []
+}
+
+function uniqueFaults({ type, unique, default: initial = null }: JsonObject, sent: JsonObject): BodyFault[] {
+  if (unique !== true) return []
+  if (neverUnique.includes(type))
+    return [{ field: 'unique', message: `a property of the type ${type} cannot be unique` }]
+  const field = 'default' in sent && sent.default !== null ? 'default' : 'unique'
+  return initial === null ? [] : [{ field, message: 'a unique property has no default' }]
+}
+
+function readDefault(record: JsonObject): { value: JsonValue } | BodyFault[] {
+  const definition = definitionOf('', record)
+  const { type, choices } = definition
+  if (type === 'reference') return [{ field: 'default', message: 'a reference has no default' }]
+  const read = readValue(declaredProperty(definition).field, 'default', definition.default, 'create')
+  if (Array.isArray(read) || !choiceTypes.includes(type)) return read
+  const archived = choices.filter((one) => one.archived).map(({ value }) => value)
+  const bad = [read.value].flat().find((value) => archived.includes(String(value)))
+  return bad === undefined ? read : [{ field: 'default', message: `the choice ${String(bad)} is archived` }]
+}
