@@ -7,6 +7,9 @@ export class DeadlineExceeded extends Error {}
 /** A cached credential was revoked or changed: identify the caller again. */
 export class CredentialChanged extends Error {}
 
+/** What the transaction relied on, read before it began, has changed: nothing was written, and it can be repeated. */
+export class OutdatedRead extends Error {}
+
 /** EAGAIN: the socket's backlog is full, for example because the server is frozen (connect(2)). */
 const socketFaults = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ENOENT', 'ETIMEDOUT', 'EAI_AGAIN', 'ENOTFOUND', 'EAGAIN'],
@@ -56,7 +59,8 @@ export const isStalePreparedStatement = (error: unknown): boolean =>
 export const isUnusableConnection = (error: unknown): boolean =>
   isConnectionLoss(error) || isStalePreparedStatement(error)
 
-export const isTransactionConflict = (error: unknown): boolean => ['40001', '40P01'].includes(sqlState(error) ?? '')
+export const isTransactionConflict = (error: unknown): boolean =>
+  error instanceof OutdatedRead || ['40001', '40P01'].includes(sqlState(error) ?? '')
 
 /** Should it be retried: a conflict, a purged record that it references (23503), or a stale prepared statement? */
 export const isRetryable = (error: unknown): boolean =>

@@ -1,4 +1,6 @@
 import type { Transaction } from '../database/database.ts'
+import { OutdatedRead } from '../database/failures.ts'
+import type { PropertySet } from '../model/declared-property.ts'
 import { columnOf, columnTypes, initialValues, type Resource } from '../model/define.ts'
 import { newId } from '../model/ids.ts'
 import { identifier, join, raw, sql } from '../model/sql.ts'
@@ -8,14 +10,18 @@ import { scopeOf } from './read.ts'
 import { storedSql, type StoredRow, wholeOf } from './current.ts'
 import type { SingleStatementCreate, PendingChange, WrittenRecord } from './write.ts'
 import { creationHistorySql } from './history.ts'
+import { currentSetSql, forgetSet } from './property-sets.ts'
 import { toUniqueConflict, recordOf } from './write-statements.ts'
 
-/** Creates a record in one round trip: credential check, lookups, record and rendering. Throws `UniqueConflict`. */
+/**
+ * Creates a record in one round trip: credential check, lookups, record and rendering. `set` has the definitions by which
+ * the record is valid. Throws `UniqueConflict`, or `OutdatedRead` if the definitions have changed.
+ */
 export async function createInOneStatement(
   transaction: Transaction,
   resource: Resource,
   pending: PendingChange,
-  singleStatement: SingleStatementCreate,
+  { singleStatement, set }: { singleStatement: SingleStatementCreate; set: PropertySet | undefined },
 ): Promise<WrittenRecord> {
   singleStatement.prepare?.(transaction, pending)
   const record = recordOf(resource, pending)
@@ -23,28 +29,36 @@ export async function createInOneStatement(
   try {
     const [row] = await transaction.runSingle<StoredRow>({
       name: `${resource.component} create`,
-      values: [JSON.stringify([record]), newId()],
-      build: ([input, historyId], live) => {
+      values: [JSON.stringify([record]), newId(), ...(set ? [String(set.revision)] : [])],
+      build: ([input, historyId, revision], live) => {
         const names = columnsOf(resource, singleStatement)
         const types = columnTypes(resource)
         const given = names.map((name) => sql`${identifier(name)} ${raw(types[name] ?? 'uuid')}`)
         const values = names.map(
           (name) => singleStatement.columns?.[name]?.(organization) ?? sql`input.${identifier(name)}`,
         )
+        const sets = revision
+          ? sql`current_set as materialized (${currentSetSql(organization, resource, revision)}), `
+          : raw('')
+        const isValid = revision ? sql`${live} and exists (select from current_set)` : live
         const history = resource.history && historyId ? creationHistorySql(transaction, resource, historyId) : raw('')
         const change = sql`
           insert into ${identifier(resource.table)} as ${raw(root)} (organization_id, ${join(names.map(identifier), ', ')})
           select ${organization}, ${join(values, ', ')} from input`
         return {
-          tables: sql`
+          tables: sql`${sets}
             input as (
-              select * from jsonb_to_recordset(${input}::jsonb) as input(${join(given, ', ')}) where ${live}),
+              select * from jsonb_to_recordset(${input}::jsonb) as input(${join(given, ', ')}) where ${isValid}),
             ${singleStatement.tables ? sql`${singleStatement.tables(organization)}, ` : raw('')}
             ${writtenSql(resource, change, { isNew: true })}${history}`,
           result: sql`select ${storedSql(resource, 'written')} from written ${raw(root)}${lookupJoins(resource, scopeOf(transaction, undefined))}`,
         }
       },
     })
+    if (!row && set) {
+      forgetSet(transaction, resource)
+      throw new OutdatedRead()
+    }
     if (!row) throw new Error('the statement returned no record')
     const { id, text, revision } = row
     return {

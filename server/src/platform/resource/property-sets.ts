@@ -1,7 +1,7 @@
 import type { Connection, Transaction } from '../database/database.ts'
 import { declaredProperty, type PropertyDefinition, type PropertySet } from '../model/declared-property.ts'
 import type { Resource } from '../model/define.ts'
-import { prepared, type Sql, sql } from '../model/sql.ts'
+import { type Parameter, prepared, type Sql, sql } from '../model/sql.ts'
 
 interface StoredSet {
   resource: string
@@ -10,9 +10,6 @@ interface StoredSet {
   /** Null if the caller knows this revision. */
   definitions: PropertyDefinition[] | null
 }
-
-/** Can organizations define custom properties of the resource? */
-export const isDefinable = ({ fields }: Resource): boolean => Object.values(fields).some(({ definable }) => definable)
 
 /** The sets that this process has read, the one used longest ago first. Any of them may be out of date. */
 const known = new Map<string, PropertySet>()
@@ -27,11 +24,15 @@ export function lastKnownSet({ organizationId }: Connection, { table }: Resource
   return known.get(keyOf(organizationId, table))
 }
 
+/** Has the next write read the set again. */
+export const forgetSet = ({ organizationId }: Connection, { table }: Resource): void =>
+  void known.delete(keyOf(organizationId, table))
+
 /**
  * A common table expression with a row if this is still the current revision, which then stays it until the transaction
  * ends.
  */
-export const currentSetSql = (organization: Sql, { table }: Resource, revision: Sql): Sql => sql`
+export const currentSetSql = (organization: Sql, { table }: Resource, revision: Parameter): Sql => sql`
   select revision from property_sets
   where organization_id = ${organization} and resource = ${table} and revision = ${revision}::integer for key share`
 

@@ -1,15 +1,19 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Transaction } from '../database/database.ts'
-import { identifier, isOneOf, preparedForOne, raw, type Sql, sql } from '../model/sql.ts'
-import { ApiError, type BodyFault, invalidBody } from '../model/errors.ts'
+import type { Sql } from '../model/sql.ts'
+import { ApiError, invalidBody } from '../model/errors.ts'
 import { createInOneStatement } from './create-in-one-statement.ts'
 import { type CurrentRow, lockRecords, wholeOf } from './current.ts'
+import type { PropertySet } from '../model/declared-property.ts'
 import { displayNoun, initialValues, type Resource } from '../model/define.ts'
 import type { JsonValue, JsonObject } from '../model/fields.ts'
-import { newId, readId, showId } from '../model/ids.ts'
+import { newId, showId } from '../model/ids.ts'
+import { definableField, namedRecords, type NamedRecord, objectOf, readDeclared } from './declared-values.ts'
 import { mergePatch } from './properties.ts'
-import { andWithinReach } from '../query/scope.ts'
-import { mayNotChange, notDeleted, notFound, scopeOf } from './read.ts'
+import { lastKnownSet, lockPropertySet } from './property-sets.ts'
+import { checkReferences } from './references.ts'
+import { syncUniqueValues, touchesUniqueValues } from './unique-values.ts'
+import { mayNotChange, notDeleted, notFound } from './read.ts'
 import { arrangeSiblings, assertParent } from './siblings.ts'
 import { insert, update } from './write-statements.ts'
 
@@ -62,6 +66,15 @@ export interface PendingChange {
   columns: Record<string, JsonValue>
   revision: number
   origin: Origin | undefined
+  /** The records that the values of its custom properties name. */
+  named: readonly NamedRecord[]
+}
+
+/** A resource whose records custom properties can name; by default, they are in its own table, by `id`. */
+export interface Referable {
+  resource: Resource
+  table?: string
+  key?: string
 }
 
 /** A store's additions to the standard write. They get the whole set, so that they can use set statements too. */
@@ -76,6 +89,8 @@ export interface WriteSteps {
   ) => Promise<void>
   /** How to create a record with a single statement instead. */
   singleStatement?: SingleStatementCreate
+  /** The resources whose records its custom properties can name, by name. */
+  referable?: Readonly<Record<string, Referable>>
 }
 
 /** What a new record needs from other tables, as parts of the statement that creates it. */
@@ -111,23 +126,18 @@ export async function writeSet(
   changes: readonly Change[],
   { parentId, steps = {}, preloaded, locked, isSoleOperation }: WriteOptions = {},
 ): Promise<WrittenRecord[]> {
-  const [only, ...others] = changes
-  if (
-    isSoleOperation &&
-    only?.kind === 'create' &&
-    others.length === 0 &&
-    parentId === undefined &&
-    steps.singleStatement
-  ) {
-    const pending = prepareChange(transaction, resource, only, new Map())
-    if (!hasReferences(resource, pending) && steps.singleStatement.applies(transaction, pending)) {
-      return [await createInOneStatement(transaction, resource, pending, steps.singleStatement)]
-    }
+  if (isSoleOperation && parentId === undefined && steps.singleStatement) {
+    const created = await tryOneStatement(transaction, resource, changes, steps.singleStatement)
+    if (created) return [created]
   }
   await assertParent(transaction, resource, parentId)
-  const current = preloaded ?? (await lockRecords(transaction, resource, changes, parentId))
-  const pending = changes.map((change) => prepareChange(transaction, resource, change, current))
-  await checkReferences(transaction, resource, pending, locked)
+  // Sent together. The definitions come first, as in every transaction, so that none waits for the other.
+  const [set, current] = await Promise.all([
+    concernsProperties(resource, changes) ? lockPropertySet(transaction, resource) : undefined,
+    preloaded ?? lockRecords(transaction, resource, changes, parentId),
+  ])
+  const pending = changes.map((change) => prepareChange(transaction, resource, change, { current, set }))
+  await checkReferences(transaction, resource, pending, { locked, referable: steps.referable })
   await arrangeSiblings(transaction, resource, pending, parentId)
   await steps.beforeWrite?.(transaction, pending)
   const created = pending.filter(({ before }) => before === undefined)
@@ -146,22 +156,62 @@ export async function writeSet(
     if (!row) return { id, before, after: before ?? {}, text: current.get(id)?.text ?? '', revision }
     return { id, before, after: wholeOf(row), text: row.text, revision: row.revision }
   })
+  if (set) await syncUniqueValues(transaction, resource, set, pending)
   await steps.afterWrite?.(transaction, written, pending)
   return written
+}
+
+/**
+ * Creates a single record with a single statement. Undefined if that is not enough, or if the record is invalid by the
+ * definitions that this process read last: they may have changed.
+ */
+async function tryOneStatement(
+  transaction: Transaction,
+  resource: Resource,
+  [only, ...others]: readonly Change[],
+  singleStatement: SingleStatementCreate,
+): Promise<WrittenRecord | undefined> {
+  if (only?.kind !== 'create' || others.length > 0) return undefined
+  const set = lastKnownSet(transaction, resource)
+  if (!set && definableField(resource) !== undefined) return undefined
+  let pending: PendingChange
+  try {
+    pending = prepareChange(transaction, resource, only, { current: new Map(), set })
+  } catch (error) {
+    if (set && error instanceof ApiError) return undefined
+    throw error
+  }
+  const needsMore = hasReferences(resource, pending) || (set && touchesUniqueValues(resource, set, pending))
+  if (needsMore || !singleStatement.applies(transaction, pending)) return undefined
+  return createInOneStatement(transaction, resource, pending, { singleStatement, set })
+}
+
+/** Does a change set custom properties, or does it delete or restore a record that may have them? */
+const concernsProperties = (resource: Resource, changes: readonly Change[]): boolean => {
+  const name = definableField(resource)
+  return (
+    name !== undefined &&
+    changes.some((change) => change.kind === 'create' || change.columns !== undefined || name in change.values)
+  )
+}
+
+interface WriteContext {
+  current: ReadonlyMap<string, CurrentRow>
+  set: PropertySet | undefined
 }
 
 function prepareChange(
   { actor }: Transaction,
   resource: Resource,
   change: Change,
-  current: ReadonlyMap<string, CurrentRow>,
+  { current, set }: WriteContext,
 ): PendingChange {
   if (change.kind === 'create') {
     const values = { ...initialValues(resource), ...ownerOf(resource, actor), ...change.values }
     return prepareValues(resource, {
       id: change.id ?? newId(),
       before: undefined,
-      values,
+      ...withDeclared(actor, resource, set, { values, before: undefined }),
       columns: change.columns ?? {},
       revision: 1,
       origin: change.origin,
@@ -182,7 +232,23 @@ function prepareChange(
   )
   const columns = change.columns?.(before) ?? {}
   const { id, origin } = change
-  return prepareValues(resource, { id, before, values, columns, revision: row.revision, origin }, row.dangling)
+  const declared = withDeclared(actor, resource, set, { values, before })
+  return prepareValues(resource, { id, before, ...declared, columns, revision: row.revision, origin }, row.dangling)
+}
+
+/** The values with custom properties that follow their definitions, and the records that those name. Throws 422. */
+function withDeclared(
+  { kind }: Transaction['actor'],
+  resource: Resource,
+  set: PropertySet | undefined,
+  { values, before: record }: { values: JsonObject; before: JsonObject | undefined },
+): Pick<PendingChange, 'values' | 'named'> {
+  const name = definableField(resource)
+  if (!set || name === undefined || values[name] === undefined) return { values, named: [] }
+  const before = record && objectOf(record[name])
+  const wanted = objectOf(values[name])
+  const after = readDeclared(set, { name, before, wanted }, { checksRequired: kind !== 'work' })
+  return { values: { ...values, [name]: after }, named: namedRecords(set, name, before, after) }
 }
 
 /** A person who does not see everything owns what they create, unless they choose somebody else. */
@@ -222,50 +288,6 @@ function changesOf(before: JsonObject, values: JsonObject, dangling: readonly st
 const hasChange = ({ values, columns }: PendingChange): boolean =>
   Object.keys(values).length > 0 || Object.keys(columns).length > 0
 
-const hasReferences = ({ fields }: Resource, { values }: PendingChange): boolean =>
+const hasReferences = ({ fields }: Resource, { values, named }: PendingChange): boolean =>
+  named.length > 0 ||
   Object.keys(values).some((name) => values[name] !== null && fields[name]?.references !== undefined)
-
-/** Checks that referenced records exist in the organization, and locks them until the transaction ends. */
-async function checkReferences(
-  transaction: Transaction,
-  resource: Resource,
-  pending: readonly PendingChange[],
-  locked: ReadonlySet<string> = new Set(),
-): Promise<void> {
-  const faults: BodyFault[] = []
-  for (const [name, { references, idPrefix = '' }] of Object.entries(resource.fields)) {
-    if (!references) continue
-    const named = pending.flatMap(({ values }) => (typeof values[name] === 'string' ? [values[name]] : []))
-    const wanted = [...new Set(named.map((shown) => readId(idPrefix, shown)))].filter((id) => !id || !locked.has(id))
-    if (wanted.length === 0) continue
-    const ids = wanted.filter((id) => id !== undefined)
-    const rows = await transaction.query<{ id: string }>(
-      preparedForOne(
-        ids,
-        sql`
-      select ${identifier(references.key)} as id from ${identifier(references.table)}
-      where organization_id = ${transaction.organization} and ${isOneOf(identifier(references.key), ids, 'uuid')}
-      ${raw(references.softDeleted ? 'and deleted_at is null' : '')}${withinReachOf(transaction, resource, name)} order by 1 for key share`,
-      ),
-    )
-    const found = new Set(rows.map(({ id }) => id))
-    if (wanted.some((id) => !id || !found.has(id))) {
-      faults.push({
-        field: name,
-        message: `no ${resource.fields[name]?.label.toLowerCase() ?? 'record'} with this id exists`,
-      })
-    }
-  }
-  if (faults.length > 0) throw invalidBody(faults)
-}
-
-/** The bounds of a reference: a record out of the caller's reach cannot be named. */
-function withinReachOf(
-  transaction: Transaction,
-  { fields, embedded, requiredParents = [] }: Resource,
-  name: string,
-): Sql {
-  const others = [...Object.values(embedded), ...requiredParents].map(({ resource }) => resource)
-  const other = others.find(({ table }) => table === fields[name]?.references?.table)
-  return other ? andWithinReach(other, scopeOf(transaction, undefined), identifier(other.table)) : raw('')
-}

@@ -1,9 +1,11 @@
 import { standardStore } from '../../platform/resource/store.ts'
 import { hasEdits, storeEdits } from '../../platform/resource/edits.ts'
 import { syncExternalIds, touchesExternalIds } from '../../platform/resource/external-ids.ts'
+import { referable } from '../properties/store.ts'
 import { companies } from './resource.ts'
 
 export const companyStore = standardStore(companies, {
+  referable,
   async afterWrite(transaction, written, pending) {
     await syncExternalIds(transaction, companies, written, pending)
     // Imports also match companies by name and domain, so former values are stored as edits too.

@@ -7,9 +7,11 @@ import { newId, showId } from '../../platform/model/ids.ts'
 import { standardStore } from '../../platform/resource/store.ts'
 import type { PendingChange, WriteSteps } from '../../platform/resource/write.ts'
 import { assignTeams } from '../../identity/teams/store.ts'
+import { referable } from '../properties/store.ts'
 import { contacts, type ContactSource, teamContacts } from './resource.ts'
 
 const steps: WriteSteps = {
+  referable,
   async beforeWrite(transaction, pending) {
     for (const { before, columns } of pending) if (!before) columns.source = sourceOf(transaction.actor)
     await Promise.all([assignTeams(transaction, pending), assignRootContacts(transaction, pending)])

@@ -9,6 +9,7 @@ import { standardStore } from '../../platform/resource/store.ts'
 import type { PendingChange, WrittenRecord } from '../../platform/resource/write.ts'
 import { readDefaultCurrency } from '../../identity/organizations/store.ts'
 import { idsOf, updateLastActivity } from '../last-activity/store.ts'
+import { referable } from '../properties/store.ts'
 import { pipelines } from '../pipelines/resource.ts'
 import { insertStageMoves } from '../stage-moves/store.ts'
 import { findStages, type FoundStage } from '../stages/store.ts'
@@ -16,7 +17,7 @@ import { stages } from '../stages/resource.ts'
 import { topPositions } from './position-store.ts'
 import { dealContacts, deals } from './resource.ts'
 
-export const dealStore = standardStore(deals, { beforeWrite, afterWrite })
+export const dealStore = standardStore(deals, { beforeWrite, afterWrite, referable })
 
 /** The contacts of one deal. */
 export const dealContactStore = standardStore(dealContacts)

@@ -1,24 +1,49 @@
 import type { Transaction } from '../../platform/database/database.ts'
+import type { PropertyDefinition } from '../../platform/model/declared-property.ts'
+import { ApiError } from '../../platform/model/errors.ts'
 import type { JsonObject } from '../../platform/model/fields.ts'
 import { readId } from '../../platform/model/ids.ts'
 import { raw, sql } from '../../platform/model/sql.ts'
-import { lockSetsForChange, storeDefinitions } from '../../platform/resource/property-sets.ts'
 import { documentSql } from '../../platform/query/select.ts'
 import { root } from '../../platform/query/target.ts'
+import { lockSetsForChange, storeDefinitions } from '../../platform/resource/property-sets.ts'
 import { standardStore } from '../../platform/resource/store.ts'
-import type { PendingChange } from '../../platform/resource/write.ts'
-import { properties } from './resource.ts'
+import type { PendingChange, Referable } from '../../platform/resource/write.ts'
+import { members } from '../../identity/members/resource.ts'
+import { companies } from '../companies/resource.ts'
+import { contacts } from '../contacts/resource.ts'
+import { deals } from '../deals/resource.ts'
+import { properties, type referableResources } from './resource.ts'
+import { assertFit } from './report.ts'
 import { definitionOf } from './rules.ts'
+import {
+  countChoices,
+  definableResource,
+  deleteUniqueValues,
+  examineStoredValues,
+  storeUniqueValues,
+} from './stored-values-store.ts'
 
 export const propertyStore = standardStore(properties, {
   async beforeWrite(transaction, pending) {
+    // First, so that no record is written until the change is complete.
     await lockSetsForChange(transaction, tablesOf(pending))
     await assignPositions(transaction, pending)
+    for (const change of pending) await checkStoredValues(transaction, change)
   },
   async afterWrite(transaction, _, pending) {
+    for (const change of pending) await updateUniqueValues(transaction, change)
     for (const table of tablesOf(pending)) await updateSet(transaction, table)
   },
 })
+
+/** The resources whose records a property can name. */
+export const referable: Readonly<Record<(typeof referableResources)[number], Referable>> = {
+  contacts: { resource: contacts },
+  companies: { resource: companies },
+  deals: { resource: deals },
+  members: { resource: members, table: 'members', key: 'user_id' },
+}
 
 /** The tables whose definitions change; each resource has the table of its name. */
 const tablesOf = (pending: readonly PendingChange[]): string[] =>
@@ -33,6 +58,49 @@ async function assignPositions(transaction: Transaction, pending: readonly Pendi
       where organization_id = ${transaction.organization} and resource = ${values.resource} and deleted_at is null`)
     values.position = String(BigInt(last?.position ?? '0') + 1n)
   }
+}
+
+const afterOf = ({ before, values }: PendingChange): JsonObject => ({ ...before, ...values })
+
+/** Is the definition new, or in effect again? */
+const isDeclared = ({ before, columns }: PendingChange): boolean => !before || columns.deleted_at === null
+
+/** A definition applies to what records already have. Throws 422 or 423. */
+async function checkStoredValues(transaction: Transaction, change: PendingChange): Promise<void> {
+  const after = afterOf(change)
+  const resource = definableResource(after.resource)
+  const definition = definitionOf(change.id, after)
+  const becomesUnique = change.values.unique === true
+  if (isDeclared(change) || becomesUnique)
+    assertFit(resource, definition, await examineStoredValues(transaction, resource, definition))
+  const removed = removedChoices(change, definition)
+  if (removed.length === 0) return
+  const count = await countChoices(transaction, resource, definition, removed)
+  if (count > 0) throw choicesInUse(removed, count)
+}
+
+function removedChoices({ before }: PendingChange, { choices }: PropertyDefinition): string[] {
+  if (!before) return []
+  const remaining = new Set(choices.map(({ value }) => value))
+  return definitionOf('', before).choices.flatMap(({ value }) => (remaining.has(value) ? [] : [value]))
+}
+
+const choicesInUse = (removed: readonly string[], count: number): ApiError =>
+  new ApiError(
+    'resource_locked',
+    `Records, including deleted ones, still have ${removed.map((value) => `"${value}"`).join(', ')}: ${count}. Archive the choice instead, or change these records first.`,
+    { details: [{ field: 'choices', message: `${count} records have a removed choice; archive it instead` }] },
+  )
+
+/** Starts or ends the uniqueness of the values that records have. */
+async function updateUniqueValues(transaction: Transaction, change: PendingChange): Promise<void> {
+  const after = afterOf(change)
+  const resource = definableResource(after.resource)
+  const definition = definitionOf(change.id, after)
+  const isDeleted = typeof change.columns.deleted_at === 'string'
+  if (isDeleted || change.values.unique === false) await deleteUniqueValues(transaction, resource, definition)
+  else if (definition.unique && (isDeclared(change) || change.values.unique === true))
+    await storeUniqueValues(transaction, resource, definition)
 }
 
 /** Stores the definitions of a table for the writes of its records. */

@@ -1,0 +1,110 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { DeclaredProperty, PropertySet } from '../model/declared-property.ts'
+import type { Resource } from '../model/define.ts'
+import { type BodyFault, invalidBody } from '../model/errors.ts'
+import type { JsonObject, JsonValue } from '../model/fields.ts'
+import { Suggestions } from '../query/target.ts'
+import { readValue } from './body.ts'
+
+/** The field whose keys organizations can define. */
+export const definableField = ({ fields }: Resource): string | undefined =>
+  Object.keys(fields).find((name) => fields[name]?.definable)
+
+export const objectOf = (value: JsonValue | undefined): JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}
+
+/** The object at `name` that a change wants, and the one before it; undefined for a new record. */
+interface WantedProperties {
+  name: string
+  before: JsonObject | undefined
+  wanted: JsonObject
+}
+
+interface ReadOptions {
+  /** False for imports, whose payloads have no custom properties. */
+  checksRequired: boolean
+}
+
+/**
+ * The object with normalized values and, for a new record, defaults. Only changed keys are validated, so that a record
+ * from before a definition can still be changed otherwise. Throws 422 with every error.
+ */
+export function readDeclared(
+  { properties, refusesUndeclared }: PropertySet,
+  { name, before, wanted }: WantedProperties,
+  { checksRequired }: ReadOptions,
+): JsonObject {
+  const faults: BodyFault[] = []
+  const result: JsonObject = {}
+  const suggestions = new Suggestions()
+  for (const [key, value] of Object.entries(wanted)) {
+    const property = properties.get(key)
+    const path = `${name}.${key}`
+    if (before && isDeepStrictEqual(before[key], value)) result[key] = value
+    else if (property && value !== null) {
+      const read = readProperty(property, path, value, before?.[key])
+      if (Array.isArray(read)) faults.push(...read)
+      else result[key] = read.value
+    } else if (!property) {
+      if (refusesUndeclared) faults.push({ field: path, message: undeclared(suggestions, key, properties) })
+      result[key] = value
+    }
+  }
+  for (const [key, property] of properties) {
+    const isLost = before === undefined || (key in before && before[key] !== null)
+    if (property.archived || key in result || !isLost || faults.some(({ field }) => field === `${name}.${key}`))
+      continue
+    if (before === undefined && property.default !== null && wanted[key] !== null) result[key] = property.default
+    else if (property.required && checksRequired)
+      faults.push({ field: `${name}.${key}`, message: 'is required', missing: true })
+  }
+  if (faults.length > 0) throw invalidBody(faults)
+  return result
+}
+
+function undeclared(suggestions: Suggestions, key: string, properties: PropertySet['properties']): string {
+  const suggestion = suggestions.for(key, [...properties.keys()])
+  return suggestion ? `unknown property; did you mean ${suggestion}?` : 'unknown property; define it first'
+}
+
+function readProperty(
+  { field, choices }: DeclaredProperty,
+  path: string,
+  value: JsonValue,
+  before: JsonValue | undefined,
+): { value: JsonValue } | BodyFault[] {
+  const read = readValue(field, path, value, 'create')
+  if (Array.isArray(read)) return read
+  const current = [before].flat()
+  const archived = [read.value]
+    .flat()
+    .find((item) => !current.includes(item) && choices.some((one) => one.archived && one.value === item))
+  if (archived === undefined) return read
+  const others = choices.filter((one) => !one.archived).map((one) => one.value)
+  return [{ field: path, message: `the choice ${String(archived)} is archived; expected one of ${others.join(', ')}` }]
+}
+
+/** A record that a value names. */
+export interface NamedRecord {
+  /** The path of the value in the body. */
+  path: string
+  label: string
+  /** The resource of the other record. */
+  resource: string
+  /** The id in the form of the API. */
+  id: string
+}
+
+/** The records that the changed values of references name. */
+export function namedRecords(
+  { properties }: PropertySet,
+  name: string,
+  before: JsonObject | undefined,
+  after: JsonObject,
+): NamedRecord[] {
+  return [...properties.values()].flatMap(({ key, label, references }) => {
+    const id = after[key]
+    const isChanged = typeof id === 'string' && id !== before?.[key]
+    return references && isChanged ? [{ path: `${name}.${key}`, label, resource: references.resource, id }] : []
+  })
+}

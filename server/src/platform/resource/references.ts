@@ -1,0 +1,95 @@
+import type { Transaction } from '../database/database.ts'
+import type { Resource } from '../model/define.ts'
+import { type BodyFault, invalidBody } from '../model/errors.ts'
+import { readId } from '../model/ids.ts'
+import { identifier, isOneOf, preparedForOne, raw, type Sql, sql } from '../model/sql.ts'
+import { andWithinReach } from '../query/scope.ts'
+import { scopeOf } from './read.ts'
+import type { PendingChange, WriteSteps } from './write.ts'
+
+interface CheckOptions {
+  /** Records (uuids) that the caller has created or locked in this transaction. */
+  locked: ReadonlySet<string> | undefined
+  referable: WriteSteps['referable']
+}
+
+/** Records of one table that changes name at one path. */
+interface Named {
+  path: string
+  label: string
+  ids: readonly (string | undefined)[]
+  table: string
+  key: string
+  softDeleted: boolean
+  /** The bounds of the caller's reach. */
+  bounds: Sql
+}
+
+/** Checks that referenced records exist in the organization, and locks them until the transaction ends. Throws 422. */
+export async function checkReferences(
+  transaction: Transaction,
+  resource: Resource,
+  pending: readonly PendingChange[],
+  { locked = new Set(), referable = {} }: CheckOptions,
+): Promise<void> {
+  const faults: BodyFault[] = []
+  const all = [...namedByFields(transaction, resource, pending), ...namedByProperties(transaction, pending, referable)]
+  for (const { path, label, ids: named, table, key, softDeleted, bounds } of all) {
+    const wanted = [...new Set(named)].filter((id) => !id || !locked.has(id))
+    if (wanted.length === 0) continue
+    const ids = wanted.filter((id) => id !== undefined)
+    const rows = await transaction.query<{ id: string }>(
+      preparedForOne(
+        ids,
+        sql`
+      select ${identifier(key)} as id from ${identifier(table)}
+      where organization_id = ${transaction.organization} and ${isOneOf(identifier(key), ids, 'uuid')}
+      ${raw(softDeleted ? 'and deleted_at is null' : '')}${bounds} order by 1 for key share`,
+      ),
+    )
+    const found = new Set(rows.map(({ id }) => id))
+    if (wanted.some((id) => !id || !found.has(id)))
+      faults.push({ field: path, message: `no ${label.toLowerCase()} with this id exists` })
+  }
+  if (faults.length > 0) throw invalidBody(faults)
+}
+
+function namedByFields(transaction: Transaction, resource: Resource, pending: readonly PendingChange[]): Named[] {
+  return Object.entries(resource.fields).flatMap(([name, { references, label, idPrefix = '' }]): Named[] => {
+    if (!references) return []
+    const shown = pending.flatMap(({ values }) => (typeof values[name] === 'string' ? [values[name]] : []))
+    const ids = shown.map((id) => readId(idPrefix, id))
+    return [{ path: name, label, ids, ...references, bounds: withinReachOf(transaction, resource, name) }]
+  })
+}
+
+/** The records that custom properties name, by property. */
+function namedByProperties(
+  transaction: Transaction,
+  pending: readonly PendingChange[],
+  referable: NonNullable<WriteSteps['referable']>,
+): Named[] {
+  const named = pending.flatMap((change) => change.named)
+  return [...new Set(named.map(({ path }) => path))].flatMap((path): Named[] => {
+    const [first, ...others] = named.filter((one) => one.path === path)
+    if (!first) return []
+    const target = referable[first.resource]
+    if (!target) throw new Error(`${path}: custom properties cannot refer to ${first.resource}`)
+    const { resource, table = resource.table, key = 'id' } = target
+    const { idPrefix, softDelete: softDeleted } = resource
+    const bounds = andWithinReach(resource, scopeOf(transaction, undefined), identifier(table))
+    const ids = [first, ...others].map(({ id }) => readId(idPrefix, id))
+    return [{ path, label: first.label, ids, table, key, softDeleted, bounds }]
+  })
+}
+
+/** The bounds of a reference: a record out of the caller's reach cannot be named. */
+function withinReachOf(
+  transaction: Transaction,
+  { fields, embedded, requiredParents = [] }: Resource,
+  name: string,
+): Sql {
+  const others = [...Object.values(embedded), ...requiredParents].map(({ resource }) => resource)
+  const other = others.find(({ table }) => table === fields[name]?.references?.table)
+  return other ? andWithinReach(other, scopeOf(transaction, undefined), identifier(other.table)) : raw('')
+}

@@ -1,0 +1,50 @@
+import { declaredProperty, type PropertyDefinition } from '../../platform/model/declared-property.ts'
+import { displayNoun, type Resource } from '../../platform/model/define.ts'
+import { ApiError, type Fault } from '../../platform/model/errors.ts'
+import type { JsonValue } from '../../platform/model/fields.ts'
+import { readValue } from '../../platform/resource/body.ts'
+import type { StoredValues } from './stored-values-store.ts'
+
+/** A record whose value prevents a definition. */
+export interface Obstacle {
+  id: string
+  value: JsonValue
+  message: string
+}
+
+/** What prevents a definition: the values that do not fit its type, and those that several records have. */
+export const obstaclesOf = (definition: PropertyDefinition, stored: StoredValues): Obstacle[] => [
+  ...stored.examples.map(({ id, value }) => ({ id, value, message: reasonOf(definition, value) })),
+  ...stored.duplicateExamples.map(({ id, value }) => ({ id, value, message: 'is the value of another record too' })),
+]
+
+/** Throws 422 with the number of records and the first of them. */
+export function assertFit(resource: Resource, definition: PropertyDefinition, stored: StoredValues): void {
+  const { unfit, duplicates } = stored
+  if (unfit + duplicates === 0) return
+  const records = (count: number) => `${count} ${displayNoun(count === 1 ? resource.singular : resource.name)}`
+  const sentences = [
+    ...(unfit > 0 ? [`${records(unfit)} have a value that does not fit the type ${definition.type}.`] : []),
+    ...(duplicates > 0 ? [`${records(duplicates)} have a value that another one has too.`] : []),
+  ]
+  const details = obstaclesOf(definition, stored).map(({ id, value, message }): Fault => ({
+    field: `customProperties.${definition.key}`,
+    message: `${shorten(value)}: ${message}`,
+    id,
+  }))
+  throw new ApiError('invalid_field_value', `${sentences.join(' ')} Correct these records first.`, { details })
+}
+
+/** Why a stored value does not fit; a valid one would be stored in another form. */
+function reasonOf(definition: PropertyDefinition, value: JsonValue): string {
+  const read = readValue(declaredProperty(definition).field, definition.key, value, 'create')
+  if (Array.isArray(read)) return read.map(({ message }) => message).join(', ')
+  return definition.type === 'reference' ? 'no record with this id exists' : `expected the form ${shorten(read.value)}`
+}
+
+const maxShownLength = 100
+
+function shorten(value: JsonValue): string {
+  const text = [...JSON.stringify(value)]
+  return text.length > maxShownLength ? `${text.slice(0, maxShownLength).join('')}…` : text.join('')
+}
