@@ -1,10 +1,11 @@
 import { identifier, join, Parameter, raw, type Sql, sql } from '../model/sql.ts'
 import type { Resource } from '../model/define.ts'
 import type { Field } from '../model/fields.ts'
-import { dayOf, isNumber, type Operand, type TimeSpan, textsOf } from './operand.ts'
+import { dayOf, type Operand, type TimeSpan, textsOf } from './operand.ts'
 import type { Operator } from './operators.ts'
+import { anyContained, asJson, containedJson } from './contained-json.ts'
 import { reachConditions, type Scope } from './scope.ts'
-import { linkAlias, type Target, valueOf } from './target.ts'
+import { linkAlias, type Target } from './target.ts'
 
 /** One filter of a request: a field, an operator and a parsed value. */
 export interface Condition {
@@ -22,6 +23,12 @@ export function conditionSql(resource: Resource, condition: Condition, scope: Sc
   if (target.link) return linkCondition(resource, condition, target.link, scope)
   if (operand.kind === 'null') return nullCondition(target, operator)
   if (operand.kind === 'relative') throw new Error(`the relative date of ${target.name} was not replaced`)
+  const match = matchSql(resource, condition, orderedBy)
+  const contained = containedJson(condition)
+  return contained.length > 0 ? sql`(${anyContained(resource, target, contained)} and ${match})` : match
+}
+
+function matchSql(resource: Resource, { target, operator, operand }: Condition, orderedBy?: string): Sql {
   switch (target.field.filter) {
     case 'id':
       return idCondition(target, operator, operand)
@@ -245,7 +252,10 @@ function equalsAny(resource: Resource, target: Target, values: readonly string[]
   const within = days.map((day) => compareInstant(value, 'equals', day))
   const others = values.filter((text) => dayOf(text) === undefined)
   if (others.length === 0) return within
-  return [sql`(${anyContained(resource, target, others)} and ${value} = any(${asJson(others)}::jsonb[]))`, ...within]
+  return [
+    sql`(${anyContained(resource, target, asJson(others))} and ${value} = any(${asJson(others)}::jsonb[]))`,
+    ...within,
+  ]
 }
 
 const isArray = (value: Sql): Sql => sql`coalesce(jsonb_typeof(${value}) = 'array', false)`
@@ -255,29 +265,6 @@ const hasItem = (value: Sql, item: string): Sql =>
     asJson([item]).map((one) => sql`${value} @> ${`[${one}]`}::jsonb`),
     ' or ',
   )})`
-
-const jsonNumber = /^-?(0|[1-9]\d*)(\.|[eE]|$)/
-
-/** The JSON values that a filter's text can stand for: the string, and the number or boolean written that way. */
-function asJson(values: readonly string[]): string[] {
-  return values.flatMap((value) => {
-    const literal = jsonNumber.test(value) ? isNumber(value) : value === 'true' || value === 'false'
-    return literal ? [JSON.stringify(value), value] : [JSON.stringify(value)]
-  })
-}
-
-/** Containment from the root, which the index on the whole column serves. */
-function anyContained(resource: Resource, target: Target, values: readonly string[]): Sql {
-  const [head = ''] = target.name.split('.')
-  const column = valueOf(resource, head, target.alias)
-  const wrapped = asJson(values).map((json) =>
-    target.keys.reduceRight((inner, key) => `{${JSON.stringify(key)}:${inner}}`, json),
-  )
-  return sql`(${join(
-    wrapped.map((json) => sql`${column} @> ${json}::jsonb`),
-    ' or ',
-  )})`
-}
 
 /** Empty: missing, null, or a list, string or object without content. */
 function emptyProperty(value: Sql, empty: boolean): Sql {
@@ -306,6 +293,7 @@ export function indexKindOf({ target, operator, operand }: Condition): IndexKind
     return isPositiveId(operator) && field.equality === 'indexed' && operand.kind === 'ids' ? 'sorted' : undefined
   if (!isOwn) return undefined
   if (operator === 'isEmpty') return field.indexedAlong && !isTrue(operand) ? 'sorted' : undefined
+  if (target.declared) return containedJson({ target, operator, operand }).length > 0 ? 'inverted' : undefined
   if (operand.kind === 'boolean') return isServedCondition(field, operator, operand) ? 'sorted' : undefined
   if (operand.kind === 'null') return undefined
   switch (operator) {

@@ -1,5 +1,5 @@
 import { readId } from '../model/ids.ts'
-import type { FilterType, JsonObject, JsonValue } from '../model/fields.ts'
+import type { FilterType, JsonObject, JsonValue, Schema } from '../model/fields.ts'
 import { ListError, splitList } from './query-string.ts'
 import { type Operator, takesList } from './operators.ts'
 import { readRelativeDate, type RelativeDate } from './relative-dates.ts'
@@ -114,8 +114,10 @@ export function readOperand(target: Target, operator: Operator, written: Written
   return bad === undefined ? operand : { fault: `expected one of ${choices.join(', ')}; found "${bad.slice(0, 40)}"` }
 }
 
-const choicesOf = ({ field }: Target): readonly unknown[] | undefined =>
-  Array.isArray(field.schema.enum) ? (field.schema.enum as unknown[]) : undefined
+function choicesOf({ field: { schema } }: Target): readonly unknown[] | undefined {
+  const choices = schema.enum ?? (schema.items as Schema | undefined)?.enum
+  return Array.isArray(choices) ? (choices as unknown[]) : undefined
+}
 
 export const textsOf = (operand: Operand): readonly string[] =>
   operand.kind === 'texts' ? operand.values : operand.kind === 'text' ? [operand.value] : []

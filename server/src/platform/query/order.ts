@@ -16,6 +16,10 @@ export interface Order {
   indexed: boolean
 }
 
+/** The order that a cursor belongs to: the sort keys of a custom property follow from its definition. */
+export const cursorOrder = ({ target: { name, declared } }: Order): string =>
+  declared ? `${name} (${declared.type})` : name
+
 /** The order of a list by `target`: nulls last in both directions, ties by id in the direction of `sort`. */
 export function orderBy(target: Target, descending: boolean): Order | { fault: string } {
   const { field, value } = target

@@ -7,7 +7,7 @@ import { type Condition } from './condition.ts'
 import { type CursorScope, isCursor, type Position, readCursor } from './cursor.ts'
 import { isEmptyAfterFolding, readOperand, type WrittenValue, writtenInUrl } from './operand.ts'
 import { isOperator, type Operator, operatorsFor } from './operators.ts'
-import { type Order, orderBy } from './order.ts'
+import { cursorOrder, type Order, orderBy } from './order.ts'
 import type { Filter } from './filter.ts'
 import { faultOf, readSelection, type Selection } from './select.ts'
 import { findTarget, Suggestions, type Target } from './target.ts'
@@ -98,7 +98,7 @@ export function readPage(
 ): Omit<ListRequest, 'filter' | 'deleted'> | undefined {
   const limit = readLimit(reader)
   const order = readOrder(reader, resource)
-  const cursor = readCursors(reader, resource, scopeOf(reader.scalars.get('orderBy') ?? 'createdAt'))
+  const cursor = readCursors(reader, resource, scopeOf(order ? cursorOrder(order) : ''))
   const words = readWords(reader, resource)
   const selection = readSelected(reader, resource)
   return order && { limit, order, cursor, words, selection }

@@ -1,9 +1,11 @@
 import { closest, distance } from 'fastest-levenshtein'
-import { identifier, join, raw, type Sql, sql } from '../model/sql.ts'
+import { identifier, join, Parameter, raw, type Sql, sql } from '../model/sql.ts'
+import type { DeclaredProperty } from '../model/declared-property.ts'
 import { columnOf, type Embedded, type Resource } from '../model/define.ts'
 import { linkFields, linkTable } from '../model/links.ts'
 import { maxSuggestions } from '../model/errors.ts'
 import type { Field } from '../model/fields.ts'
+import { declaredValue } from './declared-value.ts'
 import { andWithinReach, type Scope } from './scope.ts'
 
 /** What a dotted path in a request refers to. */
@@ -20,6 +22,8 @@ export interface Target {
   nullable: boolean
   /** True if the field belongs to the record itself, not to an embedded record. */
   isOwn: boolean
+  /** The definition of the custom property, whose field and SQL value these are. */
+  declared?: DeclaredProperty
   /** The links with this field; a record has any number of them, and `value` is that of one link. */
   link?: { table: string; column: string; otherColumn: string; other: Resource }
 }
@@ -159,9 +163,33 @@ function propertiesTarget(
   if (keys.includes('')) return { fault: `expected a key, as in ${head}.plan` }
   if (keys.length > 16) return { fault: 'is nested too deeply' }
   if (path.length > maxPathLength) return { fault: `must have at most ${maxPathLength} characters` }
+  const declared = field.declared?.properties.get(keys[0] ?? '')
+  if (declared) return declaredTarget(resource, head, declared, { path, alias }, keys)
   // Key by key: `#>` would treat a number as a list index, which neither containment nor select[] does.
   const value = keys.reduce((inner, key) => sql`(${inner} -> ${key}::text)`, valueOf(resource, head, alias))
   return { name: path, field, alias, value, keys, nullable: true, isOwn: true }
+}
+
+/** A property with a definition is compared like a field of its type; an amount of money by its parts. */
+function declaredTarget(
+  resource: Resource,
+  head: string,
+  declared: DeclaredProperty,
+  { path, alias }: Start,
+  keys: string[],
+): Target | { fault: string } {
+  const [key = '', part, ...others] = keys
+  const { parts } = declared
+  const field = part === undefined ? declared.field : Object.hasOwn(parts, part) ? parts[part] : undefined
+  if (!field || others.length > 0) {
+    const names = Object.keys(parts)
+    return {
+      fault: `unknown field; ${head}.${key} has ${names.length > 0 ? names.join(', ') : 'no fields of its own'}`,
+    }
+  }
+  const json = sql`(${valueOf(resource, head, alias)} -> ${new Parameter(key)}::text)`
+  const value = declaredValue(declared, json, part)
+  return { name: path, field, alias, value, keys, nullable: field.filter !== 'array', isOwn: true, declared }
 }
 
 export function unknownField(resource: Resource, path: string, suggestions: Suggestions): string {

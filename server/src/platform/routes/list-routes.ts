@@ -9,11 +9,20 @@ import {
 } from '../http/route.ts'
 import { displayNoun, type Resource } from '../model/define.ts'
 import { writeCursor } from '../query/cursor.ts'
+import { cursorOrder } from '../query/order.ts'
 import { parsePosition, planCount, planPage } from '../query/page.ts'
 import { type Filters, type ListRequest, readList } from '../query/parse.ts'
-import { readSearch, readSearchCount } from '../query/search.ts'
+import { readSearch } from '../query/search.ts'
 import { readCount, readPage, scopeOf } from '../resource/read.ts'
-import { readCountFilters, resolveFilters, viewOfBody, viewOfQuery } from './saved-views.ts'
+import {
+  definedIn,
+  readCountFilters,
+  readSearchFilters,
+  resolveFilters,
+  textOfQuery,
+  viewOfBody,
+  viewOfQuery,
+} from './saved-views.ts'
 
 /** The records that the routes of a list are about. */
 interface ListGroup {
@@ -42,7 +51,8 @@ export function listRoute(group: ListGroup): ReadRoute {
     responses: { 200: { kind: 'list', resource } },
     async handle(request) {
       const { query, view } = await viewOfQuery(group, request)
-      const wanted = readList(resource, query, cursorScopeOf(group, request))
+      const readable = await definedIn(group, request, textOfQuery(query))
+      const wanted = readList(readable.resource, query, cursorScopeOf(group, request))
       if (wanted.deleted) await assertMayRestore(group, request)
       return respondWithPage(group, request, await resolveFilters(group, request, wanted, view))
     },
@@ -70,10 +80,9 @@ export function searchRoute(group: ListGroup): SearchRoute {
     },
     responses: { 200: { kind: 'list', resource } },
     async handle(request) {
-      const { services, query } = request
       const scope = cursorScopeOf(group, request)
       const { body, view } = await viewOfBody(group, request, 'page')
-      const sent = { resource, relations: services.relations, body, query }
+      const sent = { ...(await definedIn(group, request, JSON.stringify(body))), body, query: request.query }
       const wanted = readSearch(sent, scope)
       if (wanted.deleted) await assertMayRestore(group, request)
       return respondWithPage(group, request, await resolveFilters(group, request, wanted, view))
@@ -113,11 +122,9 @@ export function searchCountRoute(group: ListGroup): SearchRoute {
     query: { kind: 'none' },
     responses: { 200: countResponse },
     async handle(request) {
-      const { services, query } = request
-      const { body, view } = await viewOfBody(group, request, 'count')
-      const wanted = readSearchCount({ resource, relations: services.relations, body, query })
+      const wanted = await readSearchFilters(group, request)
       if (wanted.deleted) await assertMayRestore(group, request)
-      return respondWithCount(group, request, await resolveFilters(group, request, wanted, view))
+      return respondWithCount(group, request, wanted)
     },
   }
 }
@@ -155,7 +162,7 @@ async function respondWithPage(group: ListGroup, request: ReadRequest, wanted: L
   const page = plan.isExpensive ? await services.queryLimiter.run(caller.organizationId, read) : await read()
   const scope = cursorScopeOf(group, request)
   const link = linkHeader(request, wanted, page, (position) =>
-    writeCursor(scope(wanted.order.target.name, wanted.deleted), parsePosition(position)),
+    writeCursor(scope(cursorOrder(wanted.order), wanted.deleted), parsePosition(position)),
   )
   return { status: 200, text: page.text, ...(link && { headers: { link } }) }
 }

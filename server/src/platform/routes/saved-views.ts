@@ -9,6 +9,8 @@ import type { QueryParameter } from '../query/query-string.ts'
 import { maxRelations } from '../query/tree.ts'
 import { type AppliedView, orderOf, readView, withinView } from '../query/view.ts'
 import { readRelativeSpans } from '../resource/read.ts'
+import { type Readable, withDefinitions } from '../resource/declared-resources.ts'
+import { readSearchCount } from '../query/search.ts'
 import { isUnknownTimeZone } from './daily-statistics.ts'
 
 /** The list that a request is about. */
@@ -40,10 +42,24 @@ export async function viewOfQuery(
 
 /** The filters of a count or a sum, including those of its view. Throws 400. */
 export async function readCountFilters(listed: Listed, request: ReadRequest): Promise<Filters> {
-  const { resource } = listed
   const { query, view } = await viewOfQuery(listed, request, 'count')
+  const { resource } = await definedIn(listed, request, textOfQuery(query))
   return resolveFilters(listed, request, readFilters(resource, query), view)
 }
+
+/** The same for a search, whose filter is its body. Throws 422. */
+export async function readSearchFilters(listed: Listed, request: SearchRequest): Promise<Filters> {
+  const { body, view } = await viewOfBody(listed, request, 'count')
+  const readable = await definedIn(listed, request, JSON.stringify(body))
+  return resolveFilters(listed, request, readSearchCount({ ...readable, body, query: request.query }), view)
+}
+
+/** The resource and the relations of a request, with the definitions of the properties that its text mentions. */
+export const definedIn = ({ resource }: Listed, { db, services }: ReadRequest, text: string): Promise<Readable> =>
+  withDefinitions(db, { resource, relations: services.relations }, text)
+
+export const textOfQuery = (query: readonly QueryParameter[]): string =>
+  query.map(({ name, value }) => `${name}=${value}`).join('&')
 
 /** The `view` of a search, and the rest of its body with the order of the view. Throws 422. */
 export async function viewOfBody(
@@ -67,7 +83,8 @@ async function findView(listed: Listed, request: ReadRequest, id: string, invali
   const saved = await services.views.find(db, listed.resource, id)
   if (!saved) throw invalid([{ field: 'view', message: 'no view with this id exists' }])
   const reader = new QueryReader()
-  const view = readView(reader, listed.resource, services.relations, saved)
+  const { resource, relations } = await definedIn(listed, request, JSON.stringify(saved))
+  const view = readView(reader, resource, relations, saved)
   // A field that it uses may no longer exist.
   const faults = reader.faults.map(({ field, message }) => ({
     field: 'view',

@@ -3,9 +3,8 @@ import { assertScope } from '../../platform/http/denied-scope.ts'
 import type { ReadRequest, ReadRoute, Route, RouteResponse, SearchRoute } from '../../platform/http/route.ts'
 import { id, type Schema } from '../../platform/model/fields.ts'
 import type { Filters } from '../../platform/query/parse.ts'
-import { readSearchCount } from '../../platform/query/search.ts'
 import { closedObject } from '../../platform/routes/daily-statistics.ts'
-import { readCountFilters, resolveFilters, viewOfBody } from '../../platform/routes/saved-views.ts'
+import { readCountFilters, readSearchFilters } from '../../platform/routes/saved-views.ts'
 import { deals } from './resource.ts'
 import { readForecast, readSummary } from './summary-store.ts'
 
@@ -63,13 +62,8 @@ function sumRoutes({ name, component, item, read, summary, description }: Summar
     description: `Takes the body of a count. ${description}`,
     query: { kind: 'none' },
     search: { resource: deals, returns: 'count' },
-    async handle(request) {
-      const listed = { resource: deals, path: searchPath }
-      const { services, query } = request
-      const { body, view } = await viewOfBody(listed, request, 'count')
-      const wanted = readSearchCount({ resource: deals, relations: services.relations, body, query })
-      return respond(request, await resolveFilters(listed, request, wanted, view))
-    },
+    handle: async (request) =>
+      respond(request, await readSearchFilters({ resource: deals, path: searchPath }, request)),
   }
   return [inUrl, ofSearch]
 }

@@ -3,16 +3,16 @@ import type { BodyFault } from '../../platform/model/errors.ts'
 import type { FieldType } from '../../platform/model/field-types.ts'
 import type { JsonObject, JsonValue } from '../../platform/model/fields.ts'
 import { QueryReader } from '../../platform/query/parse.ts'
-import type { Relations } from '../../platform/query/relations.ts'
 import { readSelection } from '../../platform/query/select.ts'
 import { findTarget } from '../../platform/query/target.ts'
 import { readView } from '../../platform/query/view.ts'
+import type { Readable } from '../../platform/resource/declared-resources.ts'
 
 /** Fields with few values, of which each can be a column of a board. */
 const groupedTypes: readonly FieldType[] = ['choice', 'reference', 'boolean']
 
 /** The errors of the values (those that a change sends) as a view of this resource. */
-export function faultsOfView(resource: Resource, relations: Relations, values: JsonObject): readonly BodyFault[] {
+export function faultsOfView({ resource, relations }: Readable, values: JsonObject): readonly BodyFault[] {
   const reader = new QueryReader()
   const { filter = {}, columns, query, orderBy, groupBy } = values
   readView(reader, resource, relations, { filter, query: textOf(query), orderBy: textOf(orderBy), sort: null })

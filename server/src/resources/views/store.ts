@@ -1,12 +1,13 @@
 import type { Connection, Transaction } from '../../platform/database/database.ts'
 import type { Resource } from '../../platform/model/define.ts'
-import { invalidBody } from '../../platform/model/errors.ts'
+import { type BodyFault, invalidBody } from '../../platform/model/errors.ts'
 import { readId } from '../../platform/model/ids.ts'
 import { identifier, raw, sql } from '../../platform/model/sql.ts'
 import { withinScope } from '../../platform/query/page.ts'
 import type { Relations } from '../../platform/query/relations.ts'
 import { root } from '../../platform/query/target.ts'
 import type { SavedView, SavedViews } from '../../platform/query/view.ts'
+import { withDefinitions } from '../../platform/resource/declared-resources.ts'
 import { scopeOf } from '../../platform/resource/read.ts'
 import { type StandardStore, standardStore } from '../../platform/resource/store.ts'
 import type { PendingChange } from '../../platform/resource/write.ts'
@@ -16,7 +17,12 @@ import { viewable, views } from './resource.ts'
 export const viewStore = (relations: Relations): StandardStore =>
   standardStore(views, {
     async beforeWrite(transaction, pending) {
-      const faults = pending.flatMap((change) => faultsOfView(resourceOf(change), relations, change.values))
+      const faults: BodyFault[] = []
+      for (const change of pending) {
+        const text = JSON.stringify(change.values)
+        const readable = await withDefinitions(transaction, { resource: resourceOf(change), relations }, text)
+        faults.push(...faultsOfView(readable, change.values))
+      }
       if (faults.length > 0) throw invalidBody(faults)
       await assignOwner(
         transaction,
