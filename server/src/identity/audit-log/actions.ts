@@ -52,6 +52,7 @@ export const auditActions = {
   'domain.deleted': 'A domain was removed.',
   'identity.linked': 'A person linked a single sign-on identity.',
   'identity.unlinked': 'A person unlinked a single sign-on identity.',
+  'property-settings.updated': 'Custom properties without a definition are now accepted or refused.',
   'scope.denied': 'A request was refused because the credential lacks the scope. Recorded at most once a minute.',
   'access.denied':
     'A request was refused because the credential is not allowed to do this. Recorded at most once a minute.',

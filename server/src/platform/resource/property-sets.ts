@@ -91,6 +91,13 @@ export async function storeDefinitions(
     where organization_id = ${transaction.organization} and resource = ${table}`)
 }
 
+/** Stores whether keys without a definition are refused in a table, whose set is locked. */
+export async function storeUndeclared(transaction: Transaction, table: string, isRefused: boolean): Promise<void> {
+  await transaction.query(sql`
+    update property_sets set revision = revision + 1, refuses_undeclared = ${isRefused}
+    where organization_id = ${transaction.organization} and resource = ${table}`)
+}
+
 async function insertSets({ query, organization }: Transaction, tables: readonly string[]): Promise<void> {
   await query(sql`
     insert into property_sets (organization_id, resource)

@@ -10,6 +10,9 @@ export const definableResources = ['contacts', 'companies', 'deals'] as const
 /** The resources whose records a reference can name. */
 export const referableResources = ['contacts', 'companies', 'deals', 'members'] as const
 
+/** What happens to new values of keys without a definition. */
+export const undeclaredChoices = ['accepted', 'refused'] as const
+
 const maxChoices = 500
 
 const choices = {

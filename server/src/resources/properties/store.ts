@@ -1,21 +1,28 @@
-import type { Transaction } from '../../platform/database/database.ts'
+import type { Connection, Transaction } from '../../platform/database/database.ts'
 import type { PropertyDefinition } from '../../platform/model/declared-property.ts'
-import { ApiError } from '../../platform/model/errors.ts'
+import { initialValues } from '../../platform/model/define.ts'
+import { ApiError, invalidBody } from '../../platform/model/errors.ts'
 import type { JsonObject } from '../../platform/model/fields.ts'
 import { readId } from '../../platform/model/ids.ts'
 import { raw, sql } from '../../platform/model/sql.ts'
 import { documentSql } from '../../platform/query/select.ts'
 import { root } from '../../platform/query/target.ts'
-import { lockSetsForChange, storeDefinitions } from '../../platform/resource/property-sets.ts'
+import {
+  lockSetsForChange,
+  readPropertySets,
+  storeDefinitions,
+  storeUndeclared,
+} from '../../platform/resource/property-sets.ts'
+import { UniqueConflict } from '../../platform/resource/unique-conflict.ts'
 import { standardStore } from '../../platform/resource/store.ts'
 import type { PendingChange, Referable } from '../../platform/resource/write.ts'
 import { members } from '../../identity/members/resource.ts'
 import { companies } from '../companies/resource.ts'
 import { contacts } from '../contacts/resource.ts'
 import { deals } from '../deals/resource.ts'
-import { properties, type referableResources } from './resource.ts'
-import { assertFit } from './report.ts'
-import { definitionOf } from './rules.ts'
+import { definableResources, properties, type referableResources, type undeclaredChoices } from './resource.ts'
+import { assertFit, obstaclesOf } from './report.ts'
+import { definitionOf, prepareProperty } from './rules.ts'
 import {
   countChoices,
   definableResource,
@@ -43,6 +50,42 @@ export const referable: Readonly<Record<(typeof referableResources)[number], Ref
   companies: { resource: companies },
   deals: { resource: deals },
   members: { resource: members, table: 'members', key: 'user_id' },
+}
+
+type Undeclared = Record<(typeof definableResources)[number], (typeof undeclaredChoices)[number]>
+
+/** What happens to keys without a definition, by resource. */
+export async function readUndeclared(db: Connection): Promise<Undeclared> {
+  const sets = await readPropertySets(
+    db,
+    definableResources.map((name) => definableResource(name)),
+  )
+  const entries = definableResources.map((name) => [name, sets.get(name)?.refusesUndeclared ? 'refused' : 'accepted'])
+  return Object.fromEntries(entries) as Undeclared
+}
+
+/** Changes what happens to keys without a definition; returns the names of the changed resources. */
+export async function updateUndeclared(transaction: Transaction, wanted: JsonObject): Promise<readonly string[]> {
+  const names = definableResources.filter((name) => name in wanted)
+  if (names.length === 0) return []
+  await lockSetsForChange(transaction, names)
+  const current = await readUndeclared(transaction)
+  const changed = names.filter((name) => wanted[name] !== current[name])
+  for (const name of changed) await storeUndeclared(transaction, name, wanted[name] === 'refused')
+  return changed
+}
+
+/** What records have at the key of a definition (uuid and body of a create). Throws 422 and 409, like a create. */
+export async function checkDefinition(transaction: Transaction, id: string, values: JsonObject) {
+  const { values: prepared, faults = [] } = prepareProperty({ ...initialValues(properties), ...values }, undefined)
+  if (faults.length > 0) throw invalidBody(faults)
+  const definition = definitionOf(id, prepared)
+  const taken = sql`select id from properties where organization_id = ${transaction.organization} and deleted_at is null
+    and resource = ${prepared.resource} and key = ${definition.key}`
+  if ((await transaction.query(taken)).length > 0) throw new UniqueConflict(properties, 'key', taken, {})
+  const stored = await examineStoredValues(transaction, definableResource(prepared.resource), definition)
+  const { used, unfit, duplicates } = stored
+  return { used, unfit, duplicates, records: obstaclesOf(definition, stored) }
 }
 
 /** The tables whose definitions change; each resource has the table of its name. */

@@ -1,12 +1,15 @@
 import { isScoped, type Route } from '../../platform/http/route.ts'
+import type { PropertySet } from '../../platform/model/declared-property.ts'
 import { displayNoun, type Embedded, type Parent, type Resource } from '../../platform/model/define.ts'
 import type { FieldType } from '../../platform/model/field-types.ts'
 import type { Field, JsonValue, Schema } from '../../platform/model/fields.ts'
+import { showId } from '../../platform/model/ids.ts'
 import { covers } from '../../platform/model/scopes.ts'
 import { type Operator, operatorsFor } from '../../platform/query/operators.ts'
 import type { Relation, Relations } from '../../platform/query/relations.ts'
 import { embeddedThrough } from '../../platform/query/target.ts'
 import { parameterOf } from '../../platform/routes/standard-routes.ts'
+import { properties } from '../properties/resource.ts'
 
 /** A field, as an application needs it to show, enter, filter and sort its values. */
 export interface DescribedField {
@@ -124,6 +127,17 @@ export function describeResources(
     return [{ resource, described, scopes }]
   })
 }
+
+/** The definitions of a resource's custom properties, in order. */
+export const describeProperties = (set: PropertySet | undefined) =>
+  [...(set?.properties.values() ?? [])].map(({ field, parts, references, ...definition }) => ({
+    ...definition,
+    id: showId(properties.idPrefix, definition.id),
+    reference: references && { resource: references.resource },
+    operators: operatorsFor(field),
+    sortable: field.filter !== 'none',
+    parts: Object.entries(parts).map(([name, part]) => ({ name, label: part.label, operators: operatorsFor(part) })),
+  }))
 
 /** May the caller do this? False as well if no route offers it. */
 export const permissionsOf = (

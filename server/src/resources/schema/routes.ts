@@ -1,11 +1,13 @@
 import type { ReadRequest, Route, RouteResponse } from '../../platform/http/route.ts'
+import { propertyTypes } from '../../platform/model/declared-property.ts'
 import type { Resource } from '../../platform/model/define.ts'
 import { fieldTypes } from '../../platform/model/field-types.ts'
 import type { Schema } from '../../platform/model/fields.ts'
 import { covers } from '../../platform/model/scopes.ts'
 import { allOperators } from '../../platform/query/operators.ts'
 import type { Relations } from '../../platform/query/relations.ts'
-import { describeResources, permissionsOf, type ResourceDescription } from './description.ts'
+import { readPropertySets } from '../../platform/resource/property-sets.ts'
+import { describeProperties, describeResources, permissionsOf, type ResourceDescription } from './description.ts'
 import { maxKeys, readCustomProperties, recordsRead } from './store.ts'
 
 /** Everything that the API serves; known only after all routes are declared. */
@@ -57,10 +59,16 @@ async function respond(
           readable.map(({ resource }) => resource),
         )
       : undefined
+  const sets = await readPropertySets(
+    db,
+    readable.map(({ resource }) => resource),
+  )
   const resources = descriptions.map((description) => {
     const { resource, described } = description
-    const customProperties = hasCustomProperties(resource) ? (keys?.get(resource.name) ?? []) : null
-    return { ...described, permissions: permissionsOf(description, caller.scopes), customProperties }
+    const isDefinable = hasCustomProperties(resource)
+    const customProperties = isDefinable ? (keys?.get(resource.name) ?? []) : null
+    const properties = isDefinable ? describeProperties(sets.get(resource.table)) : null
+    return { ...described, permissions: permissionsOf(description, caller.scopes), customProperties, properties }
   })
   return { status: 200, text: JSON.stringify({ resources }) }
 }
@@ -146,6 +154,33 @@ const customProperty = object({
   count: { type: 'integer', minimum: 1, description: 'Number of records that have it, among those read.' },
 })
 
+const choice = object({ value: text(), label: text(), archived: flag() })
+
+const property = object({
+  id: text(),
+  key: text('Its name in `customProperties`.'),
+  type: { type: 'string', enum: propertyTypes },
+  label: text(),
+  description: { type: ['string', 'null'] },
+  choices: list(choice, 'All possible values of a `choice` or `multiChoice`.'),
+  reference: { ...object({ resource: text() }), type: ['object', 'null'], description: 'Resource of the id.' },
+  required: flag(),
+  unique: flag(),
+  default: { description: 'Value of a new record if none is sent; null for none.' },
+  indexed: flag(),
+  archived: flag('True if applications should no longer show it.'),
+  position: text('A decimal: lower comes first.'),
+  operators: list(
+    { type: 'string', enum: allOperators },
+    'Filter operators of `customProperties.<key>`; empty for an amount of money.',
+  ),
+  sortable: flag(),
+  parts: list(
+    object({ name: text(), label: text(), operators: list({ type: 'string', enum: allOperators }) }),
+    'Parts of an amount of money, each of which `customProperties.<key>.<name>` filters and sorts by.',
+  ),
+})
+
 const permission = flag('False as well if no request does this.')
 
 const responseSchema = object({
@@ -182,6 +217,12 @@ const responseSchema = object({
         },
         { description: 'What the caller may do.' },
       ),
+      properties: {
+        type: ['array', 'null'],
+        items: property,
+        description:
+          'Definitions of custom properties, in order. Empty if the caller may not list the records; null if the resource has no custom properties.',
+      },
       customProperties: {
         type: ['array', 'null'],
         items: customProperty,
