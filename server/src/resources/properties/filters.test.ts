@@ -97,19 +97,32 @@ test('a reference is found by its id, and relations, relative dates and views us
   const search = async (resource: string, filter: Json) =>
     (await call('POST', `/v5/${resource}/search`, { body: { filter, sort: 'asc' } })).body.map(({ name }: Json) => name)
   expect(await search('contacts', { not: { 'customProperties.seats': { gt: 7 } } })).toEqual(['Bob'])
-  expect(await search('contacts', { 'customProperties.renewsOn': { gt: { next: { days: 1 } } } })).toEqual(['Ada', 'Bob'])
-  await call('PATCH', `/v5/contacts/${(await call('GET', '/v5/contacts?name=Ada')).body[0].id}`, { body: { companyId } })
-  expect(await search('companies', { contacts: { some: { 'customProperties.seats': { equals: 42 } } } })).toEqual(['Engines'])
+  expect(await search('contacts', { 'customProperties.renewsOn': { gt: { next: { days: 1 } } } })).toEqual([
+    'Ada',
+    'Bob',
+  ])
+  await call('PATCH', `/v5/contacts/${(await call('GET', '/v5/contacts?name=Ada')).body[0].id}`, {
+    body: { companyId },
+  })
+  expect(await search('companies', { contacts: { some: { 'customProperties.seats': { equals: 42 } } } })).toEqual([
+    'Engines',
+  ])
   expect(await search('companies', { contacts: { some: { 'customProperties.note': { equals: '7' } } } })).toEqual([])
 
   const view = { resource: 'contacts', name: 'Many seats', filter: { 'customProperties.seats': { gt: 7 } } }
   const order = { orderBy: 'customProperties.seats', sort: 'asc', columns: ['customProperties.seats'] }
   const { body: saved } = await call('POST', '/v5/views', { body: { ...view, ...order } })
-  expect((await call('GET', `/v5/contacts?view=${saved.id}`)).body.map(({ name }: Json) => name)).toEqual(['Cid', 'Ada'])
+  expect((await call('GET', `/v5/contacts?view=${saved.id}`)).body.map(({ name }: Json) => name)).toEqual([
+    'Cid',
+    'Ada',
+  ])
   expect((await call('GET', `/v5/contacts/count?view=${saved.id}`)).body.count).toBe(2)
   const wrong = { ...view, filter: { 'customProperties.seats': { contains: '7' } } }
   const refused = await call('POST', '/v5/views', { body: wrong })
-  expect(refused).toMatchObject({ status: 422, body: { details: [{ field: 'filter.customProperties.seats.contains' }] } })
+  expect(refused).toMatchObject({
+    status: 422,
+    body: { details: [{ field: 'filter.customProperties.seats.contains' }] },
+  })
 })
 
 test.each([
@@ -140,7 +153,7 @@ test('records are sorted by the type of a property, those without a value last, 
   ]) {
     expect([key, await found(`orderBy=customProperties.${key}`)]).toEqual([key, ascending])
     const names: string[] = []
-    for (let path: string | undefined = `/v5/contacts?limit=1&sort=asc&orderBy=customProperties.${key}`; path; ) {
+    for (let path: string | undefined = `/v5/contacts?limit=1&sort=asc&orderBy=customProperties.${key}`; path;) {
       const page: Json = await call('GET', path)
       names.push(...page.body.map(({ name }: Json) => name))
       const next = /<([^>]+)>; rel="next"/.exec(page.headers.get('link') ?? '')?.[1]
@@ -153,7 +166,8 @@ test('records are sorted by the type of a property, those without a value last, 
 
 test('a cursor from before a definition is rejected, because the order has changed', async () => {
   const { call } = await service.newOrganization()
-  for (const rank of ['b', 'a']) await call('POST', '/v5/contacts', { body: { name: rank, customProperties: { rank } } })
+  for (const rank of ['b', 'a'])
+    await call('POST', '/v5/contacts', { body: { name: rank, customProperties: { rank } } })
   const { headers } = await call('GET', '/v5/contacts?limit=1&orderBy=customProperties.rank')
   const next = (/<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1] ?? '').replace(/^https?:\/\/[^/]+/, '')
   expect((await call('GET', next)).status).toBe(200)

@@ -80,12 +80,21 @@ export async function checkDefinition(transaction: Transaction, id: string, valu
   const { values: prepared, faults = [] } = prepareProperty({ ...initialValues(properties), ...values }, undefined)
   if (faults.length > 0) throw invalidBody(faults)
   const definition = definitionOf(id, prepared)
-  const taken = sql`select id from properties where organization_id = ${transaction.organization} and deleted_at is null
-    and resource = ${prepared.resource} and key = ${definition.key}`
-  if ((await transaction.query(taken)).length > 0) throw new UniqueConflict(properties, 'key', taken, {})
+  await assertKeyIsFree(transaction, definition, prepared)
   const stored = await examineStoredValues(transaction, definableResource(prepared.resource), definition)
   const { used, unfit, duplicates } = stored
   return { used, unfit, duplicates, records: obstaclesOf(definition, stored) }
+}
+
+/** Throws 409 if another definition has the key: its records would not fit another type. */
+async function assertKeyIsFree(
+  transaction: Transaction,
+  { id, key }: PropertyDefinition,
+  { resource }: JsonObject,
+): Promise<void> {
+  const holder = sql`select id from properties where organization_id = ${transaction.organization}
+    and deleted_at is null and resource = ${resource} and key = ${key} and id <> ${id}::uuid`
+  if ((await transaction.query(holder)).length > 0) throw new UniqueConflict(properties, 'key', holder, {})
 }
 
 /** The tables whose definitions change; each resource has the table of its name. */
@@ -114,6 +123,7 @@ async function checkStoredValues(transaction: Transaction, change: PendingChange
   const resource = definableResource(after.resource)
   const definition = definitionOf(change.id, after)
   const becomesUnique = change.values.unique === true
+  if (isDeclared(change)) await assertKeyIsFree(transaction, definition, after)
   if (isDeclared(change) || becomesUnique)
     assertFit(resource, definition, await examineStoredValues(transaction, resource, definition))
   const removed = removedChoices(change, definition)
