@@ -16,7 +16,7 @@ const text = await guideText('cookbook')
 const steps = readSteps(text)
 
 /** Guides whose commands are run too, each with an organization of its own. */
-const guides = ['deals', 'next-actions', 'search', 'tasks']
+const guides = ['deals', 'next-actions', 'properties', 'search', 'tasks']
 
 let walk: Walkthrough
 beforeAll(async () => {

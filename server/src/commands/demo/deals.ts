@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../platform/model/fields.ts'
 import type { Employer } from './companies.ts'
 import type { GeneratedRecord } from './generated-record.ts'
+import { dealProperties } from './properties.ts'
 import { Random } from './random.ts'
 import { formatInstant, idAt, type Timeline } from './timeline.ts'
 
@@ -32,12 +33,15 @@ export interface GeneratedDeal {
 /** Generates deals: most are open and recent, older ones are won or lost, and some open ones need attention. */
 export class Deals {
   readonly #random: Random
+  readonly #properties: Random
   readonly #timeline: Timeline
   readonly #stages: readonly DemoStage[]
   readonly #ownerId: string
 
   constructor(seed: number, timeline: Timeline, stages: readonly DemoStage[], ownerId: string) {
     this.#random = new Random(seed + 2)
+    // Of their own, so that the other values stay the same.
+    this.#properties = new Random(seed + 4)
     this.#timeline = timeline
     this.#stages = stages
     this.#ownerId = ownerId
@@ -46,6 +50,7 @@ export class Deals {
   /** Generates the deal with this index of `count`; higher ones are more recent. */
   make(index: number, count: number, { employer, contacts }: Customer): GeneratedDeal {
     const random = this.#random
+    const currency = currencyOf(employer)
     const end = this.#timeline.end
     const createdAt = Math.floor(Math.max(employer.createdAt, end - 500 * day * (1 - index / count) ** 1.5 - 3 * day))
     const path = this.#pathOf(end - createdAt)
@@ -59,7 +64,7 @@ export class Deals {
       id: `del_${id}`,
       name: random.pick(topicsOf(employer)),
       amount: random.chance(0.95) ? amount : null,
-      currency: currencyOf(employer),
+      currency,
       pipelineId: `pip_${current.pipelineId.replaceAll('-', '')}`,
       stageId: `stg_${current.id.replaceAll('-', '')}`,
       status: current.kind,
@@ -68,6 +73,7 @@ export class Deals {
       companyId: `com_${employer.id}`,
       expectedCloseDate: random.chance(0.85) ? dateAt(createdAt + (40 + random.integerBelow(140)) * day) : null,
       position: String(count - index),
+      customProperties: dealProperties(this.#properties, currency),
       stageChangedAt: formatInstant(enteredAt),
       closedAt: current.kind === 'open' ? null : formatInstant(enteredAt),
       lastActivityAt: path.length > 1 ? formatInstant(enteredAt) : null,

@@ -14,6 +14,7 @@ import type { GeneratedPerson } from './generated-record.ts'
 import { fillDeals } from './load-deals.ts'
 import { fillSuggestions } from './load-suggestions.ts'
 import { type DemoOptions, People } from './people.ts'
+import { fillProperties } from './properties.ts'
 
 /** The tables to fill, each one after those that it references. */
 export const filledTables = [
@@ -77,6 +78,7 @@ export async function fill(
   })
   const replies = await fillSuggestions(client, options)
   await client.query(companyActivity, [options.organizationId])
+  await fillProperties(client, options.organizationId)
   for (const resource of [companies, contacts]) {
     const { text, values } = renderAllSql(resource, options.organizationId).render()
     await client.query(text, values)

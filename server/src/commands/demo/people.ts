@@ -5,6 +5,7 @@ import { Companies, type Employer, firstUnused, tagsOf } from './companies.ts'
 import { jobsOf, notesOf, type Title, titleOf } from './histories.ts'
 import type { GeneratedCompany, GeneratedRecord, GeneratedPerson } from './generated-record.ts'
 import { makePlaces, type Name, type Place } from './places.ts'
+import { interests, plans, sources } from './properties.ts'
 import { itemAt, Random } from './random.ts'
 import { Tasks } from './tasks.ts'
 import { idAt, formatInstant, Timeline } from './timeline.ts'
@@ -212,9 +213,6 @@ export class People {
 /** Null: as for contacts that are older than this field. */
 const contactOrigins = ['import', 'person', 'import', 'api_key', 'import', null, 'import', 'person'] as const
 const statuses = ['lead', 'customer', 'archived']
-const sources = ['website', 'fair', 'recommendation', 'webinar', 'import', 'phone']
-const plans = ['free', 'team', 'business', 'enterprise']
-const interests = ['product', 'training', 'support', 'events', 'prices']
 
 interface ContactLinks {
   index: number

@@ -16,8 +16,9 @@ the previous page. A page shorter than \`limit\` is the last one.
 \`filter.<field>.<operator>=<value>\` narrows a list; all filters must match, and a list accepts at most 25. This
 document describes them as the properties of one object, \`filters\`, with \`style: form\` and \`explode: true\`: each
 property is sent as a separate query parameter, and no parameter is called \`filters\`. Fields below keys that the
-organization chooses, such as \`filter.customProperties.plan.equals=pro\`, work the same way. \`<field>=<value>\` is short
-for \`equals\`, or for \`has\` if the field is a list of strings. An unknown or invalid parameter is rejected with 400.
+organization chooses, such as \`filter.customProperties.plan.equals=pro\`, work the same way; if the key has a
+definition, operators and values are those of its type. \`<field>=<value>\` is short for \`equals\`, or for \`has\` if
+the field is a list of strings. An unknown or invalid parameter is rejected with 400.
 
 With \`select[]\`, records contain only the selected properties. The schemas whose names end in \`Selection\` describe
 these records: no property is required there.

@@ -12,6 +12,8 @@ const isObject = (value: JsonValue): value is JsonObject =>
 
 /** Custom properties: arbitrary JSON with at most 200 keys and 64 KiB in total. */
 export const customProperties = {
+  description:
+    'Values of your own. The values of a key with a definition (`/v5/properties`) have its type and follow its rules: a required one cannot be missing, and a new record gets the defaults. Other keys accept any JSON, unless the organization refuses them (`/v5/properties/undeclared`)',
   schema: {
     type: 'object',
     propertyNames: { pattern: keyForm.source },

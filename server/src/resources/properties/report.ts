@@ -22,10 +22,11 @@ export const obstaclesOf = (definition: PropertyDefinition, stored: StoredValues
 export function assertFit(resource: Resource, definition: PropertyDefinition, stored: StoredValues): void {
   const { unfit, duplicates } = stored
   if (unfit + duplicates === 0) return
-  const records = (count: number) => `${count} ${displayNoun(count === 1 ? resource.singular : resource.name)}`
+  const records = (count: number) =>
+    count === 1 ? `1 ${displayNoun(resource.singular)} has` : `${count} ${displayNoun(resource.name)} have`
   const sentences = [
-    ...(unfit > 0 ? [`${records(unfit)} have a value that does not fit the type ${definition.type}.`] : []),
-    ...(duplicates > 0 ? [`${records(duplicates)} have a value that another one has too.`] : []),
+    ...(unfit > 0 ? [`${records(unfit)} a value that does not fit the type ${definition.type}.`] : []),
+    ...(duplicates > 0 ? [`${records(duplicates)} a value that another one has too.`] : []),
   ]
   const details = obstaclesOf(definition, stored).map(({ id, value, message }): Fault => ({
     field: `customProperties.${definition.key}`,
