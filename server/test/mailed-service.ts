@@ -15,10 +15,13 @@ export interface MailedService {
   close(): Promise<void>
 }
 
-export async function startMailedService(environment: Record<string, string> = {}): Promise<MailedService> {
+export async function startMailedService(
+  environment: Record<string, string> = {},
+  existing?: Parameters<typeof startTestService>[1],
+): Promise<MailedService> {
   const receiver = await startMailReceiver()
   const mail = { SMTP_URL: receiver.url, MAIL_FROM: 'Rapport <crm@example.com>' }
-  const service = await startTestService({ ...mail, ...environment })
+  const service = await startTestService({ ...mail, ...environment }, existing)
   const invite: MailedService['invite'] = async (caller, body = {}) => {
     const email = newEmail()
     const created = await caller('POST', '/v5/invitations', { body: { email, role: 'member', ...body } })

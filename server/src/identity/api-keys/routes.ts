@@ -5,7 +5,14 @@ import { text, timestamp, type JsonObject } from '../../platform/model/fields.ts
 import { changeOne, RouteGroup, standardRoutes } from '../../platform/routes/standard-routes.ts'
 import { recordWithSecret, overlapOf, withSecretFields } from '../../platform/routes/one-time-secret.ts'
 import { apiKeys, keyRotationShape } from './resource.ts'
-import { assertFutureExpiry, assertMayGrant, assertNotRevoked, grantsMore, permissionsOf } from './rules.ts'
+import {
+  assertFutureExpiry,
+  assertMayActFor,
+  assertMayGrant,
+  assertNotRevoked,
+  grantsMore,
+  permissionsOf,
+} from './rules.ts'
 import { apiKeyStore, createKey, rotateKey, showKeyId } from './store.ts'
 
 const group = new RouteGroup(apiKeyStore, '/v5/api-keys')
@@ -32,7 +39,7 @@ const rotatedKey = withSecretFields(apiKeys, 'RotatedApiKey', {
 const change = (action: string) => ({ ...group.changeRoute(action), requiresRecentAuthentication: true })
 
 const rules =
-  'A person must have re-authenticated recently; a key needs a scope that names `api-key`. Nobody can grant a scope that they lack. Only a logged-in owner can grant scopes to create keys or to manage people and settings.'
+  'A person must have re-authenticated recently; a key needs a scope that names `api-key`. Nobody can grant a scope that they lack. A key sees the records that its creator sees, so a person whose role does not see all records can extend and rotate only their own keys. Only a logged-in owner can grant scopes to create keys or to manage people and settings.'
 
 const createRoute = (isNeeded: IsNeeded): WriteRoute => ({
   ...change('create'),
@@ -66,7 +73,10 @@ const updateRoute = (isNeeded: IsNeeded): WriteRoute => ({
         assertNotRevoked(before)
         if (body.expiresAt !== before.expiresAt) assertFutureExpiry(body)
         const after = permissionsOf({ ...before, ...body })
-        if (grantsMore(permissionsOf(before), after)) assertMayGrant(caller, after)
+        if (grantsMore(permissionsOf(before), after)) {
+          assertMayActFor(caller, before)
+          assertMayGrant(caller, after)
+        }
         return {}
       },
     })
@@ -85,7 +95,9 @@ const rotateRoute = writeRoute({
     const check = (before: JsonObject) => {
       assertNotRevoked(before)
       // A key that rotates itself gains nothing; anyone else could gain permissions.
-      if (caller.kind !== 'key' || caller.credentialId !== keyId) assertMayGrant(caller, permissionsOf(before))
+      if (caller.kind === 'key' && caller.credentialId === keyId) return
+      assertMayActFor(caller, before)
+      assertMayGrant(caller, permissionsOf(before))
     }
     const rotated = await rotateKey(db, { keyId, overlapSeconds: overlapOf(body), revisions, check })
     const { written, apiKey, previousEndsAt } = rotated

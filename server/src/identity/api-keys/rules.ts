@@ -3,6 +3,7 @@ import type { Caller } from '../../platform/model/caller.ts'
 import { coversScope, refusedScopes } from '../access/grants.ts'
 import { areWithin } from '../access/networks.ts'
 import { ApiError, type BodyFault, invalidBody } from '../../platform/model/errors.ts'
+import { showId } from '../../platform/model/ids.ts'
 
 /** What a key can do, from where and until when. */
 export interface KeyPermissions {
@@ -54,6 +55,18 @@ export function assertMayGrant(caller: Caller, permissions: KeyPermissions): voi
     faults.push({ field: 'expiresAt', message: 'must not be later than that of the requesting key' })
   }
   if (faults.length > 0) throw invalidBody(faults)
+}
+
+/**
+ * A key sees what its creator sees: somebody who does not see all records can extend and rotate only keys that they
+ * created. Error: 403.
+ */
+export function assertMayActFor({ reach, userId }: Caller, { createdBy }: JsonObject): void {
+  if (!reach || createdBy === showId('usr', userId)) return
+  throw new ApiError(
+    'insufficient_permissions',
+    'Your role does not see all records, so you can extend and rotate only API keys that you created.',
+  )
 }
 
 /** A revoked key cannot be changed. Error: 423. */

@@ -31,7 +31,8 @@ const add: WriteRoute = {
   method: 'POST',
   operation: group.operation('add'),
   summary: 'Add a member to a team',
-  description: 'If the member is already in the team, nothing changes.',
+  description:
+    'If the member is already in the team, nothing changes. Roles can depend on teams: a person whose role does not see all records cannot add anyone.',
   scope: group.scope('create', 'write'),
   audited: 'team-member.added',
   responses: { 200: group.record },

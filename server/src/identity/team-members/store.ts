@@ -5,6 +5,7 @@ import { assertParent } from '../../platform/resource/siblings.ts'
 import { notFound } from '../../platform/resource/read.ts'
 import { standardStore } from '../../platform/resource/store.ts'
 import { members } from '../members/resource.ts'
+import { assertMayShareTeams } from '../teams/store.ts'
 import { teamMembers } from './resource.ts'
 
 export const teamMemberStore = standardStore(teamMembers)
@@ -15,8 +16,9 @@ interface TeamMember {
   memberId: string
 }
 
-/** Adds the member to the team; false if they already are in it. Errors: 404. */
+/** Adds the member to the team; false if they already are in it. Errors: 403, 404. */
 export async function joinTeam(transaction: Transaction, { teamId, memberId }: TeamMember): Promise<boolean> {
+  assertMayShareTeams(transaction)
   await assertParent(transaction, teamMembers, teamId)
   const found = await transaction.query(sql`
     select id from members where organization_id = ${transaction.organization} and id = ${memberId}::uuid for key share`)

@@ -32,7 +32,22 @@ async function assertDeletable(transaction: Transaction, pending: readonly Pendi
   }
 }
 
-export const teamStore = standardStore(teams, { beforeWrite: assertDeletable })
+export const teamStore = standardStore(teams, {
+  async beforeWrite(transaction, pending) {
+    // The members of a restored team see its records again.
+    if (pending.some(({ before, columns }) => before && columns.deleted_at === null)) assertMayShareTeams(transaction)
+    await assertDeletable(transaction, pending)
+  },
+})
+
+/** A person's teams decide which records they see: somebody who does not see all records cannot add to them. Error: 403. */
+export function assertMayShareTeams({ actor }: Connection): void {
+  if (!actor.reach) return
+  throw new ApiError(
+    'insufficient_permissions',
+    'Your role does not see all records, so you cannot give people the records of a team. Ask an owner or an admin.',
+  )
+}
 
 /** The id (in the format of the API) of the team with this name, ignoring case and accents. */
 export async function findTeam(db: Connection, name: string): Promise<string | undefined> {

@@ -2,7 +2,9 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { ApiError, type BodyFault, invalidBody } from '../../platform/model/errors.ts'
 import type { JsonValue } from '../../platform/model/fields.ts'
 import { readId, showId } from '../../platform/model/ids.ts'
-import { sql } from '../../platform/model/sql.ts'
+import { identifier, join, raw, sql } from '../../platform/model/sql.ts'
+import { reachConditions } from '../../platform/query/scope.ts'
+import { scopeOf } from '../../platform/resource/read.ts'
 import { sourceOfChange } from '../../platform/resource/history.ts'
 import { syncExternalIds } from '../../platform/resource/external-ids.ts'
 import { standardStore } from '../../platform/resource/store.ts'
@@ -175,21 +177,38 @@ async function afterWrite(
   await syncExternalIds(transaction, deals, written, pending)
 }
 
-/** Number of deals in these stages (uuids), without deleted ones. */
-export async function countDealsIn(transaction: Transaction, stageIds: readonly string[]): Promise<number> {
-  const [found] = await transaction.query<{ count: string }>(sql`
-    select count(*)::text as count from deals
-    where organization_id = ${transaction.organization} and stage_id = any(${stageIds}::uuid[]) and deleted_at is null`)
+/**
+ * Number of deals in these stages or pipelines (uuids), without deleted ones. Error: 403 if the caller does not see all
+ * of them, because nobody changes records that they do not see.
+ */
+export async function countDealsIn(
+  transaction: Transaction,
+  column: 'stage_id' | 'pipeline_id',
+  ids: readonly string[],
+): Promise<number> {
+  const bounds = [raw('true'), ...reachConditions(deals, scopeOf(transaction, undefined), raw('deals'))]
+  const [found] = await transaction.query<{ count: string; seen: string }>(sql`
+    select count(*)::text as count, (count(*) filter (where ${join(bounds, ' and ')}))::text as seen from deals
+    where organization_id = ${transaction.organization} and ${identifier(column)} = any(${ids}::uuid[])
+      and deleted_at is null`)
+  if (found?.count !== found?.seen) {
+    throw new ApiError(
+      'insufficient_permissions',
+      'There are deals that you do not see. Ask somebody who sees all deals to make this change.',
+    )
+  }
   return Number(found?.count)
 }
 
 /**
  * Moves all deals of a stage (uuid) to the end of another one, which must be locked; with the same one, only their
- * status follows its kind. One statement, because a stage can have more deals than a request can read.
+ * status follows its kind. One statement, because a stage can have more deals than a request can read. Error: 403 if the
+ * caller does not see all of them.
  */
 export async function moveAllDeals(transaction: Transaction, from: string, to: FoundStage): Promise<void> {
   const { organization, actor } = transaction
   const isMove = from !== to.id
+  await countDealsIn(transaction, 'stage_id', [from])
   await transaction.query(sql`
     with moving as materialized (
       select id, stage_changed_at, lost_reason from deals

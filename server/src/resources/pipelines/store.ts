@@ -4,6 +4,7 @@ import { newId } from '../../platform/model/ids.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { standardStore } from '../../platform/resource/store.ts'
 import type { PendingChange } from '../../platform/resource/write.ts'
+import { countDealsIn } from '../deals/store.ts'
 import { pipelines } from './resource.ts'
 
 export const pipelineStore = standardStore(pipelines, { beforeWrite: assertEmpty })
@@ -12,13 +13,11 @@ export const pipelineStore = standardStore(pipelines, { beforeWrite: assertEmpty
 async function assertEmpty(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {
   const deleted = pending.flatMap(({ id, columns }) => (typeof columns.deleted_at === 'string' ? [id] : []))
   if (deleted.length === 0) return
-  const [found] = await transaction.query<{ count: string }>(sql`
-    select count(*)::text as count from deals where organization_id = ${transaction.organization}
-      and pipeline_id = any(${deleted}::uuid[]) and deleted_at is null`)
-  if (Number(found?.count) > 0) {
+  const count = await countDealsIn(transaction, 'pipeline_id', deleted)
+  if (count > 0) {
     throw new ApiError(
       'resource_locked',
-      `Deals are still in this pipeline: ${found?.count}. Move or delete them first; deleting a stage can move all of its deals.`,
+      `Deals are still in this pipeline: ${count}. Move or delete them first; deleting a stage can move all of its deals.`,
     )
   }
 }

@@ -15,7 +15,7 @@ export const stageStore = standardStore(stages, { beforeWrite: assertEmpty, afte
 async function assertEmpty(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {
   const deleted = pending.flatMap(({ id, columns }) => (typeof columns.deleted_at === 'string' ? [id] : []))
   if (deleted.length === 0) return
-  const count = await countDealsIn(transaction, deleted)
+  const count = await countDealsIn(transaction, 'stage_id', deleted)
   if (count > 0) {
     throw new ApiError(
       'resource_locked',
