@@ -96,6 +96,17 @@ test('changing or deleting a stage changes no deal that the person does not see'
   expect((await person.call('GET', `/v5/deals/${own.id}`)).body.stageId).toBe(second.id)
 })
 
+test('a person who does not see all contacts cannot push to an import', async () => {
+  const person = await personWith(mailed, owner, await newRole(owner, 'own'))
+  const existing = await createdBy(owner, '/v5/imports', { name: 'Website' })
+  expect(await person.call('POST', '/v5/imports', { body: { name: 'Mine' } })).toMatchObject(forbidden)
+  const body = { overlapSeconds: 60 }
+  expect(await person.call('POST', `/v5/imports/${existing.id}/rotate`, { body })).toMatchObject(forbidden)
+  const row = `/v5/imports/${existing.id}/rows/row_${'0'.repeat(32)}`
+  const payload = { contact: { email: 'out-of-reach@example.com' } }
+  expect(await person.call('PATCH', row, { body: { payload } })).toMatchObject(forbidden)
+})
+
 test('what a person sees changes with the next request in every process, and between pages', async () => {
   const roleId = await newRole(owner, 'own')
   const person = await personWith(mailed, owner, roleId)

@@ -6,8 +6,16 @@ import type { Position } from './cursor.ts'
 import { conditionsOf, conjunctsOf, filterIndexKind, filterSql, targetsOf } from './filter.ts'
 import type { Order } from './order.ts'
 import { type Cursor, type Filters, type ListRequest, defaultLimit } from './parse.ts'
-import { andWithinReach, existsInSetSql, existsSql, parentFound, reachConditions, type Scope } from './scope.ts'
-import { boundarySql, keyNamesOf, pageSql } from './scans.ts'
+import {
+  andWithinReach,
+  existsInSetSql,
+  existsSql,
+  indexableReach,
+  parentFound,
+  reachConditions,
+  type Scope,
+} from './scope.ts'
+import { boundarySql, isIndexUsed, keyNamesOf, pageSql } from './scans.ts'
 import { pageColumns, documentJoins, documentSql } from './select.ts'
 import { isJoined, joins, root, type Target } from './target.ts'
 
@@ -42,6 +50,8 @@ function fixedPage(resource: Resource, request: ListRequest, scope: Scope): Fixe
   const { order, cursor, limit, filter, words, selection } = request
   const isDefaultPage = limit === defaultLimit && order.target.name === 'createdAt' && words.length === 0
   if (!isDefaultPage || request.deleted || selection || scope.parentId !== undefined) return undefined
+  // The best plan depends on how many records are within reach.
+  if (isReachScattered(resource, request, scope)) return undefined
   const name = `${resource.component} page ${order.descending}`
   const conditions = conditionsOf(filter)
   if (!conditions) return undefined
@@ -82,20 +92,28 @@ function pageStatement(
 ): Sql {
   const { order, cursor, limit, deleted } = request
   const backwards = cursor?.direction === 'before'
+  const isScattered = isReachScattered(resource, request, scope)
+  const within = withinScope(resource, scope, { isListed: true, deleted })
   const source = {
     table: sql`${identifier(resource.table)} ${raw(root)}`,
     joins: joinsFor(resource, request, scope, order.target),
     carried: pageColumns(resource, request.selection),
-    within: withinScope(resource, scope, { isListed: true, deleted }),
-    // With a search through other records, the organization's index may be used too.
-    matched: withinScope(resource, scope, {
-      isListed: true,
-      deleted,
-      isIndexed: request.words.length > 0 && resource.searchEmbedded.length > 0,
-    }),
-    filters,
-    scanInOrderFirst: order.indexed && indexKindFor(resource, request) === 'inverted',
-    extendScan: targetsOf(request.filter).some(({ field }) => field.filter !== 'string'),
+    within: isScattered ? join(withinList(resource, scope, { isListed: true, deleted }), ' and ') : within,
+    reached: within,
+    matched: isScattered
+      ? join(
+          [...withinList(resource, scope, { deleted }), ...indexableReach(resource, scope, raw(root), isIndexUsed)],
+          ' and ',
+        )
+      : withinScope(resource, scope, {
+          isListed: true,
+          deleted,
+          // With a search through other records, the organization's index may be used too.
+          isIndexed: request.words.length > 0 && resource.searchEmbedded.length > 0,
+        }),
+    filters: isScattered ? join([...withinReach(resource, scope), ...(filters ? [filters] : [])], ' and ') : filters,
+    scanInOrderFirst: isScattered || (order.indexed && indexKindFor(resource, request) === 'inverted'),
+    extendScan: filters ? targetsOf(request.filter).some(({ field }) => field.filter !== 'string') : isScattered,
   }
   const inOrder = raw(backwards ? 'page_position desc' : 'page_position')
   const [nearest, farthest] = [
@@ -166,7 +184,15 @@ export function withinScope(
   scope: Scope,
   { isIndexed = true, isListed = false, ofMany = false, deleted = false } = {},
 ): Sql {
-  const { parent, requiredParents = [], softDelete, restorableDays } = resource
+  return join(
+    [...withinList(resource, scope, { isIndexed, isListed, deleted }), ...withinReach(resource, scope, ofMany)],
+    ' and ',
+  )
+}
+
+/** The bounds that are the same for every reader. */
+function withinList(resource: Resource, scope: Scope, { isIndexed = true, isListed = false, deleted = false }): Sql[] {
+  const { parent, softDelete, restorableDays } = resource
   const table = raw(root)
   const organization = isListed ? plannerVisible(scope.organization) : scope.organization
   const owner = [sql`${table}.organization_id = ${organization}`]
@@ -174,13 +200,29 @@ export function withinScope(
   const parts = isIndexed ? owner : [sql`(${join(owner, ' and ')}) is true`]
   if (deleted) parts.push(restorable(restorableDays))
   else if (softDelete) parts.push(sql`${table}.deleted_at is null`)
-  parts.push(...reachConditions(resource, scope, table))
-  for (const { resource: required, column } of requiredParents) {
-    const id = sql`${table}.${identifier(column)}`
+  return parts
+}
+
+/** The bounds of the reader's reach, and the parents that must exist and be within it. */
+function withinReach(resource: Resource, scope: Scope, ofMany = false): Sql[] {
+  const { requiredParents = [] } = resource
+  const parents = requiredParents.map(({ resource: required, column }) => {
+    const id = sql`${raw(root)}.${identifier(column)}`
     const isLiving = ofMany ? existsInSetSql(required, scope, id) : existsSql(required, scope, id)
-    parts.push(requiredParents.length === 1 ? isLiving : sql`(${id} is null or ${isLiving})`)
-  }
-  return join(parts, ' and ')
+    return requiredParents.length === 1 ? isLiving : sql`(${id} is null or ${isLiving})`
+  })
+  return [...reachConditions(resource, scope, raw(root)), ...parents]
+}
+
+/**
+ * May the reader's records be far apart in the order, so that reading on until a page is full could read the whole
+ * organization? Not in the default order of the own records, which has an index.
+ */
+function isReachScattered(resource: Resource, { order, deleted, ...filters }: ListRequest, scope: Scope): boolean {
+  if (deleted || !order.indexed || indexKindFor(resource, { ...filters, deleted }) === 'sorted') return false
+  const isOwnInOrder = scope.actor.reach?.levels[resource.singular] === 'own' && order.target.name === 'createdAt'
+  const hasFilters = indexKindFor(resource, { ...filters, deleted }) === 'inverted'
+  return indexableReach(resource, scope, raw(root)).length > 0 && (!isOwnInOrder || hasFilters)
 }
 
 /** The planner sees only that they are deleted, so that it uses the index of the organization's deleted records. */

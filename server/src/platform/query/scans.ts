@@ -12,6 +12,8 @@ export interface PageSource {
   carried: PageColumns
   /** The organization and the other bounds of the list. */
   within: Sql
+  /** The same with the bounds of the reader's reach, if those are among the filters. */
+  reached: Sql
   /** The same for records that the filters' index finds. */
   matched: Sql
   /** Filters and search words; undefined if there are none. */
@@ -28,6 +30,9 @@ export interface PageRequest {
   limit: number
 }
 
+/** Whether the matches are fetched through their index; its table is part of the page. */
+export const isIndexUsed = raw('(select use_index from decision)')
+
 /** Number of records to scan in order before the matches are fetched through their index. */
 const scanLength = raw('2000')
 /** If at least this many of them match, the page is probably within the next ones, which are then scanned first. */
@@ -43,11 +48,11 @@ const rootId = sql`${raw(root)}.id`
 export const keyNamesOf = (order: Order): Sql[] => order.keys.map((_, index) => raw(`key_${index}`))
 
 /** `boundary`: the sort keys of the cursor's record, read in the same statement. */
-export function boundarySql({ table, joins, within }: PageSource, { order, cursor }: PageRequest): Sql {
+export function boundarySql({ table, joins, reached }: PageSource, { order, cursor }: PageRequest): Sql {
   if (!cursor || !('id' in cursor.at)) return raw('')
   return sql`boundary as materialized (
     select ${keyColumns(order)}, ${rootId} as id
-    from ${table}${joins} where ${within} and ${rootId} = ${cursor.at.id}::uuid), `
+    from ${table}${joins} where ${reached} and ${rootId} = ${cursor.at.id}::uuid), `
 }
 
 /** `page`: at most one record more than requested, numbered in the reading direction, each with their total. */
@@ -122,7 +127,7 @@ function scanThenUseIndex(source: PageSource, filters: Sql, request: PageRequest
     hits as materialized (
       select ${record}.* from decision, lateral (
         select ${carried.whole} from ${table}${joins} where decision.use_index and ${matched} and ${filters} offset 0) ${record})`,
-    found: sql`select * from (${found}) scanned where not (select use_index from decision)
+    found: sql`select * from (${found}) scanned where not ${isIndexUsed}
       union all ${join(fetched, ' union all ')}`,
   }
 }

@@ -58,6 +58,31 @@ function followedCondition({ resource, column, isRequired, when }: Followed, sco
   return [isRequired ? isReached : sql`(${id} is null or ${isReached})`]
 }
 
+/**
+ * Bounds that include the reader's reach and that indexes serve, to fetch everything within it; empty if the reader sees
+ * all records. Other records are read only if `isNeeded`, a boolean expression, is true.
+ */
+export function indexableReach(resource: Resource, scope: Scope, record: Sql, isNeeded: Sql = raw('true')): Sql[] {
+  const { reach, requiredParents = [], singular } = resource
+  const level = scope.actor.reach?.levels[singular] ?? 'all'
+  const isBounded = ({ resource: other }: Pick<Followed, 'resource'>) => isRestricted(other, scope)
+  // An array, because an index needs one.
+  const isAmongReached = ({ resource: other, column }: Pick<Followed, 'resource' | 'column'>) =>
+    sql`${record}.${identifier(column)} = any(array(select reached.id from ${identifier(other.table)} reached
+      where reached.organization_id = ${scope.organization} and reached.deleted_at is null
+        and ${isNeeded}${andWithinReach(other, scope, raw('reached'))}))`
+  const parents = requiredParents.map((one) =>
+    isBounded(one) ? isAmongReached(one) : sql`${record}.${identifier(one.column)} is not null`,
+  )
+  return [
+    ...(reach ? ownership(reach, level, scope.actor, record) : []),
+    ...(requiredParents.some(isBounded) ? [sql`(${join(parents, ' or ')})`] : []),
+    ...(reach?.follows ?? [])
+      .filter((followed) => followed.isRequired && isBounded(followed))
+      .map((followed) => isAmongReached(followed)),
+  ]
+}
+
 /** A boolean: does the parent in the path exist? True for a resource without one. */
 export function parentFound(resource: Resource, scope: Scope): Sql {
   return resource.parent ? existsSql(resource.parent.resource, scope, sql`${scope.parentId}::uuid`) : raw('true')

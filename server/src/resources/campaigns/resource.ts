@@ -56,6 +56,7 @@ export const campaigns = defineResource({
       key: 'user_id',
       softDeleted: false,
       hasNoForeignKey: true,
+      equality: 'indexed',
     }),
     tags: stringList({ label: 'Tags', equality: 'indexed' }),
     audience: document({ label: 'Audience', readOnly: true, schema: object }),

@@ -1,3 +1,4 @@
+import { ApiError } from '../../platform/model/errors.ts'
 import type { JsonObject } from '../../platform/model/fields.ts'
 import { sha256 } from '../../platform/secret/encryption.ts'
 import type { Connection, CrossTenantConnection, Transaction } from '../../platform/database/database.ts'
@@ -18,10 +19,20 @@ export interface ImportWithSecret {
   secret: string
 }
 
-/** Creates an import with its trigger URL. Errors: 422. */
+/** Creates an import with its trigger URL. Errors: 403, 422. */
 export async function createImport(transaction: Transaction, values: JsonObject): Promise<ImportWithSecret> {
+  assertMayPush(transaction)
   const written = await writeOne(importStore, transaction, { kind: 'create', values })
   return { written, secret: await addTrigger(transaction, written.id) }
+}
+
+/** A push changes whatever contacts and companies it matches, so only people who see all of them may send any. Error: 403. */
+export function assertMayPush({ actor: { reach } }: Connection): void {
+  if (reach?.levels.contact === undefined && reach?.levels.company === undefined) return
+  throw new ApiError(
+    'insufficient_permissions',
+    'Pushes can change any contact and company, and your role does not see all of them. Ask an owner or an admin.',
+  )
 }
 
 export interface Rotation {
@@ -34,12 +45,13 @@ export interface Rotation {
 
 /**
  * Replaces the trigger URL. Previous URLs expire after the overlap, or earlier if they already expire earlier: so a
- * rotation that is repeated because its response was lost revokes nothing too early. Errors: 404, 412.
+ * rotation that is repeated because its response was lost revokes nothing too early. Errors: 403, 404, 412.
  */
 export async function rotateTrigger(
   transaction: Transaction,
   { importId, overlapSeconds, revisions }: Rotation,
 ): Promise<ImportWithSecret & { previousEndsAt: string | null }> {
+  assertMayPush(transaction)
   // The revision changes although no field does, because a caller who has read the import has not seen the rotation.
   const columns = ({ name }: JsonObject) => ({ name: name ?? null })
   // Locks the import, so that of two concurrent rotations one sees the effect of the other.

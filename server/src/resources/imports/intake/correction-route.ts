@@ -4,6 +4,7 @@ import { document } from '../../../platform/model/object-fields.ts'
 import { bodyShapeOf } from '../../../platform/resource/body.ts'
 import { changeOne, RouteGroup } from '../../../platform/routes/standard-routes.ts'
 import { correctColumns, replacePayload, rowDetailsStore } from '../../rows/store.ts'
+import { assertMayPush } from '../store.ts'
 import { pushExample, readPush } from '../payload/payload.ts'
 
 const group = new RouteGroup(rowDetailsStore, '/v5/imports/{importId}/rows')
@@ -30,6 +31,7 @@ export const correctionRoute = writeRoute({
     const read = readPush(body.payload, {})
     if ('faults' in read)
       throw invalidBody(read.faults.map(({ field, message }) => ({ field: `payload.${field}`, message })))
+    assertMayPush(db)
     await replacePayload(db, group.id(params), body.payload)
     const response = await changeOne(group, request, { values: {}, columns: correctColumns })
     return { ...response, effect: { fields: ['payload'] } }
