@@ -55,6 +55,7 @@ test('the built-in roles are listed with their scopes, and see everything', asyn
   expect(body.map(({ role }: { role: string }) => role)).toEqual(['owner', 'admin', 'member', 'viewer'])
   expect(body[3].scopes).toContain('urn:service:contact:*:read')
   expect(new Set(Object.values(body[2].reach))).toEqual(new Set(['all']))
+  for (const { role, scopes } of body) await newRole({ name: `Like ${role}`, scopes })
 })
 
 test('a person with a custom role has its scopes, and changes of it apply to the next request', async () => {

@@ -71,8 +71,11 @@ const builtInSchema = {
   },
 }
 
-/** Their scopes follow from all routes, which are known only when all parts are. */
-const builtInRoute = (roleScopes: () => RoleScopes): Route => ({
+/**
+ * Their scopes follow from all routes, which are known only when all parts are. Those that no route needs are left out, so
+ * that a new role can have the same ones.
+ */
+const builtInRoute = (isNeeded: IsNeeded, roleScopes: () => RoleScopes): Route => ({
   kind: 'read',
   method: 'GET',
   path: `${group.path}/built-in`,
@@ -86,7 +89,13 @@ const builtInRoute = (roleScopes: () => RoleScopes): Route => ({
   responses: { 200: { kind: 'schema', component: 'BuiltInRoles', schema: builtInSchema } },
   handle: async () => ({
     status: 200,
-    text: JSON.stringify(builtInRoles.map((role) => ({ role, scopes: roleScopes()(role), reach: reachOf(undefined) }))),
+    text: JSON.stringify(
+      builtInRoles.map((role) => ({
+        role,
+        scopes: roleScopes()(role).filter(isNeeded),
+        reach: reachOf(undefined),
+      })),
+    ),
   }),
 })
 
@@ -94,7 +103,7 @@ const builtInRoute = (roleScopes: () => RoleScopes): Route => ({
 export const rolePart = (isNeeded: IsNeeded, roleScopes: () => RoleScopes): Part => ({
   resources: [roles],
   routes: [
-    builtInRoute(roleScopes),
+    builtInRoute(isNeeded, roleScopes),
     ...standardRoutes(roleStore, { path: group.path, operations: ['list', 'count', 'get'] }),
     createRoute(isNeeded),
     updateRoute(isNeeded),
