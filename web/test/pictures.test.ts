@@ -47,6 +47,8 @@ const documented = [
   'organization',
   'members',
   'invitations',
+  'roles',
+  'role',
   'api-keys',
   'sso-connections',
   'audit-log',

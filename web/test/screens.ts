@@ -114,6 +114,13 @@ export const screens: readonly Screen[] = [
   { name: 'members', route: '/settings/members', shows: text('ada@example.com') },
   { name: 'invitations', route: '/settings/invitations', shows: text(/No open invitations\.|emmy@example\.com/) },
   { name: 'teams', route: '/settings/teams', shows: text('Default') },
+  { name: 'roles', route: '/settings/roles', shows: text('Manages people, settings and API keys.') },
+  {
+    name: 'role',
+    route: '/settings/roles',
+    path: () => '/settings/roles?new=true',
+    shows: (page) => page.getByRole('combobox', { name: 'Deals' }),
+  },
   { name: 'pipelines', route: '/settings/pipelines', shows: text('Sales') },
   {
     name: 'pipeline',

@@ -69,7 +69,7 @@ browserTest('every list can be copied as a request, which an API key can send', 
     expect(command).toContain('<API_KEY>')
     expect([path, await runCurl(command.replace('<API_KEY>', key.apiKey))]).toEqual([path, 200])
   }
-  const sections = ['members', 'invitations', 'teams', 'api-keys', 'single-sign-on', 'audit-log', 'outbox']
+  const sections = ['members', 'invitations', 'teams', 'roles', 'api-keys', 'single-sign-on', 'audit-log', 'outbox']
   const [{ id: importId }] = (await call('GET', '/v5/imports')).body
   const [{ id: teamId }] = (await call('GET', '/v5/teams')).body
   const paths = [...sections, `teams?team=${teamId}`].map((section) => `/settings/${section}`)
@@ -174,7 +174,7 @@ browserTest('a long audit log continues with the next page', async () => {
 browserTest('a person sees the sections that their role can use', async () => {
   const page = await open('members', { as: 'viewer' })
   const list = page.getByRole('navigation', { name: 'Settings' })
-  expect(await list.getByRole('link').allTextContents()).toEqual(['Organization', 'Members', 'Teams'])
+  expect(await list.getByRole('link').allTextContents()).toEqual(['Organization', 'Members', 'Teams', 'Roles'])
   expect(await page.getByRole('button', { name: /change the role/ }).count()).toBe(0)
   await page.goto('/settings/api-keys')
   await page.getByRole('heading', { name: 'You cannot see this' }).waitFor()
@@ -193,7 +193,7 @@ browserTest('on a phone, no section is wider than it', async () => {
   const links = page.getByRole('navigation', { name: 'Settings' }).getByRole('link')
   await links.first().waitFor()
   const titles = await links.allTextContents()
-  expect(titles).toHaveLength(10)
+  expect(titles).toHaveLength(11)
   for (const title of titles) {
     await links.filter({ hasText: title }).click()
     await page.getByRole('heading', { level: 1, name: title }).waitFor()

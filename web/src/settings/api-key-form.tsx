@@ -13,7 +13,7 @@ import { PageContent, Panel } from '../ui/page.tsx'
 import { notify } from '../ui/toast.tsx'
 import { endOfDay, toDateInput } from './dates.ts'
 import type { ApiKey, ApiKeyWithText } from './records.ts'
-import { ScopePicker } from './scope-picker.tsx'
+import { ScopePicker, scopeText } from './scope-picker.tsx'
 import { SectionBar } from './section-bar.tsx'
 import styles from './settings.module.css'
 
@@ -58,8 +58,15 @@ interface ApiKeyFormProps {
   onClose(): void
 }
 
+const presets = [
+  { name: 'readAll', scopes: ['*:*:read'] },
+  { name: 'writeAll', scopes: ['*:*:read', '*:*:write'] },
+  { name: 'push', scopes: ['contact:create:write', 'company:create:write'] },
+] as const
+
 function ApiKeyForm({ apiKey, onCreated, onClose }: ApiKeyFormProps) {
   const t = useTranslations('settings.apiKeys')
+  const scopeTexts = useTranslations('settings.scopes')
   const common = useTranslations('common')
   const [scopes, setScopes] = useState<readonly string[]>(apiKey?.scopes ?? [])
   const post = usePostOnce()
@@ -107,7 +114,16 @@ function ApiKeyForm({ apiKey, onCreated, onClose }: ApiKeyFormProps) {
               error={errorOf('allowedAddresses')}
             />
           </Panel>
-          <ScopePicker scopes={scopes} error={errorOf('scopes')} onChange={setScopes} />
+          <ScopePicker
+            text={scopeTexts('text')}
+            presets={presets.map(({ name, scopes: included }) => ({
+              label: scopeTexts(name),
+              scopes: included.map(scopeText),
+            }))}
+            scopes={scopes}
+            error={errorOf('scopes')}
+            onChange={setScopes}
+          />
         </>
       )}
     </Form>

@@ -7,7 +7,7 @@ import { usePostOnce } from '../api/post-once.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import type { Invitation, Team } from './records.ts'
-import { useRoleOptions } from './role-menu.tsx'
+import { roleOfChoice, useRoleOptions } from './role-menu.tsx'
 import styles from './settings.module.css'
 
 const lifetimes = [1, 7, 14, 30]
@@ -33,8 +33,8 @@ export function InvitationForm({ onDone, onCancel }: { onDone(email: string): vo
     <Form
       submitLabel={t('submit')}
       onCancel={onCancel}
-      onSubmit={async ({ expiresInDays, ...values }) => {
-        const body = { ...values, expiresInDays: Number(expiresInDays) }
+      onSubmit={async ({ expiresInDays, role = '', ...values }) => {
+        const body = { ...values, ...roleOfChoice(role), expiresInDays: Number(expiresInDays) }
         const { body: invitation } = await change(['invitations'], () =>
           post<Invitation>('/v5/invitations', body),
         ).catch((error: unknown) => {

@@ -16,6 +16,7 @@ import { InvitationLink } from './invitation-link.tsx'
 import { useGoTo, useSectionSearch } from './location.ts'
 import { Paged, usePages } from './paged.tsx'
 import type { Invitation } from './records.ts'
+import { useRoleName } from './role-menu.tsx'
 import { SectionBar } from './section-bar.tsx'
 import styles from './settings.module.css'
 
@@ -83,9 +84,9 @@ interface InvitationRowProps {
 function InvitationRow({ invitation, onSent }: InvitationRowProps) {
   const t = useTranslations('settings.invitations')
   const act = useAct()
-  const roles = useTranslations('settings.roles')
+  const roleName = useRoleName()
   const [isRevoking, setRevoking] = useState(false)
-  const { id, email, role, expiresAt, sentAt } = invitation
+  const { id, email, expiresAt, sentAt } = invitation
   const hasExpired = isPast(expiresAt)
   const options = { refresh: ['invitations'] }
   const resend = () =>
@@ -104,7 +105,7 @@ function InvitationRow({ invitation, onSent }: InvitationRowProps) {
       }
       text={
         <span className={styles.facts}>
-          <span>{roles(role)}</span>
+          <span>{roleName(invitation)}</span>
           <span>
             {t('sent')} <Time value={sentAt} />
           </span>

@@ -17,8 +17,9 @@ import { useLastLogins } from './last-logins.ts'
 import { useGoTo, useSectionSearch } from './location.ts'
 import { Paged, usePages } from './paged.tsx'
 import { useMay } from './permissions.ts'
-import type { Member, Role } from './records.ts'
-import { RoleMenu } from './role-menu.tsx'
+import type { Option } from '../ui/field.tsx'
+import type { Member } from './records.ts'
+import { RoleMenu, roleOfChoice, useRoleName } from './role-menu.tsx'
 import { SectionBar } from './section-bar.tsx'
 import styles from './settings.module.css'
 
@@ -77,14 +78,17 @@ function MemberRow({ member, lastLogin }: { member: Member; lastLogin: string | 
   const t = useTranslations('settings')
   const act = useAct()
   const may = useMay()
-  const isOwner = useRole() === 'owner'
+  const ownRole = useRole()
   const isSelf = useMe().id === member.id
   const { name, email } = member.person
-  const canChange = may('member:update:write') && (isOwner || member.role !== 'owner')
-  const setRole = (role: Role) =>
-    void act(() => send('PATCH', `${path}/${member.id}`, { body: { role } }), {
+  const roleName = useRoleName()
+  // People with a custom role assign and take away custom ones only.
+  const isChangeable = ownRole === 'custom' ? member.role === 'custom' : ownRole === 'owner' || member.role !== 'owner'
+  const canChange = may('member:update:write') && isChangeable
+  const setRole = ({ value, label }: Option) =>
+    void act(() => send('PATCH', `${path}/${member.id}`, { body: roleOfChoice(value) }), {
       refresh: isSelf ? [] : ['members'],
-      done: t('members.roleChanged', { name, role: t(`roles.${role}`) }),
+      done: t('members.roleChanged', { name, role: label }),
     })
   return (
     <ListRow
@@ -108,9 +112,9 @@ function MemberRow({ member, lastLogin }: { member: Member; lastLogin: string | 
       }
     >
       {canChange ? (
-        <RoleMenu name={name} role={member.role} onChange={setRole} />
+        <RoleMenu name={name} role={member} onChange={setRole} />
       ) : (
-        <span className={styles.soft}>{t(`roles.${member.role}`)}</span>
+        <span className={styles.soft}>{roleName(member)}</span>
       )}
       {!isSelf && canChange && may('member:delete:write') && <MemberMenu member={member} />}
     </ListRow>

@@ -3,6 +3,15 @@ import type { Schemas } from '../api/client.ts'
 export const roles = ['owner', 'admin', 'member', 'viewer'] as const satisfies readonly Role[]
 export type Role = Schemas['Member']['role']
 
+/** A role that the organization has defined. */
+export type CustomRole = Schemas['Role']
+
+/** What a role sees of each resource whose records belong to somebody. */
+export type Reach = Required<CustomRole['reach']>
+export type ReachNoun = keyof Reach
+export const seesAll: Reach = { contact: 'all', company: 'all', deal: 'all', task: 'all', campaign: 'all' }
+export const reachNouns = Object.keys(seesAll) as ReachNoun[]
+
 export type Member = Schemas['Member']
 export type TeamMember = Schemas['TeamMember']
 export type Team = Schemas['Team']

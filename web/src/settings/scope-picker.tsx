@@ -11,6 +11,10 @@ import styles from './scope-picker.module.css'
 import { useSentence } from './sentences.ts'
 
 interface ScopePickerProps {
+  /** What the choice is for. */
+  text: string
+  /** Choices that are common; everything else by checkbox. */
+  presets: readonly { label: string; scopes: readonly string[] }[]
   scopes: readonly string[]
   error: string | undefined
   onChange(scopes: readonly string[]): void
@@ -18,15 +22,11 @@ interface ScopePickerProps {
 
 const prefix = 'urn:service:'
 
-/** Choices that are common; everything else by checkbox. */
-const presets = [
-  { name: 'readAll', scopes: ['*:*:read'] },
-  { name: 'writeAll', scopes: ['*:*:read', '*:*:write'] },
-  { name: 'push', scopes: ['contact:create:write', 'company:create:write'] },
-] as const
+/** The full form of a scope such as `contact:*:read`. */
+export const scopeText = (short: string): string => prefix + short
 
-/** Chooses what a key may do: presets, then one checkbox for each scope, grouped by resource. */
-export function ScopePicker({ scopes, error, onChange }: ScopePickerProps) {
+/** Chooses what a key or a role may do: presets, then one checkbox for each scope, grouped by resource. */
+export function ScopePicker({ text, presets, scopes, error, onChange }: ScopePickerProps) {
   const t = useTranslations('settings.scopes')
   const errorId = useId()
   const all = useScopes()
@@ -34,11 +34,11 @@ export function ScopePicker({ scopes, error, onChange }: ScopePickerProps) {
   const toggle = (scope: string, isOn: boolean) =>
     onChange(isOn ? [...scopes, scope] : scopes.filter((one) => one !== scope))
   return (
-    <Panel title={t('title')} description={t('text')}>
+    <Panel title={t('title')} description={text}>
       <div className={styles.presets} role="group" aria-label={t('presets')}>
         {presets.map((preset) => (
-          <Button key={preset.name} onClick={() => onChange(preset.scopes.map((scope) => prefix + scope))}>
-            {t(preset.name)}
+          <Button key={preset.label} onClick={() => onChange(preset.scopes)}>
+            {preset.label}
           </Button>
         ))}
         {scopes.length > 0 && (

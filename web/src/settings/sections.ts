@@ -9,6 +9,7 @@ import {
   ShieldCheck,
   SquareKanban,
   UserRound,
+  UserRoundCog,
   UsersRound,
 } from 'lucide-react'
 import { type AsyncRouteComponent, lazyRouteComponent } from '@tanstack/react-router'
@@ -24,6 +25,7 @@ export interface Section {
     | 'members'
     | 'invitations'
     | 'teams'
+    | 'customRoles'
     | 'pipelines'
     | 'apiKeys'
     | 'sso'
@@ -65,6 +67,13 @@ export const allSections: readonly Section[] = [
     icon: UsersRound,
     needs: 'team:list:read',
     Page: lazyRouteComponent(() => import('./teams.tsx'), 'Teams'),
+  },
+  {
+    name: 'roles',
+    messages: 'customRoles',
+    icon: UserRoundCog,
+    needs: 'role:list:read',
+    Page: lazyRouteComponent(() => import('./roles.tsx'), 'Roles'),
   },
   {
     name: 'pipelines',

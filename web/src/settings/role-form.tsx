@@ -1,0 +1,141 @@
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { change } from '../access/act.ts'
+import { type Schemas, send } from '../api/client.ts'
+import { ApiError } from '../api/error.ts'
+import { usePostOnce } from '../api/post-once.ts'
+import { Loading, NotFound } from '../shell/states.tsx'
+import { Button } from '../ui/button.tsx'
+import { Failure } from '../ui/empty-state.tsx'
+import { TextField } from '../ui/field.tsx'
+import { Form, type FormValues } from '../ui/form.tsx'
+import { PageContent, Panel } from '../ui/page.tsx'
+import { notify } from '../ui/toast.tsx'
+import { covers, useScopes } from './permissions.ts'
+import { ReachFields } from './reach-fields.tsx'
+import { type CustomRole, type Reach, seesAll } from './records.ts'
+import { ScopePicker, scopeText } from './scope-picker.tsx'
+import { SectionBar } from './section-bar.tsx'
+import styles from './settings.module.css'
+
+interface RolePageProps {
+  /** Undefined to create one. */
+  roleId: string | undefined
+  onClose(): void
+}
+
+/** Creates a role, or changes the one that the URL names. */
+export function RolePage({ roleId, onClose }: RolePageProps) {
+  const t = useTranslations('settings.customRoles')
+  const role = useQuery({
+    queryKey: ['roles', roleId],
+    queryFn: async () => (await send<CustomRole>('GET', `/v5/roles/${roleId}`)).body,
+    enabled: roleId !== undefined,
+  })
+  const builtIn = useQuery({
+    queryKey: ['roles', 'built-in'],
+    queryFn: async () => (await send<Schemas['BuiltInRoles']>('GET', '/v5/roles/built-in')).body,
+  })
+  if (role.error instanceof ApiError && role.error.status === 404) return <NotFound />
+  const failed = [role, builtIn].find(({ error }) => error)
+  const isReady = builtIn.data !== undefined && (roleId === undefined || role.data !== undefined)
+  return (
+    <>
+      <SectionBar
+        title={roleId === undefined ? t('createTitle') : (role.data?.name ?? t('title'))}
+        parent={{ section: 'roles', title: t('title') }}
+      />
+      <PageContent isNarrow>
+        {failed?.error && <Failure error={failed.error} onRetry={() => void failed.refetch()} />}
+        {isReady && <RoleForm key={roleId} role={role.data} builtIn={builtIn.data} onClose={onClose} />}
+        {!isReady && !failed && <Loading />}
+      </PageContent>
+    </>
+  )
+}
+
+interface RoleFormProps {
+  role: CustomRole | undefined
+  builtIn: Schemas['BuiltInRoles']
+  onClose(): void
+}
+
+function RoleForm({ role, builtIn, onClose }: RoleFormProps) {
+  const t = useTranslations('settings.customRoles')
+  const roleNames = useTranslations('settings.roles')
+  const common = useTranslations('common')
+  const scopesOf = (name: string) => builtIn.find((one) => one.role === name)?.scopes ?? []
+  // Most roles do what members do, for fewer records.
+  const [scopes, setScopes] = useState<readonly string[]>(role?.scopes ?? scopesOf('member'))
+  const [reach, setReach] = useState<Reach>({ ...seesAll, ...role?.reach })
+  const post = usePostOnce()
+  const submit = async ({ name = '', description }: FormValues) => {
+    const body = { name, description: description ?? null, scopes, reach }
+    await change(['roles'], () =>
+      role ? send('PATCH', `/v5/roles/${role.id}`, { body }) : post<CustomRole>('/v5/roles', body),
+    )
+    notify(t('saved', { name }))
+    onClose()
+  }
+  const presets = (['viewer', 'member'] as const).map((name) => ({
+    label: t('like', { role: roleNames(name) }),
+    scopes: scopesOf(name),
+  }))
+  return (
+    <Form submitLabel={role ? common('save') : t('create')} onCancel={onClose} onSubmit={submit} isGuarded>
+      {(errorOf) => (
+        <>
+          <Panel title={t('role')}>
+            <div className={styles.columns}>
+              <TextField
+                name="name"
+                label={t('name')}
+                hint={t('nameHint')}
+                defaultValue={role?.name}
+                error={errorOf('name')}
+                autoComplete="off"
+              />
+              <TextField
+                name="description"
+                label={t('description')}
+                isOptional
+                defaultValue={role?.description ?? ''}
+                error={errorOf('description')}
+                autoComplete="off"
+              />
+            </div>
+          </Panel>
+          <ReachFields reach={reach} error={errorOf('reach')} onChange={setReach} />
+          <ScopePicker
+            text={t('scopesText')}
+            presets={presets}
+            scopes={scopes}
+            error={errorOf('scopes')}
+            onChange={setScopes}
+          />
+          <MissingScopes scopes={scopes} onAdd={(missing) => setScopes([...scopes, ...missing])} />
+        </>
+      )}
+    </Form>
+  )
+}
+
+/** What the application asks for on every page. */
+const neededScopes = ['user:get:read', 'organization:get:read', 'schema:get:read'].map(scopeText)
+
+/** Warns about a role with which nobody could use the application. */
+function MissingScopes({ scopes, onAdd }: { scopes: readonly string[]; onAdd(missing: readonly string[]): void }) {
+  const t = useTranslations('settings.customRoles')
+  const all = useScopes()
+  const missing = all.filter((scope) => neededScopes.includes(scope.scope) && !covers(scopes, scope))
+  if (missing.length === 0) return null
+  return (
+    <div role="status" className={styles.stack}>
+      <p>{t('missing')}</p>
+      <div className={styles.buttons}>
+        <Button onClick={() => onAdd(missing.map(({ scope }) => scope))}>{t('addMissing')}</Button>
+      </div>
+    </div>
+  )
+}
