@@ -16,7 +16,7 @@ const text = await guideText('cookbook')
 const steps = readSteps(text)
 
 /** Guides whose commands are run too, each with an organization of its own. */
-const guides = ['deals', 'next-actions', 'properties', 'search', 'tasks']
+const guides = ['deals', 'next-actions', 'permissions', 'properties', 'search', 'tasks']
 
 let walk: Walkthrough
 beforeAll(async () => {
@@ -42,7 +42,7 @@ test.skipIf(!canRunWalkthrough)('every call of the cookbook gets the response sh
 
 test.skipIf(!canRunWalkthrough).each(guides)(
   'every command of the guide %s gets the response shown',
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async (name) => {
     const guideSteps = readSteps(await guideText(name))
     const outputs = await walk.run(guideSteps)
