@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type Block, blocksOf } from './markdown-blocks.ts'
 import { type Inline, partsOf } from './markdown-inline.ts'
+import { markerFor } from './markdown-marks.ts'
 
 /** HTML-like, to be read at a glance. */
 const showParts = (parts: readonly Inline[]): string =>
@@ -113,4 +114,31 @@ test('every text is read, in a short time, and loses no word', () => {
     for (const block of blocksOf(text)) if ('text' in block) partsOf(block.text)
     expect([piece, performance.now() - start < 2000]).toEqual([piece, true])
   }
+})
+
+/** What a reader sees of a paragraph, with the marked words in brackets. */
+function marked(source: string, ...words: string[]): string {
+  const read = blocksOf(source)
+  const spans = words.map((text) => ({ start: source.lastIndexOf(text), text }))
+  const mark = markerFor(source, read, spans)
+  const show = (parts: readonly Inline[]): string =>
+    parts
+      .map((part) => {
+        if (part.type === 'break') return ' '
+        if ('parts' in part) return show(part.parts)
+        return mark(part.text)
+          .map((piece) => (piece.isMarked ? `[${piece.text}]` : piece.text))
+          .join('')
+      })
+      .join('')
+  return read.map((block) => (block.type === 'paragraph' ? show(partsOf(block.text)) : '')).join(' / ')
+}
+
+test('words of the source are marked in what is shown of it', () => {
+  expect(marked('Please **call\nme** 😀 today', 'call\nme** 😀 today')).toBe('Please [call] [me][ 😀 today]')
+  expect(marked('call me, or *call* me', 'call* me')).toBe('call me, or [call][ me]')
+  expect(marked('one two three', 'one two', 'two three')).toBe('[one two three]')
+  expect(marked('one\n\ntwo', 'one', 'two')).toBe('[one] / [two]')
+  expect(marked('see [this](https://example.com/call)', 'example.com/call')).toBe('see this')
+  expect(marked('*** (((', '(((')).toBe('*** (((')
 })

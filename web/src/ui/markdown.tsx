@@ -1,82 +1,96 @@
 import { Fragment, memo, type ReactNode } from 'react'
 import { type Block, blocksOf } from './markdown-blocks.ts'
 import { type Inline, partsOf } from './markdown-inline.ts'
+import { type MarkedWords, type Marker, markerFor } from './markdown-marks.ts'
 import styles from './markdown.module.css'
+
+interface MarkdownProps {
+  text: string
+  /** Words of it that stand out. */
+  marked?: readonly MarkedWords[]
+}
+
+const noWords: readonly MarkedWords[] = []
 
 /**
  * A text in Markdown: paragraphs, headings, lists, quotes, code, emphasis and links. It becomes elements of the page and
  * never HTML, so a note from an unknown sender can run nothing.
  */
-export const Markdown = memo(({ text }: { text: string }) => (
-  <div className={styles.markdown}>{showBlocks(blocksOf(text))}</div>
-))
+export const Markdown = memo(({ text, marked = noWords }: MarkdownProps) => {
+  const blocks = blocksOf(text)
+  return <div className={styles.markdown}>{showBlocks(blocks, markerFor(text, blocks, marked))}</div>
+})
 Markdown.displayName = 'Markdown'
 
 // The parts of a text have no identity, and all change together.
 const each = <T,>(items: readonly T[], show: (item: T) => ReactNode): ReactNode =>
   items.map((item, index) => <Fragment key={String(index)}>{show(item)}</Fragment>)
 
-const showBlocks = (blocks: readonly Block[]): ReactNode => each(blocks, showBlock)
+const showBlocks = (blocks: readonly Block[], mark: Marker): ReactNode =>
+  each(blocks, (block) => showBlock(block, mark))
 
-function showBlock(block: Block): ReactNode {
+function showBlock(block: Block, mark: Marker): ReactNode {
   switch (block.type) {
     case 'paragraph':
-      return <p>{showParts(partsOf(block.text))}</p>
+      return <p>{showParts(partsOf(block.text), mark)}</p>
     case 'heading':
       // Not a heading of the page: its level would depend on where the text is shown.
       return (
         <p>
-          <strong>{showParts(partsOf(block.text))}</strong>
+          <strong>{showParts(partsOf(block.text), mark)}</strong>
         </p>
       )
     case 'code':
       return (
         <pre>
-          <code>{block.text}</code>
+          <code>{showText(block.text, mark)}</code>
         </pre>
       )
     case 'quote':
-      return <blockquote>{showBlocks(block.blocks)}</blockquote>
+      return <blockquote>{showBlocks(block.blocks, mark)}</blockquote>
     case 'rule':
       return <hr />
     case 'list': {
-      const items = each(block.items, (item) => <li>{showItem(item)}</li>)
+      const items = each(block.items, (item) => <li>{showItem(item, mark)}</li>)
       return block.start === undefined ? <ul>{items}</ul> : <ol start={block.start}>{items}</ol>
     }
   }
 }
 
 /** The text of an item needs no paragraph of its own. */
-const showItem = ([first, ...others]: readonly Block[]): ReactNode =>
+const showItem = ([first, ...others]: readonly Block[], mark: Marker): ReactNode =>
   first?.type === 'paragraph' ? (
     <>
-      {showParts(partsOf(first.text))}
-      {showBlocks(others)}
+      {showParts(partsOf(first.text), mark)}
+      {showBlocks(others, mark)}
     </>
   ) : (
-    first && showBlocks([first, ...others])
+    first && showBlocks([first, ...others], mark)
   )
 
-const showParts = (parts: readonly Inline[]): ReactNode => each(parts, showPart)
+const showParts = (parts: readonly Inline[], mark: Marker): ReactNode => each(parts, (part) => showPart(part, mark))
 
-function showPart(part: Inline): ReactNode {
+const showText = (text: string, mark: Marker): ReactNode =>
+  each(mark(text), (piece) => (piece.isMarked ? <mark>{piece.text}</mark> : piece.text))
+
+function showPart(part: Inline, mark: Marker): ReactNode {
   switch (part.type) {
     case 'text':
-      return part.text
+      return showText(part.text, mark)
     case 'break':
       return <br />
     case 'code':
-      return <code>{part.text}</code>
+      return <code>{showText(part.text, mark)}</code>
     case 'strong':
-      return <strong>{showParts(part.parts)}</strong>
+      return <strong>{showParts(part.parts, mark)}</strong>
     case 'emphasis':
-      return <em>{showParts(part.parts)}</em>
+      return <em>{showParts(part.parts, mark)}</em>
     case 'deleted':
-      return <del>{showParts(part.parts)}</del>
+      return <del>{showParts(part.parts, mark)}</del>
     case 'link':
       return (
         <a href={part.href} target="_blank" rel="noreferrer">
-          {showParts(part.parts)}
+          {showParts(part.parts, mark)}
         </a>
       )
   }
