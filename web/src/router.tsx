@@ -87,6 +87,12 @@ const profile = createRoute({
   loader: () => import('./access/profile/queries.ts').then(({ preloadProfile }) => preloadProfile()),
   component: lazyRouteComponent(() => import('./access/profile/profile.tsx'), 'Profile'),
 })
+const suggestions = createRoute({
+  getParentRoute: () => application,
+  path: '/suggestions',
+  loader: () => import('./suggestions/suggestion-data.ts').then(({ loadInbox }) => loadInbox()),
+  component: lazyRouteComponent(() => import('./suggestions/inbox.tsx'), 'Suggestions'),
+})
 const imports = createRoute({
   getParentRoute: () => application,
   path: '/imports',
@@ -143,7 +149,7 @@ const routeTree = root.addChildren([
   noOrganization,
   account,
   logout,
-  application.addChildren([home, profile, imports, importRecord, settings, settingsSection, list, record]),
+  application.addChildren([home, profile, suggestions, imports, importRecord, settings, settingsSection, list, record]),
 ])
 
 export const router = createRouter({

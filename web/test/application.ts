@@ -57,9 +57,11 @@ interface Shared {
 
 let shared: Promise<Shared> | undefined
 
-async function start(): Promise<Shared> {
+async function start(environment: Record<string, string> = {}): Promise<Shared> {
   const [service, browser] = await Promise.all([
-    createSeededDatabase().then((database) => startTestService({ IMPORT_WORKERS: '1' }, { ...database, secret })),
+    createSeededDatabase().then((database) =>
+      startTestService({ IMPORT_WORKERS: '1', ...environment }, { ...database, secret }),
+    ),
     launchChromium(),
   ])
   return { service, browser }
@@ -68,9 +70,12 @@ async function start(): Promise<Shared> {
 /**
  * The application for the tests of a file: call it once, at its top. After each test, what went wrong in any page fails
  * it: uncaught errors, messages in the console such as those of the Content-Security-Policy, requests to other hosts.
- * `isAlone`: with a database and a service of its own, where no other file has left records.
+ * `isAlone`: with a database and a service of its own, where no other file has left records, and with this environment.
  */
-export function useApplication({ isAlone = false } = {}): Application {
+export function useApplication({
+  isAlone = false,
+  environment,
+}: { isAlone?: boolean; environment?: Record<string, string> } = {}): Application {
   const contexts: BrowserContext[] = []
   const faults: string[] = []
   const expected = new Map<Page, RegExp[]>()
@@ -78,7 +83,7 @@ export function useApplication({ isAlone = false } = {}): Application {
   beforeAll(async () => {
     if (!chromium) return
     if (!isAlone) shared ??= start()
-    running = await (isAlone ? start() : shared)
+    running = await (isAlone ? start(environment) : shared)
   })
   afterEach(() => {
     const found = faults.splice(0)

@@ -29,6 +29,7 @@ const compared = [
   'import',
   'teams',
   'pipeline',
+  'suggestions',
 ]
 /** Shown in the documentation only: they contain the time of the login or new ids, or are as simple as the login. */
 const documented = [
@@ -44,6 +45,7 @@ const documented = [
   'view',
   'campaign',
   'pipelines',
+  'next-actions',
   'organization',
   'members',
   'invitations',

@@ -55,6 +55,11 @@ export const screens: readonly Screen[] = [
   { name: 'logout', route: '/logout', shows: (page) => page.getByRole('button') },
   { name: 'no-organization', route: '/no-organization', shows: text('Harbour Trading') },
   { name: 'home', route: '/', shows: (page) => page.getByRole('main').locator('svg[role=group]').nth(2) },
+  {
+    name: 'suggestions',
+    route: '/suggestions',
+    shows: (page) => page.getByRole('list', { name: 'Suggestions' }).getByRole('listitem').first(),
+  },
   { name: 'profile', route: '/profile', shows: text('Sessions') },
   { name: 'imports', route: '/imports', shows: (page) => page.getByRole('table') },
   {
@@ -128,6 +133,7 @@ export const screens: readonly Screen[] = [
     path: ({ pipeline }) => `/settings/pipelines?pipeline=${pipeline}`,
     shows: text('Negotiation'),
   },
+  { name: 'next-actions', route: '/settings/next-actions', shows: (page) => page.getByRole('row').nth(1) },
   { name: 'api-keys', route: '/settings/api-keys', shows: text('Active keys') },
   { name: 'sso-connections', route: '/settings/single-sign-on', shows: text('No connections yet.') },
   {

@@ -1,6 +1,7 @@
 import {
   Building2,
   KeyRound,
+  Lightbulb,
   type LucideIcon,
   Mail,
   MailPlus,
@@ -27,6 +28,7 @@ export interface Section {
     | 'teams'
     | 'customRoles'
     | 'pipelines'
+    | 'nextActions'
     | 'apiKeys'
     | 'sso'
     | 'audit'
@@ -81,6 +83,14 @@ export const allSections: readonly Section[] = [
     icon: SquareKanban,
     needs: 'pipeline:update:write',
     Page: lazyRouteComponent(() => import('./pipelines.tsx'), 'Pipelines'),
+  },
+  {
+    name: 'next-actions',
+    messages: 'nextActions',
+    icon: Lightbulb,
+    // Those who set up how others work; the statistics themselves are for everyone.
+    needs: 'pipeline:update:write',
+    Page: lazyRouteComponent(() => import('./next-actions.tsx'), 'NextActions'),
   },
   {
     name: 'api-keys',

@@ -50,7 +50,7 @@ function Refusal({ error, onRetry }: { error: Error; onRetry(): void }) {
 function Status({ status }: { status: SystemStatus }) {
   const t = useTranslations('settings.system')
   const format = useFormatter()
-  const { version, apiVersion, node, database, startedAt, backup, smtp, findings } = status
+  const { version, apiVersion, node, database, startedAt, backup, smtp, reasoning, findings } = status
   const problems = findings.filter(({ level }) => level !== 'ok')
   const megabytes = format.number(database.sizeBytes / 1_000_000, {
     style: 'unit',
@@ -76,6 +76,9 @@ function Status({ status }: { status: SystemStatus }) {
           </Fact>
           <Fact name={t('mail')} note={smtp ? undefined : t('noMailText')}>
             {t(smtp ? 'hasMail' : 'noMail')}
+          </Fact>
+          <Fact name={t('reasoning')} note={reasoning.model ?? undefined}>
+            {t(reasoning.engine === 'model' ? 'byModel' : 'byRules')}
           </Fact>
           <Fact name={t('database')} note={t(database.kind === 'embedded' ? 'embedded' : 'external')}>
             {`PostgreSQL ${database.version} · ${megabytes}`}

@@ -1,4 +1,4 @@
-import { House, type LucideIcon, Settings, Webhook } from 'lucide-react'
+import { House, Lightbulb, type LucideIcon, Settings, Webhook } from 'lucide-react'
 import { useTranslations } from 'use-intl'
 import { useSchema } from '../api/schema.ts'
 import { useLabel } from '../messages/labels.ts'
@@ -11,9 +11,11 @@ export interface Place {
   /** `g c` */
   shortcut: string | undefined
   isExact?: boolean
+  /** It has a number: of the suggestions that nobody has decided. */
+  isCounted?: boolean
 }
 
-/** The pages of the sidebar: the start page, the resources that the person may list, imports, settings. */
+/** The pages of the sidebar: the start page, the resources that the person may list, suggestions, imports, settings. */
 export function usePlaces(): readonly Place[] {
   const t = useTranslations('shell')
   const labelOf = useLabel()
@@ -30,10 +32,14 @@ export function usePlaces(): readonly Place[] {
       },
     ]
   })
+  const hasSuggestions = schema.some(({ name, permissions }) => name === 'suggestions' && permissions.list)
   const hasImports = schema.some(({ name, permissions }) => name === 'imports' && permissions.list)
   return [
     { to: '/', label: t('home'), icon: House, shortcut: 'g h', isExact: true },
     ...lists,
+    ...(hasSuggestions
+      ? [{ to: '/suggestions', label: t('suggestions'), icon: Lightbulb, shortcut: 'g n', isCounted: true }]
+      : []),
     ...(hasImports ? [{ to: '/imports', label: t('imports'), icon: Webhook, shortcut: 'g i' }] : []),
     { to: '/settings', label: t('settings'), icon: Settings, shortcut: 'g s' },
   ]

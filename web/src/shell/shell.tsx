@@ -1,3 +1,4 @@
+import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet, useLoaderData, useLocation, useNavigate } from '@tanstack/react-router'
 import {
   ChevronsUpDown,
@@ -15,6 +16,7 @@ import { useTranslations } from 'use-intl'
 import { useSwitchOrganization } from '../access/switch-organization.ts'
 import { useMe, useOrganization } from '../api/me.ts'
 import { setTheme, type Theme, themes, useTheme } from '../preferences/theme.ts'
+import { pendingCountQuery } from '../suggestions/suggestion-data.ts'
 import { IconButton } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Keys } from '../ui/keys.tsx'
@@ -114,13 +116,23 @@ function Sidebar({ places, onSearch, onHelp }: SidebarProps) {
   )
 }
 
-function PlaceLink({ place: { to, label, icon: Icon, isExact }, onClick }: { place: Place; onClick?: () => void }) {
+function PlaceLink({ place, onClick }: { place: Place; onClick?: () => void }) {
+  const { to, label, icon: Icon, isExact, isCounted } = place
   return (
     <Link to={to} className={navLink.link} activeOptions={{ exact: isExact === true }} {...(onClick && { onClick })}>
       <Icon size={16} strokeWidth={1.75} aria-hidden />
       {label}
+      {isCounted && <PendingCount />}
     </Link>
   )
+}
+
+/** More are as good as many. */
+const maxCount = 99
+
+function PendingCount() {
+  const count = useQuery(pendingCountQuery).data ?? 0
+  return count > 0 && <span className={navLink.count}>{count > maxCount ? `${maxCount}+` : count}</span>
 }
 
 /** On phones: the first places, and everything else in a sheet. */

@@ -1,12 +1,15 @@
 import { Pencil, StickyNote, Trash2 } from 'lucide-react'
-import { type KeyboardEvent, type MouseEvent, useRef, useState } from 'react'
+import { type KeyboardEvent, type MouseEvent, useMemo, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { send } from '../api/client.ts'
 import { type RecordData, type ResourceSchema, useResource } from '../api/schema.ts'
+import { NoteSuggestions } from '../suggestions/note-suggestions.tsx'
+import { isOpen, type Suggestion } from '../suggestions/suggestion-data.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import { leaveItem } from '../ui/focus.ts'
 import { Keys } from '../ui/keys.tsx'
 import { Markdown } from '../ui/markdown.tsx'
+import type { MarkedWords } from '../ui/markdown-marks.ts'
 import { changeProperty, offerUndo, reportFailure, valueToEdit, forgetUnsaved } from '../views/changes.ts'
 import { propertyOf } from '../views/columns.tsx'
 import { useAuthor } from './author.ts'
@@ -16,9 +19,14 @@ import styles from './timeline.module.css'
 
 export type Note = NonNullable<Entry['note']>
 
-/** A note in a timeline; it is changed in place, and deleted with Undo. */
-export function NoteEntry(props: EntryProps & { note: Note }) {
-  const { note } = props
+interface NoteEntryProps extends EntryProps {
+  note: Note
+  suggestions: readonly Suggestion[]
+}
+
+/** A note in a timeline with what it suggests to do; it is changed in place, and deleted with Undo. */
+export function NoteEntry(props: NoteEntryProps) {
+  const { note, entry, names, suggestions } = props
   const t = useTranslations('timeline')
   const author = useAuthor(props)
   const notes = useResource('notes')
@@ -30,6 +38,10 @@ export function NoteEntry(props: EntryProps & { note: Note }) {
     // The button appears again with the next frame.
     requestAnimationFrame(() => editButton.current?.focus())
   }
+  const marked = useMemo(
+    () => suggestions.filter(isOpen).map(({ evidence: { start, text } }): MarkedWords => ({ start, text })),
+    [suggestions],
+  )
   const isQuiet = isEditing || notes === undefined
   return (
     <EntryFrame
@@ -57,9 +69,10 @@ export function NoteEntry(props: EntryProps & { note: Note }) {
         <NoteEditor notes={notes} note={note} onClose={close} />
       ) : (
         <div className={styles.note}>
-          <LongNote text={note.body} />
+          <LongNote text={note.body} marked={marked} />
         </div>
       )}
+      <NoteSuggestions note={{ id: note.id, createdAt: entry.createdAt }} suggestions={suggestions} names={names} />
     </EntryFrame>
   )
 }
@@ -67,19 +80,19 @@ export function NoteEntry(props: EntryProps & { note: Note }) {
 /** Longer notes begin folded: an imported one can fill many screens. */
 const longText = { characters: 1500, lines: 20 }
 
-function LongNote({ text }: { text: string }) {
+function LongNote({ text, marked }: { text: string; marked: readonly MarkedWords[] }) {
   const t = useTranslations('timeline')
   const isLong = text.length > longText.characters || text.split('\n').length > longText.lines
-  const [isOpen, setOpen] = useState(false)
-  if (!isLong) return <Markdown text={text} />
+  const [isUnfolded, setUnfolded] = useState(false)
+  if (!isLong) return <Markdown text={text} marked={marked} />
   return (
     <>
-      <div className={isOpen ? undefined : styles.folded}>
-        <Markdown text={isOpen ? text : text.slice(0, 2 * longText.characters)} />
+      <div className={isUnfolded ? undefined : styles.folded}>
+        <Markdown text={isUnfolded ? text : text.slice(0, 2 * longText.characters)} marked={marked} />
       </div>
       <div>
-        <Button kind="quiet" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-          {t(isOpen ? 'fold' : 'unfold')}
+        <Button kind="quiet" aria-expanded={isUnfolded} onClick={() => setUnfolded(!isUnfolded)}>
+          {t(isUnfolded ? 'fold' : 'unfold')}
         </Button>
       </div>
     </>

@@ -10,6 +10,7 @@ import { useEffect } from 'react'
 import { type Answer, readIfChanged, type Schemas, send } from '../api/client.ts'
 import { ApiError } from '../api/error.ts'
 import { queryClient } from '../api/query-client.ts'
+import { loadNoteSuggestions } from '../suggestions/suggestion-data.ts'
 import { onRecordChanged } from '../views/changes.ts'
 import { readNames, type Names } from './names.ts'
 
@@ -51,6 +52,9 @@ export interface TimelinePage {
   etag: string | undefined
 }
 
+/** The notes among some entries. */
+export const noteIdsOf = (entries: readonly Entry[]): string[] => entries.flatMap(({ note }) => note?.id ?? [])
+
 /** The entries of these kinds, newest first, with the names of everything that they are about. */
 const timelineQuery = (owner: Owner, kinds: readonly EntryKind[]) =>
   infiniteQueryOptions({
@@ -60,7 +64,8 @@ const timelineQuery = (owner: Owner, kinds: readonly EntryKind[]) =>
       const query = queryFor(kinds)
       if (pageParam !== '') query.set('startingAfter', pageParam)
       const { body, etag } = await send<Entry[]>('GET', pathOf(owner), { query, signal })
-      return { entries: body, names: await readNames(body), etag }
+      const [names] = await Promise.all([readNames(body), loadNoteSuggestions(noteIdsOf(body))])
+      return { entries: body, names, etag }
     },
     getNextPageParam: ({ entries }) => (entries.length < pageSize ? undefined : entries.at(-1)?.id),
   })

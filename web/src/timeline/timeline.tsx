@@ -4,6 +4,9 @@ import { useEffect, useEffectEvent, useRef } from 'react'
 import { useFormatter, useLocale, useNow, useTranslations } from 'use-intl'
 import { type RecordData, useResource } from '../api/schema.ts'
 import type { Search } from '../shell/search.ts'
+import { type FoundSuggestions, useNoteSuggestions } from '../suggestions/note-suggestions.tsx'
+import { useSuggestionKeys } from '../suggestions/keys.ts'
+import { isOpen, type Suggestion } from '../suggestions/suggestion-data.ts'
 import { TaskRow } from '../tasks/task-row.tsx'
 import { Button } from '../ui/button.tsx'
 import { Chip } from '../ui/chip.tsx'
@@ -15,7 +18,7 @@ import { showDuration } from './duration.ts'
 import { EntryFrame, type EntryProps } from './entry-frame.tsx'
 import { NoteEntry } from './note-entry.tsx'
 import { NoteForm } from './note-form.tsx'
-import { type Entry, type EntryKind, kindsIn, kindsOf, type Owner, useTimeline } from './timeline-data.ts'
+import { type Entry, type EntryKind, kindsIn, kindsOf, noteIdsOf, type Owner, useTimeline } from './timeline-data.ts'
 import styles from './timeline.module.css'
 
 export const ContactTimeline = ({ record }: { record: RecordData }) => (
@@ -67,10 +70,12 @@ interface DaysProps {
 function Days({ owner, kinds, currency, onShowAll }: DaysProps) {
   const t = useTranslations('timeline')
   const { data, error, refetch, hasNextPage, isFetchingNextPage, loadOlder } = useTimeline(owner, kinds)
+  const found = useNoteSuggestions(data?.pages.map((page) => noteIdsOf(page.entries)) ?? [])
+  useSuggestionKeys([...found.byNote.values()].some((ofNote) => ofNote.some(isOpen)))
   if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />
   if (!data) return undefined
   const entries = data.pages.flatMap((page) => page.entries)
-  const names = Object.assign({}, ...data.pages.map((page) => page.names)) as Record<string, string>
+  const names = Object.assign({}, found.names, ...data.pages.map((page) => page.names)) as Record<string, string>
   if (entries.length === 0)
     return (
       <p className={styles.soft}>
@@ -87,7 +92,7 @@ function Days({ owner, kinds, currency, onShowAll }: DaysProps) {
           </h4>
           <ul aria-labelledby={`day-${day}`}>
             {ofDay.map((entry) => (
-              <AnyEntry key={entry.id} {...{ entry, owner, names, currency }} />
+              <AnyEntry key={entry.id} {...{ entry, owner, names, currency, found }} />
             ))}
           </ul>
         </div>
@@ -104,9 +109,11 @@ function Days({ owner, kinds, currency, onShowAll }: DaysProps) {
   )
 }
 
-function AnyEntry(props: EntryProps) {
+const noSuggestions: readonly Suggestion[] = []
+
+function AnyEntry({ found, ...props }: EntryProps & { found: FoundSuggestions }) {
   const { note, task, change, stageMove } = props.entry
-  if (note) return <NoteEntry {...props} note={note} />
+  if (note) return <NoteEntry {...props} note={note} suggestions={found.byNote.get(note.id) ?? noSuggestions} />
   if (task) return <TaskEntry {...props} task={task} />
   if (stageMove) return <StageMoveEntry {...props} move={stageMove} />
   return change && <ChangeEntry {...props} change={change} />

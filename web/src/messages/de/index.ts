@@ -15,6 +15,7 @@ import record from './record.json'
 import sentences from './sentences.json'
 import settings from './settings.json'
 import shell from './shell.json'
+import suggestions from './suggestions.json'
 import tasks from './tasks.json'
 import timeline from './timeline.json'
 import views from './views.json'
@@ -37,6 +38,7 @@ export const messages: Messages = {
   record,
   settings,
   shell,
+  suggestions,
   tasks,
   timeline,
   views,

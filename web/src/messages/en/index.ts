@@ -14,6 +14,7 @@ import profile from './profile.json'
 import record from './record.json'
 import settings from './settings.json'
 import shell from './shell.json'
+import suggestions from './suggestions.json'
 import tasks from './tasks.json'
 import timeline from './timeline.json'
 import views from './views.json'
@@ -35,6 +36,7 @@ export const messages = {
   record,
   settings,
   shell,
+  suggestions,
   tasks,
   timeline,
   views,

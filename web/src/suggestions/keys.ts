@@ -1,0 +1,31 @@
+import { useTranslations } from 'use-intl'
+import { useShortcuts } from '../shell/shortcuts.tsx'
+
+/**
+ * Moves the focus by one among the suggestions of the page that are open, beginning at the element; to the first one if
+ * the focus is in none. Returns whether there was one.
+ */
+export function focusSuggestion(step: number, from: Element | null = document.activeElement): boolean {
+  const current = from?.closest('[data-suggestion]')
+  const stops = [...document.querySelectorAll<HTMLElement>('[data-suggestion]')].filter(
+    (one) => one === current || one.dataset.suggestion === 'open',
+  )
+  const index = current ? stops.findIndex((one) => one === current) + step : 0
+  const target = stops[index]
+  target?.focus()
+  target?.scrollIntoView({ block: 'nearest' })
+  return target !== undefined
+}
+
+/** `j` and `k` go from one suggestion of the page to the next, if it has any. */
+export function useSuggestionKeys(isActive: boolean): void {
+  const t = useTranslations('suggestions')
+  useShortcuts(
+    isActive
+      ? [
+          { keys: 'j', label: t('next'), run: () => void focusSuggestion(1) },
+          { keys: 'k', label: t('previous'), run: () => void focusSuggestion(-1) },
+        ]
+      : [],
+  )
+}

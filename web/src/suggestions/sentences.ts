@@ -1,0 +1,64 @@
+import { useFormatter, useNow, useTranslations } from 'use-intl'
+import { useResource } from '../api/schema.ts'
+import { usePersonZone } from '../tasks/person-zone.ts'
+import type { Names } from '../timeline/names.ts'
+import { recordOf, type Suggestion } from './suggestion-data.ts'
+
+/** What a suggestion proposes, in a sentence: `Call Grace Hopper on Friday, 27 November, 09:00`. */
+export function useSentence(): (suggestion: Suggestion, names: Names) => string {
+  const t = useTranslations('suggestions')
+  const showDue = useDue()
+  return (suggestion, names) => {
+    const { type, params, dueAt } = suggestion
+    const values = {
+      name: nameOf(suggestion, names) ?? t('someone'),
+      due: dueAt === null ? 'none' : showDue(dueAt),
+      phone: params.phone ?? 'none',
+      title: params.title ?? '',
+      stage: params.stageKind ?? 'open',
+      contact: [params.name, params.email, params.phone].filter(Boolean).join(', '),
+    }
+    return t(`sentences.${type}`, values)
+  }
+}
+
+/** How people call the record of a suggestion; undefined if it cannot be read. */
+export const nameOf = (suggestion: Suggestion, names: Names): string | undefined => names[recordOf(suggestion).id]
+
+/** The day and the time in the person's zone. The year is there only if it is another one. */
+function useDue(): (instant: string) => string {
+  const format = useFormatter()
+  const timeZone = usePersonZone()
+  const now = useNow()
+  return (instant) => {
+    const date = new Date(instant)
+    const year = (time: Date) => format.dateTime(time, { year: 'numeric', timeZone })
+    return format.dateTime(date, {
+      weekday: 'long',
+      day: 'numeric',
+      month: 'long',
+      ...(year(date) !== year(now) && { year: 'numeric' }),
+      hour: '2-digit',
+      minute: '2-digit',
+      timeZone,
+    })
+  }
+}
+
+/** How certain the engine is, in a word. */
+export function confidenceOf({ confidence }: Suggestion): 'high' | 'medium' | 'low' {
+  if (confidence >= 0.85) return 'high'
+  return confidence >= 0.65 ? 'medium' : 'low'
+}
+
+/** Who found it: the rules, a model, or the rules because the model did not answer. */
+export function useEngine(): (suggestion: Suggestion) => string {
+  const t = useTranslations('suggestions')
+  return ({ engine, analysis: { model, degraded } }) => {
+    if (engine === 'model') return t('engine.model', { model: model ?? '' })
+    return degraded ? t('engine.degraded', { model: model ?? '' }) : t('engine.rules')
+  }
+}
+
+/** May the person see suggestions at all? */
+export const useMayRead = (): boolean => useResource('suggestions')?.permissions.list === true

@@ -1,0 +1,174 @@
+import { type InfiniteData, infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { type Answer, readIfChanged, type Schemas, send } from '../api/client.ts'
+import { ApiError } from '../api/error.ts'
+import { queryClient } from '../api/query-client.ts'
+import { schemaQuery } from '../api/schema.ts'
+import { scopesQuery } from '../settings/permissions.ts'
+import { type Names, readNames } from '../timeline/names.ts'
+
+export type Suggestion = Schemas['Suggestion']
+export type SuggestionType = Suggestion['type']
+type Note = Schemas['Note']
+type Analysis = Required<Schemas['NoteAnalysisSelection']>
+
+/** A person can still decide on it. */
+export const isOpen = ({ status }: Pick<Suggestion, 'status'>): boolean =>
+  status === 'pending' || status === 'auto_applied'
+
+/** The contact, company or deal that the note of a suggestion is on. */
+export function recordOf({ contactId, companyId, dealId }: Suggestion): { resource: string; id: string } {
+  if (contactId !== null) return { resource: 'contacts', id: contactId }
+  if (dealId !== null) return { resource: 'deals', id: dealId }
+  return { resource: 'companies', id: companyId ?? '' }
+}
+
+/** Suggestions and analyses beside their notes; read again after each decision. */
+export const suggestionsKey = ['suggestions'] as const
+
+/** The suggestions to work through; those that were decided stay until the page is left. */
+const inboxKey = ['suggestion inbox'] as const
+
+export interface SuggestionList {
+  suggestions: readonly Suggestion[]
+  /** Of records, of people, and of what decisions created. */
+  names: Names
+  answer: Answer<Suggestion[]>
+}
+
+/** Milliseconds between two looks at the newest notes, so that a suggestion appears within two seconds. */
+const interval = 1200
+
+/** Also loads what the buttons of a suggestion need. */
+const mayRead = async (): Promise<boolean> => {
+  const [schema] = await Promise.all([
+    queryClient.ensureQueryData(schemaQuery),
+    queryClient.ensureQueryData(scopesQuery),
+  ])
+  return schema.some(({ name, permissions }) => name === 'suggestions' && permissions.list)
+}
+
+/** What follows from a page of notes. Obsolete suggestions are left out. */
+export const noteSuggestionsQuery = (noteIds: readonly string[], { isLive = false } = {}) => {
+  const queryKey = [...suggestionsKey, 'of notes', noteIds]
+  return queryOptions({
+    queryKey,
+    queryFn: async ({ signal }): Promise<SuggestionList> => {
+      const query = new URLSearchParams({
+        'filter.noteId.in': noteIds.join(','),
+        'filter.status.in': 'pending,accepted,rejected,auto_applied',
+        limit: '100',
+      })
+      const before = queryClient.getQueryData<SuggestionList>(queryKey)
+      const answer = await readIfChanged('/v5/suggestions', query, before?.answer, signal)
+      if (before && answer === before.answer) return before
+      if (before) void queryClient.invalidateQueries({ queryKey: pendingCountQuery.queryKey })
+      const suggestions = answer.body.toSorted((one, other) => (one.id < other.id ? -1 : 1))
+      return { answer, suggestions, names: await readNames(answer.body) }
+    },
+    enabled: noteIds.length > 0,
+    refetchInterval: ({ state }) =>
+      isLive && !(state.error instanceof ApiError && state.error.status < 500) ? interval : false,
+  })
+}
+
+/** Loads the suggestions before their notes appear, so that they push nothing down. */
+export async function loadNoteSuggestions(noteIds: readonly string[]): Promise<void> {
+  if (noteIds.length > 0 && (await mayRead())) await queryClient.prefetchQuery(noteSuggestionsQuery(noteIds))
+}
+
+/** What was found in a note that has just been written; asked again until there is an answer. */
+export const analysisQuery = (noteId: string) =>
+  queryOptions({
+    queryKey: [...suggestionsKey, 'analysis', noteId],
+    queryFn: async ({ signal }): Promise<Analysis | null> => {
+      const query = new URLSearchParams({ noteId, orderBy: 'createdAt', sort: 'desc', limit: '1' })
+      return (await send<Analysis[]>('GET', '/v5/note-analyses', { query, signal })).body[0] ?? null
+    },
+    refetchInterval: ({ state }) => (state.data === null ? interval : false),
+  })
+
+/** A suggestion with the text of its note. */
+export interface InboxItem {
+  suggestion: Suggestion
+  note: string
+}
+
+export interface InboxPage {
+  items: readonly InboxItem[]
+  names: Names
+}
+
+const pageSize = 25
+const pending = { status: 'pending', orderBy: 'createdAt', sort: 'desc' } as const
+
+/** The suggestions that nobody has decided, the newest first. */
+export const inboxQuery = infiniteQueryOptions({
+  queryKey: inboxKey,
+  initialPageParam: '',
+  queryFn: async ({ pageParam, signal }): Promise<InboxPage> => {
+    const query = new URLSearchParams({ ...pending, limit: String(pageSize) })
+    if (pageParam !== '') query.set('startingAfter', pageParam)
+    const { body: suggestions } = await send<Suggestion[]>('GET', '/v5/suggestions', { query, signal })
+    if (suggestions.length === 0) return { items: [], names: {} }
+    const ids = [...new Set(suggestions.map(({ noteId }) => noteId))]
+    const ofNotes = new URLSearchParams({ 'filter.id.in': ids.join(','), limit: '100' })
+    const [names, { body: notes }] = await Promise.all([
+      readNames(suggestions),
+      send<Note[]>('GET', '/v5/notes', { query: ofNotes, signal }),
+    ])
+    const texts = new Map(notes.map(({ id, body }) => [id, body]))
+    return { names, items: suggestions.map((suggestion) => ({ suggestion, note: texts.get(suggestion.noteId) ?? '' })) }
+  },
+  getNextPageParam: ({ items }) => (items.length < pageSize ? undefined : items.at(-1)?.suggestion.id),
+  staleTime: Number.POSITIVE_INFINITY,
+})
+
+export async function loadInbox(): Promise<void> {
+  if (await mayRead()) await queryClient.prefetchInfiniteQuery({ ...inboxQuery, staleTime: 1000 })
+}
+
+/** The newest pending suggestion. */
+export const newestQuery = queryOptions({
+  queryKey: [...suggestionsKey, 'newest'],
+  queryFn: async ({ signal }): Promise<Suggestion | null> => {
+    const query = new URLSearchParams({ ...pending, limit: '1' })
+    return (await send<Suggestion[]>('GET', '/v5/suggestions', { query, signal })).body[0] ?? null
+  },
+  refetchInterval: 5000,
+})
+
+/** How many suggestions nobody has decided. */
+export const pendingCountQuery = queryOptions({
+  queryKey: [...suggestionsKey, 'count'],
+  queryFn: async ({ signal }) => {
+    const query = new URLSearchParams({ status: pending.status })
+    return (await send<{ count: number }>('GET', '/v5/suggestions/count', { query, signal })).body.count
+  },
+  refetchInterval: 30_000,
+})
+
+/** Shows a suggestion everywhere as the service has it. */
+export function showSuggestion(suggestion: Suggestion): void {
+  const { id } = suggestion
+  queryClient.setQueriesData<SuggestionList>(
+    { queryKey: [...suggestionsKey, 'of notes'] },
+    (list) => list && { ...list, suggestions: list.suggestions.map((one) => (one.id === id ? suggestion : one)) },
+  )
+  changeInbox((item) => (item.suggestion.id === id ? { ...item, suggestion } : item))
+}
+
+/** Removes a suggestion that does not exist any more from everything that shows it. */
+export function hideSuggestion(id: string): void {
+  changeInbox((item) => (item.suggestion.id === id ? undefined : item))
+  void queryClient.invalidateQueries({ queryKey: suggestionsKey })
+}
+
+const changeInbox = (change: (item: InboxItem) => InboxItem | undefined): void =>
+  void queryClient.setQueryData<InfiniteData<InboxPage, string>>(
+    inboxKey,
+    (data) =>
+      data && {
+        ...data,
+        pages: data.pages.map((page) => ({ ...page, items: page.items.flatMap((item) => change(item) ?? []) })),
+      },
+  )

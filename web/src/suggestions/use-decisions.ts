@@ -1,0 +1,71 @@
+import { useTranslations } from 'use-intl'
+import { send } from '../api/client.ts'
+import { ApiError } from '../api/error.ts'
+import { usePostOnce } from '../api/post-once.ts'
+import { queryClient } from '../api/query-client.ts'
+import { useMay } from '../settings/permissions.ts'
+import { tasksChanged } from '../tasks/use-task-actions.ts'
+import { timelineKey } from '../timeline/timeline-data.ts'
+import { notify } from '../ui/toast.tsx'
+import { reloadLists } from '../views/use-record-window.ts'
+import { hideSuggestion, showSuggestion, type Suggestion, suggestionsKey } from './suggestion-data.ts'
+
+interface Decisions {
+  mayAccept: boolean
+  mayReject: boolean
+  /** Does what it says, with these changes. Rejects with the service's refusal. */
+  accept(suggestion: Suggestion, edits: object): Promise<void>
+  reject(suggestion: Suggestion): Promise<void>
+}
+
+/** What a person can do with a suggestion wherever it is shown. */
+export function useDecisions(): Decisions {
+  const t = useTranslations('suggestions')
+  const may = useMay()
+  const postOnce = usePostOnce()
+  const decide = async ({ id }: Suggestion, decision: 'accept' | 'reject', body: object): Promise<Suggestion> => {
+    try {
+      const { body: decided } = await postOnce<Suggestion>(`/v5/suggestions/${id}/${decision}`, body)
+      showSuggestion(decided)
+      return decided
+    } catch (error) {
+      if (error instanceof ApiError && (error.code === 'already_decided' || error.status === 404)) await readOne(id)
+      throw error
+    }
+  }
+  return {
+    mayAccept: may('suggestion:accept:write'),
+    mayReject: may('suggestion:reject:write'),
+    async accept(suggestion, edits) {
+      const { resultTaskId, resultDealId, type } = await decide(suggestion, 'accept', edits)
+      const done =
+        resultTaskId !== null ? 'task' : resultDealId !== null ? 'deal' : type === 'suppress' ? type : 'contact'
+      notify(t(`done.${done}`))
+      effectsChanged()
+    },
+    async reject(suggestion) {
+      await decide(suggestion, 'reject', {})
+      const isUndone = suggestion.status === 'auto_applied' && suggestion.resultContactId !== null
+      notify(t(isUndone ? 'done.undone' : 'done.rejected'))
+      effectsChanged()
+    },
+  }
+}
+
+/** Someone else may have decided, or the note may have changed. */
+async function readOne(id: string): Promise<void> {
+  try {
+    showSuggestion((await send<Suggestion>('GET', `/v5/suggestions/${id}`)).body)
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) hideSuggestion(id)
+  }
+}
+
+/** Everything that shows what a decision can change is read again. */
+function effectsChanged(): void {
+  for (const path of ['/v5/deals', '/v5/contacts']) reloadLists(path)
+  void tasksChanged()
+  for (const queryKey of [suggestionsKey, timelineKey, ['record'], ['deals-of']]) {
+    void queryClient.invalidateQueries({ queryKey })
+  }
+}
