@@ -7,7 +7,7 @@ export class ApiError extends Error {
   /** A sentence that says what to do. */
   readonly description: string
   /** What is wrong with which field. */
-  readonly details: readonly { field: string; message: string }[]
+  readonly details: readonly ErrorDetail[]
   /** To quote when reporting a problem. */
   readonly requestId: string | undefined
 
@@ -23,11 +23,19 @@ export class ApiError extends Error {
   }
 }
 
+/** What is wrong with a field. */
+export interface ErrorDetail {
+  field: string
+  message: string
+  /** The record that it is about, if that is not the one of the request. */
+  id?: string
+}
+
 interface ErrorBody {
   code: string
   message: string
   description: string
-  details?: { field: string; message: string }[]
+  details?: ErrorDetail[]
 }
 
 /** A proxy in front of the service may answer with something else. */

@@ -91,12 +91,11 @@ function operandOf(resource: ResourceSchema, field: string, operator: string, te
   return isFlag && (text === 'true' || text === 'false') ? text === 'true' : text
 }
 
-/** Custom properties compare texts with values of any type; of links, nothing is known. */
+/** Custom properties without a definition compare texts with values of any type; of links, nothing is known. */
 function typeOf({ fields, embedded }: ResourceSchema, path: string): string | undefined {
   const [head, ...rest] = path.split('.')
-  if (head === 'customProperties') return 'properties'
+  const own = fields.find(({ name }) => name === path)
+  if (own || head === 'customProperties') return own?.type ?? 'properties'
   const inner = embedded.find(({ name }) => name === head)
-  return inner
-    ? inner.fields.find(({ name }) => name === rest.join('.'))?.type
-    : fields.find(({ name }) => name === path)?.type
+  return inner?.fields.find(({ name }) => name === rest.join('.'))?.type
 }

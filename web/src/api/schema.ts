@@ -1,15 +1,44 @@
 import { queryOptions, useSuspenseQuery } from '@tanstack/react-query'
 import { api, dataOf, type Schemas } from './client.ts'
+import { declaredField, type DeclaredField, type Definition } from './declared-field.ts'
+import { queryClient } from './query-client.ts'
+
+type DescribedResource = Schemas['ResourceSchema']['resources'][number]
 
 /** A resource as the service describes it to this caller, with their permissions. */
-export type ResourceSchema = Schemas['ResourceSchema']['resources'][number]
-export type FieldSchema = ResourceSchema['fields'][number]
+export interface ResourceSchema extends Omit<DescribedResource, 'fields'> {
+  /** Those of the product, then the custom properties that the organization has defined. */
+  fields: FieldSchema[]
+  /** The keys in use without a definition; null for resources without custom properties. */
+  customProperties: DescribedResource['customProperties']
+}
+export type FieldSchema = DescribedResource['fields'][number] | DeclaredField
 
 export const schemaQuery = queryOptions({
   queryKey: ['schema'],
-  queryFn: async () => (await dataOf(api.GET('/v5/schema'))).resources,
+  queryFn: async () => (await dataOf(api.GET('/v5/schema'))).resources.map(withDeclaredFields),
   staleTime: 60_000,
 })
+
+/** Definitions become fields, so that everything that is derived from fields shows and edits them too. */
+function withDeclaredFields(resource: ResourceSchema | DescribedResource): ResourceSchema {
+  const definitions = resource.properties ?? []
+  const isDefined = ({ key }: { key: string }) => definitions.some((definition) => definition.key === key)
+  return {
+    ...resource,
+    fields: [...resource.fields.filter((field) => !('declared' in field)), ...definitions.map(declaredField)],
+    customProperties: resource.customProperties?.filter((one) => !isDefined(one)) ?? null,
+  }
+}
+
+/** Shows definitions before the service has stored them, such as their new order. */
+export const showDefinitions = (name: string, properties: Definition[]): void =>
+  void queryClient.setQueryData(schemaQuery.queryKey, (resources) =>
+    resources?.map((resource) => (resource.name === name ? withDeclaredFields({ ...resource, properties }) : resource)),
+  )
+
+/** Loads the description again after definitions have changed. */
+export const schemaChanged = (): Promise<void> => queryClient.invalidateQueries({ queryKey: schemaQuery.queryKey })
 
 /** The description of all resources; loaded before any page is shown. */
 export const useSchema = (): readonly ResourceSchema[] => useSuspenseQuery(schemaQuery).data

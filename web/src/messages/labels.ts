@@ -7,6 +7,12 @@ export function useLabel(): (label: string) => string {
   return (label) => known[label] ?? label
 }
 
+/** What a property is called: only the product's own labels are translated, not those of an organization. */
+export function usePropertyLabel(): (property: { label: string; field?: object | undefined }) => string {
+  const labelOf = useLabel()
+  return ({ label, field }) => (field && 'declared' in field ? label : labelOf(label))
+}
+
 /** A label within a sentence: English nouns begin in lower case, abbreviations and German nouns do not change. */
 export function useNoun(): (label: string) => string {
   const labelOf = useLabel()

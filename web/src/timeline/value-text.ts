@@ -1,8 +1,9 @@
 import { useFormatter, useLocale, useTranslations } from 'use-intl'
-import type { FieldSchema, ResourceSchema } from '../api/schema.ts'
-import { useLabel } from '../messages/labels.ts'
+import type { ResourceSchema } from '../api/schema.ts'
+import { usePropertyLabel } from '../messages/labels.ts'
 import { useChoiceLabel } from '../views/choices.ts'
-import { dayOf, formatMoney } from '../views/money.ts'
+import { fieldProperty, type Property, shownType } from '../views/columns.tsx'
+import { dayOf, formatMoney, type Money } from '../views/money.ts'
 import { countryName, currencyName, formatDecimal } from '../views/value.tsx'
 import type { Names } from './names.ts'
 
@@ -36,14 +37,14 @@ export function useChangeText(): (
   change: FieldChange,
   context: ValueContext,
 ) => ChangeText {
-  const labelOf = useLabel()
+  const labelOf = usePropertyLabel()
   const valueText = useValueText()
   return (resource, { field: path, before, after }, context) => {
-    const [name, ...keys] = path.split('.')
-    const field = resource?.fields.find((one) => one.name === name)
-    const text = (value: unknown) => valueText(keys.length > 0 ? undefined : field, value, context)
+    const field = resource?.fields.find(({ name }) => name === path)
+    const property = field && fieldProperty(field)
+    const text = (value: unknown) => valueText(property, value, context)
     return {
-      field: keys.length > 0 ? keys.join('.') : labelOf(field?.label ?? path),
+      field: property ? labelOf(property) : path.replace(/^customProperties\./, ''),
       before: text(before),
       after: text(after),
     }
@@ -56,28 +57,36 @@ function useValueText() {
   const format = useFormatter()
   const locale = useLocale()
   const choiceLabel = useChoiceLabel()
-  return (field: FieldSchema | undefined, value: unknown, { names, currency }: ValueContext): string | undefined => {
+  return (property: Property | undefined, value: unknown, { names, currency }: ValueContext): string | undefined => {
     if (value === null || value === undefined || value === '') return undefined
-    if (Array.isArray(value)) return value.length === 0 ? undefined : shorten(value.map(plainText).join(', '))
+    if (Array.isArray(value)) {
+      const texts = value.map((one) => (property?.choiceLabels ? choiceLabel(String(one), property) : plainText(one)))
+      return value.length === 0 ? undefined : shorten(texts.join(', '))
+    }
     if (typeof value === 'boolean') return value ? common('yes') : common('no')
     const text = plainText(value)
-    switch (field?.type) {
+    // The history is older than the definition of a property.
+    switch (property && shownType(property, value)) {
       case 'date':
         return format.dateTime(dayOf(text), { dateStyle: 'medium', timeZone: 'UTC' })
       case 'timestamp':
         return format.dateTime(new Date(text), { dateStyle: 'medium', timeStyle: 'short' })
       case 'decimal':
         return currency === undefined ? formatDecimal(text, locale) : formatMoney(text, currency, locale)
+      case 'money': {
+        const { amount, currency: code } = value as Money
+        return formatMoney(amount, code, locale)
+      }
       case 'currency':
         return currencyName(text, locale)
       case 'country':
         return countryName(text, locale)
       case 'choice':
-        return choiceLabel(text)
+        return choiceLabel(text, property)
       case 'reference':
         return names[text] ?? t('missingRecord')
       default:
-        return typeof value === 'number' && !field?.name.endsWith('Year') ? format.number(value) : shorten(text)
+        return typeof value === 'number' && !property?.name.endsWith('Year') ? format.number(value) : shorten(text)
     }
   }
 }

@@ -33,6 +33,36 @@ export function Field({ label, hint, error, isOptional, children }: FieldFramePr
         'aria-describedby': describedBy || undefined,
         'aria-invalid': error === undefined ? undefined : true,
       })}
+      <Notes {...{ id, label, hint, error }} />
+    </div>
+  )
+}
+
+/** Label, hint and error around several inputs, such as checkboxes. */
+export function FieldGroup({ label, hint, error, isOptional, children }: FieldProps & { children: ReactNode }) {
+  const t = useTranslations('common')
+  const id = useId()
+  const describedBy = classes(hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`)
+  return (
+    <fieldset
+      className={classes(styles.field, styles.group)}
+      aria-describedby={describedBy || undefined}
+      {...(error !== undefined && { 'aria-invalid': true, tabIndex: -1 })}
+    >
+      <legend className={styles.label}>
+        {label}
+        {isOptional && <span className={styles.optional}>{t('optional')}</span>}
+      </legend>
+      {children}
+      <Notes {...{ id, label, hint, error }} />
+    </fieldset>
+  )
+}
+
+/** The hint and the error below an input, which describe it. */
+function Notes({ id, label, hint, error }: FieldProps & { id: string }) {
+  return (
+    <>
       {hint !== undefined && (
         <p id={`${id}-hint`} className={styles.hint}>
           {hint}
@@ -43,7 +73,7 @@ export function Field({ label, hint, error, isOptional, children }: FieldFramePr
           {errorSentence(label, error)}
         </p>
       )}
-    </div>
+    </>
   )
 }
 

@@ -20,7 +20,7 @@ export const cardColumns = (resource: ResourceSchema): GridColumn<RecordData>[] 
     icon: UserRound,
     width: 320,
     isPinned: false,
-    isSortable: false,
+    orderBy: undefined,
     render: (record) => <Card resource={resource} record={record} />,
   },
 ]

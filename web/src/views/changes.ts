@@ -33,8 +33,15 @@ export function useUndoShortcut(): void {
 
 /** The body of a PATCH that sets one property. */
 export function changeOf(property: Property, value: unknown): Record<string, unknown> {
-  const [name = '', ...path] = property.field === undefined ? property.name.split('.') : [property.field.name]
+  const [name = '', ...path] = (property.field?.name ?? property.name).split('.')
   return { [name]: path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) }
+}
+
+/** The body of a POST or PATCH that sets several properties; the custom ones share an object. */
+export function bodyOf(values: readonly (readonly [Property, unknown])[]): Record<string, unknown> {
+  const changes = values.map(([property, value]) => changeOf(property, value))
+  const custom = changes.flatMap(({ customProperties }) => customProperties ?? [])
+  return Object.assign({}, ...changes, custom.length > 0 && { customProperties: Object.assign({}, ...custom) })
 }
 
 /** The value that a change of a property would send now: for an embedded record, its id. */

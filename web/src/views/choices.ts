@@ -1,10 +1,16 @@
 import { useMessages } from 'use-intl'
 
 /** A choice as people read it: translated if the catalogue has it, otherwise `c_suite` becomes `C suite`. */
-export function useChoiceLabel(): (choice: string) => string {
+export function useChoiceLabel(): (choice: string, property?: ChoiceProperty) => string {
   const { choices } = useMessages()
   const known = choices as Readonly<Record<string, string>>
-  return (choice) => known[choice] ?? sentenceCase(choice)
+  return (choice, property) =>
+    property?.choiceLabels ? (property.choiceLabels[choice] ?? choice) : (known[choice] ?? sentenceCase(choice))
+}
+
+interface ChoiceProperty {
+  /** What the organization calls its choices: nobody translates them. */
+  choiceLabels: Readonly<Record<string, string>> | undefined
 }
 
 function sentenceCase(choice: string): string {

@@ -1,7 +1,7 @@
 import { ArrowDown, ArrowUp, Columns3, Minus, Pin, PinOff, Plus } from 'lucide-react'
 import { useTranslations } from 'use-intl'
 import type { ResourceSchema } from '../api/schema.ts'
-import { useLabel } from '../messages/labels.ts'
+import { usePropertyLabel } from '../messages/labels.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import { maxColumnWidth, minColumnWidth, moveColumn } from '../ui/data-grid/grid-model.ts'
 import { CheckField } from '../ui/field.tsx'
@@ -21,9 +21,12 @@ interface ColumnsMenuProps {
 /** Which columns are shown, in which order and how wide: everything that the mouse can do in the head of the grid. */
 export function ColumnsMenu({ resource, columns, onChange }: ColumnsMenuProps) {
   const t = useTranslations('list')
-  const labelOf = useLabel()
+  const labelOf = usePropertyLabel()
   const properties = propertiesOf(resource)
-  const labelFor = (name: string) => labelOf(properties.find((property) => property.name === name)?.label ?? name)
+  const labelFor = (name: string) => {
+    const property = properties.find((one) => one.name === name)
+    return property ? labelOf(property) : name
+  }
   const hidden = properties.filter(({ name }) => !columns.some((column) => column.name === name))
   const replace = (name: string, changes: Partial<Column>) => {
     const changed = columns.map((column) => (column.name === name ? { ...column, ...changes } : column))

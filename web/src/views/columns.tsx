@@ -18,6 +18,7 @@ import {
 import { createElement } from 'react'
 import { resourceViews } from '../resources/registry.ts'
 import type { FieldSchema, ResourceSchema } from '../api/schema.ts'
+import { isMoney } from './money.ts'
 
 /** A value of a record that can be shown, edited or filtered: a field, an embedded record or a custom property. */
 export interface Property {
@@ -28,9 +29,13 @@ export interface Property {
   /** The field that a change writes; undefined if it cannot be changed. */
   field: FieldSchema | undefined
   operators: readonly string[]
-  isSortable: boolean
+  /** The field or path that filters name, and the one that sorts by it. An amount of money is compared by its number. */
+  filterBy: string
+  orderBy: string | undefined
   isReadOnly: boolean
   choices: readonly string[] | null
+  /** What the organization calls its choices; undefined for those of the product. */
+  choiceLabels: Readonly<Record<string, string>> | undefined
   /** The resource that an embedded record or a reference belongs to. */
   resource: string | undefined
 }
@@ -50,6 +55,7 @@ function describedProperties(resource: ResourceSchema): Property[] {
   const throughs = new Set(resource.embedded.map(({ through }) => through))
   const fields = resource.fields.flatMap((field): Property[] => {
     if (field.type === 'properties' || field.type === 'document' || hidden.includes(field.name)) return []
+    if ('declared' in field && field.declared.isArchived) return []
     const embedded = resource.embedded.find(({ through }) => through === field.name)
     if (embedded && field.type === 'reference') return [embeddedProperty(embedded, field)]
     return [fieldProperty(field)]
@@ -66,21 +72,34 @@ function describedProperties(resource: ResourceSchema): Property[] {
   return [...fields.filter(({ name }) => !throughs.has(name) || name !== 'id'), ...others, ...custom]
 }
 
+/** Archived properties, which only the page of a record that has a value still shows. */
+export const archivedPropertiesOf = ({ fields }: ResourceSchema): Property[] =>
+  fields.filter((field) => 'declared' in field && field.declared.isArchived).map(fieldProperty)
+
+/** Undefined as well for archived properties. */
 export const propertyOf = (resource: ResourceSchema, name: string): Property | undefined =>
   propertiesOf(resource).find((property) => property.name === name) ??
-  (name.startsWith('customProperties.') ? customProperty(name.slice('customProperties.'.length), 'string') : undefined)
+  (name.startsWith(customPrefix) && !resource.fields.some((field) => field.name === name)
+    ? customProperty(name.slice(customPrefix.length), 'string')
+    : undefined)
 
-const fieldProperty = (field: FieldSchema): Property => ({
+const customPrefix = 'customProperties.'
+
+export const fieldProperty = (field: FieldSchema): Property => ({
   name: field.name,
   label: field.label,
   type: field.type,
   field,
   operators: field.operators,
-  isSortable: field.sortable,
+  filterBy: comparedPath(field),
+  orderBy: field.sortable ? comparedPath(field) : undefined,
   isReadOnly: field.readOnly,
   choices: field.choices,
+  choiceLabels: 'declared' in field ? field.declared.choiceLabels : undefined,
   resource: field.reference?.resource,
 })
+
+const comparedPath = ({ name, type }: FieldSchema): string => (type === 'money' ? `${name}.amount` : name)
 
 /** A reference with its record embedded: shown by the embedded name, sorted by it, and changed through the reference. */
 const embeddedProperty = (
@@ -92,9 +111,11 @@ const embeddedProperty = (
   type: 'embedded',
   field,
   operators: field.operators,
-  isSortable: field.sortable,
+  filterBy: field.name,
+  orderBy: field.sortable ? name : undefined,
   isReadOnly: field.readOnly,
   choices: null,
+  choiceLabels: undefined,
   resource: resource ?? undefined,
 })
 
@@ -105,9 +126,11 @@ export const textProperty = (name: string, label: string): Property => ({
   type: 'text',
   field: undefined,
   operators: [],
-  isSortable: false,
+  filterBy: name,
+  orderBy: undefined,
   isReadOnly: true,
   choices: null,
+  choiceLabels: undefined,
   resource: undefined,
 })
 
@@ -115,13 +138,36 @@ type CustomType = NonNullable<ResourceSchema['customProperties']>[number]['type'
 
 function customProperty(key: string, type: CustomType): Property {
   const types = { string: 'text', number: 'number', boolean: 'boolean', other: 'any' } as const
+  const name = customPrefix + key
   return {
-    ...textProperty(`customProperties.${key}`, key),
+    ...textProperty(name, key),
     type: types[type],
     operators: customOperators,
-    isSortable: true,
+    orderBy: name,
     isReadOnly: type === 'other',
   }
+}
+
+/** The type by which a value is shown: `any` if a property had a value of another type before its definition. */
+export const shownType = ({ type, field }: Property, value: unknown): Property['type'] =>
+  field && 'declared' in field && !isOfType[type]?.(value) ? 'any' : type
+
+const isText = (value: unknown): boolean => typeof value === 'string'
+const isTime = (value: unknown): boolean => typeof value === 'string' && !Number.isNaN(Date.parse(value))
+
+const isOfType: Partial<Record<Property['type'], (value: unknown) => boolean>> = {
+  text: isText,
+  number: (value) => typeof value === 'number',
+  boolean: (value) => typeof value === 'boolean',
+  date: isTime,
+  timestamp: isTime,
+  choice: isText,
+  list: (value) => Array.isArray(value),
+  url: isText,
+  email: isText,
+  phone: isText,
+  money: isMoney,
+  reference: isText,
 }
 
 const icons: Readonly<Record<Property['type'], LucideIcon>> = {
@@ -142,6 +188,7 @@ const icons: Readonly<Record<Property['type'], LucideIcon>> = {
   number: Hash,
   integer: Hash,
   decimal: Hash,
+  money: Coins,
   boolean: ToggleLeft,
   timestamp: Calendar,
   list: TagIcon,

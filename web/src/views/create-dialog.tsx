@@ -8,7 +8,7 @@ import { useNoun } from '../messages/labels.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Form } from '../ui/form.tsx'
 import { Button } from '../ui/button.tsx'
-import { changeOf } from './changes.ts'
+import { bodyOf } from './changes.ts'
 import { type Property, propertiesOf } from './columns.tsx'
 import { PropertyInput } from './property-input.tsx'
 import { valueOfText } from './value-editor.tsx'
@@ -34,6 +34,7 @@ export function CreateDialog({ resource, text, initial, onCreated, onClose }: Cr
   const nounOf = useNoun()
   const navigate = useNavigate()
   const [values, setValues] = useState<Record<string, unknown>>(() => ({
+    ...defaultValues(resource),
     ...initialValues(resource, text),
     ...initial,
   }))
@@ -48,11 +49,13 @@ export function CreateDialog({ resource, text, initial, onCreated, onClose }: Cr
   const ordered = [...required, ...named, ...others.filter((property) => !isFirst(property))]
   const firstCount = form ? required.length + named.length : Math.max(firstFields, required.length)
   const shown = isComplete ? ordered : ordered.slice(0, firstCount)
-  const draft: Record<string, unknown> = Object.assign(
-    {},
-    ...properties.flatMap((property) => {
+  const draft = bodyOf(
+    properties.flatMap((property): [Property, unknown][] => {
       const value = values[property.name]
-      return value === undefined || value === null || value === '' ? [] : [changeOf(property, value)]
+      const isEmpty = value === undefined || value === null || value === ''
+      // The service would set the default that the person has removed.
+      if (isEmpty) return value !== undefined && hasDefault(property) ? [[property, null]] : []
+      return [[property, value]]
     }),
   )
   const submit = async () => {
@@ -92,6 +95,17 @@ export function CreateDialog({ resource, text, initial, onCreated, onClose }: Cr
     </Dialog>
   )
 }
+
+/** Only organizations give defaults; those of the product are the first options of their selects. */
+const hasDefault = ({ field }: Property): boolean =>
+  field !== undefined && 'declared' in field && (field.initial ?? null) !== null
+
+const defaultValues = (resource: ResourceSchema): Record<string, unknown> =>
+  Object.fromEntries(
+    propertiesOf(resource)
+      .filter(hasDefault)
+      .map(({ name, field }) => [name, field?.initial]),
+  )
 
 function initialValues(resource: ResourceSchema, text: string): Record<string, unknown> {
   if (text === '') return {}

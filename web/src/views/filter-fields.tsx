@@ -1,12 +1,12 @@
 import { useCallback } from 'react'
 import { useTranslations } from 'use-intl'
 import { type ResourceSchema, useSchema } from '../api/schema.ts'
-import { useLabel } from '../messages/labels.ts'
+import { useLabel, usePropertyLabel } from '../messages/labels.ts'
 import { type Option, SelectField } from '../ui/field.tsx'
 import { type Property, propertiesOf } from './columns.tsx'
 import type { ConditionDraft, Draft, FindResource } from './filter-draft.ts'
 import { useOperatorLabel } from './filter-sentence.tsx'
-import { emptyFilter, filterName, FilterValue, operatorsOf, valueFor } from './filter-value.tsx'
+import { emptyFilter, FilterValue, operatorsOf, valueFor } from './filter-value.tsx'
 
 /** Finds resources, also those that have no list. */
 export function useFindResource(): FindResource {
@@ -39,11 +39,12 @@ export function SubjectField({ resource, draft, canGroup, onChange }: SubjectFie
   const t = useTranslations('filters')
   const list = useTranslations('list')
   const labelOf = useLabel()
+  const propertyLabel = usePropertyLabel()
   const find = useFindResource()
   const properties = filterable(resource)
   const relations = resource.relations.filter((relation) => find(relation.resource)?.permissions.list)
   const options: Option[] = [
-    ...properties.map((one) => ({ value: filterName(one), label: labelOf(one.label), group: t('properties') })),
+    ...properties.map((one) => ({ value: one.filterBy, label: propertyLabel(one), group: t('properties') })),
     ...relations.map(({ name, label }) => ({
       value: `${relationPrefix}${name}`,
       label: labelOf(label),
@@ -52,7 +53,7 @@ export function SubjectField({ resource, draft, canGroup, onChange }: SubjectFie
     ...(canGroup ? [{ value: groupName, label: t('group'), group: t('combinations') }] : []),
   ]
   const choose = (value: string) => {
-    const property = properties.find((one) => filterName(one) === value)
+    const property = properties.find(({ filterBy }) => filterBy === value)
     if (value === groupName) {
       const rows = draft.kind === 'group' ? draft.rows : [draft, emptyCondition(properties)]
       onChange({ kind: 'group', match: 'or', rows })
@@ -84,7 +85,7 @@ interface ConditionFieldsProps {
 export function ConditionFields({ properties, condition, onChange }: ConditionFieldsProps) {
   const t = useTranslations('list')
   const operatorLabel = useOperatorLabel()
-  const property = properties.find((one) => filterName(one) === condition.field)
+  const property = properties.find(({ filterBy }) => filterBy === condition.field)
   const change = (operator: string) => onChange({ ...condition, operator, value: valueFor(operator, condition) })
   return (
     <>

@@ -2,7 +2,7 @@ import { Plus, X } from 'lucide-react'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import type { ResourceSchema } from '../api/schema.ts'
-import { useLabel } from '../messages/labels.ts'
+import { usePropertyLabel } from '../messages/labels.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import { SelectField } from '../ui/field.tsx'
 import {
@@ -14,7 +14,7 @@ import {
   relatedName,
 } from './filter-draft.ts'
 import { ConditionFields, emptyCondition, filterable, SubjectField, useFindResource } from './filter-fields.tsx'
-import { emptyFilter, filterName } from './filter-value.tsx'
+import { emptyFilter } from './filter-value.tsx'
 import styles from './list.module.css'
 
 interface EditorProps<Edited extends Draft> {
@@ -60,7 +60,7 @@ function RelationFields({ resource, draft, onChange }: EditorProps<RelationDraft
   const { addButton, isNew, add, remove } = useRows(conditions, change)
   if (!related) return undefined
   const properties = filterable(related).filter(
-    (property) => names.includes(filterName(property)) || property.name.startsWith('customProperties.'),
+    (property) => names.includes(property.filterBy) || property.name.startsWith('customProperties.'),
   )
   return (
     <>
@@ -112,14 +112,14 @@ interface PropertyFieldProps {
 
 function PropertyField({ properties, condition, onChange }: PropertyFieldProps) {
   const t = useTranslations('list')
-  const labelOf = useLabel()
+  const labelOf = usePropertyLabel()
   return (
     <SelectField
       label={t('property')}
       value={condition.field}
-      options={properties.map((one) => ({ value: filterName(one), label: labelOf(one.label) }))}
+      options={properties.map((one) => ({ value: one.filterBy, label: labelOf(one) }))}
       onChange={(event) => {
-        const property = properties.find((one) => filterName(one) === event.target.value)
+        const property = properties.find(({ filterBy }) => filterBy === event.target.value)
         onChange({ kind: 'condition', ...emptyFilter(property) })
       }}
     />

@@ -2,7 +2,7 @@ import { Fragment, type ReactNode } from 'react'
 import { useFormatter, useLocale, useTranslations } from 'use-intl'
 import { conditionOf, type Filter, type FilterNode, isNode, listOf, partsOf, takesList } from '../api/filter-tree.ts'
 import { type ResourceSchema, useSchema } from '../api/schema.ts'
-import { useLabel, useNoun } from '../messages/labels.ts'
+import { useNoun, usePropertyLabel } from '../messages/labels.ts'
 import { useChoiceLabel } from './choices.ts'
 import { type Property, propertiesOf, propertyOf } from './columns.tsx'
 import { conditionDraft, countedOf, relatedName, relativeNames } from './filter-draft.ts'
@@ -11,16 +11,16 @@ import { countryName, currencyName, formatDecimal } from './value.tsx'
 
 /** `Status is active` */
 export function FilterSentence({ resource, filter }: { resource: ResourceSchema; filter: Filter }) {
-  const labelOf = useLabel()
+  const labelOf = usePropertyLabel()
   const operatorLabel = useOperatorLabel()
   const valueLabel = useFilterValue()
-  const property = propertyOf(resource, filter.field) ?? embeddedFor(resource, filter.field)
+  const property = filteredProperty(resource, filter.field)
   // A filter by a linked record, such as a contact of a deal, has no property: its id says what it is.
   const linked = useSchema().find(({ idPrefix }) => !property && filter.value.startsWith(`${idPrefix}_`))
   const referenced = isReference(property) ? property?.resource : linked?.name
   return (
     <>
-      {labelOf(property?.label ?? linked?.singularLabel ?? filter.field)}{' '}
+      {labelOf(property ?? { label: linked?.singularLabel ?? filter.field })}{' '}
       <em>{operatorLabel(filter.operator, property)}</em>{' '}
       <strong>
         {referenced !== undefined && filter.value.includes('_') ? (
@@ -36,9 +36,9 @@ export function FilterSentence({ resource, filter }: { resource: ResourceSchema;
 export const isReference = (property: Property | undefined): boolean =>
   property?.type === 'embedded' || property?.type === 'reference'
 
-/** A filter of a reference is about the record that the list shows in its place. */
-const embeddedFor = (resource: ResourceSchema, field: string): Property | undefined =>
-  propertiesOf(resource).find((property) => property.field?.name === field)
+/** What a filter is about: for a reference, the record that the list shows in its place. */
+const filteredProperty = (resource: ResourceSchema, field: string): Property | undefined =>
+  propertiesOf(resource).find(({ filterBy }) => filterBy === field) ?? propertyOf(resource, field)
 
 /** Dates are before and after each other, numbers more and less. */
 export function useOperatorLabel(): (operator: string, property: Property | undefined) => string {
@@ -69,7 +69,8 @@ function useFilterValue(): (property: Property | undefined, filter: Filter) => s
     if (value === 'null') return t('none')
     if (value === 'true') return t('yes')
     if (value === 'false') return t('no')
-    if (property?.type === 'choice') return each(value, choiceLabel)
+    if (property && (property.type === 'choice' || property.choiceLabels))
+      return each(value, (choice) => choiceLabel(choice, property))
     if (property?.type === 'country') return each(value, (code) => countryName(code, locale))
     if (property?.type === 'currency') return each(value, (code) => currencyName(code, locale))
     if (property?.type === 'decimal' && /^-?\d+(\.\d+)?$/.test(value)) return formatDecimal(value, locale)
@@ -137,7 +138,7 @@ function Several({ resource, parts, word, isInner }: SeveralProps) {
 function OtherCondition({ resource, part }: { resource: ResourceSchema; part: FilterNode }): ReactNode {
   const t = useTranslations('filters')
   const nounOf = useNoun()
-  const labelOf = useLabel()
+  const labelOf = usePropertyLabel()
   const operatorLabel = useOperatorLabel()
   const schema = useSchema()
   const { name = '', operator = '', operand = null } = conditionOf(part) ?? {}
@@ -145,8 +146,8 @@ function OtherCondition({ resource, part }: { resource: ResourceSchema; part: Fi
   const relation = resource.relations.find((one) => one.name === name)
   if (!related || !relation || !isNode(operand)) {
     const [[field = '', value] = []] = Object.entries(part)
-    const property = propertyOf(resource, field)
-    return `${labelOf(property?.label ?? field)} ${operatorLabel(operator, property)} ${JSON.stringify(operator === '' ? value : operand)}`
+    const property = filteredProperty(resource, field)
+    return `${labelOf(property ?? { label: field })} ${operatorLabel(operator, property)} ${JSON.stringify(operator === '' ? value : operand)}`
   }
   const noun = nounOf(relation.many ? related.label : related.singularLabel)
   const key = `${operator === 'none' ? 'none' : 'some'}${relation.many ? 'Many' : 'One'}` as const

@@ -3,15 +3,12 @@ import { type Filter, takesList } from '../api/filter-tree.ts'
 import { useOrganization } from '../api/me.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { type Property, textProperty } from './columns.tsx'
+import { isMultiChoice } from './editing.ts'
 import { countedOf, periods, relativeNames, units } from './filter-draft.ts'
 import { isReference, isTime } from './filter-sentence.tsx'
 import styles from './list.module.css'
 import { PropertyInput } from './property-input.tsx'
 import { isChosen, useOptions } from './value-editor.tsx'
-
-/** The parameter's field: for an embedded record, the reference's. */
-export const filterName = ({ name, type, field }: Property): string =>
-  type === 'embedded' ? (field?.name ?? name) : name
 
 /** References are chosen, not typed: only equality makes sense for people. */
 export function operatorsOf(property: Property | undefined): readonly string[] {
@@ -25,7 +22,7 @@ export function emptyFilter(property: Property | undefined): Filter {
   const isTyped = property?.type === 'text' || property?.type === 'email' || property?.type === 'longText'
   const operator = isTyped && operators.includes('contains') ? 'contains' : (operators[0] ?? 'equals')
   const value = property?.type === 'boolean' ? 'true' : ''
-  return { field: property ? filterName(property) : '', operator, value }
+  return { field: property?.filterBy ?? '', operator, value }
 }
 
 /** The value after the operator has changed: some operators have values that others do not understand. */
@@ -76,8 +73,11 @@ export function FilterValue({ property, filter, onChange }: FilterValueProps) {
         onChange={(id) => onChange(String(id ?? 'null'))}
       />
     )
-  if (property && isChosen(property) && singleValued.has(filter.operator)) {
-    const options = choices.map((option) => (option.value === '' ? { value: 'null', label: common('none') } : option))
+  const isOneOfSeveral = property && isMultiChoice(property) && filter.operator === 'has'
+  if (isOneOfSeveral || (property && isChosen(property) && singleValued.has(filter.operator))) {
+    const options = choices
+      .filter(({ value }) => value !== '' || !isOneOfSeveral)
+      .map((option) => (option.value === '' ? { value: 'null', label: common('none') } : option))
     return (
       <SelectField
         label={label}

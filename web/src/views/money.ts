@@ -9,6 +9,17 @@ export function currencyOf(resource: ResourceSchema, property: Property, record:
   return typeof code === 'string' ? code : undefined
 }
 
+/** The value of a custom property with an amount. */
+export interface Money {
+  amount: string
+  currency: string
+}
+
+export function isMoney(value: unknown): value is Money {
+  const { amount, currency } = Object(value) as Partial<Record<keyof Money, unknown>>
+  return /^-?\d+(?:\.\d+)?$/.test(String(amount)) && /^[A-Z]{3}$/.test(String(currency))
+}
+
 /** An amount with its currency as the locale writes it. All digits stay, except zeros: numbers would be rounded. */
 export const formatMoney = (amount: string, currency: string, locale: string): string =>
   new Intl.NumberFormat(locale, {

@@ -2,10 +2,13 @@ import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { useOrganization } from '../api/me.ts'
 import { type RecordData, titleOf, useResource } from '../api/schema.ts'
-import { useLabel } from '../messages/labels.ts'
+import { useLabel, usePropertyLabel } from '../messages/labels.ts'
 import { Button } from '../ui/button.tsx'
-import { Field, SelectField, TextAreaField, TextField } from '../ui/field.tsx'
+import { Field, FieldGroup, SelectField, TextAreaField, TextField } from '../ui/field.tsx'
 import type { Property } from './columns.tsx'
+import { isMultiChoice } from './editing.ts'
+import { MoneyInput } from './money-editor.tsx'
+import { ChoiceChecks, chosenOf } from './multi-choice-editor.tsx'
 import { ReferenceEditor } from './reference-editor.tsx'
 import { ReferenceTitle } from './reference-title.tsx'
 import {
@@ -31,16 +34,17 @@ interface PropertyInputProps {
 /** The input of a form for a property, by its type. */
 export function PropertyInput({ property, value, record, error, onChange }: PropertyInputProps) {
   const t = useTranslations('list')
-  const labelOf = useLabel()
-  const options = useOptions(property)
+  const labelOf = usePropertyLabel()
+  const textOf = useLabel()
+  const options = useOptions(property, textOfValue(value))
   const { defaultCurrency } = useOrganization()
   const [text, setText] = useState(textForInput(property, value))
   const { type, field: schema } = property
   const about = {
-    label: labelOf(property.label),
+    label: labelOf(property),
     error,
     ...(schema?.required !== true && { isOptional: true }),
-    ...(schema?.description && { hint: labelOf(schema.description) }),
+    ...(schema?.description && { hint: 'declared' in schema ? schema.description : textOf(schema.description) }),
   }
   if (type === 'embedded' || type === 'reference')
     return <ReferenceInput {...{ property, value, error, onChange }} {...(record && { record })} />
@@ -53,6 +57,14 @@ export function PropertyInput({ property, value, record, error, onChange }: Prop
         value={textOfValue(value ?? initial)}
         onChange={(event) => onChange(choiceValue(property, event.target.value))}
       />
+    )
+  if (type === 'money')
+    return <Field {...about}>{(input) => <MoneyInput input={input} value={value} onChange={onChange} />}</Field>
+  if (isMultiChoice(property))
+    return (
+      <FieldGroup {...about}>
+        <ChoiceChecks property={property} chosen={chosenOf(value)} onChange={onChange} />
+      </FieldGroup>
     )
   const change = (changed: string) => {
     setText(changed)
@@ -67,14 +79,14 @@ export function PropertyInput({ property, value, record, error, onChange }: Prop
 
 function ReferenceInput({ property, value, record, error, onChange }: PropertyInputProps) {
   const t = useTranslations('list')
-  const labelOf = useLabel()
+  const labelOf = usePropertyLabel()
   const [isEditing, setEditing] = useState(false)
   const [chosen, setChosen] = useState<RecordData>()
   const target = useResource(property.resource ?? '')
   const id = textOfValue(value)
-  const label = labelOf(property.label)
+  const label = labelOf(property)
   return (
-    <Field label={label} error={error} isOptional>
+    <Field label={label} error={error} isOptional={property.field?.required !== true}>
       {(attributes) =>
         isEditing ? (
           <span className={field.input}>

@@ -2,12 +2,12 @@ import { Pencil } from 'lucide-react'
 import { useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { type RecordData, type ResourceSchema, valueAt } from '../api/schema.ts'
-import { useLabel } from '../messages/labels.ts'
+import { usePropertyLabel } from '../messages/labels.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import { classes } from '../ui/classes.ts'
 import { useIsNarrow } from '../ui/use-media.ts'
 import { changeableValue, changeProperty, forgetUnsaved, isSame, recordChanged, valueToEdit } from './changes.ts'
-import { type Property, PropertyIcon, propertiesOf } from './columns.tsx'
+import { archivedPropertiesOf, type Property, PropertyIcon, propertiesOf } from './columns.tsx'
 import { useChangeTexts } from './use-grid-columns.tsx'
 import { Value } from './value.tsx'
 import { ValueEditor } from './value-editor.tsx'
@@ -35,7 +35,8 @@ export function PropertyList({ resource, record, canEdit }: PropertyListProps) {
   const t = useTranslations('record')
   const [isComplete, setComplete] = useState(false)
   const all = propertiesOf(resource)
-  const editable = all.filter(({ isReadOnly }) => !isReadOnly)
+  const archived = archivedPropertiesOf(resource).filter(isFilled(record))
+  const editable = [...all.filter(({ isReadOnly }) => !isReadOnly), ...archived]
   const system = all.filter(({ isReadOnly }) => isReadOnly).filter(isFilled(record))
   const isShort = useIsNarrow() && !isComplete
   const isShown = (property: Property, index: number) =>
@@ -64,11 +65,11 @@ interface PropertyRowProps extends PropertyListProps {
 
 function PropertyRow({ resource, record, property, canEdit }: PropertyRowProps) {
   const t = useTranslations('record')
-  const labelOf = useLabel()
+  const labelOf = usePropertyLabel()
   const textsOf = useChangeTexts()
   const [isEditing, setEditing] = useState(false)
   const editButton = useRef<HTMLButtonElement>(null)
-  const label = labelOf(property.label)
+  const label = labelOf(property)
   const close = () => {
     forgetUnsaved(property, record)
     setEditing(false)

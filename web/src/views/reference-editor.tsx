@@ -6,7 +6,7 @@ import { type RecordData, type ResourceSchema, titleOf, useResource } from '../a
 import { Popover } from '../ui/popover.tsx'
 import { Avatar } from '../ui/tag.tsx'
 import { useNestedRecords } from './nested-records.ts'
-import type { ValueEditorProps } from './value-editor.tsx'
+import type { ValueEditorProps } from './editing.ts'
 import styles from './value-editor.module.css'
 
 const maxSuggestions = 8

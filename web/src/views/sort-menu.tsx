@@ -1,7 +1,7 @@
 import { ArrowDown, ArrowUp, ArrowUpDown } from 'lucide-react'
 import { useTranslations } from 'use-intl'
 import type { ResourceSchema } from '../api/schema.ts'
-import { useLabel } from '../messages/labels.ts'
+import { usePropertyLabel } from '../messages/labels.ts'
 import { Button } from '../ui/button.tsx'
 import type { GridOrder } from '../ui/data-grid/grid-model.ts'
 import { SelectField } from '../ui/field.tsx'
@@ -18,10 +18,10 @@ interface SortMenuProps {
 /** By which property, and in which direction. */
 export function SortMenu({ resource, order, onSort }: SortMenuProps) {
   const t = useTranslations('list')
-  const labelOf = useLabel()
-  const options = propertiesOf(resource)
-    .filter(({ isSortable }) => isSortable)
-    .map(({ name, label }) => ({ value: name, label: labelOf(label) }))
+  const labelOf = usePropertyLabel()
+  const options = propertiesOf(resource).flatMap((property) =>
+    property.orderBy === undefined ? [] : [{ value: property.orderBy, label: labelOf(property) }],
+  )
   const current = options.find(({ value }) => value === order.orderBy)?.label ?? order.orderBy
   const Direction = order.sort === 'asc' ? ArrowUp : ArrowDown
   return (

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'react'
 import { type RecordData, type ResourceSchema, titleOf, valueAt } from '../api/schema.ts'
-import { useLabel } from '../messages/labels.ts'
+import { usePropertyLabel } from '../messages/labels.ts'
 import { Check } from '../ui/check.tsx'
 import { changeProperty, type ChangeTexts, recordChanged } from './changes.ts'
 import type { Property } from './columns.tsx'
@@ -14,12 +14,12 @@ interface ToggleProps {
 
 /** A flag that one click changes in a list, such as that a task is done. */
 export function Toggle({ resource, property, record, texts }: ToggleProps) {
-  const labelOf = useLabel()
+  const labelOf = usePropertyLabel()
   const value = valueAt(record, property.name) === true
   const show = (changed: RecordData) => recordChanged(resource, changed)
   return (
     <Check
-      label={`${labelOf(property.label)}: ${titleOf(resource, record)}`}
+      label={`${labelOf(property)}: ${titleOf(resource, record)}`}
       isChecked={value}
       tabIndex={-1}
       onChange={() => void changeProperty(resource, record, { property, value: !value }, show, texts)}

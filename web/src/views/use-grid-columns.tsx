@@ -1,7 +1,7 @@
 import { useMemo } from 'react'
 import { useTranslations } from 'use-intl'
 import type { RecordData, ResourceSchema } from '../api/schema.ts'
-import { useLabel } from '../messages/labels.ts'
+import { usePropertyLabel } from '../messages/labels.ts'
 import { resourceViews } from '../resources/registry.ts'
 import type { ColumnChanges } from '../ui/data-grid/grid-head.tsx'
 import { type GridColumn, moveColumn } from '../ui/data-grid/grid-model.ts'
@@ -23,9 +23,9 @@ import type { ListState } from './list-state.ts'
 /** The texts of a change: what was saved, undone or refused. */
 export function useChangeTexts(): (property: Property) => ChangeTexts {
   const t = useTranslations('list')
-  const labelOf = useLabel()
+  const labelOf = usePropertyLabel()
   return (property) => {
-    const name = labelOf(property.label)
+    const name = labelOf(property)
     return {
       saved: t('saved', { name }),
       undone: t('undone', { name }),
@@ -38,7 +38,7 @@ export function useChangeTexts(): (property: Property) => ChangeTexts {
 
 /** The columns of the grid, with how each value is shown and edited. */
 export function useGridColumns(resource: ResourceSchema, state: ListState): GridColumn<RecordData>[] {
-  const labelOf = useLabel()
+  const labelOf = usePropertyLabel()
   const textsOf = useChangeTexts()
   const { columns, isDeleted } = state
   return useMemo(() => {
@@ -46,18 +46,18 @@ export function useGridColumns(resource: ResourceSchema, state: ListState): Grid
     return columns.flatMap(({ name, width, isPinned }): GridColumn<RecordData>[] => {
       const property = propertyOf(resource, name)
       if (!property) return []
-      const column = { name, width, isPinned, title: labelOf(property.label), icon: iconOf(property) }
+      const column = { name, width, isPinned, title: labelOf(property), icon: iconOf(property) }
       const render = (record: RecordData) => <Value resource={resource} property={property} record={record} />
-      if (!canEdit || property.isReadOnly) return [{ ...column, isSortable: property.isSortable, render }]
+      if (!canEdit || property.isReadOnly) return [{ ...column, orderBy: property.orderBy, render }]
       if (name === resourceViews[resource.name]?.toggle) return [toggleColumn(resource, property, column, textsOf)]
       return [
         {
           ...column,
-          isSortable: property.isSortable,
+          orderBy: property.orderBy,
           render,
           edit: (record, editing) => (
             <ValueEditor
-              property={{ ...property, label: labelOf(property.label) }}
+              property={{ ...property, label: labelOf(property) }}
               value={valueToEdit(property, record)}
               record={record}
               typed={editing.typed}
@@ -90,7 +90,7 @@ const toggleColumn = (
   textsOf: (property: Property) => ChangeTexts,
 ): GridColumn<RecordData> => ({
   ...column,
-  isSortable: property.isSortable,
+  orderBy: property.orderBy,
   render: (record) => <Toggle {...{ resource, property, record }} texts={textsOf(property)} />,
   edit: (record, editing) => (
     <ToggleKey

@@ -1,31 +1,22 @@
-import { type FocusEvent, type KeyboardEvent, useRef, useState } from 'react'
+import { type FocusEvent, useState } from 'react'
 import { useLocale, useTranslations } from 'use-intl'
-import type { RecordData } from '../api/schema.ts'
 import { useChoiceLabel } from './choices.ts'
 import type { Property } from './columns.tsx'
 import { countryCodes } from './countries.ts'
+import { isMultiChoice, useFinish, type ValueEditorProps } from './editing.ts'
+import { MoneyEditor } from './money-editor.tsx'
+import { MultiChoiceEditor } from './multi-choice-editor.tsx'
 import { ReferenceEditor } from './reference-editor.tsx'
-import { countryName, currencyName } from './value.tsx'
+import { countryName, currencyOptions } from './value.tsx'
 import styles from './value-editor.module.css'
-
-export interface ValueEditorProps {
-  property: Property
-  /** The value to edit, as the API has it. */
-  value: unknown
-  /** The record that it belongs to: a deal can only be in a stage of its pipeline. */
-  record?: Readonly<Record<string, unknown>>
-  /** What was typed to begin, instead of the value. */
-  typed?: string | undefined
-  /** `shown`: the record behind a chosen reference. */
-  onCommit(value: unknown, move: 'down' | 'right' | undefined, shown?: RecordData): void
-  onCancel(): void
-}
 
 /** Edits one value in place: Enter saves and moves down, Tab saves and moves right, Escape leaves it as it was. */
 export function ValueEditor(props: ValueEditorProps) {
   const { property } = props
   if (property.type === 'embedded' || property.type === 'reference') return <ReferenceEditor {...props} />
   if (isChosen(property)) return <ChoiceEditor {...props} />
+  if (isMultiChoice(property)) return <MultiChoiceEditor {...props} />
+  if (property.type === 'money') return <MoneyEditor {...props} />
   return <TextEditor {...props} />
 }
 
@@ -71,43 +62,17 @@ export function valueOfText({ type, field }: Property, text: string): unknown {
   return trimmed
 }
 
-interface FinishOptions extends Pick<ValueEditorProps, 'onCommit' | 'onCancel'> {
-  valueOf(): unknown
-  /** Does Enter belong to the text? */
-  isLineBreak?(event: KeyboardEvent): boolean
-}
-
-/** The keys that end an editor. It ends once: it also loses the focus when it disappears. */
-function useFinish({ valueOf, isLineBreak, onCommit, onCancel }: FinishOptions) {
-  const isDone = useRef(false)
-  const finish = (move: 'down' | 'right' | undefined) => {
-    if (isDone.current) return
-    isDone.current = true
-    onCommit(valueOf(), move)
-  }
-  const onKeyDown = (event: KeyboardEvent) => {
-    event.stopPropagation()
-    if (event.nativeEvent.isComposing) return
-    if (event.key === 'Escape') {
-      isDone.current = true
-      onCancel()
-    } else if (event.key === 'Enter' && !isLineBreak?.(event)) finish('down')
-    else if (event.key === 'Tab') finish('right')
-    else return
-    event.preventDefault()
-  }
-  return { finish, onKeyDown }
-}
-
 function TextEditor({ property, value, typed, onCommit, onCancel }: ValueEditorProps) {
   const inputType = inputTypeOf(property)
   const before = textForInput(property, value)
   // The browser's inputs for days and times take no typed beginning.
   const [text, setText] = useState((inputType === 'text' ? typed : undefined) ?? before)
+  // An input has one line: it would remove line breaks.
+  const [isLong] = useState(property.type === 'longText' || text.includes('\n'))
   const { finish, onKeyDown } = useFinish({
     // An instant can be more exact than its input.
     valueOf: () => (text === before ? value : valueOfText(property, text)),
-    isLineBreak: (event) => property.type === 'longText' && event.shiftKey,
+    isLineBreak: (event) => isLong && event.shiftKey,
     onCommit,
     onCancel,
   })
@@ -116,13 +81,13 @@ function TextEditor({ property, value, typed, onCommit, onCancel }: ValueEditorP
     autoFocus: true,
     className: styles.input,
     value: text,
-    spellCheck: property.type === 'longText',
+    spellCheck: isLong,
     onKeyDown,
     onFocus: (event: FocusEvent<HTMLInputElement | HTMLTextAreaElement>) =>
       typed === undefined && event.target.select(),
     onBlur: () => finish(undefined),
   }
-  return property.type === 'longText' ? (
+  return isLong ? (
     <textarea {...attributes} onChange={(event) => setText(event.target.value)} />
   ) : (
     <input {...attributes} type={inputType} onChange={(event) => setText(event.target.value)} />
@@ -130,7 +95,7 @@ function TextEditor({ property, value, typed, onCommit, onCancel }: ValueEditorP
 }
 
 function ChoiceEditor({ property, value, onCommit, onCancel }: ValueEditorProps) {
-  const options = useOptions(property)
+  const options = useOptions(property, textOfValue(value))
   const [chosen, setChosen] = useState(textOfValue(value))
   const { finish, onKeyDown } = useFinish({ valueOf: () => choiceValue(property, chosen), onCommit, onCancel })
   return (
@@ -158,8 +123,12 @@ export function choiceValue({ type }: Property, option: string): unknown {
   return type === 'boolean' ? option === 'true' : option
 }
 
-/** The options of a choice, a flag, a country or a currency; the empty one first if the value can be empty. */
-export function useOptions({ type, choices, field }: Property): { value: string; label: string }[] {
+/**
+ * The options of a choice, a flag, a country or a currency; the empty one first if the value can be empty. A current value
+ * that cannot be newly chosen, such as an archived choice, is one of them.
+ */
+export function useOptions(property: Property, current = ''): { value: string; label: string }[] {
+  const { type, choices, field } = property
   const t = useTranslations('common')
   const locale = useLocale()
   const choiceLabel = useChoiceLabel()
@@ -169,9 +138,8 @@ export function useOptions({ type, choices, field }: Property): { value: string;
     const named = countryCodes.map((code) => ({ value: code, label: countryName(code, locale) }))
     return [...empty, ...named.sort((one, other) => one.label.localeCompare(other.label, locale))]
   }
-  if (type === 'currency') {
-    const named = Intl.supportedValuesOf('currency').map((code) => ({ value: code, label: currencyName(code, locale) }))
-    return [...empty, ...named.sort((one, other) => one.label.localeCompare(other.label, locale))]
-  }
-  return [...empty, ...(choices ?? []).map((choice) => ({ value: choice, label: choiceLabel(choice) }))]
+  if (type === 'currency') return [...empty, ...currencyOptions(locale)]
+  const offered = choices ?? []
+  const all = current === '' || offered.includes(current) ? offered : [...offered, current]
+  return [...empty, ...all.map((choice) => ({ value: choice, label: choiceLabel(choice, property) }))]
 }

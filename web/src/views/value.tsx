@@ -6,8 +6,8 @@ import { resourceViews } from '../resources/registry.ts'
 import { Avatar, Tag, tintOf, tintOfState } from '../ui/tag.tsx'
 import { Time } from '../ui/time.tsx'
 import { useChoiceLabel } from './choices.ts'
-import type { Property } from './columns.tsx'
-import { currencyOf, dayOf, formatMoney } from './money.ts'
+import { type Property, shownType } from './columns.tsx'
+import { currencyOf, dayOf, formatMoney, type Money } from './money.ts'
 import { ReferenceTitle } from './reference-title.tsx'
 import styles from './value.module.css'
 
@@ -88,13 +88,13 @@ function Plain({ property, value, currency }: PlainProps) {
   const locale = useLocale()
   const choiceLabel = useChoiceLabel()
   const labelOf = useLabel()
-  switch (property.type) {
+  switch (shownType(property, value)) {
     case 'list':
       return (
         <span className={styles.tags}>
           {(value as string[]).map((tag) => (
             <Tag key={tag} tint={tintOf(tag)}>
-              {tag}
+              {property.choiceLabels ? choiceLabel(tag, property) : tag}
             </Tag>
           ))}
         </span>
@@ -121,6 +121,10 @@ function Plain({ property, value, currency }: PlainProps) {
           {currency === undefined ? formatDecimal(String(value), locale) : formatMoney(String(value), currency, locale)}
         </span>
       )
+    case 'money': {
+      const { amount, currency: code } = value as Money
+      return <span className={styles.number}>{formatMoney(amount, code, locale)}</span>
+    }
     case 'date':
       return (
         <time dateTime={String(value)} className={styles.number}>
@@ -134,7 +138,7 @@ function Plain({ property, value, currency }: PlainProps) {
     case 'choice':
       return (
         <Tag tint={tintOfState(value, String(value))} hasDot>
-          {choiceLabel(String(value))}
+          {choiceLabel(String(value), property)}
         </Tag>
       )
     case 'url':
@@ -202,6 +206,12 @@ export function currencyName(code: string, locale: string): string {
   const name = new Intl.DisplayNames(locale, { type: 'currency', fallback: 'none' }).of(code)
   return name === undefined ? code : `${name} (${code})`
 }
+
+/** All currencies, in the order of their names. */
+export const currencyOptions = (locale: string): { value: string; label: string }[] =>
+  Intl.supportedValuesOf('currency')
+    .map((code) => ({ value: code, label: currencyName(code, locale) }))
+    .sort((one, other) => one.label.localeCompare(other.label, locale))
 
 export function countryName(code: string, locale: string): string {
   try {

@@ -88,9 +88,9 @@ interface HeadCellProps<Row> {
 
 function HeadCell<Row>({ column, neighbours, left, order, changes }: HeadCellProps<Row>) {
   const t = useTranslations('list')
-  const { name, title, icon: Icon, isPinned, isSortable } = column
+  const { name, title, icon: Icon, isPinned, orderBy } = column
   const [isDropping, setDropping] = useState(false)
-  const isOrder = order.orderBy === name
+  const isOrder = order.orderBy === orderBy
   const SortIcon = order.sort === 'asc' ? ArrowUp : ArrowDown
   const drop = (event: DragEvent) => {
     event.preventDefault()
@@ -124,12 +124,12 @@ function HeadCell<Row>({ column, neighbours, left, order, changes }: HeadCellPro
           </button>
         }
       >
-        {isSortable && (
+        {orderBy !== undefined && (
           <>
-            <MenuItem icon={ArrowUpAZ} onSelect={() => changes.sort({ orderBy: name, sort: 'asc' })}>
+            <MenuItem icon={ArrowUpAZ} onSelect={() => changes.sort({ orderBy, sort: 'asc' })}>
               {t('sortAscending')}
             </MenuItem>
-            <MenuItem icon={ArrowDownAZ} onSelect={() => changes.sort({ orderBy: name, sort: 'desc' })}>
+            <MenuItem icon={ArrowDownAZ} onSelect={() => changes.sort({ orderBy, sort: 'desc' })}>
               {t('sortDescending')}
             </MenuItem>
             <MenuSeparator />

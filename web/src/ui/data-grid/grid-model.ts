@@ -8,7 +8,8 @@ export interface GridColumn<Row> {
   /** In pixels. */
   width: number
   isPinned: boolean
-  isSortable: boolean
+  /** What sorts the rows by it; undefined if nothing does. */
+  orderBy: string | undefined
   render(row: Row): ReactNode
   /** The input that replaces the cell while it is edited; undefined if the value cannot be edited. */
   edit?: (row: Row, editing: CellEditing) => ReactNode

@@ -1,0 +1,74 @@
+import { type KeyboardEvent, useRef, useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { CheckField } from '../ui/field.tsx'
+import { Popover } from '../ui/popover.tsx'
+import { useChoiceLabel } from './choices.ts'
+import type { Property } from './columns.tsx'
+import { useFinish, type ValueEditorProps } from './editing.ts'
+import styles from './value-editor.module.css'
+
+/** Edits several choices in place, with a checkbox each below the cell. */
+export function MultiChoiceEditor({ property, value, onCommit, onCancel }: ValueEditorProps) {
+  const t = useTranslations('list')
+  const [anchor, setAnchor] = useState<HTMLSpanElement | null>(null)
+  const [chosen, setChosen] = useState(chosenOf(value))
+  const choiceLabel = useChoiceLabel()
+  const { finish, onKeyDown } = useFinish({ valueOf: () => chosen, onCommit, onCancel })
+  return (
+    <>
+      <span ref={setAnchor} className={styles.summary}>
+        {chosen.map((choice) => choiceLabel(choice, property)).join(', ') || t('choose')}
+      </span>
+      <Popover
+        label={property.label}
+        anchor={anchor}
+        isOpen={anchor !== null}
+        onOpenChange={(isOpen) => isOpen || finish(undefined)}
+      >
+        <ChoiceChecks property={property} chosen={chosen} onChange={setChosen} onKeyDown={onKeyDown} />
+      </Popover>
+    </>
+  )
+}
+
+interface ChoiceChecksProps {
+  property: Property
+  chosen: readonly string[]
+  onChange(chosen: readonly string[]): void
+  onKeyDown?(event: KeyboardEvent): void
+}
+
+/** A checkbox for each choice; arrow keys go from one to the next. */
+export function ChoiceChecks({ property, chosen, onChange, onKeyDown }: ChoiceChecksProps) {
+  const choiceLabel = useChoiceLabel()
+  const box = useRef<HTMLDivElement>(null)
+  const offered = property.choices ?? []
+  // Archived choices can be removed, but not chosen again.
+  const [stored] = useState(chosen.filter((choice) => !offered.includes(choice)))
+  const order = [...offered, ...stored]
+  const move = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (step === undefined) return onKeyDown?.(event)
+    const inputs = [...(box.current?.querySelectorAll('input') ?? [])]
+    const index = inputs.findIndex((input) => input === document.activeElement)
+    inputs[(index + step + inputs.length) % inputs.length]?.focus()
+    event.preventDefault()
+    event.stopPropagation()
+  }
+  return (
+    <div ref={box} className={styles.checks} onKeyDown={move} role="presentation">
+      {order.map((choice) => (
+        <CheckField
+          key={choice}
+          label={choiceLabel(choice, property)}
+          checked={chosen.includes(choice)}
+          onChange={(event) =>
+            onChange(order.filter((one) => (one === choice ? event.target.checked : chosen.includes(one))))
+          }
+        />
+      ))}
+    </div>
+  )
+}
+
+export const chosenOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : [])
