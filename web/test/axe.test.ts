@@ -171,6 +171,17 @@ const states: readonly State[] = [
     enter: async (page) => (await click(page, 'Add a stage'), dialog(page)),
   },
   {
+    name: 'the form of a property with choices',
+    path: '/settings/properties',
+    enter: async (page) => {
+      await click(page, 'New property')
+      await dialog(page)
+        .getByRole('radio', { name: /^Choice/ })
+        .press('Space')
+      return dialog(page).getByRole('button', { name: 'Add a choice' })
+    },
+  },
+  {
     name: 'the form of a task',
     path: (ids) => `/contacts/${ids.contact}`,
     enter: async (page) => (await click(page, 'New task'), dialog(page)),
@@ -284,6 +295,7 @@ const phoneScreens = [
   'deal',
   'tasks',
   'pipeline',
+  'properties',
   'import',
   'imports',
   'settings',

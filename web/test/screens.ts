@@ -134,6 +134,7 @@ export const screens: readonly Screen[] = [
     shows: text('Negotiation'),
   },
   { name: 'next-actions', route: '/settings/next-actions', shows: (page) => page.getByRole('row').nth(1) },
+  { name: 'properties', route: '/settings/properties', shows: text('Properties without a definition') },
   { name: 'api-keys', route: '/settings/api-keys', shows: text('Active keys') },
   { name: 'sso-connections', route: '/settings/single-sign-on', shows: text('No connections yet.') },
   {

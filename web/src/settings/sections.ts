@@ -8,6 +8,7 @@ import {
   ScrollText,
   Server,
   ShieldCheck,
+  SlidersHorizontal,
   SquareKanban,
   UserRound,
   UserRoundCog,
@@ -29,6 +30,7 @@ export interface Section {
     | 'customRoles'
     | 'pipelines'
     | 'nextActions'
+    | 'properties'
     | 'apiKeys'
     | 'sso'
     | 'audit'
@@ -83,6 +85,13 @@ export const allSections: readonly Section[] = [
     icon: SquareKanban,
     needs: 'pipeline:update:write',
     Page: lazyRouteComponent(() => import('./pipelines.tsx'), 'Pipelines'),
+  },
+  {
+    name: 'properties',
+    messages: 'properties',
+    icon: SlidersHorizontal,
+    needs: 'property:list:read',
+    Page: lazyRouteComponent(() => import('./properties/properties.tsx'), 'Properties'),
   },
   {
     name: 'next-actions',

@@ -11,6 +11,7 @@ import labels from './labels.json'
 import list from './list.json'
 import operators from './operators.json'
 import profile from './profile.json'
+import properties from './properties.json'
 import record from './record.json'
 import sentences from './sentences.json'
 import settings from './settings.json'
@@ -35,6 +36,7 @@ export const messages: Messages = {
   list,
   operators,
   profile,
+  properties,
   record,
   settings,
   shell,

@@ -11,6 +11,7 @@ import labels from './labels.json'
 import list from './list.json'
 import operators from './operators.json'
 import profile from './profile.json'
+import properties from './properties.json'
 import record from './record.json'
 import settings from './settings.json'
 import shell from './shell.json'
@@ -33,6 +34,7 @@ export const messages = {
   list,
   operators,
   profile,
+  properties,
   record,
   settings,
   shell,

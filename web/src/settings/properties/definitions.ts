@@ -1,0 +1,47 @@
+import { change } from '../../access/act.ts'
+import { send } from '../../api/client.ts'
+import type { Definition } from '../../api/declared-field.ts'
+import { schemaChanged } from '../../api/schema.ts'
+
+export const path = '/v5/properties'
+
+/** The resources whose custom properties can be defined. */
+export const definable = ['contacts', 'companies', 'deals'] as const
+export type Definable = (typeof definable)[number]
+
+/** The resources that a reference can name. */
+export const referable = [...definable, 'members'] as const
+
+export const propertyTypes = [
+  'text',
+  'number',
+  'money',
+  'boolean',
+  'date',
+  'instant',
+  'choice',
+  'multiChoice',
+  'email',
+  'phone',
+  'url',
+  'reference',
+] as const satisfies readonly Definition['type'][]
+export type PropertyType = (typeof propertyTypes)[number]
+
+export type Choice = Definition['choices'][number]
+
+/** Types whose values cannot be unique. */
+const neverUnique: readonly PropertyType[] = ['boolean', 'multiChoice', 'money']
+export const canBeUnique = (type: PropertyType): boolean => !neverUnique.includes(type)
+
+/** Changes definitions, and shows the change everywhere. Rejects like a form's `onSubmit`. */
+export async function changeDefinitions<T>(action: () => Promise<T>): Promise<T> {
+  try {
+    return await change(['properties'], action)
+  } finally {
+    await schemaChanged()
+  }
+}
+
+export const updateDefinition = (id: string, body: object): Promise<unknown> =>
+  changeDefinitions(() => send('PATCH', `${path}/${id}`, { body }))

@@ -1,0 +1,256 @@
+import { useState } from 'react'
+import { useTranslations } from 'use-intl'
+import { send } from '../../api/client.ts'
+import { type Definition, isChosenType } from '../../api/declared-field.ts'
+import { ApiError } from '../../api/error.ts'
+import { usePostOnce } from '../../api/post-once.ts'
+import { useSchema } from '../../api/schema.ts'
+import { useLabel } from '../../messages/labels.ts'
+import { CheckField, SelectField, TextAreaField, TextField } from '../../ui/field.tsx'
+import { Form } from '../../ui/form.tsx'
+import { isSame } from '../../views/changes.ts'
+import { PropertyInput } from '../../views/property-input.tsx'
+import { ChoicesEditor, type DraftChoice, newChoice } from './choices-editor.tsx'
+import { canBeUnique, changeDefinitions, type Definable, path, type PropertyType, referable } from './definitions.ts'
+import { keyOf } from './keys.ts'
+import { Misfits } from './misfits.tsx'
+import styles from './properties.module.css'
+import { propertyFor, TypeIcon } from './property-icon.tsx'
+import { TypePicker } from './type-picker.tsx'
+
+/** What a new definition begins with. */
+export interface Beginning {
+  key: string
+  label: string
+  type: PropertyType
+}
+
+interface PropertyFormProps {
+  resource: Definable
+  /** Undefined for a new one. */
+  definition?: Definition
+  beginning?: Beginning
+  onDone(): void
+}
+
+interface Draft {
+  label: string
+  key: string
+  type: PropertyType
+  description: string
+  choices: readonly DraftChoice[]
+  references: string
+  required: boolean
+  unique: boolean
+  indexed: boolean
+  default: unknown
+}
+
+/** Defines a property, or changes its definition. Its key and its type stay: records and programs use them. */
+export function PropertyForm({ resource, definition, beginning, onDone }: PropertyFormProps) {
+  const t = useTranslations('properties')
+  const common = useTranslations('common')
+  const post = usePostOnce()
+  const [draft, setDraft] = useState(() => draftOf(definition, beginning))
+  const [refusal, setRefusal] = useState<ApiError>()
+  const set = (changes: Partial<Draft>) => setDraft({ ...draft, ...changes })
+  const rename = (label: string) => set({ label, ...(draft.key === keyOf(draft.label) && { key: keyOf(label) }) })
+  const { key, type, label } = draft
+  const submit = async () => {
+    setRefusal(undefined)
+    try {
+      await changeDefinitions(() =>
+        definition
+          ? send('PATCH', `${path}/${definition.id}`, { body: changesOf(draft, definition) })
+          : post(path, {
+              resource,
+              key,
+              type,
+              ...(type === 'reference' && { references: draft.references }),
+              ...bodyOf(draft),
+            }),
+      )
+    } catch (error) {
+      if (error instanceof ApiError && misfitsOf(error, key).length > 0) setRefusal(error)
+      throw error
+    }
+    onDone()
+  }
+  return (
+    <Form submitLabel={common(definition ? 'save' : 'create')} onCancel={onDone} onSubmit={submit}>
+      {(errorOf) => (
+        <>
+          <TextField
+            label={t('label')}
+            value={label}
+            error={errorOf('label')}
+            maxLength={200}
+            autoComplete="off"
+            onChange={(event) => rename(event.target.value)}
+          />
+          {definition ? (
+            <Fixed definition={definition} />
+          ) : (
+            <>
+              <TextField
+                label={t('key')}
+                hint={t('keyHint')}
+                value={key}
+                error={errorOf('key')}
+                maxLength={64}
+                autoComplete="off"
+                onChange={(event) => set({ key: event.target.value })}
+              />
+              <TypePicker type={type} onChange={(changed) => set(forType(draft, changed))} />
+            </>
+          )}
+          {!definition && type === 'reference' && (
+            <ReferencesField draft={draft} error={errorOf('references')} onChange={set} />
+          )}
+          {isChosenType(type) && (
+            <ChoicesEditor choices={draft.choices} errorOf={errorOf} onChange={(choices) => set({ choices })} />
+          )}
+          <TextAreaField
+            label={t('description')}
+            hint={t('descriptionHint')}
+            isOptional
+            value={draft.description}
+            error={errorOf('description')}
+            maxLength={2000}
+            rows={2}
+            onChange={(event) => set({ description: event.target.value })}
+          />
+          <Rules draft={draft} errorOf={errorOf} onChange={set} />
+          {refusal && errorOf(`customProperties.${key}`) !== undefined && (
+            <Misfits resource={resource} summary={refusal.description} misfits={misfitsOf(refusal, key)} />
+          )}
+        </>
+      )}
+    </Form>
+  )
+}
+
+function ReferencesField({ draft, error, onChange }: Omit<RulesProps, 'errorOf'> & { error: string | undefined }) {
+  const t = useTranslations('properties')
+  const labelOf = useLabel()
+  const schema = useSchema()
+  return (
+    <SelectField
+      label={t('references')}
+      error={error}
+      options={referable.map((value) => ({
+        value,
+        label: labelOf(schema.find(({ name }) => name === value)?.label ?? value),
+      }))}
+      value={draft.references}
+      onChange={(event) => onChange({ references: event.target.value })}
+    />
+  )
+}
+
+/** What can no longer be changed. */
+function Fixed({ definition: { key, type } }: { definition: Definition }) {
+  const t = useTranslations('properties')
+  return (
+    <p className={styles.fixed}>
+      <TypeIcon type={type} />
+      {t(`types.${type}`)} · <code>{key}</code>
+    </p>
+  )
+}
+
+interface RulesProps {
+  draft: Draft
+  errorOf(field: string): string | undefined
+  onChange(changes: Partial<Draft>): void
+}
+
+/** Required, unique, indexed, and the default where there can be one. */
+function Rules({ draft, errorOf, onChange }: RulesProps) {
+  const t = useTranslations('properties')
+  const { type, choices } = draft
+  const flags = (['required', 'unique', 'indexed'] as const).filter((name) => name !== 'unique' || canBeUnique(type))
+  const hasDefault = !draft.unique && type !== 'reference'
+  const named = choices.filter(({ value }) => value !== '')
+  return (
+    <>
+      <fieldset className={styles.rules}>
+        <legend className="visually-hidden">{t('rules')}</legend>
+        {flags.map((name) => (
+          <div key={name}>
+            <CheckField
+              label={t(name)}
+              hint={t(`${name}Text`)}
+              checked={draft[name]}
+              onChange={(event) => onChange({ [name]: event.target.checked })}
+            />
+            <FlagError text={errorOf(name)} />
+          </div>
+        ))}
+      </fieldset>
+      {hasDefault && (
+        <PropertyInput
+          key={type}
+          property={propertyFor({ type, label: t('default'), description: t('defaultHint'), choices: [...named] })}
+          value={draft.default}
+          error={errorOf('default')}
+          onChange={(value) => onChange({ default: value })}
+        />
+      )}
+    </>
+  )
+}
+
+function FlagError({ text }: { text: string | undefined }) {
+  if (text === undefined) return undefined
+  return (
+    <p className={styles.error} tabIndex={-1} aria-invalid>
+      {text.charAt(0).toUpperCase() + text.slice(1)}
+    </p>
+  )
+}
+
+const draftOf = (definition: Definition | undefined, beginning: Beginning | undefined): Draft => ({
+  label: definition?.label ?? beginning?.label ?? '',
+  key: definition?.key ?? beginning?.key ?? '',
+  type: definition?.type ?? beginning?.type ?? 'text',
+  description: definition?.description ?? '',
+  choices: (definition?.choices ?? []).map((choice) => ({ ...choice, id: choice.value, isStored: true })),
+  references: definition?.reference?.resource ?? 'companies',
+  required: definition?.required ?? false,
+  unique: definition?.unique ?? false,
+  indexed: definition?.indexed ?? false,
+  default: definition?.default ?? null,
+})
+
+/** What was entered for another type does not fit this one. */
+const forType = (draft: Draft, type: PropertyType): Partial<Draft> => ({
+  type,
+  default: null,
+  unique: draft.unique && canBeUnique(type),
+  choices: isChosenType(type) && draft.choices.length === 0 ? [newChoice()] : draft.choices,
+})
+
+/** Everything that can be changed later. */
+const bodyOf = (draft: Draft) => ({
+  label: draft.label,
+  description: draft.description.trim() === '' ? null : draft.description,
+  choices: isChosenType(draft.type)
+    ? draft.choices.map(({ value, label, archived }) => ({ value, label, archived }))
+    : [],
+  required: draft.required,
+  unique: draft.unique,
+  indexed: draft.indexed,
+  default: draft.unique || draft.type === 'reference' ? null : draft.default,
+})
+
+const changesOf = (draft: Draft, definition: Definition): object =>
+  Object.fromEntries(
+    Object.entries(bodyOf(draft)).filter(([name, value]) => !isSame(value, definition[name as keyof Definition])),
+  )
+
+/** The records whose values a definition does not allow. */
+const misfitsOf = ({ details }: ApiError, key: string) =>
+  details.flatMap(({ field, id, message }) =>
+    field === `customProperties.${key}` && id !== undefined ? [{ id, message }] : [],
+  )

@@ -1,0 +1,25 @@
+import { declaredField, type DefinedValue } from '../../api/declared-field.ts'
+import { fieldProperty, type Property, PropertyIcon } from '../../views/columns.tsx'
+import type { PropertyType } from './definitions.ts'
+
+/** The property that a definition makes. */
+export const propertyFor = (definition: Partial<DefinedValue> & Pick<DefinedValue, 'type'>): Property =>
+  fieldProperty(declaredField({ ...blank, ...definition }))
+
+const blank: Omit<DefinedValue, 'type'> = {
+  key: '',
+  label: '',
+  description: null,
+  choices: [],
+  reference: null,
+  required: false,
+  default: null,
+  indexed: false,
+  archived: false,
+  operators: [],
+  sortable: false,
+  parts: [],
+}
+
+/** The icon that lists show for a type. */
+export const TypeIcon = ({ type }: { type: PropertyType }) => <PropertyIcon property={propertyFor({ type })} />
