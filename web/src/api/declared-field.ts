@@ -59,12 +59,29 @@ export function declaredField(definition: DefinedValue): DeclaredField {
     limits: {},
     choices: isChosenType(type) ? choices.filter((choice) => !choice.archived).map(({ value }) => value) : null,
     reference: definition.reference,
-    example: null,
+    example: exampleOf(definition),
     declared: {
       choiceLabels: Object.fromEntries(choices.map((choice) => [choice.value, choice.label])),
       isArchived: archived,
     },
   }
+}
+
+function exampleOf({ type, choices }: DefinedValue): unknown {
+  const choice = choices.find(({ archived }) => !archived)?.value
+  const examples: Partial<Record<Definition['type'], unknown>> = {
+    number: 1,
+    boolean: true,
+    date: '2026-01-31',
+    instant: '2026-01-31T09:00:00Z',
+    choice,
+    multiChoice: [choice],
+    url: 'https://example.com',
+    email: 'ada@example.com',
+    phone: '+493012345678',
+    money: { amount: '1250.50', currency: 'EUR' },
+  }
+  return examples[type] ?? null
 }
 
 export const isChosenType = (type: Definition['type']): boolean => type === 'choice' || type === 'multiChoice'

@@ -6,6 +6,8 @@ import { apiOrigin } from '../api/session.ts'
 import { Button } from '../ui/button.tsx'
 import { CopyField } from '../ui/copy-field.tsx'
 import { Panel } from '../ui/page.tsx'
+import { bodyOf } from '../views/changes.ts'
+import { fieldProperty } from '../views/columns.tsx'
 import { covers, type Scope, useScopes } from './permissions.ts'
 import type { ApiKeyWithText } from './records.ts'
 import styles from './settings.module.css'
@@ -49,7 +51,7 @@ function exampleBody(endpoint: string, schema: readonly ResourceSchema[]): objec
   const resource = schema.find(({ path }) => endpoint === `POST ${path}`)
   if (!resource) return undefined
   const fields = resource.fields.filter(({ name, required }) => required || name === resource.titleField)
-  return Object.fromEntries(fields.map(({ name, example }) => [name, example ?? 'Example']))
+  return bodyOf(fields.map((field) => [fieldProperty(field), field.example ?? 'Example']))
 }
 
 function curl(endpoint: string, body: object | undefined, apiKey: string, organizationId: string): string {

@@ -5,7 +5,6 @@ import { classes } from '../ui/classes.ts'
 import field from '../ui/field.module.css'
 import { useFinish, type ValueEditorProps } from './editing.ts'
 import { isMoney, type Money } from './money.ts'
-import { currencyOptions } from './value.tsx'
 import styles from './value-editor.module.css'
 
 /** Edits an amount with its currency in place; an empty amount removes it. */
@@ -86,7 +85,7 @@ interface CurrencySelectProps {
 
 function CurrencySelect({ className, value, onChange, onKeyDown }: CurrencySelectProps) {
   const t = useTranslations('list')
-  const locale = useLocale()
+  const names = new Intl.DisplayNames(useLocale(), { type: 'currency' })
   return (
     <select
       aria-label={t('currency')}
@@ -95,9 +94,9 @@ function CurrencySelect({ className, value, onChange, onKeyDown }: CurrencySelec
       onChange={(event) => onChange(event.target.value)}
       onKeyDown={onKeyDown}
     >
-      {currencyOptions(locale).map((option) => (
-        <option key={option.value} value={option.value}>
-          {option.label}
+      {Intl.supportedValuesOf('currency').map((code) => (
+        <option key={code} value={code}>
+          {`${code} · ${names.of(code) ?? ''}`}
         </option>
       ))}
     </select>

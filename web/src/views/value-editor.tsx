@@ -7,7 +7,7 @@ import { isMultiChoice, useFinish, type ValueEditorProps } from './editing.ts'
 import { MoneyEditor } from './money-editor.tsx'
 import { MultiChoiceEditor } from './multi-choice-editor.tsx'
 import { ReferenceEditor } from './reference-editor.tsx'
-import { countryName, currencyOptions } from './value.tsx'
+import { countryName, currencyName } from './value.tsx'
 import styles from './value-editor.module.css'
 
 /** Edits one value in place: Enter saves and moves down, Tab saves and moves right, Escape leaves it as it was. */
@@ -138,7 +138,10 @@ export function useOptions(property: Property, current = ''): { value: string; l
     const named = countryCodes.map((code) => ({ value: code, label: countryName(code, locale) }))
     return [...empty, ...named.sort((one, other) => one.label.localeCompare(other.label, locale))]
   }
-  if (type === 'currency') return [...empty, ...currencyOptions(locale)]
+  if (type === 'currency') {
+    const named = Intl.supportedValuesOf('currency').map((code) => ({ value: code, label: currencyName(code, locale) }))
+    return [...empty, ...named.sort((one, other) => one.label.localeCompare(other.label, locale))]
+  }
   const offered = choices ?? []
   const all = current === '' || offered.includes(current) ? offered : [...offered, current]
   return [...empty, ...all.map((choice) => ({ value: choice, label: choiceLabel(choice, property) }))]

@@ -207,12 +207,6 @@ export function currencyName(code: string, locale: string): string {
   return name === undefined ? code : `${name} (${code})`
 }
 
-/** All currencies, in the order of their names. */
-export const currencyOptions = (locale: string): { value: string; label: string }[] =>
-  Intl.supportedValuesOf('currency')
-    .map((code) => ({ value: code, label: currencyName(code, locale) }))
-    .sort((one, other) => one.label.localeCompare(other.label, locale))
-
 export function countryName(code: string, locale: string): string {
   try {
     return new Intl.DisplayNames(locale, { type: 'region' }).of(code) ?? code

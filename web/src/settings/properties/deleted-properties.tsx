@@ -10,15 +10,19 @@ import { changeDefinitions, type Definable, path } from './definitions.ts'
 
 type Deleted = Schemas['Property']
 
-/** Nothing at all if none was deleted. */
+/** Nothing at all for people who may not restore them. */
 export function DeletedProperties({ name }: { name: Definable }) {
+  return useMay()('property:restore:write') && <Deletions name={name} />
+}
+
+/** Nothing at all if none was deleted. */
+function Deletions({ name }: { name: Definable }) {
   const t = useTranslations('properties')
   const common = useTranslations('common')
   const act = useAct()
-  const may = useMay()
   const pages = usePages<Deleted>(path, { 'filter.resource.equals': name, deleted: 'true' })
   const deleted = pages.data?.pages.flatMap(({ records }) => records) ?? []
-  if (deleted.length === 0 || !may('property:restore:write')) return undefined
+  if (deleted.length === 0) return undefined
   const restore = ({ id, label }: Deleted) =>
     act(() => changeDefinitions(() => send('POST', `${path}/${id}/restore`)), {
       refresh: [],
