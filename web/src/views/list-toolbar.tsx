@@ -35,20 +35,21 @@ export function ListToolbar({ resource, state, onChange, children, changes }: Li
       )}
       <FilterBar resource={resource} state={state} onChange={onChange} />
       {changes}
-      <span className={styles.spring} />
-      {state.layout === 'table' && (
-        <>
-          <SortMenu resource={resource} order={state} onSort={(order) => onChange(order)} />
-          <span className={styles.hideOnPhone}>
-            <ColumnsMenu
-              resource={resource}
-              columns={state.columns}
-              onChange={(columns) => onChange({ columns }, true)}
-            />
-          </span>
-        </>
-      )}
-      <MoreMenu resource={resource} state={state} onChange={onChange} />
+      <span className={styles.end}>
+        {state.layout === 'table' && (
+          <>
+            <SortMenu resource={resource} order={state} onSort={(order) => onChange(order)} />
+            <span className={styles.hideOnPhone}>
+              <ColumnsMenu
+                resource={resource}
+                columns={state.columns}
+                onChange={(columns) => onChange({ columns }, true)}
+              />
+            </span>
+          </>
+        )}
+        <MoreMenu resource={resource} state={state} onChange={onChange} />
+      </span>
     </div>
   )
 }
