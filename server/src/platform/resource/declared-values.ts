@@ -13,6 +13,10 @@ export const definableField = ({ fields }: Resource): string | undefined =>
 export const objectOf = (value: JsonValue | undefined): JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}
 
+/** The value of a key that an organization chose; null if there is none. */
+const valueAt = (object: JsonObject, key: string): JsonValue =>
+  Object.hasOwn(object, key) ? (object[key] ?? null) : null
+
 /** The object at `name` that a change wants, and the one before it; undefined for a new record. */
 interface WantedProperties {
   name: string
@@ -40,9 +44,9 @@ export function readDeclared(
   for (const [key, value] of Object.entries(wanted)) {
     const property = properties.get(key)
     const path = `${name}.${key}`
-    if (before && isDeepStrictEqual(before[key], value)) result[key] = value
+    if (before && Object.hasOwn(before, key) && isDeepStrictEqual(before[key], value)) result[key] = value
     else if (property && value !== null) {
-      const read = readProperty(property, path, value, before?.[key])
+      const read = readProperty(property, path, value, before && valueAt(before, key))
       if (Array.isArray(read)) faults.push(...read)
       else result[key] = read.value
     } else if (!property) {
@@ -51,10 +55,12 @@ export function readDeclared(
     }
   }
   for (const [key, property] of properties) {
-    const isLost = before === undefined || (key in before && before[key] !== null)
-    if (property.archived || key in result || !isLost || faults.some(({ field }) => field === `${name}.${key}`))
-      continue
-    if (before === undefined && property.default !== null && wanted[key] !== null) result[key] = property.default
+    const isLost = before === undefined || valueAt(before, key) !== null
+    const isInvalid = faults.some(({ field }) => field === `${name}.${key}`)
+    if (property.archived || Object.hasOwn(result, key) || !isLost || isInvalid) continue
+    // Null is a choice to have no value.
+    const isOpen = before === undefined && !Object.hasOwn(wanted, key)
+    if (isOpen && property.default !== null) result[key] = property.default
     else if (property.required && checksRequired)
       faults.push({ field: `${name}.${key}`, message: 'is required', missing: true })
   }

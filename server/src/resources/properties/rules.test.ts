@@ -219,6 +219,15 @@ test('a reference names a record of the organization that the writer can see', a
   expect((await create(call, { manager: other.userId })).status).toBe(422)
 })
 
+test('a key can be a word of JavaScript', async () => {
+  const organization = await service.newOrganization()
+  const { call } = organization
+  await define(organization, { key: 'constructor', type: 'number', required: true })
+  expect((await create(call, {})).body.code).toBe('missing_required_field')
+  expect((await create(call, { constructor: 5 })).body.customProperties).toEqual({ constructor: 5 })
+  expect((await create(call, { constructor: 'five' })).status).toBe(422)
+})
+
 test.each([
   [{ key: '1st' }, 'key'],
   [{ type: 'choice' }, 'choices'],

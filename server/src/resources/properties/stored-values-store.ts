@@ -3,7 +3,9 @@ import type { PropertyDefinition } from '../../platform/model/declared-property.
 import type { Resource } from '../../platform/model/define.ts'
 import type { JsonValue } from '../../platform/model/fields.ts'
 import { showId } from '../../platform/model/ids.ts'
-import { identifier, raw, type Sql, sql } from '../../platform/model/sql.ts'
+import { identifier, join, raw, type Sql, sql } from '../../platform/model/sql.ts'
+import { reachConditions } from '../../platform/query/scope.ts'
+import { scopeOf } from '../../platform/resource/read.ts'
 import { uniqueOwner, uniqueTable, uniqueValueSql, valuesSql } from '../../platform/resource/unique-values.ts'
 import { companies } from '../companies/resource.ts'
 import { contacts } from '../contacts/resource.ts'
@@ -39,7 +41,10 @@ export async function examineStoredValues(
 ): Promise<StoredValues> {
   const examples = (rows: Sql) => sql`(
     select coalesce(json_agg(json_build_object('id', id, 'value', value)), '[]')
-    from (select id, value from ${rows} order by id limit ${raw(String(maxExamples))}) first)`
+    from (select id, value from ${rows} where is_reached order by id limit ${raw(String(maxExamples))}) first)`
+  // Callers see only the records within their reach; all of them count.
+  const bounds = reachConditions(resource, scopeOf(transaction, undefined), raw('record'))
+  const isReached = bounds.length === 0 ? raw('true') : sql`(${join(bounds, ' and ')})`
   const same = sql`${uniqueValueSql(sql`${definition.type}::text`, raw('value'))}`
   const [found] = await transaction.query<{
     used: number
@@ -49,13 +54,14 @@ export async function examineStoredValues(
     duplicate_examples: StoredValues['examples']
   }>(sql`
     with used as materialized (
-      select id, custom_properties -> ${definition.key}::text as value from ${identifier(resource.table)}
+      select id, custom_properties -> ${definition.key}::text as value, ${isReached} as is_reached
+      from ${identifier(resource.table)} record
       where organization_id = ${transaction.organization} and deleted_at is null
         and coalesce(custom_properties -> ${definition.key}::text, 'null') <> 'null'),
-    unfit as materialized (select id, value from used where not coalesce(${fits(transaction, definition)}, false)),
+    unfit as materialized (select id, value, is_reached from used where not coalesce(${fits(transaction, definition)}, false)),
     repeated as materialized (
-      select id, value from (
-        select id, value, count(*) over (partition by ${same}) as holders from used where ${definition.unique}::boolean
+      select id, value, is_reached from (
+        select id, value, is_reached, count(*) over (partition by ${same}) as holders from used where ${definition.unique}::boolean
       ) counted where holders > 1)
     select (select count(*) from used)::integer as used, (select count(*) from unfit)::integer as unfit,
       ${examples(raw('unfit'))} as examples, (select count(*) from repeated)::integer as duplicates,
