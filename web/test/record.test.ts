@@ -35,7 +35,8 @@ browserTest('every property that can be changed is edited in place, by keyboard'
     const button = properties().getByRole('button', { name, exact: true })
     await button.focus()
     await page.keyboard.press('Enter')
-    const field = properties().locator('input:focus, select:focus, textarea:focus')
+    // Several choices are in a popover.
+    const field = page.locator('input:focus, select:focus, textarea:focus')
     await field.waitFor()
     await page.keyboard.press('Escape')
     await expect.poll(() => button.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true)
