@@ -174,7 +174,9 @@ browserTest('a long audit log continues with the next page', async () => {
 browserTest('a person sees the sections that their role can use', async () => {
   const page = await open('members', { as: 'viewer' })
   const list = page.getByRole('navigation', { name: 'Settings' })
-  expect(await list.getByRole('link').allTextContents()).toEqual(['Organization', 'Members', 'Teams', 'Roles'])
+  expect(await list.getByRole('link').allTextContents()).toEqual([
+    ...['Organization', 'Members', 'Teams', 'Roles', 'Properties'],
+  ])
   expect(await page.getByRole('button', { name: /change the role/ }).count()).toBe(0)
   await page.goto('/settings/api-keys')
   await page.getByRole('heading', { name: 'You cannot see this' }).waitFor()
