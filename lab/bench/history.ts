@@ -11,7 +11,7 @@ import { rowNames } from './row-names.ts'
 import type { Stage } from './stage.ts'
 
 /** Writes at a time, as many as connections. */
-const concurrency = 16
+export const concurrency = 16
 /** Writes of a turn: short turns that alternate often, because the difference is small. */
 const writesPerTurn = 128
 /** Turns of each target for each second of the options, and those before counting. */
@@ -91,7 +91,8 @@ const newContact = (id: string) => ({
 const write = ({ database, actor }: Writer, change: Change): Promise<unknown> =>
   database.transaction(actor, (transaction) => writeOne(contactStore, transaction, change, { isSoleOperation: true }))
 
-async function time(ids: readonly string[], run: (id: string) => Promise<unknown>): Promise<Measurement> {
+/** Runs the work for each id, as many at a time as there are connections. */
+export async function time(ids: readonly string[], run: (id: string) => Promise<unknown>): Promise<Measurement> {
   const startedAt = performance.now()
   const waiting = [...ids]
   const workers = Array.from({ length: concurrency }, async () => {

@@ -4,9 +4,10 @@ import { measureHistory } from './history.ts'
 import { type Interactions, measureInteractions } from './interactions.ts'
 import type { Plan } from './plans.ts'
 import { measureBusyPushes, measurePushes } from './pushes.ts'
+import { measureReach } from './reach.ts'
 import { measureReads } from './reads.ts'
 import type { Row } from './report.ts'
-import { readNames, rowNames } from './row-names.ts'
+import { reachNames, readNames, rowNames } from './row-names.ts'
 import type { Sample } from './sample.ts'
 import type { Stage } from './stage.ts'
 import { measureProcessing } from './work.ts'
@@ -28,13 +29,20 @@ export interface Part {
 const parts: readonly Part[] = [
   {
     settings: {},
-    rows: [...readNames, rowNames.created, rowNames.changed, rowNames.createHistory, rowNames.changeHistory],
+    rows: [
+      ...readNames,
+      rowNames.created,
+      rowNames.changed,
+      rowNames.createHistory,
+      rowNames.changeHistory,
+      ...reachNames,
+    ],
     measure: async (stage, names, sample) => {
       const reads = names.filter((name) => readNames.includes(name))
       const { rows, plans } = reads.length > 0 ? await measureReads(stage, reads, sample) : { rows: [], plans: [] }
       if (names.includes(rowNames.created)) rows.push(...(await measureCreates(stage)))
       if (names.includes(rowNames.changed)) rows.push(...(await measureChanges(stage, sample)))
-      rows.push(...(await measureHistory(stage, names)))
+      rows.push(...(await measureHistory(stage, names)), ...(await measureReach(stage, sample, names)))
       return { rows, plans }
     },
   },

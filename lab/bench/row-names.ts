@@ -24,6 +24,11 @@ export const rowNames = {
   changed: 'change',
   createHistory: 'history of new contacts',
   changeHistory: 'history of edits',
+  reachOne: 'reach of all: get one',
+  reachPage: 'reach of all: page',
+  reachChange: 'reach of all: change',
+  reachOwn: 'reach of own: page',
+  reachTeam: 'reach of teams: page',
   pushed: 'push',
   processed: 'rows processed',
   processedOfTwo: 'rows processed, of two organizations',
@@ -50,6 +55,15 @@ export const readNames: readonly string[] = [
   rowNames.board,
   rowNames.summary,
   rowNames.timeline,
+]
+
+/** Rows that compare a role of the organization's own with a built-in one. */
+export const reachNames: readonly string[] = [
+  rowNames.reachOne,
+  rowNames.reachPage,
+  rowNames.reachChange,
+  rowNames.reachOwn,
+  rowNames.reachTeam,
 ]
 
 /**

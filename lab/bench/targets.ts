@@ -28,6 +28,10 @@ const ratios: readonly [row: string, min: number][] = [
   // At most 15 % of the time of a write.
   [names.createHistory, 0.87],
   [names.changeHistory, 0.87],
+  // At most 5 %.
+  [names.reachOne, 0.95],
+  [names.reachPage, 0.95],
+  [names.reachChange, 0.95],
 ]
 
 interface Rate {
