@@ -99,6 +99,14 @@ if (isWriting) {
   browserTest('the other pages get a few records', async () => {
     const call = await callAs('owner', 'small')
     await call('POST', '/v5/invitations', { body: { email: 'emmy@example.com', role: 'admin' } })
+    await call('POST', '/v5/roles', {
+      body: {
+        name: 'Field sales',
+        description: 'Visits customers',
+        scopes: ['contact:*:read', 'contact:*:write', 'deal:*:read', 'deal:*:write'],
+        reach: { contact: 'team', deal: 'own' },
+      },
+    })
     await call('POST', '/v5/api-keys', {
       body: { name: 'Website forms', scopes: ['urn:service:contact:create:write'] },
     })
