@@ -46,7 +46,7 @@ test('each page and each section of the settings is loaded when it is opened', (
 })
 
 /** Never requested: names of formats, and links in the texts of errors and forms. */
-const named = ['www.w3.org', 'react.dev', 'base-ui.com', 'localhost', 'login.example.com']
+const named = ['www.w3.org', 'react.dev', 'base-ui.com', 'localhost', 'example.com', 'login.example.com']
 
 test('no file of the build refers to another host', () => {
   const texts = files.filter((name) => /\.(?:js|css|html|svg)$/.test(name))

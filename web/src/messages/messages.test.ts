@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
 import { messages as german } from './de/index.ts'
+import { messages as germanOfSettings } from './de/of-settings.ts'
 import { messages as english } from './en/index.ts'
+import { messages as englishOfSettings } from './en/of-settings.ts'
 
 /** Translations of labels and choices that the API names; English needs none. */
-const { labels: _labels, choices: _choices, ...catalogue } = english
+const { labels: _labels, choices: _choices, ...catalogue } = { ...english, ...englishOfSettings }
 
 /** `common.save` */
 function keysOf(value: object, path = ''): string[] {
@@ -21,7 +23,7 @@ const argumentsOf = (text: string): string[] =>
   [...new Set([...text.matchAll(/(?<!(?:=\d+|one|other) )\{(\w+)[,}]/g)].map(([, name = '']) => name))].sort()
 
 test('German has every text of the catalogue, with the same values in it', () => {
-  const { labels: _, choices: __, ...translated } = german
+  const { labels: _, choices: __, ...translated } = { ...german, ...germanOfSettings }
   expect(keysOf(catalogue).length).toBeGreaterThan(300)
   expect(keysOf(translated).sort()).toEqual(keysOf(catalogue).sort())
   const differing = keysOf(catalogue).filter(

@@ -1,15 +1,28 @@
 import type { Language } from '../preferences/locale.ts'
 import type { messages as english } from './en/index.ts'
+import type { messages as englishOfSettings } from './en/of-settings.ts'
 
 /** The catalogue: one file per area; every language has the same keys, except for labels (messages.test.ts). */
 export type Messages = typeof english
+export type SettingsMessages = typeof englishOfSettings
 
 declare module 'use-intl' {
   interface AppConfig {
-    Messages: Messages
+    Messages: Messages & SettingsMessages
   }
 }
 
-/** Loads a language; each is a separate file of the build. */
+/** Loads a language, without the texts of the settings; each is a separate file of the build. */
 export const loadMessages = async (language: Language): Promise<Messages> =>
   language === 'de' ? (await import('./de/index.ts')).messages : (await import('./en/index.ts')).messages
+
+let ofSettings: SettingsMessages | undefined
+
+/** Loads the texts of the settings, which are a quarter of all and not needed on other pages. */
+export const loadSettingsMessages = async (language: Language): Promise<void> => {
+  ofSettings ??=
+    language === 'de' ? (await import('./de/of-settings.ts')).messages : (await import('./en/of-settings.ts')).messages
+}
+
+/** The texts of the settings, once they are loaded. */
+export const settingsMessages = (): Partial<SettingsMessages> => ofSettings ?? {}

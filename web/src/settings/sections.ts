@@ -16,6 +16,8 @@ import {
 } from 'lucide-react'
 import { type AsyncRouteComponent, lazyRouteComponent } from '@tanstack/react-router'
 import { queryClient } from '../api/query-client.ts'
+import { loadSettingsMessages } from '../messages/messages.ts'
+import { currentLanguage } from '../preferences/locale.ts'
 import { scopesQuery, useMay } from './permissions.ts'
 
 export interface Section {
@@ -141,6 +143,7 @@ export const allSections: readonly Section[] = [
 /** Loads what a section needs before it is shown, so that it appears at once and as a whole. */
 export const preloadSection = (name: string | undefined): Promise<unknown> =>
   Promise.all([
+    loadSettingsMessages(currentLanguage()),
     queryClient.ensureQueryData(scopesQuery),
     allSections.find((section) => section.name === name)?.Page.preload?.(),
   ])

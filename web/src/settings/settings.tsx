@@ -1,6 +1,7 @@
 import { Link, Navigate, useParams } from '@tanstack/react-router'
 import { ChevronRight, Lock } from 'lucide-react'
-import { useTranslations } from 'use-intl'
+import { IntlProvider, useLocale, useMessages, useTranslations } from 'use-intl'
+import { settingsMessages } from '../messages/messages.ts'
 import { NotFound } from '../shell/states.tsx'
 import { classes } from '../ui/classes.ts'
 import { EmptyState } from '../ui/empty-state.tsx'
@@ -11,8 +12,17 @@ import { SectionBar } from './section-bar.tsx'
 import { allSections, type Section, useSections } from './sections.ts'
 import styles from './settings.module.css'
 
-/** The settings: the list of sections on the left and one section. On phones, `/settings` is the list alone. */
+/** The settings with their own texts, which the route has loaded. */
 export function Settings() {
+  return (
+    <IntlProvider locale={useLocale()} messages={{ ...useMessages(), ...settingsMessages() }}>
+      <Sections />
+    </IntlProvider>
+  )
+}
+
+/** The list of sections on the left and one section. On phones, `/settings` is the list alone. */
+function Sections() {
   const t = useTranslations('settings')
   const sections = useSections()
   const { section: name } = useParams({ strict: false })

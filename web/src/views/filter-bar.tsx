@@ -1,3 +1,4 @@
+import { lazyRouteComponent } from '@tanstack/react-router'
 import { ListFilter, X } from 'lucide-react'
 import { useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
@@ -8,10 +9,12 @@ import { Button, IconButton } from '../ui/button.tsx'
 import { classes } from '../ui/classes.ts'
 import { Popover } from '../ui/popover.tsx'
 import { draftOf } from './filter-draft.ts'
-import { FilterForm } from './filter-form.tsx'
 import { FilterSentence, PartSentence } from './filter-sentence.tsx'
 import type { ListBase } from './list-state.ts'
 import styles from './list.module.css'
+
+/** Loaded before it opens, so that its first field gets the focus. */
+const FilterForm = lazyRouteComponent(() => import('./filter-form.tsx'), 'FilterForm')
 
 interface FilterBarProps {
   resource: ResourceSchema
@@ -31,7 +34,11 @@ export function FilterBar({ resource, state, onChange }: FilterBarProps) {
     ...state.filters.map((filter) => ({ filter })),
     ...state.parts.map((part) => ({ part })),
   ]
-  useShortcuts([{ keys: 'f', label: t('addFilter'), run: () => setOpenIndex(chips.length) }])
+  const open = async (index: number) => {
+    await FilterForm.preload?.()
+    setOpenIndex(index)
+  }
+  useShortcuts([{ keys: 'f', label: t('addFilter'), run: () => void open(chips.length) }])
   const replace = (index: number, parts: readonly FilterNode[]) => {
     const changed = chips.toSpliced(index, 1, ...parts.map(chipOf))
     onChange({
@@ -46,7 +53,7 @@ export function FilterBar({ resource, state, onChange }: FilterBarProps) {
   }
   const popover = (index: number) => ({
     isOpen: openIndex === index,
-    onOpenChange: (isOpen: boolean) => setOpenIndex(isOpen ? index : undefined),
+    onOpenChange: (isOpen: boolean) => (isOpen ? void open(index) : setOpenIndex(undefined)),
   })
   return (
     <>

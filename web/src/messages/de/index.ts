@@ -11,10 +11,8 @@ import labels from './labels.json'
 import list from './list.json'
 import operators from './operators.json'
 import profile from './profile.json'
-import properties from './properties.json'
 import record from './record.json'
 import sentences from './sentences.json'
-import settings from './settings.json'
 import shell from './shell.json'
 import suggestions from './suggestions.json'
 import tasks from './tasks.json'
@@ -36,9 +34,7 @@ export const messages: Messages = {
   list,
   operators,
   profile,
-  properties,
   record,
-  settings,
   shell,
   suggestions,
   tasks,

@@ -11,9 +11,7 @@ import labels from './labels.json'
 import list from './list.json'
 import operators from './operators.json'
 import profile from './profile.json'
-import properties from './properties.json'
 import record from './record.json'
-import settings from './settings.json'
 import shell from './shell.json'
 import suggestions from './suggestions.json'
 import tasks from './tasks.json'
@@ -34,9 +32,7 @@ export const messages = {
   list,
   operators,
   profile,
-  properties,
   record,
-  settings,
   shell,
   suggestions,
   tasks,
