@@ -46,6 +46,7 @@ const documented = [
   'campaign',
   'pipelines',
   'next-actions',
+  'properties',
   'organization',
   'members',
   'invitations',
