@@ -39,6 +39,7 @@ beforeEach(async () => {
   await named('remark', 'text', 'City')
   await named('parent', 'reference', 'Parent', { references: 'companies' })
   await named('former', 'text', 'Former')
+  await named('constructor', 'text', 'Builder')
   const shared = { tags: [tag] }
   people = [
     await created('/v5/companies', {
@@ -62,7 +63,7 @@ beforeEach(async () => {
 
 const stored = async (index: number): Promise<Json> =>
   (await call('GET', `/v5/companies/${people[index].id}`)).body.customProperties
-const columns = ['level', 'topics', 'budget', 'bornOn', 'rating', 'workEmail', 'parent'].map(
+const columns = ['level', 'topics', 'budget', 'bornOn', 'rating', 'workEmail', 'parent', 'constructor'].map(
   (key) => `customProperties.${key}:140`,
 )
 const listed = `filter.tags.has=${encodeURIComponent(tag)}&columns=name:160!,${columns.join(',')}`
@@ -81,6 +82,7 @@ browserTest('the grid shows, edits and undoes values by their types', async () =
   expect(await cell('level').innerText()).toBe('gold tier')
   expect(await cell('budget').innerText()).toBe('€1,250.50')
   expect(await cell('bornOn', 1).innerText()).toBe('1 May 1990')
+  expect(await cell('constructor').innerText()).toBe('')
   const edit = async (key: string) => cell(key).dblclick()
   await edit('level')
   // An archived choice cannot be chosen.

@@ -53,7 +53,8 @@ export type RecordData = { id: string } & Record<string, unknown>
 export function valueAt(record: RecordData, path: string): unknown {
   let value: unknown = record
   for (const key of path.split('.')) {
-    if (typeof value !== 'object' || value === null) return undefined
+    // A key can be a word of JavaScript, such as `constructor`.
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
     value = (value as Record<string, unknown>)[key]
   }
   return value
