@@ -60,7 +60,7 @@ export async function createSuggestion(service: TestService, target: Target, pat
   const { call } = target
   const { count } = (await call('GET', '/v5/suggestions/count')).body
   const [parent, text] = texts[count % texts.length] ?? texts[0]
-  const [record] = (await call('GET', `/v5/${parent}?limit=1&orderBy=createdAt&sort=asc`)).body
+  const [record] = (await call('GET', `/v5/${parent}?limit=1`)).body
   const note = await analysedNote(service, target, `/v5/${parent}/${record.id}/notes`, text)
   const [suggestion] = (await call('GET', `/v5/suggestions?noteId=${note.id}`)).body
   if (count % 4 === 2) await call('POST', `/v5/suggestions/${suggestion.id}/reject`, { body: { reason: 'not now' } })

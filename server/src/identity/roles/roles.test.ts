@@ -151,6 +151,18 @@ test('nobody defines or assigns a role with more than their own', async () => {
   expect(await person.call('DELETE', path(admin))).toMatchObject(forbidden)
 })
 
+test('a role of another organization does not exist, whatever its scopes are', async () => {
+  const others = await newOwner(mailed.service)
+  const foreign = await newRole({ scopes: ['deal:*:write'] }, others)
+  const administrating = await newRole({ scopes: [...selling, 'member:*:write', 'member:*:read'] })
+  const admin = await personWith(administrating.id)
+  const person = await personWith((await newRole()).id)
+  for (const roleId of [foreign.id, `rol_${'0'.repeat(32)}`]) {
+    const changed = await admin.call('PATCH', path(person), { body: { roleId } })
+    expect(changed, changed.text).toMatchObject({ status: 422, body: { details: [{ field: 'roleId' }] } })
+  }
+})
+
 test('only owners and admins invite people, whatever a role allows', async () => {
   const role = await newRole({ scopes: [...selling, 'invitation:*:write'] })
   const person = await personWith(role.id)
