@@ -43,7 +43,8 @@ afterAll(async () => {
 const redundantPredicates: readonly { reason: string; location: RegExp }[] = [
   {
     reason: 'the foreign key includes the organization: a record cannot embed one of another organization',
-    location: /"(companies|pipelines|stages|contacts)" (company|pipeline|stage|contact) (on|where) \w+\.$/,
+    location:
+      /"(companies|pipelines|stages|contacts|note_analyses)" (company|pipeline|stage|contact|analysis) (on|where) \w+\.$/,
   },
   {
     reason:
@@ -81,7 +82,7 @@ const redundantPredicates: readonly { reason: string; location: RegExp }[] = [
   {
     reason: 'a record is read together with its parent, and the foreign key between them includes the organization',
     location:
-      /from "?\w+"? record( left join .*)? where record\.$|person on person\.deleted_at is null where record\.$|(company|contact) on \w+\.deleted_at is null where record\.$|rendering on true where record\.$|from "\w+" parent where parent\.$/,
+      /from "?\w+"? record( left join .*)? where record\.$|person on person\.deleted_at is null where record\.$|(company|contact) on \w+\.deleted_at is null where record\.$|(rendering|analysis) on true where record\.$|from "\w+" parent where parent\.$/,
   },
   {
     reason: 'the rows were read and locked within the organization before they are written',
@@ -170,6 +171,15 @@ const redundantPredicates: readonly { reason: string; location: RegExp }[] = [
   {
     reason: 'a key with another version is only read again',
     location: /update api_keys set version = version \+ 1 where $/,
+  },
+  {
+    reason: 'the suggestion was read and locked within the organization, and so was the record that it is about',
+    location:
+      /\/accept .*(\(select (coalesce\(name, email, phone\)|name) from (contacts|companies|deals) where $|all of\s+select coalesce\(\s+\(select coalesce\(name|select "id" as id from "companies" where $)/s,
+  },
+  {
+    reason: 'the note was read and locked within the organization before its suggestions end',
+    location: /( update suggestions set status = .* where $|all of\s+update suggestions set status = )/s,
   },
   {
     reason: 'a change by filter reads the import twice: to lock it, and with the count of the remaining rows',
