@@ -24,7 +24,7 @@ import { teamMembers } from '../src/identity/team-members/resource.ts'
 import { noteAnalyses, suggestions } from '../src/resources/suggestions/resource.ts'
 import { createFinishedMail } from './mail-queue.ts'
 import { until } from './processes.ts'
-import { createSuggestion } from './suggested.ts'
+import { suggestionIn } from './suggested.ts'
 import { addMember, type FixtureOptions, firstPipeline, insertContacts } from './fixture-records.ts'
 import { idsOf, minimalBody, type References, sharedBody } from './samples.ts'
 import type { Call, CallOptions, Json, TestResponse, TestOrganization, TestService } from './service.ts'
@@ -221,8 +221,8 @@ const recordFactories: Readonly<Record<string, (fixture: Fixture, parentId: stri
     await call('POST', `/v5/teams/${teamId}/members/${id}`)
     return id
   },
-  [suggestions.table]: ({ service, organization }) => createSuggestion(service, organization, '/v5/suggestions'),
-  [noteAnalyses.table]: ({ service, organization }) => createSuggestion(service, organization, '/v5/note-analyses'),
+  [suggestions.table]: suggestionIn('/v5/suggestions'),
+  [noteAnalyses.table]: suggestionIn('/v5/note-analyses'),
   [mails.table]: ({ service, organization: { userId } }) => createFinishedMail(service, userId),
 }
 

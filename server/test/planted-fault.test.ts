@@ -44,7 +44,7 @@ const redundantPredicates: readonly { reason: string; location: RegExp }[] = [
   {
     reason: 'the foreign key includes the organization: a record cannot embed one of another organization',
     location:
-      /"(companies|pipelines|stages|contacts|note_analyses)" (company|pipeline|stage|contact|analysis) (on|where) \w+\.$/,
+      /"(companies|pipelines|stages|contacts|deals|tasks|note_analyses)" (company|pipeline|stage|contact|analysis|result(Task|Deal|Contact)) (on|where) \w+\.$/,
   },
   {
     reason:

@@ -21,7 +21,7 @@ export type OwnedTable = keyof typeof ownerColumns
 export const ownedTables = Object.keys(ownerColumns) as OwnedTable[]
 
 /** Records that belong to a person, or to such a record. */
-const restrictedIds = /^(con|com|del|tsk|cam|emp|not|dct|mov|ent|ana|sug)_/
+const restrictedIds = /^(con|com|del|tsk|cam|emp|not|dct|mov|ent|sug|ana)_/
 export const isRestrictedId = (id: string): boolean => restrictedIds.test(id)
 export const isRestrictedCollection = ({ resource }: Collection): boolean => isRestrictedId(`${resource.idPrefix}_`)
 

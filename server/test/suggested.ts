@@ -4,8 +4,10 @@ import { analyseByRules } from '../src/resources/suggestions/analysis/analyser.t
 import type { Analyse } from '../src/resources/suggestions/analysis/analysis.ts'
 import { claimNotes } from '../src/resources/suggestions/work/claim-store.ts'
 import { storeAnalyses } from '../src/resources/suggestions/work/result-store.ts'
+import type { Fixture } from './collections.ts'
 import { until } from './processes.ts'
-import type { Json, TestOrganization, TestService } from './service.ts'
+import type { References } from './samples.ts'
+import type { Call, Json, TestOrganization, TestService } from './service.ts'
 
 /** Analyses the queued notes of an organization (`org_…`), as the workers do. */
 export async function analyseQueued(
@@ -47,23 +49,42 @@ export async function analysedNote(
 }
 
 const texts = [
-  ['contacts', 'I am very interested. Could you please call me tomorrow at 14:00?'],
-  ['companies', 'Können Sie mir bitte die Preisliste schicken?'],
-  ['deals', 'No, thanks. We are not interested.'],
+  ['contacts', 'con', 'I am very interested. Could you please call me tomorrow at 14:00?'],
+  ['companies', 'com', 'Können Sie mir bitte die Preisliste schicken?'],
+  ['deals', 'del', 'No, thanks. We are not interested.'],
 ] as const
 
 /**
- * Creates a suggestion like others, on records of the organization; the first two stay pending. `path`: that of a list
- * with a suggestion or its analysis.
+ * Creates a pending suggestion, by default on the oldest records of the organization. `path`: that of a list with it or
+ * its analysis.
  */
-export async function createSuggestion(service: TestService, target: Target, path: string): Promise<string> {
+export async function createSuggestion(
+  service: TestService,
+  target: Target,
+  path: string,
+  references: References = {},
+): Promise<string> {
   const { call } = target
   const { count } = (await call('GET', '/v5/suggestions/count')).body
-  const [parent, text] = texts[count % texts.length] ?? texts[0]
-  const [record] = (await call('GET', `/v5/${parent}?limit=1`)).body
-  const note = await analysedNote(service, target, `/v5/${parent}/${record.id}/notes`, text)
-  const [suggestion] = (await call('GET', `/v5/suggestions?noteId=${note.id}`)).body
-  if (count % 4 === 2) await call('POST', `/v5/suggestions/${suggestion.id}/reject`, { body: { reason: 'not now' } })
-  if (count % 4 === 3) await call('POST', `/v5/suggestions/${suggestion.id}/accept`, { body: { title: 'Do it' } })
+  const [parent, prefix, text] = texts[count % texts.length] ?? texts[0]
+  const known = references[prefix]?.[1]
+  const id = known ?? (await call('GET', `/v5/${parent}?limit=1&orderBy=createdAt&sort=asc`)).body[0].id
+  const note = await analysedNote(service, target, `/v5/${parent}/${id}/notes`, text)
+  if (path === '/v5/suggestions' && count > 1) await decideOldest(call, count)
   return (await call('GET', `${path}?noteId=${note.id}`)).body[0].id
 }
+
+/** Decides another suggestion, so that they differ. */
+async function decideOldest(call: Call, number: number): Promise<void> {
+  const pending = '/v5/suggestions?limit=1&sort=asc&status=pending&filter.type.in=call,reply'
+  const [{ id, type }] = (await call('GET', pending)).body
+  const decision = `/v5/suggestions/${id}`
+  if (number % 2 === 0) await call('POST', `${decision}/reject`, { body: { reason: `no ${type}` } })
+  else await call('POST', `${decision}/accept`, { body: { title: `Do it: ${type}` } })
+}
+
+/** Creates a record of this list, which has suggestions or analyses, about the records of a fixture. */
+export const suggestionIn =
+  (path: string) =>
+  ({ service, organization, references }: Pick<Fixture, 'service' | 'organization' | 'references'>): Promise<string> =>
+    createSuggestion(service, organization, path, references)

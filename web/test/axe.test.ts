@@ -187,6 +187,15 @@ const states: readonly State[] = [
     enter: async (page) => (await click(page, 'New task'), dialog(page)),
   },
   {
+    name: 'the form of a suggestion',
+    path: () => '/suggestions',
+    enter: async (page) => (
+      await page.locator('[data-suggestion=open]').first().focus(),
+      await page.keyboard.press('e'),
+      dialog(page)
+    ),
+  },
+  {
     name: 'a note that is being edited',
     path: (ids) => `/contacts/${ids.contact}?kind=note`,
     enter: async (page) => (
@@ -294,6 +303,7 @@ const phoneScreens = [
   'company',
   'deal',
   'tasks',
+  'suggestions',
   'pipeline',
   'properties',
   'import',

@@ -1,9 +1,11 @@
 import type { Page } from 'playwright-core'
 import { beforeEach, expect } from 'vitest'
+import { readId } from '../../server/src/platform/model/ids.ts'
+import { sql } from '../../server/src/platform/model/sql.ts'
 import type { Call, Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
 
-const { openPage, callAs, expectFaults } = useApplication({
+const { service, openPage, callAs, expectFaults } = useApplication({
   isAlone: true,
   environment: { REASONING_CONCURRENCY: '1' },
 })
@@ -37,7 +39,7 @@ const focused = (on = page): Promise<string> =>
 /** Creates a note on the contact; resolves once it is analysed. */
 async function noted(body: string, path = `/v5/contacts/${contact.id}/notes`): Promise<Json> {
   const note = await create(path, { body })
-  await expect.poll(async () => (await read(`/v5/notes/${note.id}`)).reasoningQueuedAt).toBe(null)
+  await expect.poll(async () => (await read(`/v5/notes/${note.id}`)).reasoningQueuedAt, { timeout: 15_000 }).toBe(null)
   return note
 }
 
@@ -56,15 +58,18 @@ const watchShifts = (): Promise<void> =>
 browserTest('a suggestion appears beside a new note, and moves neither the page nor the focus', async () => {
   await noted('Older note')
   await show()
-  await watchShifts()
+  const place = timeline().getByText('Looking for next actions')
+  let isHeld = true
+  await page.route(/v5\/(?:suggestions|note-analyses)\?.*noteId/, (route) =>
+    isHeld ? route.fulfill({ json: [] }) : route.continue(),
+  )
   const box = page.getByRole('textbox', { name: 'New note' })
   await box.fill('Please **call me** tomorrow at 10:00.')
   await box.press('Control+Enter')
-  await timeline()
-    .getByText('Looking for next actions')
-    .or(card(/^Call Petra/))
-    .first()
-    .waitFor()
+  await place.first().waitFor()
+  await watchShifts()
+  await expect.poll(async () => (await suggestionsOf()).length, { timeout: 15_000 }).toBe(1)
+  isHeld = false
   const from = Date.now()
   await card(/^Call Petra Plan \d+ on \w+ \d+ \w+ at 10:00$/).waitFor()
   expect(Date.now() - from).toBeLessThan(2000)
@@ -216,7 +221,12 @@ browserTest('pending suggestions are worked through in a list, by keyboard alone
 })
 
 browserTest('a viewer sees suggestions without buttons, and nobody those out of their reach', async () => {
-  await noted('Please call me tomorrow at 10:00.')
+  const note = await noted('Please call me tomorrow at 10:00.')
+  await service().database.crossTenantQuery(
+    'check the database',
+    sql`update note_analyses set degraded = true, degraded_reason = 'timeout', model = 'small-model'
+      where note_id = ${readId('not', note.id)}::uuid`,
+  )
   const viewer = await openPage({
     as: 'viewer',
     organization: 'small',
@@ -226,6 +236,7 @@ browserTest('a viewer sees suggestions without buttons, and nobody those out of 
   const seen = card(/anrufen$/, viewer)
   await seen.waitFor()
   expect(await seen.innerText()).toMatch(/10:00: Petra Plan \d+ anrufen/)
+  expect(await seen.innerText()).toContain('Durch Regeln gefunden, weil small-model nicht geantwortet hat')
   expect(await seen.getByRole('button').count()).toBe(0)
   await viewer.close()
 

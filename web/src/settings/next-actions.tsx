@@ -79,7 +79,7 @@ function Precision({ statistics: { totals } }: { statistics: Statistics }) {
   })
   return (
     <Table
-      label={t('precision')}
+      label={t('byAction')}
       columns={[
         { title: t('action'), show: ({ type }) => t(`actions.${type}`) },
         ...(engines.size > 1 ? [{ title: t('foundBy'), show: ({ engine }: Counts) => t(`engines.${engine}`) }] : []),

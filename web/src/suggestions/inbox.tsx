@@ -52,7 +52,7 @@ function Inbox() {
           </Button>
         )}
       </PageBar>
-      <PageContent isNarrow>
+      <PageContent>
         {error && !data && <Failure error={error} onRetry={() => void refetch()} />}
         {data && items.length === 0 && <EmptyState icon={Lightbulb} title={t('nothing')} text={t('nothingText')} />}
         {items.length > 0 && (
@@ -70,7 +70,7 @@ function Inbox() {
           </>
         )}
         {hasNextPage && (
-          <div>
+          <div className={styles.more}>
             <Button isBusy={isFetchingNextPage} onClick={() => void fetchNextPage()}>
               {t('older')}
             </Button>

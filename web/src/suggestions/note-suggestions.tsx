@@ -1,27 +1,54 @@
-import { useQueries, useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useNow, useTranslations } from 'use-intl'
 import type { Names } from '../timeline/names.ts'
 import { useMayRead } from './sentences.ts'
 import { SuggestionCard } from './suggestion-card.tsx'
-import { analysisQuery, noteSuggestionsQuery, type Suggestion, type SuggestionList } from './suggestion-data.ts'
+import {
+  intentsQuery,
+  newFor,
+  noteSuggestionsQuery,
+  type Suggestion,
+  type SuggestionList,
+  type TimedNote,
+} from './suggestion-data.ts'
 import styles from './suggestions.module.css'
 
 export interface FoundSuggestions {
   byNote: ReadonlyMap<string, readonly Suggestion[]>
   names: Names
+  /** Of new notes that suggest nothing. */
+  intents: Readonly<Record<string, Suggestion['intent']>>
 }
 
-/** The suggestions beside the notes of each page of a timeline. New ones of the first page appear by themselves. */
-export function useNoteSuggestions(pages: readonly (readonly string[])[]): FoundSuggestions {
+const noIntents = {}
+
+/** The suggestions next to the notes of each page of a timeline. New ones of the first page appear by themselves. */
+export function useNoteSuggestions(pages: readonly (readonly TimedNote[])[]): FoundSuggestions {
   const mayRead = useMayRead()
-  return useQueries({
-    queries: (mayRead ? pages : []).map((noteIds, index) => noteSuggestionsQuery(noteIds, { isLive: index === 0 })),
+  const [openedAt] = useState(() => Date.now())
+  const found = useQueries({
+    queries: (mayRead ? pages : []).map((notes, index) =>
+      noteSuggestionsQuery(
+        notes.map(({ id }) => id),
+        { isLive: index === 0 },
+      ),
+    ),
     combine: joinLists,
   })
+  // Measured from when the timeline was opened: a note stays new, so that nothing moves later.
+  const newNotes = (pages[0] ?? []).filter(
+    ({ id, createdAt }) => openedAt - Date.parse(createdAt) < newFor && !found.byNote.has(id),
+  )
+  const intents = useQuery({
+    ...intentsQuery(newNotes),
+    enabled: mayRead && newNotes.length > 0,
+    placeholderData: keepPreviousData,
+  }).data
+  return { ...found, intents: intents ?? noIntents }
 }
 
-function joinLists(results: readonly { data: SuggestionList | undefined }[]): FoundSuggestions {
+function joinLists(results: readonly { data: SuggestionList | undefined }[]): Omit<FoundSuggestions, 'intents'> {
   const lists = results.flatMap(({ data }) => data ?? [])
   const byNote = new Map<string, Suggestion[]>()
   for (const suggestion of lists.flatMap(({ suggestions }) => suggestions)) {
@@ -30,28 +57,22 @@ function joinLists(results: readonly { data: SuggestionList | undefined }[]): Fo
   return { byNote, names: Object.assign({}, ...lists.map(({ names }) => names)) as Names }
 }
 
-/** A note that was written less than this many milliseconds ago is probably still being read. */
-const newFor = 60_000
-
-interface TimedNote {
-  id: string
-  createdAt: string
-}
-
 const isYoung = ({ createdAt }: TimedNote, now: Date): boolean => now.getTime() - Date.parse(createdAt) < newFor
 
 interface NoteSuggestionsProps {
   note: TimedNote
   suggestions: readonly Suggestion[]
   names: Names
+  /** Undefined until it is known that a new note suggests nothing. */
+  intent: Suggestion['intent'] | undefined
 }
 
 /** What follows from a note, below it. */
-export function NoteSuggestions({ note, suggestions, names }: NoteSuggestionsProps) {
+export function NoteSuggestions({ note, suggestions, names, intent }: NoteSuggestionsProps) {
   const t = useTranslations('suggestions')
   const mayRead = useMayRead()
   const [isNew] = useState(() => isYoung(note, new Date()))
-  if (suggestions.length === 0) return isNew && mayRead ? <BeingRead note={note} /> : undefined
+  if (suggestions.length === 0) return isNew && mayRead ? <Place note={note} intent={intent} /> : undefined
   return (
     <ul className={styles.list} aria-label={t('ofNote')}>
       {suggestions.map((suggestion) => (
@@ -68,15 +89,14 @@ export function NoteSuggestions({ note, suggestions, names }: NoteSuggestionsPro
 }
 
 /** Where the suggestion of a new note will appear, so that it pushes nothing down. */
-function BeingRead({ note }: { note: TimedNote }) {
+function Place({ note, intent }: Pick<NoteSuggestionsProps, 'note' | 'intent'>) {
   const t = useTranslations('suggestions')
-  const { data } = useQuery(analysisQuery(note.id))
   const now = useNow({ updateInterval: newFor / 4 })
   // The service may be busy, or read no notes at all.
-  if (!data && !isYoung(note, now)) return undefined
+  if (intent === undefined && !isYoung(note, now)) return undefined
   return (
     <p className={styles.place} role="status">
-      {data ? t('nothingFound', { intent: t(`intents.${data.intent}`) }) : t('beingRead')}
+      {intent === undefined ? t('beingRead') : t('nothingFound', { intent: t(`intents.${intent}`) })}
     </p>
   )
 }

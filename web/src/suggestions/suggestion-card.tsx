@@ -20,7 +20,7 @@ import styles from './suggestions.module.css'
 interface SuggestionCardProps {
   suggestion: Suggestion
   names: Names
-  /** The words of the note that are the reason. Everything in it is the text of a stranger. */
+  /** The words of the note that are the reason. Anyone can have written it: it is shown as plain text. */
   evidence: ReactNode
   /** Above it, such as a link to its record. */
   children?: ReactNode

@@ -22,7 +22,7 @@ export function recordOf({ contactId, companyId, dealId }: Suggestion): { resour
   return { resource: 'companies', id: companyId ?? '' }
 }
 
-/** Suggestions and analyses beside their notes; read again after each decision. */
+/** Suggestions and analyses next to their notes; read again after each decision. */
 export const suggestionsKey = ['suggestions'] as const
 
 /** The suggestions to work through; those that were decided stay until the page is left. */
@@ -76,16 +76,36 @@ export async function loadNoteSuggestions(noteIds: readonly string[]): Promise<v
   if (noteIds.length > 0 && (await mayRead())) await queryClient.prefetchQuery(noteSuggestionsQuery(noteIds))
 }
 
-/** What was found in a note that has just been written; asked again until there is an answer. */
-export const analysisQuery = (noteId: string) =>
-  queryOptions({
-    queryKey: [...suggestionsKey, 'analysis', noteId],
-    queryFn: async ({ signal }): Promise<Analysis | null> => {
-      const query = new URLSearchParams({ noteId, orderBy: 'createdAt', sort: 'desc', limit: '1' })
-      return (await send<Analysis[]>('GET', '/v5/note-analyses', { query, signal })).body[0] ?? null
+export interface TimedNote {
+  id: string
+  createdAt: string
+}
+
+/** A note that was written less than this many milliseconds ago is probably still being read. */
+export const newFor = 60_000
+
+/** What the authors of new notes want, by note; asked again until each is read, or probably never will be. */
+export const intentsQuery = (notes: readonly TimedNote[]) => {
+  const ids = notes.map(({ id }) => id)
+  return queryOptions({
+    queryKey: [...suggestionsKey, 'intents', ids],
+    queryFn: async ({ signal }): Promise<Readonly<Record<string, Suggestion['intent']>>> => {
+      const query = new URLSearchParams({
+        'filter.noteId.in': ids.join(','),
+        orderBy: 'createdAt',
+        sort: 'asc',
+        limit: '100',
+      })
+      const { body } = await send<Analysis[]>('GET', '/v5/note-analyses', { query, signal })
+      return Object.fromEntries(body.map(({ noteId, intent }) => [noteId, intent]))
     },
-    refetchInterval: ({ state }) => (state.data === null ? interval : false),
+    refetchInterval: ({ state }) => {
+      const isAwaited = ({ id, createdAt }: TimedNote) =>
+        state.data?.[id] === undefined && Date.now() - Date.parse(createdAt) < newFor
+      return notes.some(isAwaited) ? interval : false
+    },
   })
+}
 
 /** A suggestion with the text of its note. */
 export interface InboxItem {

@@ -22,11 +22,13 @@ export type Note = NonNullable<Entry['note']>
 interface NoteEntryProps extends EntryProps {
   note: Note
   suggestions: readonly Suggestion[]
+  /** Of a new note that suggests nothing. */
+  intent: Suggestion['intent'] | undefined
 }
 
 /** A note in a timeline with what it suggests to do; it is changed in place, and deleted with Undo. */
 export function NoteEntry(props: NoteEntryProps) {
-  const { note, entry, names, suggestions } = props
+  const { note, entry, names, suggestions, intent } = props
   const t = useTranslations('timeline')
   const author = useAuthor(props)
   const notes = useResource('notes')
@@ -72,7 +74,12 @@ export function NoteEntry(props: NoteEntryProps) {
           <LongNote text={note.body} marked={marked} />
         </div>
       )}
-      <NoteSuggestions note={{ id: note.id, createdAt: entry.createdAt }} suggestions={suggestions} names={names} />
+      <NoteSuggestions
+        note={{ id: note.id, createdAt: entry.createdAt }}
+        suggestions={suggestions}
+        names={names}
+        intent={intent}
+      />
     </EntryFrame>
   )
 }

@@ -10,7 +10,7 @@ import { useEffect } from 'react'
 import { type Answer, readIfChanged, type Schemas, send } from '../api/client.ts'
 import { ApiError } from '../api/error.ts'
 import { queryClient } from '../api/query-client.ts'
-import { loadNoteSuggestions } from '../suggestions/suggestion-data.ts'
+import { loadNoteSuggestions, type TimedNote } from '../suggestions/suggestion-data.ts'
 import { onRecordChanged } from '../views/changes.ts'
 import { readNames, type Names } from './names.ts'
 
@@ -53,7 +53,8 @@ export interface TimelinePage {
 }
 
 /** The notes among some entries. */
-export const noteIdsOf = (entries: readonly Entry[]): string[] => entries.flatMap(({ note }) => note?.id ?? [])
+export const notesOf = (entries: readonly Entry[]): TimedNote[] =>
+  entries.flatMap(({ note, createdAt }) => (note ? [{ id: note.id, createdAt }] : []))
 
 /** The entries of these kinds, newest first, with the names of everything that they are about. */
 const timelineQuery = (owner: Owner, kinds: readonly EntryKind[]) =>
@@ -64,7 +65,7 @@ const timelineQuery = (owner: Owner, kinds: readonly EntryKind[]) =>
       const query = queryFor(kinds)
       if (pageParam !== '') query.set('startingAfter', pageParam)
       const { body, etag } = await send<Entry[]>('GET', pathOf(owner), { query, signal })
-      const [names] = await Promise.all([readNames(body), loadNoteSuggestions(noteIdsOf(body))])
+      const [names] = await Promise.all([readNames(body), loadNoteSuggestions(notesOf(body).map(({ id }) => id))])
       return { entries: body, names, etag }
     },
     getNextPageParam: ({ entries }) => (entries.length < pageSize ? undefined : entries.at(-1)?.id),

@@ -18,7 +18,7 @@ import { showDuration } from './duration.ts'
 import { EntryFrame, type EntryProps } from './entry-frame.tsx'
 import { NoteEntry } from './note-entry.tsx'
 import { NoteForm } from './note-form.tsx'
-import { type Entry, type EntryKind, kindsIn, kindsOf, noteIdsOf, type Owner, useTimeline } from './timeline-data.ts'
+import { type Entry, type EntryKind, kindsIn, kindsOf, notesOf, type Owner, useTimeline } from './timeline-data.ts'
 import styles from './timeline.module.css'
 
 export const ContactTimeline = ({ record }: { record: RecordData }) => (
@@ -70,7 +70,7 @@ interface DaysProps {
 function Days({ owner, kinds, currency, onShowAll }: DaysProps) {
   const t = useTranslations('timeline')
   const { data, error, refetch, hasNextPage, isFetchingNextPage, loadOlder } = useTimeline(owner, kinds)
-  const found = useNoteSuggestions(data?.pages.map((page) => noteIdsOf(page.entries)) ?? [])
+  const found = useNoteSuggestions(data?.pages.map((page) => notesOf(page.entries)) ?? [])
   useSuggestionKeys([...found.byNote.values()].some((ofNote) => ofNote.some(isOpen)))
   if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />
   if (!data) return undefined
@@ -113,7 +113,10 @@ const noSuggestions: readonly Suggestion[] = []
 
 function AnyEntry({ found, ...props }: EntryProps & { found: FoundSuggestions }) {
   const { note, task, change, stageMove } = props.entry
-  if (note) return <NoteEntry {...props} note={note} suggestions={found.byNote.get(note.id) ?? noSuggestions} />
+  if (note) {
+    const suggestions = found.byNote.get(note.id) ?? noSuggestions
+    return <NoteEntry {...props} note={note} suggestions={suggestions} intent={found.intents[note.id]} />
+  }
   if (task) return <TaskEntry {...props} task={task} />
   if (stageMove) return <StageMoveEntry {...props} move={stageMove} />
   return change && <ChangeEntry {...props} change={change} />

@@ -15,6 +15,7 @@ import { companies } from '../companies/resource.ts'
 import { contacts } from '../contacts/resource.ts'
 import { deals } from '../deals/resource.ts'
 import { allNotes } from '../notes/resource.ts'
+import { tasks } from '../tasks/resource.ts'
 import {
   actionTypes,
   degradations,
@@ -207,6 +208,27 @@ export const suggestions = defineResource({
       orderBy: 'createdAt',
       always: true,
     },
+    resultTask: {
+      label: 'Created task',
+      through: 'resultTaskId',
+      resource: tasks,
+      show: ['id', 'title', 'done'],
+      orderBy: 'title',
+    },
+    resultDeal: {
+      label: 'Moved deal',
+      through: 'resultDealId',
+      resource: deals,
+      show: ['id', 'name'],
+      orderBy: 'name',
+    },
+    resultContact: {
+      label: 'Created or changed contact',
+      through: 'resultContactId',
+      resource: contacts,
+      show: ['id', 'name', 'email'],
+      orderBy: 'name',
+    },
   },
   fields: {
     id: id('sug'),
@@ -268,19 +290,19 @@ export const suggestions = defineResource({
     rejectionReason: text({ label: 'Rejected because', readOnly: true, max: 500 }),
     resultTaskId: reference('tsk', {
       label: 'Created task',
-      description: 'The task that accepting it created, even if that was deleted since',
+      description: 'The task that accepting it created; null if there is none, or if it was deleted',
       readOnly: true,
       hasNoForeignKey: true,
     }),
     resultDealId: reference('del', {
       label: 'Moved deal',
-      description: 'The deal that accepting it moved, even if that was deleted since',
+      description: 'The deal that accepting it moved; null if there is none, or if it was deleted',
       readOnly: true,
       hasNoForeignKey: true,
     }),
     resultContactId: reference('con', {
       label: 'Created or changed contact',
-      description: 'The contact that it added or opted out, even if that was deleted since',
+      description: 'The contact that it added or opted out; null if there is none, or if it was deleted',
       readOnly: true,
       hasNoForeignKey: true,
     }),
