@@ -16,7 +16,11 @@ const contacts = 500
 const recordedNumber = '98764321'
 
 /** Measures changes of two fields of a contact. Floor and driver change the same contacts. */
-export async function measureChanges(stage: Stage, sample: Sample): Promise<Row[]> {
+export async function measureChanges(
+  stage: Stage,
+  sample: Sample,
+  { name = rowNames.changed as string, body = changedText } = {},
+): Promise<Row[]> {
   const { account, workspace, options, log } = stage
   const headers = headersOf(account)
   const recorder = await startRecorder({ connection: stage.connection, dataFolder: workspace.dataFolder, headers })
@@ -44,12 +48,16 @@ export async function measureChanges(stage: Stage, sample: Sample): Promise<Row[
   }))
   const rows: Row[] = []
   for (const connections of options.connections ?? defaultConnections) {
-    log(`${rowNames.changed}, ${connections} at a time…`)
-    const load = { name: rowNames.changed, requests, connections, seconds: options.seconds }
+    log(`${name}, ${connections} at a time…`)
+    const load = { name, requests, connections, seconds: options.seconds }
     rows.push((await measureRow({ ...stage, rounds: options.rounds }, [floor, driver], load)).row)
   }
   await floor.stop()
   return rows
 }
 
-const body = (number: string): string => JSON.stringify({ city: `City ${number}`, employmentTitle: `Title ${number}` })
+const changedText = (number: string): string =>
+  JSON.stringify({ city: `City ${number}`, employmentTitle: `Title ${number}` })
+
+/** A change of an indexed number. */
+export const changedScore = (number: string): string => `{"customProperties":{"score":1${number}}}`

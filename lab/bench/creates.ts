@@ -18,7 +18,7 @@ const firstRecordedNumber = 98_765_000
 let recordings = 0
 
 /** Measures creates. Floor and driver create contacts too. */
-export async function measureCreates(stage: Stage): Promise<Row[]> {
+export async function measureCreates(stage: Stage, name: string = rowNames.created): Promise<Row[]> {
   const { account, workspace, options, log } = stage
   const headers = headersOf(account)
   const recorder = await startRecorder({ connection: stage.connection, dataFolder: workspace.dataFolder, headers })
@@ -42,8 +42,8 @@ export async function measureCreates(stage: Stage): Promise<Row[]> {
   const rows: Row[] = []
   let expected = before + recorded.length
   for (const connections of options.connections ?? defaultConnections) {
-    log(`${rowNames.created}, ${connections} at a time…`)
-    const load = { name: rowNames.created, requests, status: 201, connections, seconds: options.seconds }
+    log(`${name}, ${connections} at a time…`)
+    const load = { name, requests, status: 201, connections, seconds: options.seconds }
     const { row, good } = await measureRow({ ...stage, rounds: options.rounds }, [floor, driver], load)
     expected += good.service + good.floor + good.driver
     rows.push(row)

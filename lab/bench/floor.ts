@@ -3,7 +3,7 @@ import fastify, { type FastifyInstance } from 'fastify'
 import pg from 'pg'
 import { newId } from '../../server/src/platform/model/ids.ts'
 import { toQueryConfig, type VariableParts, type Packed, runExchange, repeatable, textOf, unpack } from './exchange.ts'
-import type { Statement } from './recording.ts'
+import type { Exchange, Statement } from './recording.ts'
 
 /** The task of the floor's process. */
 export interface FloorTask {
@@ -51,26 +51,31 @@ export async function runFloor(): Promise<void> {
 const jsonContentType = 'application/json; charset=utf-8'
 
 function serveReads(app: FastifyInstance, pool: pg.Pool, { targets, packed }: NonNullable<FloorTask['reads']>): void {
-  const statements = unpack(packed).map(([trip = [], ...moreTrips]) => {
-    const [statement, ...others] = trip
-    if (!statement || others.length + moreTrips.length > 0) throw new Error('a read must be one statement')
-    return statement
-  })
-  const statementByTarget = new Map<string, Statement>()
-  targets.forEach((target, index) => {
-    const statement = statements[index]
-    if (statement) statementByTarget.set(target, statement)
-  })
+  const exchanges = unpack(packed)
+  const exchangeByTarget = new Map(targets.map((target, index) => [target, exchanges[index] ?? []]))
   const paths = [
     ...['/v5/contacts/:id', '/v5/contacts/count', '/v5/contacts', '/v5/contacts/:id/timeline'],
     ...['/v5/deals', '/v5/deals/summary'],
   ]
   for (const path of paths) {
     app.get(path, async (request, reply) => {
-      const statement = statementByTarget.get(request.url)
-      if (!statement) return reply.code(404).send()
-      return reply.type(jsonContentType).send(textOf(await pool.query(toQueryConfig(statement))))
+      const exchange = exchangeByTarget.get(request.url)
+      if (!exchange) return reply.code(404).send()
+      const [[statement, ...others] = [], ...moreTrips] = exchange
+      const isOne = statement && others.length + moreTrips.length === 0
+      // Definitions of custom properties are read before the records.
+      const text = isOne ? textOf(await pool.query(toQueryConfig(statement))) : await runOnOne(pool, exchange)
+      return reply.type(jsonContentType).send(text)
     })
+  }
+}
+
+async function runOnOne(pool: pg.Pool, exchange: Exchange): Promise<string> {
+  const client = await pool.connect()
+  try {
+    return await runExchange(client, exchange)
+  } finally {
+    client.release()
   }
 }
 
@@ -101,6 +106,9 @@ function serveCreates(
   })
 }
 
+/** The number in a changed value, which may have another digit before it. */
+const changedNumber = /\d{8}(?!\d)/
+
 function serveChanges(
   app: FastifyInstance,
   pool: pg.Pool,
@@ -113,12 +121,13 @@ function serveChanges(
       repeatable(exchanges[index] ?? [], variableParts[index] ?? { ids: [], number: '' }),
     ]),
   )
-  app.patch<{ Body: { city: string } }>('/v5/contacts/:id', async (request, reply) => {
+  app.patch<{ Body: object }>('/v5/contacts/:id', async (request, reply) => {
     const make = makers.get(request.url)
     if (!make) return reply.code(404).send()
     const client = await pool.connect()
     try {
-      const text = await runExchange(client, make(request.body.city.slice('City '.length)))
+      const [number = ''] = changedNumber.exec(JSON.stringify(request.body)) ?? []
+      const text = await runExchange(client, make(number))
       return await reply.type(jsonContentType).send(text)
     } finally {
       client.release()

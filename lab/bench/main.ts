@@ -4,6 +4,7 @@ import { runCommand, UsageError } from '../shared/command.ts'
 import { currentMachine, publish } from '../shared/report.ts'
 import { drawChart } from './chart.ts'
 import { fill } from './data.ts'
+import { defineProperties } from './indexed-properties.ts'
 import { type BenchOptions, help, readOptions } from './options.ts'
 import { partsOf } from './parts.ts'
 import { toMegabytes, type Report } from './report.ts'
@@ -64,6 +65,7 @@ async function prepare(workspace: BenchWorkspace, options: BenchOptions, log: (l
   const stage = await startStage({ workspace, account: undefined, settings: {}, options, log })
   const { account, client, connection, measured, version } = stage
   const { contacts, organizations } = options
+  await defineProperties(stage)
   await fill({ client, connection, contacts, organizations, measured, log })
   const emails = Math.ceil(options.queue / 2) * (options.rounds + 1)
   const sample = await takeSample(client, measured.organizationId, emails)

@@ -1,13 +1,14 @@
-import { measureChanges } from './changes.ts'
+import { changedScore, measureChanges } from './changes.ts'
 import { measureCreates } from './creates.ts'
 import { measureHistory } from './history.ts'
+import { indexProperties } from './indexed-properties.ts'
 import { type Interactions, measureInteractions } from './interactions.ts'
 import type { Plan } from './plans.ts'
 import { measureBusyPushes, measurePushes } from './pushes.ts'
 import { measureReach } from './reach.ts'
 import { measureReads } from './reads.ts'
 import type { Row } from './report.ts'
-import { reachNames, readNames, rowNames } from './row-names.ts'
+import { indexedReadNames, reachNames, readNames, rowNames } from './row-names.ts'
 import type { Sample } from './sample.ts'
 import type { Stage } from './stage.ts'
 import { measureProcessing } from './work.ts'
@@ -44,6 +45,21 @@ const parts: readonly Part[] = [
       if (names.includes(rowNames.changed)) rows.push(...(await measureChanges(stage, sample)))
       rows.push(...(await measureHistory(stage, names)), ...(await measureReach(stage, sample, names)))
       return { rows, plans }
+    },
+  },
+  {
+    settings: {},
+    rows: [...indexedReadNames, rowNames.indexedCreated, rowNames.indexedChanged],
+    measure: async (stage, names, sample) => {
+      const removeIndexes = await indexProperties(stage)
+      const reads = names.filter((name) => indexedReadNames.includes(name))
+      const { rows } = reads.length > 0 ? await measureReads(stage, reads, sample) : { rows: [] as Row[] }
+      const { indexedCreated, indexedChanged } = rowNames
+      if (names.includes(indexedCreated)) rows.push(...(await measureCreates(stage, indexedCreated)))
+      if (names.includes(indexedChanged))
+        rows.push(...(await measureChanges(stage, sample, { name: indexedChanged, body: changedScore })))
+      await removeIndexes()
+      return { rows }
     },
   },
   {

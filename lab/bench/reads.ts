@@ -3,6 +3,7 @@ import { depthOf, collectDeepCursors } from './depth.ts'
 import { pack } from './exchange.ts'
 import { headersOf, requestBytes, fetchText } from './http.ts'
 import { type HttpTarget, measureRow } from './measure.ts'
+import { indexedQueries } from './indexed-properties.ts'
 import { type Plan, planOf } from './plans.ts'
 import { type ReadQuery, readQueries } from './read-queries.ts'
 import { type Exchange, type Recorder, startRecorder } from './recording.ts'
@@ -28,7 +29,7 @@ export async function measureReads(
   const depth = isDeep
     ? await collectDeepCursors(service.port, account, depthOf(sample.contacts))
     : { records: 0, ids: [], cursors: [] }
-  const queries = readQueries(sample, depth).filter(({ name }) => names.includes(name))
+  const queries = [...readQueries(sample, depth), ...indexedQueries(sample)].filter(({ name }) => names.includes(name))
   const recorder = await startRecorder({ connection, dataFolder: workspace.dataFolder, headers: headersOf(account) })
   const { recorded, plans } = await recordAll(stage, recorder, queries).finally(() => recorder.close())
   const recordedConnection = { ...connection, options: recorder.settings }

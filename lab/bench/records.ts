@@ -70,14 +70,16 @@ export function makeContact(random: Random, owner: Owner, index: number, compani
     custom_properties: {
       plan: random.pick(['free', 'team', 'enterprise']),
       score: random.below(scores),
+      tier: index % tiers,
       customerNumber: `K-${owner.number}-${index}`,
     },
     ...times(index),
   }
 }
 
-/** Number of values of `score`; each is equally frequent. */
+/** Number of values of `score` and of `tier`; each is equally frequent. */
 export const scores = 100
+export const tiers = 7
 
 /** A minute apart. */
 function times(index: number): { created_at: string; updated_at: string } {

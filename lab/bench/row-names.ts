@@ -1,5 +1,5 @@
 import { UsageError } from '../shared/command.ts'
-import { scores } from './records.ts'
+import { scores, tiers } from './records.ts'
 
 /** All rows, in the order of the table. */
 export const rowNames = {
@@ -29,6 +29,12 @@ export const rowNames = {
   reachChange: 'reach of all: write',
   reachOwn: 'reach of own: list',
   reachTeam: 'reach of teams: list',
+  indexed: `indexed property of 1 in ${scores}`,
+  indexedRange: `range of an indexed property, 1 in ${scores}`,
+  indexedOrder: 'sort by an indexed property',
+  indexedCount: `count of 1 in ${tiers} by an indexed property`,
+  indexedCreated: 'create with two indexed properties',
+  indexedChanged: 'change of an indexed property',
   pushed: 'push',
   processed: 'rows processed',
   processedOfTwo: 'rows processed, of two organizations',
@@ -64,6 +70,14 @@ export const reachNames: readonly string[] = [
   rowNames.reachChange,
   rowNames.reachOwn,
   rowNames.reachTeam,
+]
+
+/** The read rows of indexed properties. */
+export const indexedReadNames: readonly string[] = [
+  rowNames.indexed,
+  rowNames.indexedRange,
+  rowNames.indexedOrder,
+  rowNames.indexedCount,
 ]
 
 /**

@@ -25,6 +25,7 @@ import { readWebApplication } from './platform/http/web-files.ts'
 import type { HandedConnections } from './processes/connections.ts'
 import { createLimits, type Limits } from './processes/limits.ts'
 import type { WorkKind } from './processes/protocol.ts'
+import { definableField } from './platform/resource/declared-values.ts'
 import { createMaintenance } from './platform/maintenance/maintenance.ts'
 import { webFolder } from './release.ts'
 import { retentionPolicies } from './retention-policies.ts'
@@ -251,6 +252,7 @@ function startBackground({ config, origin, metrics, ...options }: BackgroundOpti
     ...options,
     retentionPolicies: retentionPolicies(config),
     rendered: resources.filter(({ renderingVersion }) => renderingVersion !== undefined),
+    definable: resources.filter((resource) => definableField(resource) !== undefined),
     purged: (name, count) => metrics.purged(name, count),
   })
   const keyMaintenance = createKeyMaintenance(options)

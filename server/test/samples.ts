@@ -15,6 +15,8 @@ const validSamples: Readonly<Record<string, readonly JsonValue[]>> = {
   'invitations.expiresInDays': [7, 1, 30, 14],
   'invitations.role': ['member', 'viewer', 'admin'],
   'members.role': ['member', 'viewer', 'admin'],
+  // An index is built in the background, which the record shows.
+  'properties.indexed': [false],
   'properties.position': ['2', '-3', '1.5'],
   // Others would apply to every deal of the organization.
   'properties.required': [false],
@@ -69,6 +71,8 @@ export const chosenFields: readonly string[] = [
 /** Fields that have the same value in all samples. */
 const uniformFields: readonly string[] = [
   ...conditionalFields,
+  'properties.indexed',
+  'properties.indexState',
   'properties.required',
   'properties.resource',
   'properties.type',

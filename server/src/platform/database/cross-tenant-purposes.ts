@@ -24,6 +24,7 @@ export const crossTenantPurposes = [
   'purge expired rows',
   'update statistics',
   'refresh renderings',
+  'maintain indexes of properties',
   'show the state of the system',
 ] as const
 export type CrossTenantPurpose = (typeof crossTenantPurposes)[number]

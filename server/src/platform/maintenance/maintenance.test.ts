@@ -346,6 +346,7 @@ test('closing the maintenance stops it after the step in progress', async () => 
     database: fixture.database,
     log: { error: () => undefined } as never,
     rendered: [],
+    definable: [],
     retentionPolicies: allPolicies(),
     ready: Promise.resolve(),
     purged: () => undefined,

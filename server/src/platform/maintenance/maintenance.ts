@@ -5,6 +5,7 @@ import { withJitter, pause, startLoop } from '../background/loop.ts'
 import { isOutage } from '../database/failures.ts'
 import type { Resource } from '../model/define.ts'
 import { type RecordKey, refreshRenderings } from '../resource/renderings.ts'
+import { maintainIndexes } from './property-indexes.ts'
 import { analyze, findGrownTables } from './statistics-store.ts'
 import {
   type ExpiredRow,
@@ -27,6 +28,8 @@ export interface PurgeOptions {
 export interface MaintenanceOptions extends PurgeOptions {
   /** Resources with stored renderings. */
   rendered: readonly Resource[]
+  /** Resources whose custom properties can be indexed. */
+  definable: readonly Resource[]
   ready: Promise<unknown>
 }
 
@@ -46,6 +49,7 @@ const pauses = { shortest: 10, longest: 2000 }
 const retryInterval = 60_000
 const purgeInterval = 60_000
 const statisticsInterval = 10_000
+const indexingInterval = 2000
 const renderingInterval = 60 * 60_000
 /** Records per step of the rendering scan, which takes some ten milliseconds if all need rendering. */
 const renderingBatchSize = 500
@@ -82,7 +86,16 @@ export function createMaintenance({ ready, ...options }: MaintenanceOptions): Ma
       return renderingInterval
     },
   })
-  return { close: async () => void (await Promise.all([purging, statistics, renderings].map((loop) => loop.close()))) }
+  const onError = (error: unknown) => log.error(errorForLog(error), 'maintenance: an index failed; it will be retried')
+  const indexing = startLoop({
+    ready,
+    retryMilliseconds: retryInterval,
+    onError,
+    run: async (signal) =>
+      (await maintainIndexes({ ...options, onError }, signal)) ? withJitter(indexingInterval) : retryInterval,
+  })
+  const loops = [purging, statistics, renderings, indexing]
+  return { close: async () => void (await Promise.all(loops.map((loop) => loop.close()))) }
 }
 
 /** Renders records without a valid rendering: after an upgrade, a restore or a change by a foreign key. */

@@ -219,6 +219,7 @@ test('a stop cancels a running update of statistics instead of waiting for it', 
     log,
     retentionPolicies: [],
     rendered: [],
+    definable: [],
     purged: () => undefined,
     ready: Promise.resolve(),
   })

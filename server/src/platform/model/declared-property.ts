@@ -26,6 +26,13 @@ export interface PropertyChoice {
   archived: boolean
 }
 
+/** The index of a property. Each write maintains it; filters use it once it is ready. */
+export interface PropertyIndex {
+  /** Uuid. */
+  id: string
+  isReady: boolean
+}
+
 /** The definition of a custom property, as it is stored for the writes of its resource. */
 export interface PropertyDefinition {
   /** Uuid. */
@@ -42,6 +49,8 @@ export interface PropertyDefinition {
   /** The value of a new record if none is sent; null for none. */
   default: JsonValue
   indexed: boolean
+  /** Null if it has none. */
+  index: PropertyIndex | null
   archived: boolean
   /** A decimal. */
   position: string

@@ -175,9 +175,14 @@ function numberCondition(target: Target, operator: Operator, operand: Operand): 
 }
 
 /** With `end` the span is a whole day. The null test makes the result never null and lets an index serve it. */
-function spanCondition(value: Sql, operator: Operator, { start, end }: TimeSpan): Sql {
-  const from = sql`${start}::timestamptz`
-  const to = end === undefined ? from : sql`${end}::timestamptz`
+export function spanCondition(
+  value: Sql,
+  operator: Operator,
+  { start, end }: TimeSpan,
+  literal = (instant: string): Sql => sql`${instant}::timestamptz`,
+): Sql {
+  const from = literal(start)
+  const to = end === undefined ? from : literal(end)
   const isInstant = end === undefined
   const present = sql`${value} is not null and `
   switch (operator) {

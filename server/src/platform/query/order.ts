@@ -1,4 +1,5 @@
 import { join, type Parameter, raw, type Sql, sql } from '../model/sql.ts'
+import { entryOrder } from './property-entries.ts'
 import type { Target } from './target.ts'
 
 /** One sort key: the SQL value to compare, and its type for casting a boundary from text. */
@@ -29,7 +30,8 @@ export function orderBy(target: Target, descending: boolean): Order | { fault: s
   if (target.link) return { fault: 'has any number of values and cannot be ordered by' }
   const keys = keysOf(target, value)
   const absent = target.nullable ? absence(target, keys) : undefined
-  return { target, descending, keys, absent, indexed: field.order === 'indexed' && target.isOwn }
+  const indexed = (field.order === 'indexed' && target.isOwn) || entryOrder(target) !== undefined
+  return { target, descending, keys, absent, indexed }
 }
 
 function keysOf({ field }: Target, value: Sql): SortKey[] {
@@ -81,8 +83,12 @@ export function orderClause(keys: readonly Sql[], id: Sql, descending: boolean):
 }
 
 /** The records after the boundary in the direction of the order, among those with a value. */
-export function afterBoundary(order: Order, id: Sql, boundary: Boundary, descending: boolean): Sql {
-  const keys = order.keys.map(({ value }) => value)
+export function afterBoundary(
+  keys: readonly Sql[],
+  id: Sql,
+  boundary: Pick<Boundary, 'keys' | 'id'>,
+  descending: boolean,
+): Sql {
   const symbol = raw(descending ? '<' : '>')
   return sql`(${join([...keys, id], ', ')}) ${symbol} (${join([...boundary.keys, boundary.id], ', ')})`
 }

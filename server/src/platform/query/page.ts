@@ -4,7 +4,9 @@ import { columnOf, type Resource } from '../model/define.ts'
 import { hasTrigram, lookupSql, lookupValues, type IndexKind } from './condition.ts'
 import type { Position } from './cursor.ts'
 import { conditionsOf, conjunctsOf, filterIndexKind, filterSql, targetsOf } from './filter.ts'
+import { hasBounds, pageEntries, servingEntries } from './entry-sources.ts'
 import type { Order } from './order.ts'
+import { areReady, type Entries, withRecords } from './property-entries.ts'
 import { type Cursor, type Filters, type ListRequest, defaultLimit } from './parse.ts'
 import {
   andWithinReach,
@@ -15,7 +17,7 @@ import {
   reachConditions,
   type Scope,
 } from './scope.ts'
-import { boundarySql, isIndexUsed, keyNamesOf, pageSql } from './scans.ts'
+import { boundarySql, isIndexUsed, keyNamesOf, type PageSource, pageSql } from './scans.ts'
 import { pageColumns, documentJoins, documentSql } from './select.ts'
 import { isJoined, joins, root, type Target } from './target.ts'
 
@@ -29,6 +31,8 @@ export interface PageRow {
   cursor_found: boolean
   /** False if the parent in the path does not exist. */
   parent_found: boolean
+  /** False if an index that the statement uses is no longer ready: the page may be incomplete. */
+  indexes_ready: boolean
   first: string | null
   last: string | null
 }
@@ -42,7 +46,7 @@ export interface PagePlan {
 /** Keyset pagination only, so that a page deep in a million records costs the same as the first one. */
 export const planPage = (resource: Resource, request: ListRequest, scope: Scope): PagePlan => ({
   statement: fixedPage(resource, request, scope) ?? pageStatement(resource, request, scope),
-  isExpensive: isExpensivePage(resource, request),
+  isExpensive: isExpensivePage(resource, request, scope),
 })
 
 /** The most frequent pages, whose plan does not depend on values: prepared and planned once. */
@@ -92,9 +96,10 @@ function pageStatement(
 ): Sql {
   const { order, cursor, limit, deleted } = request
   const backwards = cursor?.direction === 'before'
-  const isScattered = isReachScattered(resource, request, scope)
+  const { indexes, ...entrySources } = pageEntries(resource, request, scope)
+  const isScattered = indexes.length === 0 && isReachScattered(resource, request, scope)
   const within = withinScope(resource, scope, { isListed: true, deleted })
-  const source = {
+  const source: PageSource = {
     table: sql`${identifier(resource.table)} ${raw(root)}`,
     joins: joinsFor(resource, request, scope, order.target),
     carried: pageColumns(resource, request.selection),
@@ -112,8 +117,14 @@ function pageStatement(
           isIndexed: request.words.length > 0 && resource.searchEmbedded.length > 0,
         }),
     filters: isScattered ? join([...withinReach(resource, scope), ...(filters ? [filters] : [])], ' and ') : filters,
-    scanInOrderFirst: isScattered || (order.indexed && indexKindFor(resource, request) === 'inverted'),
-    extendScan: filters ? targetsOf(request.filter).some(({ field }) => field.filter !== 'string') : isScattered,
+    scanInOrderFirst:
+      isScattered ||
+      entrySources.found !== undefined ||
+      (order.indexed && !servingEntries(request, scope) && indexKindFor(resource, request) === 'inverted'),
+    extendScan:
+      !entrySources.found &&
+      (filters ? targetsOf(request.filter).some(({ field }) => field.filter !== 'string') : isScattered),
+    ...entrySources,
   }
   const inOrder = raw(backwards ? 'page_position desc' : 'page_position')
   const [nearest, farthest] = [
@@ -133,6 +144,7 @@ function pageStatement(
       coalesce(max(page_total), 0) > ${limitSql} as more,
       ${cursor && 'id' in cursor.at ? raw('exists (select from boundary)') : raw('true')} as cursor_found,
       ${parentFound(resource, scope)} as parent_found,
+      ${areReady(indexes, scope)} as indexes_ready,
       ${backwards ? farthest : nearest} as first,
       ${backwards ? nearest : farthest} as last
     from shown`
@@ -157,9 +169,20 @@ export function planCount(
   request: Filters,
   scope: Scope,
 ): { statement: Sql; isExpensive: boolean } {
-  const statement = sql`select count(*)::text as count, ${parentFound(resource, scope)} as parent_found
-    from ${matchingRecords(resource, request, scope)}`
-  return { statement, isExpensive: indexKindFor(resource, request) === undefined }
+  const entries = servingEntries(request, scope)
+  const statement = sql`select count(*)::text as count, ${parentFound(resource, scope)} as parent_found,
+      ${areReady(entries?.indexes ?? [], scope)} as indexes_ready
+    from ${entries ? countedEntries(resource, entries, scope) : matchingRecords(resource, request, scope)}`
+  return { statement, isExpensive: !entries && indexKindFor(resource, request) === undefined }
+}
+
+/** Without their records if nothing else decides which of them count. */
+function countedEntries(resource: Resource, { tables, within, others }: Entries, scope: Scope): Sql {
+  if (others.length === 0 && !hasBounds(resource, scope)) return sql`${tables} where ${within}`
+  const filter = { and: others }
+  const parts = [within, matching(resource, { filter, words: [], deleted: false }, scope)]
+  const records = sql`${withRecords(tables, resource, scope)}${joinsFor(resource, { filter, words: [], deleted: false }, scope)}`
+  return sql`${records} where ${join(parts, ' and ')}`
 }
 
 /** The records that match the filters, as `record`, from the table on: for counts and sums. */
@@ -295,8 +318,8 @@ function indexKindFor(resource: Resource, { filter, words, deleted }: Filters): 
 }
 
 /** A page is cheap if an index finds the matches, or if an index provides the order and there are no filters. */
-function isExpensivePage(resource: Resource, request: ListRequest): boolean {
-  if (indexKindFor(resource, request)) return false
+function isExpensivePage(resource: Resource, request: ListRequest, scope: Scope): boolean {
+  if (servingEntries(request, scope) || indexKindFor(resource, request)) return false
   // Deleted records have one index, in the default order.
   const isInOrder = request.deleted ? request.order.target.name === 'createdAt' : request.order.indexed
   return !isInOrder || conjunctsOf(request.filter).length > 0 || request.words.length > 0

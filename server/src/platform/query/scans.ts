@@ -4,6 +4,14 @@ import type { Cursor } from './parse.ts'
 import type { PageColumns } from './select.ts'
 import { root } from './target.ts'
 
+/** Entries of an index, joined with their records, that replace the table in scans. */
+export interface EntrySource {
+  table: Sql
+  within: Sql
+  /** The filters that the entries do not serve; undefined if there are none. */
+  filters: Sql | undefined
+}
+
 /** What a page is read from, as parts of a statement. */
 export interface PageSource {
   table: Sql
@@ -22,6 +30,25 @@ export interface PageSource {
   scanInOrderFirst: boolean
   /** True if about 1 % may match: a second, longer scan follows. Not for text searches, which it would slow down. */
   extendScan: boolean
+  /** Entries of the matches, to be read instead of the table. */
+  scanned?: EntrySource
+  /** Entries in the page's order, of all records with a sort value or of the matches. */
+  inOrder?: Partial<EntrySource> & Pick<EntrySource, 'table' | 'within'> & OrderedColumns
+  /** Entries of the matches, if the beginning of the order has too few of them. */
+  found?: EntrySource & { first?: FirstEntries }
+}
+
+/** Columns that have the page's order. */
+interface OrderedColumns {
+  keys: readonly Sql[]
+  id: Sql
+  /** Their values, from the sort keys of a record. */
+  keysOf: (keys: readonly Sql[]) => readonly Sql[]
+}
+
+/** The entries of a page without further matches; nothing else has to be known of their records. */
+interface FirstEntries extends OrderedColumns {
+  table: (condition: Sql, clause: Sql, take: Sql) => Sql
 }
 
 export interface PageRequest {
@@ -35,6 +62,8 @@ export const isIndexUsed = raw('(select use_index from decision)')
 
 /** Number of records to scan in order before the matches are fetched through their index. */
 const scanLength = raw('2000')
+/** The same if the first matches are found in an index without reading records. */
+const shortScanLength = raw('500')
 /** If at least this many of them match, the page is probably within the next ones, which are then scanned first. */
 const minPromisingMatches = raw('4')
 const secondScanLength = raw('20000')
@@ -78,15 +107,20 @@ interface Found {
 }
 
 /** The planner chooses the indexes. */
-function scan({ table, joins, within, filters, carried }: PageSource, request: PageRequest): Found {
-  const where = join(filters ? [within, filters] : [within], ' and ')
-  const select = ({ condition, clause, take }: Scan) =>
+function scan(source: PageSource, request: PageRequest): Found {
+  const { joins, carried } = source
+  const select = ({ table, within, filters, condition, clause, take }: Scan) =>
     sql`select ${carried.read}, ${keyColumns(request.order)} from ${table}${joins}
-      where ${where} and ${condition} order by ${clause} limit ${take}`
-  const [only, ...others] = scansOf(request)
+      where ${join(filters ? [within, filters] : [within], ' and ')} and ${condition} order by ${clause} limit ${take}`
+  const [only, ...others] = scansOf(source, request)
   // Read in place: nothing is materialized, and the order is known to be right already.
   if (only && others.length === 0) return { tables: undefined, found: select(only) }
-  return sequentialScans('scan', request, [], select)
+  return sequentialScans(
+    'scan',
+    [only, ...others].filter((one) => one !== undefined),
+    [],
+    select,
+  )
 }
 
 /**
@@ -95,15 +129,18 @@ function scan({ table, joins, within, filters, carried }: PageSource, request: P
  * needed, and without parallel workers.
  */
 function scanThenUseIndex(source: PageSource, filters: Sql, request: PageRequest): Found {
-  const { table, joins, within, matched, carried } = source
+  const { joins, carried } = source
+  const scans = scansOf(source, request)
+  const length = source.found?.first ? shortScanLength : scanLength
   const record = raw(root)
   const keys = keyColumns(request.order)
   const resultOrder = orderClause(keyNamesOf(request.order), rootId, isDescending(request))
   // A scan that was cut short may have missed matches, which come before all of the next scan.
-  const isCut = scansOf(request).map(
-    ({ condition }) => sql`exists (select from ${table} where ${within} and ${condition} offset ${scanLength})`,
+  const isCut = scans.map(
+    ({ table, within, condition }) =>
+      sql`exists (select from ${table} where ${within} and ${condition} offset ${length})`,
   )
-  const scanInOrder = ({ condition, clause, take }: Scan, part: Sql) => {
+  const scanInOrder = ({ table, within, condition, clause, take }: Scan, part: Sql) => {
     const start = sql`select ${carried.whole}, ${keys} from ${table}
       where ${within} and ${condition} order by ${clause} ${part}`
     const columns = carried.isNarrow
@@ -112,12 +149,11 @@ function scanThenUseIndex(source: PageSource, filters: Sql, request: PageRequest
     return sql`select ${columns}
       from (${start}) ${record}${joins} where ${filters} order by ${resultOrder} limit ${take}`
   }
-  const orderedScan = sequentialScans('ordered_scan', request, isCut, (scan) =>
-    scanInOrder(scan, sql`limit ${scanLength}`),
-  )
-  const more = source.extendScan ? secondScan(request, scanInOrder) : undefined
+  const orderedScan = sequentialScans('ordered_scan', scans, isCut, (scan) => scanInOrder(scan, sql`limit ${length}`))
+  const more = source.extendScan ? secondScan(scans, scanInOrder) : undefined
   const found = more ? sql`select * from (${orderedScan.found}) scanned union all ${more.found}` : orderedScan.found
-  const fetched = scansOf(request).map(
+  const { inOrder: _, ...unordered } = source
+  const fetched = scansOf(unordered, request).map(
     ({ condition, clause, take }) => sql`(
       select ${carried.again}, ${keys} from hits ${record} where ${condition} order by ${clause} limit ${take})`,
   )
@@ -126,15 +162,28 @@ function scanThenUseIndex(source: PageSource, filters: Sql, request: PageRequest
       select (select count(*) from (${found}) scanned) <= ${request.limit} and (${join(isCut, ' or ')}) as use_index),
     hits as materialized (
       select ${record}.* from decision, lateral (
-        select ${carried.whole} from ${table}${joins} where decision.use_index and ${matched} and ${filters} offset 0) ${record})`,
+        ${matchesSql(source, filters, request)} offset 0) ${record})`,
     found: sql`select * from (${found}) scanned where not ${isIndexUsed}
       union all ${join(fetched, ' union all ')}`,
   }
 }
 
+/** All matches, or those of them from which the page is taken. */
+function matchesSql(source: PageSource, filters: Sql, request: PageRequest): Sql {
+  const { table, joins, within, matched, carried, found } = source
+  const select = sql`select ${carried.whole}`
+  if (!found) return sql`${select} from ${table}${joins} where decision.use_index and ${matched} and ${filters}`
+  const isMatch = join([found.within, within, ...(found.filters ? [found.filters] : [])], ' and ')
+  const [only] = found.first ? scanConditions(request, found.first) : []
+  if (!found.first || !only) return sql`${select} from ${found.table}${joins} where decision.use_index and ${isMatch}`
+  const { keys, id, table: firstOf } = found.first
+  const clause = orderClause(keys, id, isDescending(request))
+  return sql`${select} from ${firstOf(only.condition, clause, takeOf(request))} where decision.use_index and ${within}`
+}
+
 /** The next part of the first scan, if its first part found some matches but not enough. */
-function secondScan(request: PageRequest, scanInOrder: (scan: Scan, part: Sql) => Sql): Found & { tables: Sql } {
-  const [first] = scansOf(request)
+function secondScan(scans: readonly Scan[], scanInOrder: (scan: Scan, part: Sql) => Sql): Found & { tables: Sql } {
+  const [first] = scans
   if (!first) throw new Error('a page needs at least one scan')
   const take = sql`greatest(${first.take} - (select count(*) from ordered_scan_0), 0)`
   const rest = scanInOrder({ ...first, take }, sql`offset ${scanLength} limit ${secondScanLength}`)
@@ -148,12 +197,12 @@ function secondScan(request: PageRequest, scanInOrder: (scan: Scan, part: Sql) =
 /** One common table expression per scan; skipped if the page is full or `isCut` holds for an earlier scan. */
 function sequentialScans(
   name: string,
-  request: PageRequest,
+  scans: readonly Scan[],
   isCut: readonly Sql[],
   select: (scan: Scan) => Sql,
 ): Found & { tables: Sql } {
   const names: Sql[] = []
-  const tables = scansOf(request).map((scan, index) => {
+  const tables = scans.map((scan, index) => {
     const found = join([raw('0'), ...names.map((earlier) => sql`(select count(*) from ${earlier})`)], ' + ')
     const goesOn = [sql`${found} < ${scan.take}`, ...isCut.slice(0, index).map((cut) => sql`not ${cut}`)]
     const table = raw(`${name}_${index}`)
@@ -173,7 +222,8 @@ const keyColumns = (order: Order): Sql => {
   return sql`${join(keys, ', ')}, ${order.absent ?? raw('false')} as absent`
 }
 
-interface Scan {
+/** One of a page's scans, in its order. */
+export interface Scan extends EntrySource {
   condition: Sql
   clause: Sql
   take: Sql
@@ -183,33 +233,51 @@ interface Scan {
  * The bounded scans in reading order: records with a value, then those without. Separate, so that one index serves each
  * of them: it would not serve `nulls last`.
  */
-function scansOf(request: PageRequest): Scan[] {
-  const { order, limit } = request
-  const values = order.keys.map(({ value }) => value)
-  const clause = orderClause(values, rootId, isDescending(request))
-  const take = raw(String(limit + 1))
-  return scanConditions(request).map((condition) => ({ condition, clause, take }))
+function scansOf(source: PageSource, request: PageRequest): Scan[] {
+  const { table, within, filters, scanned, inOrder } = source
+  const whole = scanned ? { ...scanned, within: sql`${within} and ${scanned.within}` } : { table, within, filters }
+  const ordered = inOrder && { filters, ...inOrder, within: sql`${within} and ${inOrder.within}` }
+  const keys = request.order.keys.map(({ value }) => value)
+  const own: OrderedColumns = { keys, id: rootId, keysOf: (same) => same }
+  const present = ordered ? raw('true') : undefined
+  return scanConditions(request, ordered ?? own, present).map(({ condition, isAbsent }) => {
+    const columns = isAbsent || !ordered ? own : ordered
+    const clause = orderClause(columns.keys, columns.id, isDescending(request))
+    return { ...(isAbsent || !ordered ? whole : ordered), condition, clause, take: takeOf(request) }
+  })
 }
 
-function scanConditions(request: PageRequest): Sql[] {
+const takeOf = ({ limit }: PageRequest): Sql => raw(String(limit + 1))
+
+/** `isPresent`: the condition that a record has a sort value, if it is not the one of the order. */
+function scanConditions(
+  request: PageRequest,
+  { keys, id, keysOf }: OrderedColumns,
+  isPresent?: Sql,
+): { condition: Sql; isAbsent?: true }[] {
   const { order, cursor } = request
   const { absent } = order
   const descending = isDescending(request)
   const bound = boundaryOf(request)
-  const beyondBound = bound ? afterBoundary(order, rootId, bound, descending) : raw('true')
-  if (!absent) return [beyondBound]
-  const present = sql`not (${absent})`
-  if (!bound) return [present, absent]
+  const beyondBound = bound
+    ? afterBoundary(keys, id, { keys: keysOf(bound.keys), id: bound.id }, descending)
+    : raw('true')
+  if (!absent) return [{ condition: beyondBound }]
+  const present = isPresent ?? sql`not (${absent})`
+  if (!bound) return [{ condition: present }, { condition: absent, isAbsent: true }]
   const symbol = raw(descending ? '<' : '>')
   if (cursor?.direction !== 'before') {
     const edge = raw(`'${descending ? highest : lowest}'::uuid`)
     const start = sql`(case when ${bound.absent} then ${bound.id} else ${edge} end)`
-    return [sql`${present} and not ${bound.absent} and ${beyondBound}`, sql`${absent} and ${rootId} ${symbol} ${start}`]
+    return [
+      { condition: sql`${present} and not ${bound.absent} and ${beyondBound}` },
+      { condition: sql`${absent} and ${rootId} ${symbol} ${start}`, isAbsent: true },
+    ]
   }
   return [
-    sql`${absent} and ${bound.absent} and ${rootId} ${symbol} ${bound.id}`,
-    sql`${present} and not ${bound.absent} and ${beyondBound}`,
-    sql`${present} and ${bound.absent}`,
+    { condition: sql`${absent} and ${bound.absent} and ${rootId} ${symbol} ${bound.id}`, isAbsent: true },
+    { condition: sql`${present} and not ${bound.absent} and ${beyondBound}` },
+    { condition: sql`${present} and ${bound.absent}` },
   ]
 }
 

@@ -10,6 +10,7 @@ import { scopeOf } from './read.ts'
 import { storedSql, type StoredRow, wholeOf } from './current.ts'
 import type { SingleStatementCreate, PendingChange, WrittenRecord } from './write.ts'
 import { creationHistorySql } from './history.ts'
+import { creationEntriesSql, entryChanges } from './property-entries.ts'
 import { currentSetSql, forgetSet } from './property-sets.ts'
 import { toUniqueConflict, recordOf } from './write-statements.ts'
 
@@ -26,11 +27,18 @@ export async function createInOneStatement(
   singleStatement.prepare?.(transaction, pending)
   const record = recordOf(resource, pending)
   const { organization } = transaction
+  const entries = entryChanges(resource, set, [pending])
+  const isIndexed = entries.length > 0
   try {
     const [row] = await transaction.runSingle<StoredRow>({
-      name: `${resource.component} create`,
-      values: [JSON.stringify([record]), newId(), ...(set ? [String(set.revision)] : [])],
-      build: ([input, historyId, revision], live) => {
+      name: `${resource.component} create${isIndexed ? ' with entries' : ''}`,
+      values: [
+        JSON.stringify([record]),
+        newId(),
+        ...(set ? [String(set.revision)] : []),
+        ...(isIndexed ? [JSON.stringify(entries)] : []),
+      ],
+      build: ([input, historyId, revision, changes], live) => {
         const names = columnsOf(resource, singleStatement)
         const types = columnTypes(resource)
         const given = names.map((name) => sql`${identifier(name)} ${raw(types[name] ?? 'uuid')}`)
@@ -42,6 +50,7 @@ export async function createInOneStatement(
           : raw('')
         const isValid = revision ? sql`${live} and exists (select from current_set)` : live
         const history = resource.history && historyId ? creationHistorySql(transaction, resource, historyId) : raw('')
+        const stored = changes ? creationEntriesSql(transaction, sql`${changes}`) : raw('')
         const change = sql`
           insert into ${identifier(resource.table)} as ${raw(root)} (organization_id, ${join(names.map(identifier), ', ')})
           select ${organization}, ${join(values, ', ')} from input`
@@ -50,7 +59,7 @@ export async function createInOneStatement(
             input as (
               select * from jsonb_to_recordset(${input}::jsonb) as input(${join(given, ', ')}) where ${isValid}),
             ${singleStatement.tables ? sql`${singleStatement.tables(organization)}, ` : raw('')}
-            ${writtenSql(resource, change, { isNew: true })}${history}`,
+            ${writtenSql(resource, change, { isNew: true })}${history}${stored}`,
           result: sql`select ${storedSql(resource, 'written')} from written ${raw(root)}${lookupJoins(resource, scopeOf(transaction, undefined))}`,
         }
       },

@@ -1,4 +1,5 @@
 import type { Connection } from '../database/database.ts'
+import { OutdatedRead } from '../database/failures.ts'
 import { identifier, Parameter, raw, type Sql, sql } from '../model/sql.ts'
 import { ApiError, type Fault } from '../model/errors.ts'
 import { type PagePlan, type PageRow, type planCount, withinScope } from '../query/page.ts'
@@ -63,7 +64,10 @@ export async function readRecord(
   return row
 }
 
-/** A page as text. Throws 404 if the parent or the cursor's record does not exist. */
+/**
+ * A page as text. Throws 404 if the parent or the cursor's record does not exist, or `OutdatedRead` if an index that the
+ * plan uses has been dropped.
+ */
 export async function readPage(
   db: Connection,
   resource: Resource,
@@ -72,6 +76,7 @@ export async function readPage(
 ): Promise<PageRow> {
   const [row] = await db.query<PageRow>(plan.statement)
   if (!row) throw new Error('the page statement returned no row')
+  if (!row.indexes_ready) throw new OutdatedRead()
   if (!row.parent_found) throw parentNotFound(resource)
   if (!row.cursor_found) throw unknownCursor(resource, cursor)
   return row
@@ -91,13 +96,14 @@ function unknownCursor(resource: Resource, cursor: Cursor | undefined): ApiError
   )
 }
 
-/** The number of records. Throws 404 if the parent does not exist. */
+/** The number of records. Throws 404 if the parent does not exist, or `OutdatedRead` like a page. */
 export async function readCount(
   db: Connection,
   resource: Resource,
   plan: ReturnType<typeof planCount>,
 ): Promise<number> {
-  const [row] = await db.query<{ count: string; parent_found: boolean }>(plan.statement)
+  const [row] = await db.query<{ count: string; parent_found: boolean; indexes_ready: boolean }>(plan.statement)
+  if (row && !row.indexes_ready) throw new OutdatedRead()
   if (!row?.parent_found) throw parentNotFound(resource)
   return Number(row.count)
 }

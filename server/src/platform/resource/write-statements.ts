@@ -6,7 +6,9 @@ import { readId } from '../model/ids.ts'
 import { identifier, isOneOf, join, Parameter, preparedForOne, raw, type Sql, sql } from '../model/sql.ts'
 import { writtenSql } from '../query/rendering.ts'
 import { lookupJoins, root } from '../query/target.ts'
+import type { PropertySet } from '../model/declared-property.ts'
 import { historySql } from './history.ts'
+import { entriesSql, entryChanges } from './property-entries.ts'
 import { storedSql, type StoredRow } from './current.ts'
 import { scopeOf } from './read.ts'
 import { UniqueConflict } from './unique-conflict.ts'
@@ -31,6 +33,8 @@ export type StoredColumns = Record<string, JsonValue>
 interface Insertion {
   pending: readonly PendingChange[]
   parentId: string | undefined
+  /** The definitions of the custom properties, if the change concerns them. */
+  set: PropertySet | undefined
   /** False if the caller does not need the records, which are then not rendered. */
   isReturned: boolean
 }
@@ -38,7 +42,7 @@ interface Insertion {
 export async function insert(
   transaction: Transaction,
   resource: Resource,
-  { pending, parentId, isReturned }: Insertion,
+  { pending, parentId, set, isReturned }: Insertion,
 ): Promise<StoredRow[]> {
   if (pending.length === 0) return []
   const parent = resource.parent && parentId !== undefined ? { [resource.parent.column]: parentId } : {}
@@ -55,7 +59,7 @@ export async function insert(
       change: sql`
       insert into ${identifier(resource.table)} as ${raw(root)} (${join(targets, ', ')})
       select ${transaction.organization}, ${join(values, ', ')} from input`,
-      history: historySql(transaction, resource, pending),
+      others: othersSql(transaction, resource, set, pending),
       isReturned,
     }),
   )
@@ -65,7 +69,7 @@ export async function insert(
 export async function update(
   transaction: Transaction,
   resource: Resource,
-  { pending, isReturned }: Omit<Insertion, 'parentId'>,
+  { pending, set, isReturned }: Omit<Insertion, 'parentId'>,
 ): Promise<StoredRow[]> {
   if (pending.length === 0) return []
   const records = pending.map((one) => recordOf(resource, one))
@@ -96,25 +100,34 @@ export async function update(
       update ${identifier(resource.table)} ${raw(root)}
       set ${join([...sets, sql`revision = ${raw(root)}.revision + 1`, sql`updated_at = now()`], ', ')}
       from input where ${raw(root)}.organization_id = ${transaction.organization} and ${raw(root)}.id = input.id${byKey}`,
-      history: historySql(transaction, resource, pending),
+      others: othersSql(transaction, resource, set, pending),
       isReturned,
     }),
   )
 }
+
+/** What the statement stores besides the records. */
+const othersSql = (
+  transaction: Transaction,
+  resource: Resource,
+  set: PropertySet | undefined,
+  pending: readonly PendingChange[],
+): Sql =>
+  sql`${historySql(transaction, resource, pending)}${entriesSql(transaction, entryChanges(resource, set, pending))}`
 
 /** The statement that makes the change and returns a `StoredRow` for each record. */
 function returningStatement(
   transaction: Transaction,
   resource: Resource,
   records: readonly StoredColumns[],
-  { input, change, history, isReturned }: { input: Sql; change: Sql; history: Sql; isReturned: boolean },
+  { input, change, others, isReturned }: { input: Sql; change: Sql; others: Sql; isReturned: boolean },
 ): Sql {
   const statement = isReturned
     ? sql`
-    with ${input}, ${writtenSql(resource, change)}${history}
+    with ${input}, ${writtenSql(resource, change)}${others}
     select ${storedSql(resource, 'written')} from written ${raw(root)}${lookupJoins(resource, scopeOf(transaction, undefined))}`
     : sql`
-    with ${input}, ${writtenSql(resource, change)}${history}
+    with ${input}, ${writtenSql(resource, change)}${others}
     select id, '' as text, null as whole, revision from written`
   return preparedForOne(records, statement)
 }

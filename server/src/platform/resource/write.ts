@@ -145,8 +145,8 @@ export async function writeSet(
   const isReturned = preloaded === undefined
   // Sent in this order, without waiting for the first result.
   const rows = await Promise.all([
-    insert(transaction, resource, { pending: created, parentId, isReturned }),
-    update(transaction, resource, { pending: updated, isReturned }),
+    insert(transaction, resource, { pending: created, parentId, set, isReturned }),
+    update(transaction, resource, { pending: updated, set, isReturned }),
   ])
   const byId = new Map(rows.flat().map((row) => [row.id, row]))
   const written = pending.map(({ id, before, revision, values }) => {

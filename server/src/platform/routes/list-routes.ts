@@ -1,3 +1,4 @@
+import { OutdatedRead, toApiError } from '../database/failures.ts'
 import { assertScope } from '../http/denied-scope.ts'
 import {
   type BaseRequest,
@@ -49,13 +50,13 @@ export function listRoute(group: ListGroup): ReadRoute {
     scope: group.scope('list', 'read'),
     query: { kind: 'list', resource },
     responses: { 200: { kind: 'list', resource } },
-    async handle(request) {
+    handle: repeatedIfOutdated(async (request) => {
       const { query, view } = await viewOfQuery(group, request)
       const readable = await definedIn(group, request, textOfQuery(query))
       const wanted = readList(readable.resource, query, cursorScopeOf(group, request))
       if (wanted.deleted) await assertMayRestore(group, request)
       return respondWithPage(group, request, await resolveFilters(group, request, wanted, view))
-    },
+    }),
   }
 }
 
@@ -79,14 +80,14 @@ export function searchRoute(group: ListGroup): SearchRoute {
       allowsOthers: false,
     },
     responses: { 200: { kind: 'list', resource } },
-    async handle(request) {
+    handle: repeatedIfOutdated(async (request) => {
       const scope = cursorScopeOf(group, request)
       const { body, view } = await viewOfBody(group, request, 'page')
       const sent = { ...(await definedIn(group, request, JSON.stringify(body))), body, query: request.query }
       const wanted = readSearch(sent, scope)
       if (wanted.deleted) await assertMayRestore(group, request)
       return respondWithPage(group, request, await resolveFilters(group, request, wanted, view))
-    },
+    }),
   }
 }
 
@@ -103,11 +104,11 @@ export function countRoute(group: ListGroup): ReadRoute {
     scope: group.scope('count', 'read'),
     query: { kind: 'count', resource },
     responses: { 200: countResponse },
-    async handle(request) {
+    handle: repeatedIfOutdated(async (request) => {
       const wanted = await readCountFilters(group, request)
       if (wanted.deleted) await assertMayRestore(group, request)
       return respondWithCount(group, request, wanted)
-    },
+    }),
   }
 }
 
@@ -121,13 +122,28 @@ export function searchCountRoute(group: ListGroup): SearchRoute {
     scope: group.scope('count', 'read'),
     query: { kind: 'none' },
     responses: { 200: countResponse },
-    async handle(request) {
+    handle: repeatedIfOutdated(async (request) => {
       const wanted = await readSearchFilters(group, request)
       if (wanted.deleted) await assertMayRestore(group, request)
       return respondWithCount(group, request, wanted)
-    },
+    }),
   }
 }
+
+const maxAttempts = 3
+
+/** Reads the definitions and the records again if an index was dropped in between. */
+const repeatedIfOutdated =
+  <Request>(handle: (request: Request) => Promise<RouteResponse>) =>
+  async (request: Request): Promise<RouteResponse> => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await handle(request)
+      } catch (error) {
+        if (!(error instanceof OutdatedRead) || attempt === maxAttempts) throw toApiError(error)
+      }
+    }
+  }
 
 const searchOf = (
   { resource, tag, collectionParams }: ListGroup,

@@ -1,7 +1,7 @@
 import { propertyTypes } from '../../platform/model/declared-property.ts'
 import { defineResource } from '../../platform/model/define.ts'
 import { choice, decimal, type Field, flag, id, longText, text, timestamp } from '../../platform/model/fields.ts'
-import { document } from '../../platform/model/object-fields.ts'
+import { callOf, document } from '../../platform/model/object-fields.ts'
 import { prepareProperty } from './rules.ts'
 
 /** The resources whose custom properties can be defined. */
@@ -115,6 +115,16 @@ export const properties = defineResource({
       nullable: false,
       initial: false,
     }),
+    indexState: {
+      ...choice(['none', 'building', 'ready'], {
+        label: 'State of the index',
+        description:
+          'An index is built in the background. Until it is `ready`, filters and orders by the property work without it',
+        readOnly: true,
+        nullable: false,
+      }),
+      computed: callOf('property_index_state'),
+    },
     archived: flag({
       label: 'Archived',
       description:

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import {
   declaredProperty,
+  type PropertyIndex,
   type PropertyChoice,
   type PropertyDefinition,
   type PropertyType,
@@ -38,7 +39,7 @@ export function prepareProperty(values: JsonObject, current: JsonObject | undefi
 }
 
 /** A stored record (in the form of the API) as the definition that writes need. */
-export function definitionOf(id: string, record: JsonObject): PropertyDefinition {
+export function definitionOf(id: string, record: JsonObject, index: PropertyIndex | null = null): PropertyDefinition {
   const { references } = record
   return {
     id,
@@ -53,6 +54,7 @@ export function definitionOf(id: string, record: JsonObject): PropertyDefinition
     unique: record.unique === true,
     default: record.default ?? null,
     indexed: record.indexed === true,
+    index,
     archived: record.archived === true,
     position: String(record.position ?? '0'),
   }

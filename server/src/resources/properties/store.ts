@@ -7,6 +7,7 @@ import { readId } from '../../platform/model/ids.ts'
 import { raw, sql } from '../../platform/model/sql.ts'
 import { documentSql } from '../../platform/query/select.ts'
 import { root } from '../../platform/query/target.ts'
+import { createIndex, dropIndex, readIndexes } from '../../platform/resource/property-indexes.ts'
 import {
   lockSetsForChange,
   readPropertySets,
@@ -36,7 +37,11 @@ export const propertyStore = standardStore(properties, {
     // First, so that no record is written until the change is complete.
     await lockSetsForChange(transaction, tablesOf(pending))
     await assignPositions(transaction, pending)
-    for (const change of pending) await checkStoredValues(transaction, change)
+    for (const change of pending) {
+      await checkStoredValues(transaction, change)
+      // The record that is returned shows the state of the index.
+      await updateIndex(transaction, change)
+    }
   },
   async afterWrite(transaction, _, pending) {
     for (const change of pending) await updateUniqueValues(transaction, change)
@@ -145,6 +150,15 @@ const choicesInUse = (removed: readonly string[], count: number): ApiError =>
     { details: [{ field: 'choices', message: `${count} records have a removed choice; archive it instead` }] },
   )
 
+/** Starts an index, which is then built in the background, or drops it. */
+async function updateIndex(transaction: Transaction, change: PendingChange): Promise<void> {
+  const after = afterOf(change)
+  const isDeleted = typeof change.columns.deleted_at === 'string'
+  if (isDeleted || change.values.indexed === false) await dropIndex(transaction, change.id)
+  else if (after.indexed === true && (isDeclared(change) || change.values.indexed === true))
+    await createIndex(transaction, definableResource(after.resource).table, definitionOf(change.id, after))
+}
+
 /** Starts or ends the uniqueness of the values that records have. */
 async function updateUniqueValues(transaction: Transaction, change: PendingChange): Promise<void> {
   const after = afterOf(change)
@@ -158,13 +172,15 @@ async function updateUniqueValues(transaction: Transaction, change: PendingChang
 
 /** Stores the definitions of a table for the writes of its records. */
 async function updateSet(transaction: Transaction, table: string): Promise<void> {
+  const indexes = await readIndexes(transaction, table)
   const rows = await transaction.query<{ text: string }>(sql`
     select ${documentSql(properties)} as text from properties ${raw(root)}
     where organization_id = ${transaction.organization} and resource = ${table} and deleted_at is null
     order by "position", id`)
   const definitions = rows.map(({ text }) => {
     const record = JSON.parse(text) as JsonObject
-    return definitionOf(readId(properties.idPrefix, String(record.id)) ?? '', record)
+    const id = readId(properties.idPrefix, String(record.id)) ?? ''
+    return definitionOf(id, record, indexes.get(id) ?? null)
   })
   await storeDefinitions(transaction, table, definitions)
 }
