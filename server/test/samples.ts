@@ -85,6 +85,8 @@ const uniformFields: readonly string[] = [
   'suggestions.engine',
   'suggestions.resultDealId',
   'suggestions.resultContactId',
+  'suggestions.resultDeal',
+  'suggestions.resultContact',
   'note-analyses.summary',
   'note-analyses.suspicious',
   'note-analyses.engine',

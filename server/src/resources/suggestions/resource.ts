@@ -205,7 +205,7 @@ export const suggestions = defineResource({
         'degraded',
         'degradedReason',
       ],
-      orderBy: 'createdAt',
+      orderBy: 'language',
       always: true,
     },
     resultTask: {
