@@ -38,7 +38,7 @@ interface Rows {
 }
 
 /**
- * Adds replies of the contacts who were active last, what the rules find in them, and what people decided. Resolves to
+ * Adds replies of the contacts who were active last and existed before them, what the rules find in them, and what people decided. Resolves to
  * the number of notes and tasks.
  */
 export async function fillSuggestions(
@@ -49,9 +49,9 @@ export async function fillSuggestions(
   const count = Math.min(maxReplies, Math.ceil(contacts / 10))
   const { rows: people } = await client.query<Person>(
     `select id, name, email, phone, time_zone as "timeZone" from contacts
-     where organization_id = $1 and last_activity_at is not null and blocked_at is null
+     where organization_id = $1 and last_activity_at is not null and blocked_at is null and created_at < $3
      order by last_activity_at desc, email limit $2`,
-    [organizationId, count],
+    [organizationId, count, formatInstant(end - (ages.all + 1) * day)],
   )
   const rows: Rows = { notes: [], note_analyses: [], suggestions: [], tasks: [], optedOut: [] }
   for (const [index, person] of people.entries()) {
