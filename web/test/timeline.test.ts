@@ -52,7 +52,7 @@ browserTest('entries of every kind are sentences, with what was before and after
   await update(pathOf(contact), { city: 'London' })
   await update(pathOf(contact), { city: 'Paris' })
   await update(pathOf(contact), { city: null })
-  await update(pathOf(contact), { emailOptOut: true, tags: ['vip', 'math'], customProperties: { plan: 'pro' } })
+  await update(pathOf(contact), { emailOptOut: true, tags: ['vip', 'math'], customProperties: { plan: 'team' } })
   await create(`${pathOf(contact)}/notes`, { body: 'Likes letters' })
   await create('/v5/tasks', { title: 'Write one', contactId: contact.id })
   await show()
@@ -67,8 +67,8 @@ browserTest('entries of every kind are sentences, with what was before and after
   ])
   expect((await entries().nth(2).getByRole('listitem').allInnerTexts()).toSorted()).toEqual([
     'Opted out of email from No to Yes',
+    'Plan set to Team',
     'Tags set to vip, math',
-    'plan set to pro',
   ])
   await timeline().getByRole('heading', { level: 4, name: 'Today' }).waitFor()
   const german = await openPage({ organization: 'small', path: `/contacts/${contact.id}`, locale: 'de-DE' })
