@@ -82,7 +82,7 @@ const redundantPredicates: readonly { reason: string; location: RegExp }[] = [
   {
     reason: 'a record is read together with its parent, and the foreign key between them includes the organization',
     location:
-      /from "?\w+"? record( left join .*)? where record\.$|person on person\.deleted_at is null where record\.$|(company|contact) on \w+\.deleted_at is null where record\.$|(rendering|analysis) on true where record\.$|from "\w+" parent where parent\.$/,
+      /from "?\w+"? record( left join .*)? where record\.$|person on person\.deleted_at is null where record\.$|(company|contact|resultContact) on \w+\.deleted_at is null where record\.$|(rendering|analysis) on true where record\.$|from "\w+" parent where parent\.$/,
   },
   {
     reason: 'the rows were read and locked within the organization before they are written',

@@ -77,7 +77,9 @@ export async function createSuggestion(
 /** Decides another suggestion, so that they differ. */
 async function decideOldest(call: Call, number: number): Promise<void> {
   const pending = '/v5/suggestions?limit=1&sort=asc&status=pending&filter.type.in=call,reply'
-  const [{ id, type }] = (await call('GET', pending)).body
+  const [oldest] = (await call('GET', pending)).body
+  if (!oldest) return
+  const { id, type } = oldest
   const decision = `/v5/suggestions/${id}`
   if (number % 2 === 0) await call('POST', `${decision}/reject`, { body: { reason: `no ${type}` } })
   else await call('POST', `${decision}/accept`, { body: { title: `Do it: ${type}` } })
