@@ -94,7 +94,7 @@ test('a small run measures each row and removes its temporary files', { timeout:
   ])
   expect(report.plans.map(({ name }) => name)).toEqual(readNames.slice(2, 11))
   expect(report.starts.flatMap(({ rows }) => rows)).toEqual(Object.values(rowNames))
-  expect(report.starts).toHaveLength(4)
+  expect(report.starts).toHaveLength(5)
   expect(report.interactions.map(({ name }) => name)).toEqual(chromium ? [floorName, ...interactionNames] : [])
   for (const { p50, p75, max } of report.interactions) {
     expect([p50, p75, max]).toEqual([p50, p75, max].toSorted((one, other) => one - other))

@@ -85,6 +85,12 @@ export async function measureReach(stage: Stage, sample: Sample, names: readonly
     )
   }
   await database.close()
+  // Imports find the contacts of the default team only.
+  await stage.client.query(
+    `update contacts set team_id = (select id from teams where organization_id = $1 and is_default)
+     where organization_id = $1 and team_id in (select id from teams where organization_id = $1 and name = 'Reach')`,
+    [stage.measured.organizationId],
+  )
   return rows
 }
 
