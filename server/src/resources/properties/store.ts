@@ -154,7 +154,7 @@ const choicesInUse = (removed: readonly string[], count: number): ApiError =>
 async function updateIndex(transaction: Transaction, change: PendingChange): Promise<void> {
   const after = afterOf(change)
   const isDeleted = typeof change.columns.deleted_at === 'string'
-  if (isDeleted || change.values.indexed === false) await dropIndex(transaction, change.id)
+  if (isDeleted || (change.before && change.values.indexed === false)) await dropIndex(transaction, change.id)
   else if (after.indexed === true && (isDeclared(change) || change.values.indexed === true))
     await createIndex(transaction, definableResource(after.resource).table, definitionOf(change.id, after))
 }
