@@ -36,7 +36,7 @@ export const kindsIn = (parameter: unknown, owner: Pick<Owner, 'resource'>): rea
 const pageSize = 25
 
 /** Milliseconds between two looks at the newest entries, so that one appears within two seconds. */
-const interval = 1500
+const interval = 1000
 
 const pathOf = ({ resource, id }: Owner): string => `/v5/${resource}/${id}/timeline`
 
