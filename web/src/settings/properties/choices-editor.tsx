@@ -1,5 +1,6 @@
 import { Archive, ArchiveRestore, Plus, X } from 'lucide-react'
 import { useRef } from 'react'
+import { flushSync } from 'react-dom'
 import { useTranslations } from 'use-intl'
 import { Button, IconButton } from '../../ui/button.tsx'
 import { classes } from '../../ui/classes.ts'
@@ -44,8 +45,10 @@ export function ChoicesEditor({ choices, errorOf, onChange }: ChoicesEditorProps
     onChange(choices.filter((choice) => choice.id !== id).toSpliced(index, 0, ...moved))
   }
   const add = () => {
-    onChange([...choices, newChoice()])
-    requestAnimationFrame(() => [...(box.current?.querySelectorAll<HTMLElement>('[data-label]') ?? [])].at(-1)?.focus())
+    // At once, so that what is typed next goes into the new choice.
+    flushSync(() => onChange([...choices, newChoice()]))
+    const labels = box.current?.querySelectorAll<HTMLElement>('[data-label]') ?? []
+    Array.from(labels).at(-1)?.focus()
   }
   return (
     <fieldset ref={box} className={styles.choices}>
