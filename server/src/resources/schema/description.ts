@@ -130,14 +130,17 @@ export function describeResources(
 
 /** The definitions of a resource's custom properties, in order. */
 export const describeProperties = (set: PropertySet | undefined) =>
-  [...(set?.properties.values() ?? [])].map(({ field, parts, references, ...definition }) => ({
-    ...definition,
-    id: showId(properties.idPrefix, definition.id),
-    reference: references && { resource: references.resource },
-    operators: operatorsFor(field),
-    sortable: field.filter !== 'none',
-    parts: Object.entries(parts).map(([name, part]) => ({ name, label: part.label, operators: operatorsFor(part) })),
-  }))
+  [...(set?.properties.values() ?? [])].map((property) => {
+    const { field, parts, references, index: _, ...definition } = property
+    return {
+      ...definition,
+      id: showId(properties.idPrefix, definition.id),
+      reference: references && { resource: references.resource },
+      operators: operatorsFor(field),
+      sortable: field.filter !== 'none',
+      parts: Object.entries(parts).map(([name, part]) => ({ name, label: part.label, operators: operatorsFor(part) })),
+    }
+  })
 
 /** May the caller do this? False as well if no route offers it. */
 export const permissionsOf = (
