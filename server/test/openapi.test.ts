@@ -191,8 +191,8 @@ test('every example of a request body is accepted', async () => {
       ids.suggestionId = await createSuggestion(service, organization, '/v5/suggestions')
     const address = path.replace(/\{(\w+)\}/g, (_whole, name: string) => ids[name] ?? 'none')
     const response = await organization.call('POST', address, { body: withIds(example(operation), ids) })
-    const declared = Object.keys(operation.responses).find((status) => status < '300')
-    expect([path, String(response.status), response.text]).toEqual([path, declared, expect.anything()])
+    const declared = Object.keys(operation.responses).filter((status) => status < '300')
+    expect(declared, `${path}: ${response.text}`).toContain(String(response.status))
     created[path] = response.headers.get('location') ?? ''
     if (path === '/v5/api-keys') ids.apiKeyId = response.body.id
   }

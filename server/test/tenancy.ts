@@ -135,7 +135,9 @@ function createBody(route: Route, fields: Fields, { references }: Tenant): JsonO
 }
 
 function updateBody(fields: Fields, { references }: Tenant): JsonObject {
-  const [name] = Object.keys(fields).filter((field) => fields[field]?.idPrefix === undefined)
+  const [first] = Object.keys(fields).filter((field) => fields[field]?.idPrefix === undefined)
+  // The first fields of a property's definition cannot be changed.
+  const name = 'label' in fields ? 'label' : first
   if (name === undefined) return {}
   return { [name]: sampleValue({ name: 'a body', fields } as Resource, name, 501, references) }
 }

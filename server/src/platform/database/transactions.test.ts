@@ -99,14 +99,16 @@ test('an error in the credential check fails the transaction, and the connection
   expect(await countContacts()).toBe(before + 1)
 })
 
-test('a create takes three writes: begin with the check and the first statements, the contact, and commit', async () => {
+test('a create takes four writes: begin with the definitions, what it refers to, the contact, and commit', async () => {
   const work = (transaction: Transaction) => createContact(transaction, { email: 'one@example.com' })
   await database.transaction(actor(), work)
   writes.length = 0
   await database.transaction(actor(), (transaction) => createContact(transaction, { email: 'two@example.com' }))
-  // `begin` is sent with the check, the root contact and the team, which the contact refers to.
+  // `begin` is sent with the check and the definitions of properties, by which the contact is validated before its root
+  // contact and team are written.
   expect(writes).toEqual([
     expect.stringContaining('begin'),
+    expect.stringContaining('two@example.com'),
     expect.stringContaining('two@example.com'),
     expect.stringContaining('commit'),
   ])

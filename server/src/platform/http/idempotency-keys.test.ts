@@ -12,6 +12,7 @@ import {
   type TestService,
 } from '../../../test/service.ts'
 import { dump } from '../../../test/dump.ts'
+import { createSuggestion } from '../../../test/suggested.ts'
 import { newTenant, requestOf, type Tenant } from '../../../test/tenancy.ts'
 
 let service: TestService
@@ -88,6 +89,9 @@ test.each(
   '%s: a repeated request with the same key returns the first response, including one-time secrets, and changes nothing',
   async (_, route) => {
     const request = requestOf(route, tenant)
+    // A suggestion can be decided once.
+    if (route.params.suggestionId)
+      request.params = { suggestionId: await createSuggestion(service, tenant.organization, '/v5/suggestions') }
     const send = (key: string) => tenant.request(route, { ...request, headers: keyHeader(key) })
     if (isCorrection(route) && cancelRows) await tenant.request(cancelRows, requestOf(cancelRows, tenant))
     const key = randomUUID()

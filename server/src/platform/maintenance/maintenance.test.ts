@@ -84,7 +84,10 @@ test('a contact is purged with all its dependents, in steps', async () => {
     { employments: 500 },
     { employments: 234, notes: 500 },
     { employments: 0, notes: 500 },
-    { employments: 0, notes: 234, 'deal-contacts': 0, tasks: 0, 'contact-changes': 0, contacts: 1 },
+    {
+      ...{ employments: 0, notes: 234, 'deal-contacts': 0, tasks: 0, suggestions: 0, 'note-analyses': 0 },
+      ...{ 'contact-changes': 0, contacts: 1 },
+    },
   ])
   expect(await fixture.count('contacts', inThisOrganization())).toBe(1)
 })
