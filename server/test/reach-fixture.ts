@@ -108,6 +108,9 @@ export async function createReachFixture(mailed: MailedService): Promise<ReachFi
   await query(sql`insert into deal_contacts (organization_id, id, deal_id, contact_id)
     select ${organizationId}, new_id(), deal.id, ${uuidIn(theirs, 'con', 0)}
     from deals deal where organization_id = ${organizationId} and not ${isTheirs('owner_id')}`)
+  await query(sql`update suggestions set result_task_id = ${uuidIn(theirs, 'tsk', 0)},
+      result_deal_id = ${uuidIn(theirs, 'del', 0)}, result_contact_id = ${uuidIn(theirs, 'con', 0)}
+    where organization_id = ${organizationId}`)
   return {
     owner,
     person,

@@ -12,14 +12,18 @@ export function minimalRow(resource: Resource, rowIds: Readonly<Record<string, s
   return Object.fromEntries(
     requiredColumns.map((column) => {
       const key = foreignKeys.find((foreignKey) => foreignKey.column === column.name)
-      const value = key ? rowIds[key.table] : column.name === 'id' ? randomUUID() : minimalValue(column)
+      const value = key ? rowIds[key.table] : column.name === 'id' ? randomUUID() : minimalValue(resource, column)
       if (value === undefined) throw new Error(`${resource.table}: add the id of a row of ${key?.table} to rowIds`)
       return [column.name, value]
     }),
   )
 }
 
-function minimalValue({ type }: Column): unknown {
+function minimalValue({ fields }: Resource, { name, type }: Column): unknown {
+  const [, field] = Object.entries(fields).find(([one]) => columnOf(one) === name) ?? []
+  if (Array.isArray(field?.schema.enum)) return field.schema.enum[0]
+  // Unique among the records.
+  if (name === 'key') return `any_${randomUUID().replaceAll('-', '')}`
   if (type === 'uuid') return randomUUID()
   if (type === 'text') return 'Any'
   return type.startsWith('timestamp') ? new Date().toISOString() : 0

@@ -24,9 +24,22 @@ export function lastKnownSet({ organizationId }: Connection, { table }: Resource
   return known.get(keyOf(organizationId, table))
 }
 
+/** When a statement found a set out of date (milliseconds), by set. */
+const outdatedAt = new Map<string, number>()
+/** For this many milliseconds, a set that was out of date is locked before it is used. */
+const settling = 1000
+
 /** Has the next write read the set again. */
-export const forgetSet = ({ organizationId }: Connection, { table }: Resource): void =>
-  void known.delete(keyOf(organizationId, table))
+export function forgetSet({ organizationId }: Connection, { table }: Resource): void {
+  const key = keyOf(organizationId, table)
+  known.delete(key)
+  if (outdatedAt.size >= maxKnown) outdatedAt.clear()
+  outdatedAt.set(key, performance.now())
+}
+
+/** Have the definitions just changed, so that a statement with known ones may have to be repeated again and again? */
+export const isSettling = ({ organizationId }: Connection, { table }: Resource): boolean =>
+  performance.now() - (outdatedAt.get(keyOf(organizationId, table)) ?? -settling) < settling
 
 /**
  * A common table expression with a row if this is still the current revision, which then stays it until the transaction

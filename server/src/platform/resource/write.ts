@@ -10,7 +10,7 @@ import type { JsonValue, JsonObject } from '../model/fields.ts'
 import { newId, showId } from '../model/ids.ts'
 import { definableField, namedRecords, type NamedRecord, objectOf, readDeclared } from './declared-values.ts'
 import { mergePatch } from './properties.ts'
-import { lastKnownSet, lockPropertySet } from './property-sets.ts'
+import { isSettling, lastKnownSet, lockPropertySet } from './property-sets.ts'
 import { checkReferences } from './references.ts'
 import { syncUniqueValues, touchesUniqueValues } from './unique-values.ts'
 import { mayNotChange, notDeleted, notFound } from './read.ts'
@@ -173,7 +173,7 @@ async function tryOneStatement(
 ): Promise<WrittenRecord | undefined> {
   if (only?.kind !== 'create' || others.length > 0) return undefined
   const set = lastKnownSet(transaction, resource)
-  if (!set && definableField(resource) !== undefined) return undefined
+  if (definableField(resource) !== undefined && (!set || isSettling(transaction, resource))) return undefined
   let pending: PendingChange
   try {
     pending = prepareChange(transaction, resource, only, { current: new Map(), set })
