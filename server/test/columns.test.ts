@@ -34,7 +34,7 @@ const query = <Row extends object>(statement: Sql): Promise<Row[]> =>
 /** Tables that need hand-written inserts, because their rows need more than their declaration says. */
 const tablesFilledByHand = new Set([
   ...['companies', 'contacts', 'imports', 'import_rows', 'audit_events', 'api_keys', 'notes', 'members'],
-  ...['invitations', 'mails', 'team_members', 'tasks'],
+  ...['invitations', 'mails', 'team_members', 'tasks', 'note_analyses', 'suggestions'],
 ])
 
 /**
@@ -79,6 +79,14 @@ async function insertRecords({ connection }: TestDatabase, teamId: string, impor
         case when number % 50 > 0 then now() end, 'UTC', gen_random_uuid(), created_at,
         case when number % 2 = 0 then id end, case when number % 2 = 1 then company_id end
       from (select *, row_number() over () as number from contacts) contacts`,
+    sql`insert into note_analyses (organization_id, id, note_id, contact_id, company_id, intent, language, suspicious, engine,
+        prompt_version, input_hash, latency_ms, tokens, degraded, created_at)
+      select organization_id, gen_random_uuid(), id, contact_id, company_id, 'question', 'en', false, 'rules', '1', '', 1, 0,
+        false, created_at from notes`,
+    sql`insert into suggestions (organization_id, id, note_id, contact_id, company_id, analysis_id, intent, engine, type,
+        params, priority, confidence, evidence, created_at)
+      select organization_id, gen_random_uuid(), note_id, contact_id, company_id, id, intent, engine, 'reply', '{}',
+        'normal', 1, '{}', created_at from note_analyses`,
     // Inserted last, because statements above insert one row per member.
     sql`with added as (
         insert into users (id, email, email_key, name)
