@@ -55,7 +55,7 @@ function send(operations: FuzzContext['operations'], requests: number): Promise<
 test('every response to a random request is documented and contains nothing of another organization', async () => {
   const { violations, statuses, operations } = await send(
     contract.operations,
-    6 * contract.operations.length * lawTimes,
+    8 * contract.operations.length * lawTimes,
   )
   expect(violations).toEqual([])
   for (const status of ['200', '201', '204', '304', '400', '401', '403', '404', '405', '422']) {
