@@ -7,7 +7,7 @@ import type { GeneratedCompany, GeneratedRecord, GeneratedPerson } from './gener
 import { makePlaces, type Name, type Place } from './places.ts'
 import { interests, plans, sources } from './properties.ts'
 import { itemAt, Random } from './random.ts'
-import { Tasks } from './tasks.ts'
+import { noteTime, Tasks } from './tasks.ts'
 import { idAt, formatInstant, Timeline } from './timeline.ts'
 
 export interface DemoOptions {
@@ -91,14 +91,15 @@ export class People {
     })
     this.#previous = !isPartnerContact && identity.email !== null ? { identity, rootId } : undefined
     const parts = { random, timeline, companies: this.companies }
+    const tasks = this.#tasks.tasksOf({ ...person, reference: { contactId: contact.values.id ?? null } })
     return {
       contact,
       root: samePerson
         ? undefined
         : { id: rootId, emailKey: contact.hidden.email_key ?? null, createdAt: formatInstant(createdAt) },
       jobs: jobsOf(person, parts),
-      notes: notesOf(person, parts, this.#ids.owner),
-      tasks: this.#tasks.tasksOf({ ...person, reference: { contactId: contact.values.id ?? null } }),
+      notes: notesOf({ ...person, activeAt: noteTime(person, tasks) }, parts, this.#ids.owner),
+      tasks,
     }
   }
 
@@ -111,7 +112,8 @@ export class People {
       createdAt: Date.parse(String(createdAt)),
       activeAt: typeof lastActivityAt === 'string' ? Date.parse(lastActivityAt) : undefined,
     }
-    return { company, notes: this.#tasks.notesOf(subject), tasks: this.#tasks.tasksOf(subject) }
+    const tasks = this.#tasks.tasksOf(subject)
+    return { company, notes: this.#tasks.notesOf({ ...subject, activeAt: noteTime(subject, tasks) }), tasks }
   }
 
   /** One of the companies that existed at this time; older ones are more frequent. */

@@ -4,7 +4,8 @@ import { noteAt } from './histories.ts'
 import { Random } from './random.ts'
 import { formatInstant, idAt, type Timeline } from './timeline.ts'
 
-const hour = 3_600_000
+const minute = 60_000
+const hour = 60 * minute
 const day = 24 * hour
 
 /** A record that tasks and notes are on. */
@@ -14,6 +15,15 @@ export interface Subject {
   createdAt: number
   /** Time of the last activity, if any. */
   activeAt: number | undefined
+}
+
+/** The time of the last note: some minutes before the task that was the last activity, or that activity itself. */
+export function noteTime(
+  { createdAt, activeAt }: Omit<Subject, 'reference'>,
+  tasks: readonly GeneratedRecord[],
+): number | undefined {
+  if (activeAt === undefined || tasks.length === 0) return activeAt
+  return Math.max(createdAt, activeAt - 4 * minute)
 }
 
 /** Generates tasks and notes from its own random numbers, so that those of everything else do not depend on it. */
