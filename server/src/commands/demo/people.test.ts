@@ -149,7 +149,7 @@ test('all dates lie in the two years before the day, in the order of the ids', (
 })
 
 test('the last note or task of a record is its last activity, and no two are of the same moment', () => {
-  const active = new Map(
+  const active = new Map<unknown, unknown>(
     [...contactsOf(usual), ...usual.employers].map(({ values }) => [values.id, values.lastActivityAt]),
   )
   const notes = [...usual.people.flatMap((person) => person.notes), ...usual.companyNotes]

@@ -133,8 +133,16 @@ test('accepting a change of stage moves the deal, which must be named if there a
   const { change_stage: won } = await suggest('Great demo! We want to buy it and sign the contract.', deal)
   expect((await decide(won, 'accept')).body).toMatchObject({ status: 'accepted', edits: null })
   expect((await read(deal)).status).toBe('won')
-  const { change_stage: none } = await suggest('Great demo! We want to buy it and sign the contract.')
-  expectFault(await decide(none, 'accept'), 'dealId')
+
+  // A contact without an open deal has none to move, whenever the last one was closed.
+  const third = await create('/v5/deals', { name: 'Spare parts' })
+  await create(`/v5/deals/${third.id}/contacts`, { contactId: contact.id })
+  const { change_stage: late } = await suggest('Great demo! We want to buy it and sign the contract.')
+  await call('DELETE', `/v5/deals/${third.id}`)
+  expectFault(await decide(late, 'accept'), 'dealId')
+  const { reply, change_stage: none } = await suggest('Great demo! We want to buy it and sign the contract.')
+  expect(reply.status).toBe('pending')
+  expect(none).toBeUndefined()
 })
 
 test('accepting a referral creates the contact, unless another one has the address', async () => {

@@ -98,6 +98,14 @@ test('an intent allows only its own actions, each once, and a suspicious note on
   const stage = (stageKind: 'won' | 'lost'): Action => ({ type: 'change_stage', params: { stageKind }, ...common })
   expect([isAccepted(stage('won'), 'not_interested'), isAccepted(stage('lost'), 'interested')]).toEqual([false, false])
   expect([isAccepted(stage('lost'), 'not_interested'), isAccepted(stage('won'), 'interested')]).toEqual([true, true])
+  const change = { intent: 'interested', language: 'en', actions: [stage('won')], suspicious: false } as const
+  for (const [stageKind, count] of [
+    ['open', 1],
+    ['won', 0],
+    [null, 0],
+  ] as const) {
+    expect(verify(change, { organizationId: 'one', text }, { ...facts, stageKind }).actions).toHaveLength(count)
+  }
 })
 
 test('values outside the enums are refused', () => {

@@ -3,6 +3,7 @@ import {
   actionsOfIntent,
   actionTypes,
   analysedText,
+  type Intent,
   type Interpretation,
   intents,
   languages,
@@ -65,9 +66,7 @@ function isSupported(action: Action, { interpretation, text, facts, days }: Cont
   const isAllowed = actionTypes.includes(action.type) && actionsOfIntent[intent].includes(action.type)
   if (!isAllowed || (suspicious && action.type !== 'suppress')) return false
   if (!priorities.includes(action.priority) || !(action.confidence >= 0 && action.confidence <= 1)) return false
-  if (action.type === 'change_stage' && (action.params.stageKind === 'lost') !== (intent === 'not_interested'))
-    return false
-  if (!isWords(action.evidence, text) || !areParamsSupported(action, { text, facts })) return false
+  if (!isWords(action.evidence, text) || !areParamsSupported(action, { intent, text, facts })) return false
   if (action.dueAt === undefined) return action.type !== 'wait_until'
   if (!isSoon(action.dueAt, facts)) return false
   const isDefault = action.type === 'wait_until' && action.dueAt === defaultWait(intent, facts).toISOString()
@@ -81,14 +80,21 @@ function isWords({ start, end }: Span, text: string): boolean {
   return areOffsets && !isCut(start) && !isCut(end) && text.slice(start, end).trim() !== ''
 }
 
-function areParamsSupported(action: Action, { text, facts }: Pick<Context, 'text' | 'facts'>): boolean {
+function areParamsSupported(
+  action: Action,
+  { intent, text, facts }: Pick<Context, 'text' | 'facts'> & { intent: Intent },
+): boolean {
   switch (action.type) {
     case 'call':
       return action.params.phone === undefined || isPhoneIn(action.params.phone, text)
     case 'create_task':
       return isPlainText(action.params.title, maxTitleLength)
-    case 'change_stage':
-      return stageKinds.includes(action.params.stageKind)
+    case 'change_stage': {
+      const { stageKind } = action.params
+      const isLost = stageKind === 'lost'
+      // Without an open deal there is nothing to move.
+      return facts.stageKind === 'open' && stageKinds.includes(stageKind) && isLost === (intent === 'not_interested')
+    }
     case 'add_contact': {
       const { name, email, phone } = action.params
       if (name === undefined && email === undefined && phone === undefined) return false

@@ -49,7 +49,7 @@ export const factsFor = (timeZone: string): NoteFacts => ({
   organizationTimeZone: 'UTC',
   contactEmail: null,
   contactPhone: null,
-  stageKind: null,
+  stageKind: 'open',
   hasOwner: true,
   openTasks: 0,
 })
