@@ -11,6 +11,8 @@ export interface Path {
   operators: readonly Operator[]
   /** The possible values of an enum. */
   choices: readonly string[]
+  /** Its order is that of the choices. */
+  isRanked: boolean
   /** Decimals are sent as strings. */
   isDecimal: boolean
   /** The prefix of ids at this path. */
@@ -43,6 +45,7 @@ function pathOf(resource: Resource, fieldName: string, name: string, nullable: b
     nullable,
     operators: operatorsFor(field),
     choices: Array.isArray(schema.enum) ? schema.enum.map(String) : [],
+    isRanked: field.ranks !== undefined,
     isDecimal: databaseType === 'numeric',
     prefix: idPrefix,
   }
@@ -204,10 +207,11 @@ export function sortRows(
   })
 }
 
-function sortKeys({ type, isDecimal }: Path, value: JsonValue): (string | number)[] {
+function sortKeys({ type, isDecimal, isRanked, choices }: Path, value: JsonValue): (string | number)[] {
   if (type === 'date' || type === 'id') return [String(value)]
   if (Array.isArray(value) && type === 'array') return [fold([...value].map(String).sort(byCodePoint).join())]
   if (type === 'properties') return propertyKeys(value)
+  if (isRanked) return [choices.indexOf(String(value))]
   if (isDecimal || typeof value === 'number') return [Number(value)]
   return typeof value === 'boolean' ? [Number(value)] : [fold(String(value))]
 }

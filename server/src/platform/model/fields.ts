@@ -57,6 +57,8 @@ export interface Field<out Value = unknown, Writable extends boolean = boolean, 
   equality: AccessCost
   /** The sort field of an index that finds the records with one value (for a list field: the records with any item). */
   indexedAlong?: string
+  /** The values of a choice, if lists sort by their order here instead of by their letters. */
+  ranks?: readonly string[]
   /** The search column contains this field, so its trigram index serves `contains`, `startsWith` and `endsWith`. */
   searched?: boolean
   /** The unique column and its key for a value: exact matches use its index, `equalsIgnoreCase` compares keys. */
@@ -108,6 +110,7 @@ export interface FieldKind {
   hasNoForeignKey?: true
   exclusive?: true
   definable?: true
+  ranks?: readonly string[]
   sortable?: boolean
 }
 
@@ -277,12 +280,19 @@ export const handle = <const O extends FieldOptions>(options: O) =>
     options,
   )
 
+/** One of these texts. `isRanked`: lists sort by their order here instead of by their letters. */
 export const choice = <const Choices extends readonly string[], const O extends FieldOptions>(
   choices: Choices,
-  options: O,
+  options: O & { isRanked?: true },
 ) =>
   field<Choices[number], O>(
-    { type: 'choice', filter: 'string', schema: { type: 'string', enum: choices }, databaseType: 'text' },
+    {
+      type: 'choice',
+      filter: 'string',
+      schema: { type: 'string', enum: choices },
+      databaseType: 'text',
+      ...(options.isRanked && { ranks: choices }),
+    },
     options,
   )
 

@@ -17,9 +17,11 @@ export interface Order {
   indexed: boolean
 }
 
-/** The order that a cursor belongs to: the sort keys of a custom property follow from its definition. */
-export const cursorOrder = ({ target: { name, declared } }: Order): string =>
-  declared ? `${name} (${declared.type})` : name
+/** The order that a cursor belongs to: the sort keys follow from the definition of a custom property and from ranks. */
+export const cursorOrder = ({ target: { name, declared, field } }: Order): string => {
+  if (declared) return `${name} (${declared.type})`
+  return field.ranks ? `${name} (${field.ranks.join(', ')})` : name
+}
 
 /** The order of a list by `target`: nulls last in both directions, ties by id in the direction of `sort`. */
 export function orderBy(target: Target, descending: boolean): Order | { fault: string } {
@@ -37,7 +39,7 @@ export function orderBy(target: Target, descending: boolean): Order | { fault: s
 function keysOf({ field }: Target, value: Sql): SortKey[] {
   switch (field.filter) {
     case 'string':
-      return [folded(value)]
+      return [field.ranks ? ranked(value, field.ranks) : folded(value)]
     case 'array':
       return [folded(sql`tags_text(${value})`)]
     case 'properties':
@@ -48,6 +50,11 @@ function keysOf({ field }: Target, value: Sql): SortKey[] {
 }
 
 const folded = (value: Sql): SortKey => ({ value: sql`sort_key(${value}) collate "C"`, type: 'text' })
+
+const ranked = (value: Sql, ranks: readonly string[]): SortKey => ({
+  value: sql`array_position(array[${raw(ranks.map((rank) => `'${rank}'`).join(', '))}], ${value})`,
+  type: 'integer',
+})
 
 /** Tests the sort key if possible, so that the index that provides the order skips these records. */
 const absence = ({ field, value }: Target, [key]: readonly SortKey[]): Sql =>

@@ -257,7 +257,13 @@ export const suggestions = defineResource({
         'When to act; for `wait_until`, when the wait ends. A date without a time is 09:00 in the zone of the contact',
       readOnly: true,
     }),
-    priority: choice(priorities, { label: 'Priority', readOnly: true, nullable: false }),
+    priority: choice(priorities, {
+      label: 'Priority',
+      description: 'Lists sort by urgency, not by letters',
+      readOnly: true,
+      nullable: false,
+      isRanked: true,
+    }),
     confidence: number({ label: 'Confidence', readOnly: true, nullable: false, min: 0, max: 1 }),
     evidence: document({
       label: 'Evidence',

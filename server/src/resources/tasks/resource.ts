@@ -102,7 +102,13 @@ export const tasks = defineResource({
       hasNoForeignKey: true,
       equality: 'indexed',
     }),
-    priority: choice(taskPriorities, { label: 'Priority', nullable: false, initial: 'normal' }),
+    priority: choice(taskPriorities, {
+      label: 'Priority',
+      description: 'Lists sort by urgency, not by letters',
+      nullable: false,
+      initial: 'normal',
+      isRanked: true,
+    }),
     done: flag({ label: 'Done', nullable: false, initial: false }),
     doneAt: timestamp({ label: 'Done at', description: 'Null while it is open', readOnly: true }),
     overdue: condition({

@@ -185,6 +185,20 @@ test('overdue tasks are a filter like any other, and tasks are sorted by their d
   expect((await call('GET', `/v5/tasks?select[]=overdue&overdue=true&limit=1`)).body).toEqual([{ overdue: true }])
 })
 
+test('tasks are sorted by urgency, page by page', async () => {
+  for (const priority of ['high', 'low', 'urgent', 'normal', 'high']) await newTask({ title: priority, priority })
+  const order = 'orderBy=priority&limit=2'
+  const pages: string[][] = []
+  for (let after = ''; ;) {
+    const { body } = await call('GET', `/v5/tasks?${order}${after}`)
+    if (body.length === 0) break
+    pages.push(body.map(({ title }: Json) => title))
+    after = `&startingAfter=${body.at(-1).id}`
+  }
+  expect(pages).toEqual([['urgent', 'high'], ['high', 'normal'], ['low']])
+  expect(await titles('orderBy=priority&sort=asc&limit=2')).toEqual(['low', 'normal'])
+})
+
 test('the tasks of a deleted record are not found by any request until it is restored', async () => {
   const company = await create('/v5/companies', { name: 'Engines' })
   const bodies = {
