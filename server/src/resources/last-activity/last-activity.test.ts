@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { until } from '../../../test/processes.ts'
 import { pushesOf } from '../../../test/processed-pushes.ts'
 import {
   type Call,
@@ -131,7 +132,12 @@ test('a transaction that began before the latest activity does not move it back'
   const actor = serviceActor('work', readId('org', organization.organizationId) ?? '')
   let latest = ''
   await service.database.transaction(actor, async (transaction) => {
-    await transaction.query(sql`select now(), ${transaction.organization}`)
+    // Times are stored in milliseconds, and a note can be created in less than one.
+    await until('the next millisecond has begun', async () => {
+      const [row] = await transaction.query<{ hasBegun: boolean }>(sql`
+        select clock_timestamp()::timestamptz(3) > now()::timestamptz(3) as "hasBegun", ${transaction.organization}`)
+      return row?.hasBegun === true
+    })
     latest = (await create(`/v5/contacts/${contact.id}/notes`, { body: 'meanwhile' })).createdAt
     const columns = () => ({ last_activity_at: 'now' })
     const id = readId('con', contact.id) ?? ''
