@@ -14,7 +14,7 @@ import { createClient, type ModelSettings } from './model/client.ts'
 import { Breaker, type TokenBudget } from './model/limits.ts'
 import { ask, type ModelEngine } from './model/model.ts'
 import { promptVersion, sharedFacts } from './model/prompt.ts'
-import { interpret, rulesVersion } from './rules/rules.ts'
+import { interpret, prepareRules, rulesVersion } from './rules/rules.ts'
 import { verify } from './verify.ts'
 
 export interface ModelOptions {
@@ -28,6 +28,7 @@ export interface ModelOptions {
 
 /** Phrases and dates only: offline and deterministic. */
 export const analyseByRules: Analyse = async (note, facts, signal) => {
+  await prepareRules()
   signal.throwIfAborted()
   const began = performance.now()
   const { interpretation } = interpret(analysedText(note), facts)
@@ -47,6 +48,7 @@ export function createModelAnalyser({ settings, egress, budget, breaker, timeout
   }
   const { model } = settings
   return async (note, facts, signal) => {
+    await prepareRules()
     signal.throwIfAborted()
     const began = performance.now()
     const text = analysedText(note)

@@ -59,6 +59,14 @@ const parsers = {
   british: withParser(monthDay, english.configuration.createCasualConfiguration(true)),
 }
 
+/** One for each pattern of chrono-node. */
+export const dateSearches: readonly ((text: string) => unknown)[] = Object.values(parsers).flatMap(({ parsers: all }) =>
+  all.map((parser) => {
+    const alone = new english.Chrono({ parsers: [parser], refiners: [] })
+    return (text: string) => alone.parse(text)
+  }),
+)
+
 /** Hours of the parts of a day, in local time. */
 const partsOfDay: readonly (readonly [RegExp, number])[] = [
   [/\b(?:afternoon|nachmittags?)\b/, 14],

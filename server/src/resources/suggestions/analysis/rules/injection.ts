@@ -94,6 +94,8 @@ const visibleSigns: readonly RegExp[] = [
   ),
 ]
 
+export const injectionPatterns: readonly RegExp[] = [...hiddenSigns, ...visibleSigns]
+
 const digitLetters: Readonly<Record<string, string>> = {
   '0': 'o',
   '1': 'i',

@@ -11,7 +11,7 @@ export interface Match extends Span {
   sentence: Sentence
 }
 
-interface CompiledLocale {
+export interface CompiledLocale {
   language: 'en' | 'de'
   groups: readonly (PhraseGroup & { pattern: RegExp })[]
   negation: RegExp
@@ -52,7 +52,10 @@ const maxRepetitions = 3
 
 function foundIn(text: string, pattern: RegExp): RegExpExecArray[] {
   const found: RegExpExecArray[] = []
-  for (const match of text.matchAll(pattern)) if (found.push(match) === maxRepetitions) break
+  // `matchAll` would copy the pattern, and V8 would sometimes compile the copy again.
+  pattern.lastIndex = 0
+  for (let match = pattern.exec(text); match; match = pattern.exec(text))
+    if (found.push(match) === maxRepetitions) break
   return found
 }
 
