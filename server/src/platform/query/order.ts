@@ -31,7 +31,7 @@ export function orderBy(target: Target, descending: boolean): Order | { fault: s
   }
   if (target.link) return { fault: 'has any number of values and cannot be ordered by' }
   const keys = keysOf(target, value)
-  const absent = target.nullable ? absence(target, keys) : undefined
+  const absent = target.isMissing ?? (target.nullable ? absence(target, keys) : undefined)
   const indexed = (field.order === 'indexed' && target.isOwn) || entryOrder(target) !== undefined
   return { target, descending, keys, absent, indexed }
 }

@@ -20,6 +20,8 @@ export interface Target {
   /** Path inside a properties field. */
   keys: readonly string[]
   nullable: boolean
+  /** Tests whether a list is missing, which `value` shows as an empty one. */
+  isMissing?: Sql
   /** True if the field belongs to the record itself, not to an embedded record. */
   isOwn: boolean
   /** The definition of the custom property, whose field and SQL value these are. */
@@ -189,7 +191,10 @@ function declaredTarget(
   }
   const json = sql`(${valueOf(resource, head, alias)} -> ${new Parameter(key)}::text)`
   const value = declaredValue(declared, json, part)
-  return { name: path, field, alias, value, keys, nullable: field.filter !== 'array', isOwn: true, declared }
+  const target = { name: path, field, alias, value, keys, isOwn: true, declared }
+  return field.filter === 'array'
+    ? { ...target, nullable: false, isMissing: sql`(jsonb_typeof(${json}) is distinct from 'array')` }
+    : { ...target, nullable: true }
 }
 
 export function unknownField(resource: Resource, path: string, suggestions: Suggestions): string {
