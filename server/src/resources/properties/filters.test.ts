@@ -149,7 +149,7 @@ test('records are sorted by the type of a property, those without a value last, 
     ['note', 'Ada Bob Cid'],
     ['renewsOn', 'Ada Bob Cid'],
     ['price.amount', 'Cid Ada Bob'],
-    ['plans', 'Cid Bob Ada'],
+    ['plans', 'Bob Ada Cid'],
   ]) {
     expect([key, await found(`orderBy=customProperties.${key}`)]).toEqual([key, ascending])
     const names: string[] = []
