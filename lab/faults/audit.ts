@@ -23,6 +23,7 @@ import {
   wrongRevisions,
 } from './ledger.ts'
 import { forEachConcurrently, type Guarantees } from './scenario.ts'
+import { auditSuggestions } from './suggestion-audit.ts'
 import type { Writers } from './writers.ts'
 
 export interface AuditOptions {
@@ -51,7 +52,8 @@ export async function audit(options: AuditOptions): Promise<Record<string, numbe
   const unknown =
     contacts.filter(({ unknownChange }) => unknownChange).length +
     deals.filter(({ unknownMove }) => unknownMove).length +
-    pushes.filter(({ rowId }) => rowId === undefined).length
+    pushes.filter(({ rowId }) => rowId === undefined).length +
+    writers.acceptances.filter(({ isAcknowledged }) => !isAcknowledged).length
   const applied = new Set([...alreadyApplied(contacts, pushes, before), ...alreadyMoved(deals, dealsBefore)])
   guarantees.checkNone(
     'a change that was already made is not made again when it is repeated',
@@ -64,9 +66,11 @@ export async function audit(options: AuditOptions): Promise<Record<string, numbe
   await checkRevisions(client, contacts, guarantees)
   await checkDeals(options, await dealsOf(client))
   await checkPushes(options, after)
+  const suggested = await auditSuggestions(options)
   guarantees.checkNone('every response is valid JSON', client.invalidJson)
   return {
     ...rows,
+    ...suggested,
     contacts: after.size,
     'moves of deals': deals.reduce((sum, { stages }) => sum + Math.max(0, stages.length - 1), 0),
     'unknown changes retried': unknown,

@@ -4,6 +4,7 @@ import type { Client, Reply, Request } from './client.ts'
 import type { ExpectedDeal, UnknownMove } from './deal-ledger.ts'
 import type { ExpectedContact, SentPush, UnknownChange, Repetition } from './ledger.ts'
 import { forEachConcurrently, pickOne, type Run } from './scenario.ts'
+import { type Acceptance, noteTexts } from './suggestion-ledger.ts'
 
 export interface WriterOptions {
   client: Client
@@ -21,18 +22,20 @@ export interface Creation {
 }
 
 const writerCount = 8
+const openSuggestions = '/v5/suggestions?status=pending&sort=asc&limit=3&select[]=id'
 
 type Outcome = 'acknowledged' | 'rejected' | 'unknown' | 'connection refused'
 
-type Kind = UnknownChange['kind'] | 'move' | 'push'
+type Kind = UnknownChange['kind'] | 'move' | 'push' | 'accept'
 
-/** Ten writes contain this many of each kind. */
+/** Eleven writes contain this many of each kind. */
 const kinds: readonly Kind[] = [
   ...(['create', 'create', 'create', 'create'] as const),
   ...(['update', 'update'] as const),
   ...(['delete'] as const),
   ...(['move'] as const),
   ...(['push', 'push'] as const),
+  ...(['accept'] as const),
 ]
 
 /** Sends mixed writes and keeps a ledger of their outcomes. */
@@ -40,6 +43,7 @@ export class Writers {
   readonly contacts: ExpectedContact[] = []
   readonly deals: ExpectedDeal[] = []
   readonly pushes: SentPush[] = []
+  readonly acceptances: Acceptance[] = []
   readonly counts = { acknowledged: 0, rejected: 0, unknown: 0, 'connection refused': 0 }
   /** Responses that no guarantee allows, with their requests. */
   readonly unexpected: string[] = []
@@ -104,13 +108,16 @@ export class Writers {
     await forEachConcurrently(this.pushes, async (push) => {
       if (push.rowId === undefined) push.rowId = idOf(await repeat(push.email, push.request))
     })
+    await forEachConcurrently(this.acceptances, async (acceptance) => {
+      if (!acceptance.isAcknowledged) acceptance.isAcknowledged = isGood(await this.#repeat(acceptance.request))
+    })
     return repetitions
   }
 
   async #repeat(request: Request): Promise<Reply> {
     for (const deadline = performance.now() + 60_000; ; await delay(100)) {
       const reply = await this.#options.client.send(request)
-      if (isGood(reply) || (request.method === 'DELETE' && reply.status === 404)) return reply
+      if (isGood(reply) || (request.method === 'DELETE' && reply.status === 404) || isDecided(reply)) return reply
       const isTemporary = reply.status <= 0 || reply.status === 503 || reply.status === 409 || reply.status === 429
       if (!isTemporary || performance.now() > deadline) {
         throw new Error(`${request.method} ${request.path} repeated: ${reply.status} ${JSON.stringify(reply.body)}`)
@@ -125,6 +132,7 @@ export class Writers {
       const kind = pickOne(kinds, this.#random)
       const existing = own.filter(({ exists, unknownChange }) => exists && !unknownChange)
       if (kind === 'push') await this.#push()
+      else if (kind === 'accept') await this.#accept()
       else if (kind === 'move') deal = await this.#moveDeal(deal)
       else if (kind === 'create' || existing.length === 0) {
         const { contact } = await this.create()
@@ -174,7 +182,7 @@ export class Writers {
   async #push(): Promise<void> {
     const name = randomUUID()
     const body = {
-      contact: { email: `${name}@example.com`, note: `About ${name}` },
+      contact: { email: `${name}@example.com`, note: pickOne(noteTexts, this.#random) },
       company: { name: `Company ${name}` },
     }
     const request = { method: 'POST', path: this.#options.triggerPath, body, key: randomUUID() }
@@ -182,6 +190,18 @@ export class Writers {
     if (outcome === 'rejected' || outcome === 'connection refused') return
     const rowId = outcome === 'acknowledged' ? idOf(reply) : undefined
     this.pushes.push({ email: body.contact.email, request, rowId })
+  }
+
+  /** Accepts a suggestion, perhaps one that another writer accepts at the same time; pushes a note if there is none. */
+  async #accept(): Promise<void> {
+    const listed = await this.#options.client.send({ method: 'GET', path: openSuggestions })
+    const open = isGood(listed) ? (listed.body as { id: string }[]) : []
+    if (open.length === 0) return this.#push()
+    const { id } = pickOne(open, this.#random)
+    const request = { method: 'POST', path: `/v5/suggestions/${id}/accept`, body: {}, key: randomUUID() }
+    const { outcome } = await this.#ask(request)
+    if (outcome === 'acknowledged' || outcome === 'unknown')
+      this.acceptances.push({ suggestionId: id, request, isAcknowledged: outcome === 'acknowledged' })
   }
 
   async #send({ contact, change }: { contact: ExpectedContact; change: UnknownChange }): Promise<Reply> {
@@ -203,12 +223,14 @@ export class Writers {
 
   #judge({ method, path }: Request, reply: Reply): Outcome {
     const { status, milliseconds, headers } = reply
-    this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
+    // A refusal that is right is not a failed request.
+    if (!isDecided(reply)) this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
     this.slowest = Math.max(this.slowest, milliseconds)
     if (status === 503 && !(Number(headers.get('retry-after')) >= 1)) this.withoutRetryAfter.push(`${method} ${path}`)
     if (status === 503) this.reasons.add((reply.body as { description?: string } | undefined)?.description ?? '')
     const outcome = outcomeOf(reply)
-    if (outcome === 'rejected') this.unexpected.push(`${method}: ${status} ${JSON.stringify(reply.body)}`)
+    if (outcome === 'rejected' && !isDecided(reply))
+      this.unexpected.push(`${method}: ${status} ${JSON.stringify(reply.body)}`)
     this.counts[outcome]++
     if (outcome === 'acknowledged') {
       this.#acknowledged.push({ sentAt: reply.sentAt, at: reply.sentAt + milliseconds })
@@ -240,6 +262,10 @@ function applyMove(deal: ExpectedDeal, { stageId }: UnknownMove, reply: Reply): 
 }
 
 const isGood = ({ status }: Reply): boolean => status >= 200 && status < 300
+
+/** Another writer has accepted the suggestion. */
+const isDecided = ({ status, body }: Reply): boolean =>
+  status === 409 && (body as { code?: string } | undefined)?.code === 'already_decided'
 
 const isReplay = ({ headers }: Reply): boolean => headers.get('idempotent-replayed') === 'true'
 

@@ -1,0 +1,56 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { AuditOptions } from './audit.ts'
+import { forEachConcurrently } from './scenario.ts'
+import {
+  type ListedAnalysis,
+  type ListedSuggestion,
+  wronglyAccepted,
+  wronglyAnalysed,
+  wrongTasks,
+} from './suggestion-ledger.ts'
+
+/** Milliseconds within which all notes must be analysed after the faults; a lost lease ends after a minute. */
+const timeout = 180_000
+
+/** Each note is analysed once, and each accepted suggestion has exactly one effect. */
+export async function auditSuggestions({ client, writers, guarantees }: AuditOptions): Promise<Record<string, number>> {
+  const notes = await analysedNotes(client)
+  const analyses = await client.all<ListedAnalysis>('/v5/note-analyses', ['id', 'noteId', 'degradedReason'])
+  const fields = ['id', 'noteId', 'contactId', 'type', 'status', 'resultTaskId']
+  const suggestions = await client.all<ListedSuggestion>('/v5/suggestions', fields)
+  guarantees.checkNone('each note is analysed once', wronglyAnalysed(notes, analyses, suggestions))
+  guarantees.check('no analysis is stored without its note', analyses.length === notes.length, {
+    notes: notes.length,
+    analyses: analyses.length,
+  })
+  guarantees.checkNone('no suggestion is accepted twice', wronglyAccepted(writers.acceptances, suggestions))
+  const tasks = await client.all<{ id: string }>('/v5/tasks', ['id'])
+  const taskIds = tasks.map(({ id }) => id)
+  guarantees.checkNone('each accepted suggestion created one task', wrongTasks(suggestions, taskIds))
+  const suppressed = suggestions.filter(({ type }) => type === 'suppress')
+  const wrong: string[] = []
+  await forEachConcurrently(suppressed, async ({ contactId }) => {
+    const { emailOptOut } = await client.read<{ emailOptOut: boolean }>(`/v5/contacts/${contactId}`)
+    const { count } = await client.read<{ count: number }>(`/v5/contacts/${contactId}/timeline/count?kind=change`)
+    // Its creation is an import.
+    if (!emailOptOut || count !== 1) wrong.push(contactId)
+  })
+  guarantees.checkNone('each contact who asked for it is opted out once', wrong)
+  return {
+    'notes analysed': notes.length,
+    'suggestions accepted': taskIds.length,
+    'contacts opted out': suppressed.length,
+  }
+}
+
+/** The ids of all notes once none is queued. Errors: they are not analysed within the timeout. */
+async function analysedNotes(client: AuditOptions['client']): Promise<string[]> {
+  for (const deadline = performance.now() + timeout; performance.now() < deadline; await delay(500)) {
+    const notes = await client.all<{ id: string; reasoningQueuedAt: string | null }>('/v5/notes', [
+      'id',
+      'reasoningQueuedAt',
+    ])
+    if (notes.every(({ reasoningQueuedAt }) => reasoningQueuedAt === null)) return notes.map(({ id }) => id)
+  }
+  throw new Error(`Not all notes were analysed within ${timeout} ms.`)
+}
