@@ -1,11 +1,13 @@
 import type { JsonObject } from '../model/fields.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Caller } from '../model/caller.ts'
+import type { Actor, Caller } from '../model/caller.ts'
 import { AddressNotAllowed } from './identifier.ts'
 import { covers } from '../model/scopes.ts'
 import { deniedScope } from './denied-scope.ts'
 import { deriveKey } from '../secret/secret.ts'
+import type { Transaction } from '../database/database.ts'
 import { CredentialChanged } from '../database/failures.ts'
+import { WorkNeeded } from '../database/work-needed.ts'
 import { showId } from '../model/ids.ts'
 import { findHolder, UniqueConflict } from '../resource/unique-conflict.ts'
 import { readNone } from '../query/parse.ts'
@@ -164,7 +166,7 @@ async function runRoute(
   const { body, sent } = await readRequestBody(route, request)
   if (idempotentRequest) idempotentRequest.requestHash = requestHash(request.method, url, sent)
   try {
-    const result = await services.database.transaction<RouteResponse>(caller, async (db) => {
+    const run = async (db: Transaction): Promise<RouteResponse> => {
       const stored = idempotentRequest && (await findStoredResponse(db, idempotentRequest))
       if (stored)
         return {
@@ -183,12 +185,38 @@ async function runRoute(
           body: response.text ?? '',
         })
       return response
-    })
+    }
+    const result = await afterNeededWork(services, caller, (actor) => services.database.transaction(actor, run))
     result.afterCommit?.()
     return result
   } catch (error) {
     if (error instanceof UniqueConflict) throw await conflictError(services, caller, error)
     throw error
+  }
+}
+
+/** A change of the definitions meanwhile may need other work. */
+const maxWorks = 3
+
+/** Repeats a transaction after the work that it needs. */
+async function afterNeededWork(
+  services: Services,
+  actor: Actor,
+  attempt: (actor: Actor) => Promise<RouteResponse>,
+  remaining = maxWorks,
+): Promise<RouteResponse> {
+  try {
+    return await attempt(actor)
+  } catch (error) {
+    if (!(error instanceof WorkNeeded)) throw error
+    if (remaining === 0)
+      throw new ApiError('overloaded', 'Other requests changed the same records again and again. Try again later.', {
+        headers: { 'retry-after': '5' },
+        cause: error,
+      })
+    const copy = { ...actor }
+    await error.work(services, copy)
+    return afterNeededWork(services, copy, attempt, remaining - 1)
   }
 }
 

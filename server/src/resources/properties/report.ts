@@ -3,7 +3,7 @@ import { displayNoun, type Resource } from '../../platform/model/define.ts'
 import { ApiError, type Fault } from '../../platform/model/errors.ts'
 import type { JsonValue } from '../../platform/model/fields.ts'
 import { readValue } from '../../platform/resource/body.ts'
-import type { StoredValues } from './stored-values-store.ts'
+import type { Duplicates, StoredValues } from './stored-values-store.ts'
 
 /** A record whose value prevents a definition. */
 export interface Obstacle {
@@ -13,13 +13,13 @@ export interface Obstacle {
 }
 
 /** What prevents a definition: the values that do not fit its type, and those that several records have. */
-export const obstaclesOf = (definition: PropertyDefinition, stored: StoredValues): Obstacle[] => [
+export const obstaclesOf = (definition: PropertyDefinition, stored: StoredValues & Duplicates): Obstacle[] => [
   ...stored.examples.map(({ id, value }) => ({ id, value, message: reasonOf(definition, value) })),
   ...stored.duplicateExamples.map(({ id, value }) => ({ id, value, message: 'is the value of another record too' })),
 ]
 
 /** Throws 422 with the number of records and the first of them. */
-export function assertFit(resource: Resource, definition: PropertyDefinition, stored: StoredValues): void {
+export function assertFit(resource: Resource, definition: PropertyDefinition, stored: StoredValues & Duplicates): void {
   const { unfit, duplicates } = stored
   if (unfit + duplicates === 0) return
   const records = (count: number) =>

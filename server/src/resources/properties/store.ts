@@ -24,11 +24,12 @@ import { deals } from '../deals/resource.ts'
 import { definableResources, properties, type referableResources, type undeclaredChoices } from './resource.ts'
 import { assertFit, obstaclesOf } from './report.ts'
 import { definitionOf, prepareProperty } from './rules.ts'
+import { examineAllRecords, examineRecords } from './examination.ts'
 import {
-  countChoices,
   definableResource,
   deleteUniqueValues,
-  examineStoredValues,
+  findDuplicates,
+  noneStored,
   storeUniqueValues,
 } from './stored-values-store.ts'
 
@@ -86,7 +87,11 @@ export async function checkDefinition(transaction: Transaction, id: string, valu
   if (faults.length > 0) throw invalidBody(faults)
   const definition = definitionOf(id, prepared)
   await assertKeyIsFree(transaction, definition, prepared)
-  const stored = await examineStoredValues(transaction, definableResource(prepared.resource), definition)
+  const resource = definableResource(prepared.resource)
+  const stored = {
+    ...examineRecords(transaction, { resource, definition, checksFit: true, removed: [] }).found,
+    ...(definition.unique ? await findDuplicates(transaction, resource, definition) : noDuplicates),
+  }
   const { used, unfit, duplicates } = stored
   return { used, unfit, duplicates, records: obstaclesOf(definition, stored) }
 }
@@ -127,15 +132,21 @@ async function checkStoredValues(transaction: Transaction, change: PendingChange
   const after = afterOf(change)
   const resource = definableResource(after.resource)
   const definition = definitionOf(change.id, after)
-  const becomesUnique = change.values.unique === true
-  if (isDeclared(change)) await assertKeyIsFree(transaction, definition, after)
-  if (isDeclared(change) || becomesUnique)
-    assertFit(resource, definition, await examineStoredValues(transaction, resource, definition))
   const removed = removedChoices(change, definition)
-  if (removed.length === 0) return
-  const count = await countChoices(transaction, resource, definition, removed)
-  if (count > 0) throw choicesInUse(removed, count)
+  const checksFit = isDeclared(change)
+  const checksUnique = definition.unique && (checksFit || change.values.unique === true)
+  if (checksFit) await assertKeyIsFree(transaction, definition, after)
+  if (!checksFit && !checksUnique && removed.length === 0) return
+  const found =
+    checksFit || removed.length > 0
+      ? await examineAllRecords(transaction, { resource, definition, checksFit, removed })
+      : noneStored
+  const duplicates = checksUnique ? await findDuplicates(transaction, resource, definition) : noDuplicates
+  assertFit(resource, definition, { ...found, ...duplicates })
+  if (found.removed > 0) throw choicesInUse(removed, found.removed)
 }
+
+const noDuplicates = { duplicates: 0, duplicateExamples: [] }
 
 function removedChoices({ before }: PendingChange, { choices }: PropertyDefinition): string[] {
   if (!before) return []

@@ -1,4 +1,4 @@
-import type { Transaction } from '../../platform/database/database.ts'
+import type { Connection, Transaction } from '../../platform/database/database.ts'
 import type { PropertyDefinition } from '../../platform/model/declared-property.ts'
 import type { Resource } from '../../platform/model/define.ts'
 import type { JsonValue } from '../../platform/model/fields.ts'
@@ -11,16 +11,36 @@ import { companies } from '../companies/resource.ts'
 import { contacts } from '../contacts/resource.ts'
 import { deals } from '../deals/resource.ts'
 
+export interface StoredValue {
+  id: string
+  value: JsonValue
+}
+
 /** What records have at the key of a definition. */
 export interface StoredValues {
   /** The number of records with a value. */
   used: number
   /** Of these, the number whose value does not fit the type, and the first of them. */
   unfit: number
-  examples: { id: string; value: JsonValue }[]
-  /** The number of records with a value that another record has too, if it should be unique, and the first of them. */
+  examples: readonly StoredValue[]
+  /** The number of records, including deleted ones, with a choice that is to be removed. */
+  removed: number
+}
+
+/** The records with a value that another record has too: their number, and the first of them. */
+export interface Duplicates {
   duplicates: number
-  duplicateExamples: { id: string; value: JsonValue }[]
+  duplicateExamples: readonly StoredValue[]
+}
+
+/** A definition, and what has to be examined before it applies. */
+export interface Examination {
+  resource: Resource
+  definition: PropertyDefinition
+  /** Must all values fit? Otherwise they fit already. */
+  checksFit: boolean
+  /** Choices that no record may have. */
+  removed: readonly string[]
 }
 
 /** The resource of a definition. */
@@ -33,53 +53,127 @@ export function definableResource(name: JsonValue | undefined): Resource {
 /** Maximum number of records that a report names. */
 export const maxExamples = 10
 
-/** Examines the values of all records that are not deleted, in one statement. */
-export async function examineStoredValues(
+export const noneStored: StoredValues = { used: 0, unfit: 0, examples: [], removed: 0 }
+
+/** Two results about different records. */
+export const joined = (first: StoredValues, second: StoredValues): StoredValues => ({
+  used: first.used + second.used,
+  unfit: first.unfit + second.unfit,
+  examples: [...first.examples, ...second.examples].slice(0, maxExamples),
+  removed: first.removed + second.removed,
+})
+
+export interface Step {
+  /** Records after this one (uuid). */
+  after: string
+  limit: number
+  /** Maximum number of examples. */
+  examples: number
+}
+
+/** Examines the next records. `last` is undefined if there are none. */
+export async function examineNext(
+  db: Connection,
+  examination: Examination,
+  { after, limit, examples }: Step,
+): Promise<{ found: StoredValues; last: string | undefined }> {
+  const { resource, definition } = examination
+  const rows = sql`select ${recordColumns(definition)} from ${identifier(resource.table)}
+    where organization_id = ${db.organization} and id > ${after}::uuid order by id limit ${limit}`
+  const { last, ...found } = await examine(db, examination, rows, examples)
+  return { found, last: last ?? undefined }
+}
+
+/** Examines the records that were created, changed, deleted or restored since then (an instant, as text). */
+export async function examineChanged(
+  transaction: Transaction,
+  examination: Examination,
+  since: string,
+): Promise<StoredValues> {
+  const { resource, definition } = examination
+  const changed = (condition: Sql) => sql`select ${recordColumns(definition)} from ${identifier(resource.table)}
+    where organization_id = ${transaction.organization} and ${condition}`
+  const { last: _, ...found } = await examine(
+    transaction,
+    examination,
+    sql`${changed(sql`deleted_at is null and updated_at >= ${since}::timestamptz`)}
+      union all ${changed(sql`deleted_at >= ${since}::timestamptz`)}`,
+  )
+  return found
+}
+
+/**
+ * An instant before the time of each change that is not visible yet: transactions write the time when they began. It is
+ * earlier by a second, because that time is stored in milliseconds.
+ */
+export async function startOfUnseenChanges(db: Connection): Promise<string> {
+  const [row] = await db.query<{ since: string }>(sql`
+    select (coalesce(min(xact_start), now()) - interval '1 second')::text as since from pg_stat_activity
+    where datname = current_database() and ${db.organization} is not null`)
+  if (!row) throw new Error('the time of the oldest transaction was not returned')
+  return row.since
+}
+
+const recordColumns = ({ key }: PropertyDefinition): Sql =>
+  sql`id, deleted_at, custom_properties -> ${key}::text as value`
+
+async function examine(
+  db: Connection,
+  { resource, definition, checksFit, removed }: Examination,
+  rows: Sql,
+  examples = maxExamples,
+): Promise<StoredValues & { last: string | null }> {
+  // Callers see only the records within their reach; all of them count.
+  const bounds = reachConditions(resource, scopeOf(db, undefined), raw('record'))
+  const isReached = bounds.length === 0 ? raw('true') : sql`(${join(bounds, ' and ')})`
+  const misfits = checksFit ? sql`not coalesce(${fits(db, definition)}, false)` : raw('false')
+  const [found] = await db.query<StoredValues & { last: string | null }>(sql`
+    with batch as materialized (${rows}),
+    used as materialized (
+      select id, value from batch where deleted_at is null and coalesce(value, 'null') <> 'null'),
+    unfit as materialized (select id, value from used where ${misfits})
+    select (select count(*) from used)::integer as used, (select count(*) from unfit)::integer as unfit, (
+        select coalesce(json_agg(json_build_object('id', id, 'value', value)), '[]') from (
+          select unfit.id, unfit.value from unfit join ${identifier(resource.table)} record
+            on record.organization_id = ${db.organization} and record.id = unfit.id
+          where ${isReached} order by unfit.id limit ${examples}::integer) first) as examples,
+      (select count(*) from batch where value ?| ${removed}::text[])::integer as removed,
+      (select id from batch order by id desc limit 1) as last`)
+  if (!found) throw new Error('the examination returned no row')
+  return { ...found, examples: shownValues(resource, found.examples) }
+}
+
+const shownValues = (resource: Resource, rows: readonly StoredValue[]): StoredValue[] =>
+  rows.map(({ id, value }) => ({ id: showId(resource.idPrefix, id), value }))
+
+/** Finds the records that are not deleted and have a value that another one has too. */
+export async function findDuplicates(
   transaction: Transaction,
   resource: Resource,
   definition: PropertyDefinition,
-): Promise<StoredValues> {
-  const examples = (rows: Sql) => sql`(
-    select coalesce(json_agg(json_build_object('id', id, 'value', value)), '[]')
-    from (select id, value from ${rows} where is_reached order by id limit ${raw(String(maxExamples))}) first)`
-  // Callers see only the records within their reach; all of them count.
+): Promise<Duplicates> {
   const bounds = reachConditions(resource, scopeOf(transaction, undefined), raw('record'))
   const isReached = bounds.length === 0 ? raw('true') : sql`(${join(bounds, ' and ')})`
-  const same = sql`${uniqueValueSql(sql`${definition.type}::text`, raw('value'))}`
-  const [found] = await transaction.query<{
-    used: number
-    unfit: number
-    examples: StoredValues['examples']
-    duplicates: number
-    duplicate_examples: StoredValues['examples']
-  }>(sql`
+  const [found] = await transaction.query<{ duplicates: number; examples: StoredValue[] }>(sql`
     with used as materialized (
       select id, custom_properties -> ${definition.key}::text as value, ${isReached} as is_reached
       from ${identifier(resource.table)} record
       where organization_id = ${transaction.organization} and deleted_at is null
         and coalesce(custom_properties -> ${definition.key}::text, 'null') <> 'null'),
-    unfit as materialized (select id, value, is_reached from used where not coalesce(${fits(transaction, definition)}, false)),
     repeated as materialized (
       select id, value, is_reached from (
-        select id, value, is_reached, count(*) over (partition by ${same}) as holders from used where ${definition.unique}::boolean
+        select id, value, is_reached,
+          count(*) over (partition by ${uniqueValueSql(sql`${definition.type}::text`, raw('value'))}) as holders from used
       ) counted where holders > 1)
-    select (select count(*) from used)::integer as used, (select count(*) from unfit)::integer as unfit,
-      ${examples(raw('unfit'))} as examples, (select count(*) from repeated)::integer as duplicates,
-      ${examples(raw('repeated'))} as duplicate_examples`)
+    select (select count(*) from repeated)::integer as duplicates, (
+      select coalesce(json_agg(json_build_object('id', id, 'value', value)), '[]') from (
+        select id, value from repeated where is_reached order by id limit ${raw(String(maxExamples))}) first) as examples`)
   if (!found) throw new Error('the examination returned no row')
-  const shown = (rows: StoredValues['examples']) =>
-    rows.map(({ id, value }) => ({ id: showId(resource.idPrefix, id), value }))
-  return {
-    used: found.used,
-    unfit: found.unfit,
-    examples: shown(found.examples),
-    duplicates: found.duplicates,
-    duplicateExamples: shown(found.duplicate_examples),
-  }
+  return { duplicates: found.duplicates, duplicateExamples: shownValues(resource, found.examples) }
 }
 
 /** Is `value` a stored value of the type? A value that a write would convert to another form does not fit. */
-function fits(transaction: Transaction, { type, choices, references }: PropertyDefinition): Sql {
+function fits(db: Connection, { type, choices, references }: PropertyDefinition): Sql {
   const text = sql`value #>> '{}'`
   const isText = (pattern: Sql, max = 10_000) =>
     sql`jsonb_typeof(value) = 'string' and ${text} ~ ${pattern} and char_length(${text}) <= ${raw(String(max))}`
@@ -109,12 +203,12 @@ function fits(transaction: Transaction, { type, choices, references }: PropertyD
         and jsonb_typeof(value -> 'amount') = 'string' and value ->> 'amount' ~ '^-?\\d{1,20}(\\.\\d{1,19})?$'
         and jsonb_typeof(value -> 'currency') = 'string' and value ->> 'currency' ~ '^[A-Z]{3}$' end`
     case 'reference':
-      return referenceFits(transaction, references)
+      return referenceFits(db, references)
   }
 }
 
 /** Does the value have the form of an id, and does a record have it? */
-function referenceFits({ organization }: Transaction, references: PropertyDefinition['references']): Sql {
+function referenceFits({ organization }: Connection, references: PropertyDefinition['references']): Sql {
   const { resource = '', idPrefix = '' } = references ?? {}
   const form = raw(`'^${idPrefix}_[0-9a-f]{32}$'`)
   const isId = sql`jsonb_typeof(value) = 'string' and value #>> '{}' ~ ${form}`
@@ -123,19 +217,6 @@ function referenceFits({ organization }: Transaction, references: PropertyDefini
   return sql`case when ${isId} then exists (
     select from ${identifier(resource)} named where named.organization_id = ${organization} and named.deleted_at is null
       and named.id = substring(value #>> '{}' from ${raw(String(idPrefix.length + 2))})::uuid) end`
-}
-
-/** The number of records that have one of these choices. */
-export async function countChoices(
-  transaction: Transaction,
-  resource: Resource,
-  { key }: PropertyDefinition,
-  values: readonly string[],
-): Promise<number> {
-  const [found] = await transaction.query<{ count: number }>(sql`
-    select count(*)::integer as count from ${identifier(resource.table)}
-    where organization_id = ${transaction.organization} and (custom_properties -> ${key}::text) ?| ${values}::text[]`)
-  return found?.count ?? 0
 }
 
 /** Stores the values of a property that has become unique, which no two records share. */
