@@ -164,7 +164,7 @@ browserTest(
     await form.getByRole('radio', { name: /^Number/ }).press('Space')
     await save(form)
     const report = form.getByRole('alert')
-    await report.getByText(/^1 contact has/).waitFor()
+    await report.getByText(/^1 record has/).waitFor()
     const misfit = list('Records to correct').getByRole('listitem')
     expect(await misfit.innerText()).toContain('"large"')
     expect(await misfit.getByRole('link', { name: 'Does not fit' }).getAttribute('href')).toBe(`/contacts/${wrong.id}`)

@@ -9,13 +9,25 @@ import type { Duplicates, StoredValues } from './stored-values-store.ts'
 export interface Obstacle {
   id: string
   value: JsonValue
+  reason: (typeof obstacleReasons)[number]
   message: string
 }
 
+/**
+ * `unfit`: not a value of the type. `form`: a write would store it in another form. `missing`: no record has this id.
+ * `duplicate`: another record has it too.
+ */
+export const obstacleReasons = ['unfit', 'form', 'missing', 'duplicate'] as const
+
 /** What prevents a definition: the values that do not fit its type, and those that several records have. */
 export const obstaclesOf = (definition: PropertyDefinition, stored: StoredValues & Duplicates): Obstacle[] => [
-  ...stored.examples.map(({ id, value }) => ({ id, value, message: reasonOf(definition, value) })),
-  ...stored.duplicateExamples.map(({ id, value }) => ({ id, value, message: 'is the value of another record too' })),
+  ...stored.examples.map(({ id, value }) => ({ id, value, ...reasonOf(definition, value) })),
+  ...stored.duplicateExamples.map(({ id, value }) => ({
+    id,
+    value,
+    reason: 'duplicate' as const,
+    message: 'is the value of another record too',
+  })),
 ]
 
 /** Throws 422 with the number of records and the first of them. */
@@ -37,10 +49,13 @@ export function assertFit(resource: Resource, definition: PropertyDefinition, st
 }
 
 /** Why a stored value does not fit; a valid one would be stored in another form. */
-function reasonOf(definition: PropertyDefinition, value: JsonValue): string {
+function reasonOf(definition: PropertyDefinition, value: JsonValue): Pick<Obstacle, 'reason' | 'message'> {
   const read = readValue(declaredProperty(definition).field, definition.key, value, 'create')
-  if (Array.isArray(read)) return read.map(({ message }) => message).join(', ')
-  return definition.type === 'reference' ? 'no record with this id exists' : `expected the form ${shorten(read.value)}`
+  // Each item of a list may have the same fault.
+  if (Array.isArray(read))
+    return { reason: 'unfit', message: [...new Set(read.map(({ message }) => message))].join(', ') }
+  if (definition.type === 'reference') return { reason: 'missing', message: 'no record with this id exists' }
+  return { reason: 'form', message: `expected the form ${shorten(read.value)}` }
 }
 
 const maxShownLength = 100

@@ -6,6 +6,7 @@ import { newId } from '../../platform/model/ids.ts'
 import { bodyShapeOf } from '../../platform/resource/body.ts'
 import { RouteGroup, standardRoutes } from '../../platform/routes/standard-routes.ts'
 import { checkDefinition, propertyStore, readUndeclared, updateUndeclared } from './store.ts'
+import { obstacleReasons } from './report.ts'
 import { undeclaredChoices } from './resource.ts'
 import { maxExamples } from './stored-values-store.ts'
 
@@ -31,9 +32,19 @@ const checkSchema: Schema = {
       description: `The first of these records: at most ${maxExamples} for each reason.`,
       items: {
         type: 'object',
-        required: ['id', 'value', 'message'],
+        required: ['id', 'value', 'reason', 'message'],
         additionalProperties: false,
-        properties: { id: { type: 'string' }, value: {}, message: { type: 'string' } },
+        properties: {
+          id: { type: 'string' },
+          value: {},
+          reason: {
+            type: 'string',
+            enum: obstacleReasons,
+            description:
+              '`unfit`: not a value of the type. `form`: it would be stored in another form. `missing`: no record has this id. `duplicate`: another record has it too.',
+          },
+          message: { type: 'string' },
+        },
       },
     },
   },

@@ -1,8 +1,9 @@
+import { useQuery } from '@tanstack/react-query'
 import { Archive, ArchiveRestore, Ellipsis, Pencil, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { useAct } from '../../access/act.ts'
-import { send } from '../../api/client.ts'
+import { type Schemas, send } from '../../api/client.ts'
 import type { Definition } from '../../api/declared-field.ts'
 import { showDefinitions, useResource } from '../../api/schema.ts'
 import { useLabel } from '../../messages/labels.ts'
@@ -59,6 +60,7 @@ function DefinitionRow({ name, definition }: { name: Definable; definition: Defi
   const { type, key, label, description, reference } = definition
   const referenced = useResource(reference?.resource ?? '')
   const rules = (['required', 'unique', 'indexed'] as const).filter((rule) => definition[rule])
+  const isBuilding = useIsBuilding(definition)
   return (
     <>
       <span className={styles.icon}>
@@ -74,12 +76,30 @@ function DefinitionRow({ name, definition }: { name: Definable; definition: Defi
           {rules.map((rule) => (
             <Tag key={rule}>{t(rule)}</Tag>
           ))}
+          {isBuilding && (
+            <span role="status">
+              <Tag tint="blue" hasDot>
+                {t('indexing')}
+              </Tag>
+            </span>
+          )}
           {description !== null && <span className="truncate">{description}</span>}
         </div>
       </div>
       <DefinitionMenu name={name} definition={definition} />
     </>
   )
+}
+
+/** Is the index of a property not complete yet? Asks again until it is. */
+function useIsBuilding({ id, indexed }: Definition): boolean {
+  const { data } = useQuery({
+    queryKey: ['properties', id, 'indexState'],
+    queryFn: async () => (await send<Schemas['Property']>('GET', `${path}/${id}`)).body.indexState,
+    enabled: indexed,
+    refetchInterval: ({ state }) => (state.data === 'building' ? 2000 : false),
+  })
+  return indexed && data === 'building'
 }
 
 function DefinitionMenu({ name, definition }: { name: Definable; definition: Definition }) {

@@ -1,5 +1,5 @@
 import { change } from '../../access/act.ts'
-import { send } from '../../api/client.ts'
+import { type Schemas, send } from '../../api/client.ts'
 import type { Definition } from '../../api/declared-field.ts'
 import { schemaChanged } from '../../api/schema.ts'
 
@@ -33,6 +33,10 @@ export type Choice = Definition['choices'][number]
 /** Types whose values cannot be unique. */
 const neverUnique: readonly PropertyType[] = ['boolean', 'multiChoice', 'money']
 export const canBeUnique = (type: PropertyType): boolean => !neverUnique.includes(type)
+
+/** What records have at the key of a new definition. Nothing is defined. */
+export const checkDefinition = async (body: object): Promise<Schemas['PropertyCheck']> =>
+  (await send<Schemas['PropertyCheck']>('POST', path, { query: new URLSearchParams({ dryRun: 'true' }), body })).body
 
 /** Changes definitions, and shows the change everywhere. Rejects like a form's `onSubmit`. */
 export async function changeDefinitions<T>(action: () => Promise<T>): Promise<T> {

@@ -1,12 +1,23 @@
 import { Link } from '@tanstack/react-router'
 import { useTranslations } from 'use-intl'
+import type { Schemas } from '../../api/client.ts'
 import { ReferenceTitle } from '../../views/reference-title.tsx'
 import styles from './properties.module.css'
 
-/** A record whose value does not fit a definition. */
-export interface Misfit {
-  id: string
-  message: string
+/** What records have at the key of a definition, and which of their values do not fit it. */
+export type Check = Schemas['PropertyCheck']
+
+const maxShownLength = 100
+
+/** What a check found, in the language of the page. */
+export function CheckMisfits({ resource, check }: { resource: string; check: Check }) {
+  const t = useTranslations('properties')
+  const misfits = check.records.map(({ id, value, reason }) => ({
+    id,
+    message: t(`misfitReasons.${reason}`, { value: shorten(JSON.stringify(value)) }),
+  }))
+  const summary = t('unfitSummary', { unfit: check.unfit, duplicates: check.duplicates })
+  return <Misfits resource={resource} summary={summary} misfits={misfits} />
 }
 
 interface MisfitsProps {
@@ -14,7 +25,7 @@ interface MisfitsProps {
   /** How many there are. */
   summary: string
   /** The first of them. */
-  misfits: readonly Misfit[]
+  misfits: readonly { id: string; message: string }[]
 }
 
 /** Which values prevent a definition: each leads to its record, where it can be corrected. */
@@ -36,3 +47,5 @@ export function Misfits({ resource, summary, misfits }: MisfitsProps) {
     </div>
   )
 }
+
+const shorten = (text: string): string => (text.length > maxShownLength ? `${text.slice(0, maxShownLength)}…` : text)

@@ -1,6 +1,5 @@
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
-import { send } from '../../api/client.ts'
 import { type Definition, isChosenType } from '../../api/declared-field.ts'
 import { ApiError } from '../../api/error.ts'
 import { usePostOnce } from '../../api/post-once.ts'
@@ -11,9 +10,18 @@ import { Form } from '../../ui/form.tsx'
 import { isSame } from '../../views/changes.ts'
 import { PropertyInput } from '../../views/property-input.tsx'
 import { ChoicesEditor, type DraftChoice, newChoice } from './choices-editor.tsx'
-import { canBeUnique, changeDefinitions, type Definable, path, type PropertyType, referable } from './definitions.ts'
+import {
+  canBeUnique,
+  changeDefinitions,
+  checkDefinition,
+  type Definable,
+  path,
+  type PropertyType,
+  referable,
+  updateDefinition,
+} from './definitions.ts'
 import { keyOf } from './keys.ts'
-import { Misfits } from './misfits.tsx'
+import { type Check, CheckMisfits, Misfits } from './misfits.tsx'
 import styles from './properties.module.css'
 import { propertyFor, TypeIcon } from './property-icon.tsx'
 import { TypePicker } from './type-picker.tsx'
@@ -52,29 +60,37 @@ export function PropertyForm({ resource, definition, beginning, onDone }: Proper
   const common = useTranslations('common')
   const post = usePostOnce()
   const [draft, setDraft] = useState(() => draftOf(definition, beginning))
-  const [refusal, setRefusal] = useState<ApiError>()
+  const [refusal, setRefusal] = useState<Check | ApiError>()
+  const [isChecking, setChecking] = useState(false)
   const set = (changes: Partial<Draft>) => setDraft({ ...draft, ...changes })
   const rename = (label: string) => set({ label, ...(draft.key === keyOf(draft.label) && { key: keyOf(label) }) })
   const { key, type, label } = draft
+  const create = async () => {
+    const body = {
+      resource,
+      key,
+      type,
+      ...(type === 'reference' && { references: draft.references }),
+      ...bodyOf(draft),
+    }
+    setChecking(true)
+    const check = await checkDefinition(body).finally(() => setChecking(false))
+    if (check.unfit + check.duplicates > 0) return setRefusal(check)
+    await changeDefinitions(() => post(path, body))
+    onDone()
+  }
+  const update = async (id: string, changes: object) => {
+    await updateDefinition(id, changes)
+    onDone()
+  }
   const submit = async () => {
     setRefusal(undefined)
     try {
-      await changeDefinitions(() =>
-        definition
-          ? send('PATCH', `${path}/${definition.id}`, { body: changesOf(draft, definition) })
-          : post(path, {
-              resource,
-              key,
-              type,
-              ...(type === 'reference' && { references: draft.references }),
-              ...bodyOf(draft),
-            }),
-      )
+      await (definition ? update(definition.id, changesOf(draft, definition)) : create())
     } catch (error) {
       if (error instanceof ApiError && misfitsOf(error, key).length > 0) setRefusal(error)
       throw error
     }
-    onDone()
   }
   return (
     <Form submitLabel={common(definition ? 'save' : 'create')} onCancel={onDone} onSubmit={submit}>
@@ -121,9 +137,11 @@ export function PropertyForm({ resource, definition, beginning, onDone }: Proper
             onChange={(event) => set({ description: event.target.value })}
           />
           <Rules draft={draft} errorOf={errorOf} onChange={set} />
-          {refusal && errorOf(`customProperties.${key}`) !== undefined && (
+          {isChecking && <Checking />}
+          {refusal instanceof ApiError && errorOf(`customProperties.${key}`) !== undefined && (
             <Misfits resource={resource} summary={refusal.description} misfits={misfitsOf(refusal, key)} />
           )}
+          {refusal && !(refusal instanceof ApiError) && <CheckMisfits resource={resource} check={refusal} />}
         </>
       )}
     </Form>
@@ -145,6 +163,17 @@ function ReferencesField({ draft, error, onChange }: Omit<RulesProps, 'errorOf'>
       value={draft.references}
       onChange={(event) => onChange({ references: event.target.value })}
     />
+  )
+}
+
+/** Shown while the values of many records are read. */
+function Checking() {
+  const t = useTranslations('properties')
+  return (
+    <p role="status" className={styles.checking}>
+      {t('checking')}
+      <progress aria-label={t('checking')} />
+    </p>
   )
 }
 
