@@ -45,18 +45,32 @@ export async function lockRecords(
   const restoring = changes.some((change) => change.kind === 'update' && change.deleted)
   const scope = scopeOf(transaction, parentId)
   const bounds = withinScope(resource, scope, { deleted: restoring })
-  const rows = await transaction.query<Omit<CurrentRow, 'record'>>(
-    preparedForOne(
-      ids,
-      sql`
+  const isWanted = sql`where ${bounds} and ${isOneOf(sql`${raw(root)}.id`, ids, 'uuid')}
+    order by ${raw(root)}.id for update of ${raw(root)}`
+  // Sent together.
+  const [, rows] = await Promise.all([
+    hasLookups(resource)
+      ? transaction.query(
+          preparedForOne(ids, sql`select ${raw(root)}.id from ${identifier(resource.table)} ${raw(root)} ${isWanted}`),
+        )
+      : undefined,
+    transaction.query<Omit<CurrentRow, 'record'>>(
+      preparedForOne(
+        ids,
+        sql`
     select ${storedSql(resource)}, ${danglingSql(resource, scope)} as dangling
-    from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, scope)}
-    where ${bounds} and ${isOneOf(sql`${raw(root)}.id`, ids, 'uuid')}
-    order by ${raw(root)}.id for update of ${raw(root)}`,
+    from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, scope)} ${isWanted}`,
+      ),
     ),
-  )
+  ])
   return new Map(rows.map((row) => [row.id, { ...row, record: wholeOf(row) }]))
 }
+
+/**
+ * Does reading a record join others? A statement that waits for a lock then reads the record anew, but not the joined
+ * ones: it would name what the record referred to before. So it must be locked by an earlier statement.
+ */
+const hasLookups = ({ embedded }: Resource): boolean => Object.keys(embedded).length > 0
 
 /** Not those that may be out of the caller's reach: sending back the null that they read as must not clear them. */
 function danglingSql({ embedded }: Resource, scope: Scope): Sql {
@@ -71,11 +85,17 @@ function danglingSql({ embedded }: Resource, scope: Scope): Sql {
 /** The records whose ids are selected by `ids`, locked in id order until the transaction ends. */
 export async function lockSelected(transaction: Transaction, resource: Resource, ids: Sql): Promise<CurrentRow[]> {
   const scope = scopeOf(transaction, undefined)
-  const rows = await transaction.query<Omit<CurrentRow, 'record'>>(sql`
+  const isWanted = sql`where ${withinScope(resource, scope)} and ${raw(root)}.id = any(array(select id from found))
+    order by ${raw(root)}.id for no key update of ${raw(root)}`
+  const locked = hasLookups(resource)
+    ? await transaction.query<{ id: string }>(sql`
     with found as materialized (${ids})
+    select ${raw(root)}.id from ${identifier(resource.table)} ${raw(root)} ${isWanted}`)
+    : undefined
+  const found = locked ? sql`select unnest(${locked.map(({ id }) => id)}::uuid[]) as id` : ids
+  const rows = await transaction.query<Omit<CurrentRow, 'record'>>(sql`
+    with found as materialized (${found})
     select ${storedSql(resource)}, ${danglingSql(resource, scope)} as dangling
-    from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, scope)}
-    where ${withinScope(resource, scope)} and ${raw(root)}.id = any(array(select id from found))
-    order by ${raw(root)}.id for no key update of ${raw(root)}`)
+    from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, scope)} ${isWanted}`)
   return rows.map((row) => ({ ...row, record: wholeOf(row) }))
 }

@@ -93,10 +93,14 @@ export async function findTargetStage(
   kind: StageKind,
 ): Promise<string | undefined> {
   const { organization } = transaction
-  const [current] = await transaction.query<{ pipelineId: string; kind: StageKind; position: number }>(sql`
+  // Locked by a statement of its own: one that waits for a lock would join the previous stage.
+  const isDeal = sql`record.organization_id = ${organization} and record.id = ${deal}::uuid`
+  const [, [current]] = await Promise.all([
+    transaction.query(sql`select from deals record where ${isDeal} for update`),
+    transaction.query<{ pipelineId: string; kind: StageKind; position: number }>(sql`
     select stage.pipeline_id as "pipelineId", stage.kind, stage.position from deals record
-    join stages stage on stage.organization_id = ${organization} and stage.id = record.stage_id
-    where record.organization_id = ${organization} and record.id = ${deal}::uuid for update of record`)
+    join stages stage on stage.organization_id = ${organization} and stage.id = record.stage_id where ${isDeal}`),
+  ])
   if (!current) return undefined
   const after = kind === 'open' && current.kind === 'open' ? current.position : -1
   const [stage] = await transaction.query<{ id: string }>(sql`
