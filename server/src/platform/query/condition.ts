@@ -60,8 +60,11 @@ function linkCondition(
   const isNegated = isNull ? condition.operator === 'equals' : condition.operator in negative
   const operator = isNegated ? opposite[condition.operator as keyof typeof opposite] : condition.operator
   const match = conditionSql(resource, { ...condition, target, operator }, scope)
-  // A link to a record out of reach does not exist.
-  const bounds = reachConditions(other, scope, raw('other'))
+  // A link to a record that is deleted or out of reach does not exist.
+  const bounds = [
+    ...(other.softDelete ? [raw('other.deleted_at is null')] : []),
+    ...reachConditions(other, scope, raw('other')),
+  ]
   const isReached =
     bounds.length === 0
       ? raw('')

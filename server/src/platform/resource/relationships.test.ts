@@ -165,6 +165,12 @@ test('offers can be filtered by their contacts, but neither sorted by them nor s
   expect(await namesIn('/v5/offers?orderBy=total&limit=1')).toHaveLength(1)
   for (const query of ['orderBy=contacts.role', 'select[]=contacts.role', 'filter.contacts.email.equals=a'])
     expect([query, (await caller('GET', `/v5/offers?${query}`)).status]).toEqual([query, 400])
+
+  // A deleted contact is not linked to anything, until it is restored.
+  await caller('DELETE', `/v5/contacts/${grace.id}`)
+  expect(await findNames(`contacts.contactId=${grace.id}`)).toEqual([])
+  await caller('POST', `/v5/contacts/${grace.id}/restore`)
+  expect(await findNames(`contacts.contactId=${grace.id}`)).toEqual(['both'])
 })
 
 test('a remark belongs to exactly one contact, company or offer and disappears with it', async () => {
