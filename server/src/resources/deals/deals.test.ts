@@ -130,6 +130,10 @@ test('moving a deal to a won or lost stage closes it, and moving it back reopens
   })
   const lost = await change(id, { stageId: stage.Lost, lostReason: 'Too expensive' })
   expect(lost).toMatchObject({ status: 'lost', closedAt: lost.updatedAt, lostReason: 'Too expensive' })
+  expect((await move(id, { stageId: stage.Lost, lostReason: null })).body).toMatchObject({ lostReason: null })
+  expect((await move(id, { stageId: stage.Lost, lostReason: 'Too late' })).body).toMatchObject({
+    lostReason: 'Too late',
+  })
   expect(await change(id, { stageId: stage.Proposal })).toMatchObject({
     status: 'open',
     closedAt: null,

@@ -36,9 +36,9 @@ export const moveRoute = writeRoute({
       throw invalidBody([{ field: `${neighbor.side}Id`, message: 'no other deal with this id is in this stage' }])
     }
     const position = place ? place.position : await topOf(db, group.id(request.params), stageId)
-    const lostReason = typeof body.lostReason === 'string' ? { lostReason: body.lostReason } : {}
+    const { lostReason } = body
     return changeOne(group, request, {
-      values: { stageId, ...lostReason },
+      values: { stageId, ...(lostReason !== undefined && { lostReason }) },
       columns: () => ({ position }),
     })
   },

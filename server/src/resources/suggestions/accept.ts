@@ -86,7 +86,7 @@ async function moveDeal(transaction: Transaction, suggestion: Suggestion, edits:
   if (typeof stageId !== 'string') {
     throw invalidBody([{ field: 'stageId', message: `required, because the pipeline has no further ${kind} stage` }])
   }
-  const values = { stageId, ...(typeof lostReason === 'string' && { lostReason }) }
+  const values = { stageId, ...(lostReason !== undefined && { lostReason }) }
   await writeOne(dealStore, transaction, { kind: 'update', id: deal.id, values })
   return { columns: { result_deal_id: deal.id }, edits: differencesFrom(suggested, edits) }
 }
