@@ -6,7 +6,7 @@ import { changeOne, RouteGroup } from '../../platform/routes/standard-routes.ts'
 import { contacts } from '../contacts/resource.ts'
 import { contactStore } from '../contacts/store.ts'
 import { kinds } from './accept.ts'
-import { lockOpenSuggestion, type Suggestion } from './decision-store.ts'
+import { isOptedOutByAnother, lockOpenSuggestion, type Suggestion } from './decision-store.ts'
 import { acceptanceShape, checkEdits, rejectionShape } from './edits.ts'
 import { suggestionStore } from './store.ts'
 
@@ -37,7 +37,7 @@ const rejectRoute = writeRoute({
   ...group.changeRoute('reject'),
   summary: 'Reject a suggestion',
   description:
-    'Nothing else happens, except that rejecting a `suppress` that was applied by itself (`auto_applied`) lets the contact receive email again; the caller then needs `contact:update:write`.',
+    'Nothing else happens, except that rejecting a `suppress` that was applied by itself (`auto_applied`) lets the contact receive email again, unless another suggestion has opted the contact out too; the caller then needs `contact:update:write`.',
   body: { component: 'SuggestionRejection', shape: rejectionShape, required: false },
   errors: [409],
   async handle(request) {
@@ -61,6 +61,7 @@ async function undoOptOut(request: WriteRequest, suggestion: Suggestion): Promis
   const { status, resultContactId } = suggestion
   if (status !== 'auto_applied' || resultContactId === null) return
   await assertEffectScope(request, 'contact:update:write')
+  if (await isOptedOutByAnother(request.db, suggestion)) return
   const id = readId(contacts.idPrefix, resultContactId) ?? ''
   await writeOne(contactStore, request.db, { kind: 'update', id, values: { emailOptOut: false } })
 }

@@ -56,6 +56,29 @@ export async function readRecordName(transaction: Transaction, suggestion: Sugge
 const uuid = ({ idPrefix }: { idPrefix: string }, id: string | null): Sql =>
   sql`${readId(idPrefix, id ?? '') ?? null}::uuid`
 
+/**
+ * Has somebody else's decision or another note opted out the contact of this suggestion too? A suggestion that the
+ * service applied then takes over the change, so that rejecting it reverts that. The contact is locked.
+ */
+export async function isOptedOutByAnother(transaction: Transaction, suggestion: Suggestion): Promise<boolean> {
+  const { organization } = transaction
+  const contact = uuid(contacts, suggestion.resultContactId)
+  const [, others] = await Promise.all([
+    transaction.query(sql`
+      select from contacts where organization_id = ${organization} and id = ${contact} for update`),
+    transaction.query(sql`
+      update suggestions set result_contact_id = ${contact}, updated_at = now(), revision = revision + 1
+      where organization_id = ${organization} and id in (
+        select id from suggestions
+        where organization_id = ${organization} and type = 'suppress' and id <> ${uuid(suggestions, suggestion.id)}
+          and (status = 'auto_applied' and contact_id = ${contact}
+            or status = 'accepted' and result_contact_id = ${contact})
+        order by status, id limit 1 for update)
+      returning id`),
+  ])
+  return others.length > 0
+}
+
 export interface FoundDeal {
   /** Uuid. */
   id: string

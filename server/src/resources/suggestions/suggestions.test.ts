@@ -180,6 +180,22 @@ test('a contact who opts out gets no more mail at once, and a person can undo it
   expect(await isOptedOut()).toBe(false)
 })
 
+test('a contact who opted out twice gets mail again only after both suggestions are rejected', async () => {
+  const { suppress: first } = await suggest('Please unsubscribe me from your mailing list.')
+  const { suppress: second } = await suggest('Again: please unsubscribe me from your mailing list.')
+  expect([first.status, second.status]).toEqual(['auto_applied', 'auto_applied'])
+  expect((await decide(first, 'reject')).status).toBe(200)
+  expect(await isOptedOut()).toBe(true)
+  expect((await decide(second, 'reject')).status).toBe(200)
+  expect(await isOptedOut()).toBe(false)
+
+  const { suppress: third } = await suggest('Unsubscribe me.')
+  const { suppress: fourth } = await suggest('I said: unsubscribe me.')
+  expect((await decide(fourth, 'accept')).status).toBe(200)
+  expect((await decide(third, 'reject')).status).toBe(200)
+  expect(await isOptedOut()).toBe(true)
+})
+
 test('an opt-out in a note on a company stays a suggestion, and accepting it names the contact', async () => {
   const company = await create('/v5/companies', { name: 'Engines' })
   const { suppress: suggestion } = await suggest(
