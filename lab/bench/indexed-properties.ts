@@ -48,7 +48,9 @@ export async function indexProperties(stage: Stage): Promise<() => Promise<void>
   ])
   const ids = rows.map(({ id }) => showId('prp', id))
   for (const id of ids) await send('PATCH', `/v5/properties/${id}`, { indexed: true })
-  // What the service would do in small steps.
+  // What the service would do in small steps. It leaves alone what another process has locked.
+  await client.query('begin')
+  await client.query('select from property_indexes where organization_id = $1 for update', [measured.organizationId])
   await client.query(
     `insert into property_entries (organization_id, record_id, index_id, value_hash, number, text, created_at)
      select record.organization_id, record.id, index.id, entry.value_hash, entry.number, entry.text, record.created_at
@@ -61,6 +63,7 @@ export async function indexProperties(stage: Stage): Promise<() => Promise<void>
     `update property_indexes set built_to = 'ffffffff-ffff-ffff-ffff-ffffffffffff' where organization_id = $1`,
     [measured.organizationId],
   )
+  await client.query('commit')
   const until = performance.now() + readyTimeout
   for (const id of ids)
     while ((await send('GET', `/v5/properties/${id}`)).indexState !== 'ready')
