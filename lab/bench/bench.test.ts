@@ -10,7 +10,7 @@ import type { JsonObject } from '../../server/src/platform/model/fields.ts'
 import { readPush } from '../../server/src/resources/imports/payload/payload.ts'
 import { chromium } from '../../server/test/chromium.ts'
 import { until } from '../../server/test/processes.ts'
-import { reachNames, readNames, rowNames } from './row-names.ts'
+import { reachNames, readNames, rowNames, suggestionNames } from './row-names.ts'
 import { floorName, interactionNames } from './interactions.ts'
 import { generateQueue, generateTemplates } from './leads.ts'
 import { watchMemory } from './measure.ts'
@@ -53,13 +53,14 @@ const { one, page, deep, deepByLink, email, created } = rowNames
 /** Everything but what is measured in a browser. */
 const requestRows = Object.values(rowNames).filter((name) => name !== rowNames.interactions)
 const processed: readonly string[] = [rowNames.processed, rowNames.processedOfTwo]
-/** Measured in the bench's own process. */
-const inProcess: readonly string[] = [rowNames.createHistory, rowNames.changeHistory, ...reachNames]
+const compared: readonly string[] = [rowNames.createHistory, rowNames.changeHistory, ...reachNames]
+/** Measured by the bench's own process. */
+const inProcess = [...compared, ...suggestionNames]
 const withoutRequests = [...processed, ...inProcess]
 const searches = [rowNames.property, rowNames.commonProperty, rowNames.rare, rowNames.common, rowNames.absent]
 /** Pushes have a target only at 64 connections. */
 const expectedTargets = [
-  ...[one, page, email, created, ...inProcess.slice(0, -2)].map((name) => `${name}: ratio to the floor`),
+  ...[one, page, email, created, ...compared.slice(0, -2)].map((name) => `${name}: ratio to the floor`),
   ...processed.map((name) => `${name}: per second`),
   ...[deep, deepByLink].map((name) => `${name}: p50 relative to the first page`),
   ...[...searches, rowNames.query].map((name) => `${name}: p50 ms`),

@@ -8,9 +8,10 @@ import { measureBusyPushes, measurePushes } from './pushes.ts'
 import { measureReach } from './reach.ts'
 import { measureReads } from './reads.ts'
 import type { Row } from './report.ts'
-import { indexedReadNames, reachNames, readNames, rowNames } from './row-names.ts'
+import { indexedReadNames, reachNames, readNames, rowNames, suggestionNames } from './row-names.ts'
 import type { Sample } from './sample.ts'
 import type { Stage } from './stage.ts'
+import { measureSuggestions } from './suggestions.ts'
 import { measureProcessing } from './work.ts'
 
 interface Measured {
@@ -63,10 +64,15 @@ const parts: readonly Part[] = [
     },
   },
   {
-    // Otherwise processing the pushed rows would be measured too.
+    // Otherwise the service would process the pushed rows and read the queued notes meanwhile.
     settings: { IMPORT_WORKERS: '0', REASONING_CONCURRENCY: '0' },
-    rows: [rowNames.pushed],
-    measure: async (stage, _, sample) => ({ rows: await measurePushes(stage, sample) }),
+    rows: [...suggestionNames, rowNames.pushed],
+    measure: async (stage, names, sample) => ({
+      rows: [
+        ...(await measureSuggestions(stage, sample, names)),
+        ...(names.includes(rowNames.pushed) ? await measurePushes(stage, sample) : []),
+      ],
+    }),
   },
   {
     settings: {},

@@ -35,6 +35,8 @@ export const rowNames = {
   indexedCount: `count of 1 in ${tiers} by an indexed property`,
   indexedCreated: 'new contacts with two indexed properties',
   indexedChanged: 'edits of an indexed property',
+  notesAnalysed: 'notes analysed',
+  accepted: 'suggestions accepted',
   pushed: 'push',
   processed: 'rows processed',
   processedOfTwo: 'rows processed, of two organizations',
@@ -71,6 +73,9 @@ export const reachNames: readonly string[] = [
   rowNames.reachOwn,
   rowNames.reachTeam,
 ]
+
+/** Rows about the suggestions of notes. */
+export const suggestionNames: readonly string[] = [rowNames.notesAnalysed, rowNames.accepted]
 
 /** The read rows of indexed properties. */
 export const indexedReadNames: readonly string[] = [

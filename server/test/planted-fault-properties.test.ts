@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readId } from '../src/platform/model/ids.ts'
+import { sql } from '../src/platform/model/sql.ts'
 import { type Probe, watchStatements } from './planted-faults.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
 
@@ -16,11 +18,21 @@ beforeAll(async () => {
   // The other organization is created first, so that a query without the predicate finds its rows first.
   theirs = await service.newOrganization()
   ours = await service.newOrganization()
-  const values = { vat: 'X', later: 'text', plan: 'a', same: 'twice' }
-  for (const { call } of [theirs, theirs])
-    await call('POST', '/v5/companies', {
+  const values = { vat: 'X', later: 'text', plan: 'a', same: 'twice', fresh: 'text' }
+  const made: string[] = []
+  for (const { call } of [theirs, theirs, theirs]) {
+    const { body } = await call('POST', '/v5/companies', {
       body: { name: 'Theirs', customProperties: { ...values, vat: Math.random().toString() } },
     })
+    made.push(body.id)
+  }
+  await theirs.call('DELETE', `/v5/companies/${made[0]}`)
+  // Changed after each of our requests begins.
+  await service.database.crossTenantQuery(
+    'check the database',
+    sql`update companies set updated_at = now() + interval '1 day', deleted_at = deleted_at + interval '1 day'
+      where id = any(${made.map((id) => readId('com', id))}::uuid[])`,
+  )
   const shared = [definition('vat', { unique: true }), definition('plan', { type: 'choice', choices })]
   const more = [definition('only', { required: true }), definition('taken', { position: '50' })]
   for (const [organization, bodies] of [
@@ -95,6 +107,7 @@ test(
       probe('DELETE', company),
       probe('POST', `/v5/companies/${ids.deleted}/restore`),
       probe('POST', '/v5/properties', definition('later', { type: 'number', unique: true })),
+      probe('POST', '/v5/properties', definition('fresh', { type: 'number' })),
       probe('POST', '/v5/properties?dryRun=true', definition('same', { unique: true })),
       probe('POST', '/v5/properties', definition('taken')),
       probe('PATCH', `/v5/properties/${ids.plan}`, { choices: [choices[1]] }),

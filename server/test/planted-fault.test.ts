@@ -69,7 +69,7 @@ const redundantPredicates: readonly { reason: string; location: RegExp }[] = [
   {
     reason: 'planted-fault-properties.test.ts covers the statements about the definitions of custom properties',
     location:
-      /(property_sets|property_sets join .* using \(resource\)|property_sets set .*|from properties( record)?|custom_properties -> \$::text as value, .* record|"deal_unique_values") where $/,
+      /(property_sets|property_sets join .* using \(resource\)|property_sets set .*|from properties( record)?|custom_properties -> \$::text as value(, .* record| from "deals")|"deal_unique_values") where $|from unfit join "deals" record on record\.$|^POST \/v5\/properties\S* all of (select credential\.live|\s+with batch as materialized)/,
   },
   {
     reason:
