@@ -88,7 +88,7 @@ const redundantPredicates: readonly { reason: string; location: RegExp }[] = [
   {
     reason: 'records are looked up and locked within the organization before anything else is read',
     location:
-      /join (contacts contact on contact|companies company on company|\w+_external_ids owner on owner|"\w+_edited_values" edited on edited)\.$|where record\.$/,
+      /join (contacts contact on contact|companies company on company|\w+_external_ids owner on owner|"\w+_edited_values" edited on edited)\.$|where record\.$|^working all of\s+with found as materialized \(select unnest/,
   },
   {
     reason: 'contacts are looked up within a team, which belongs to one organization',
