@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Account } from '../shared/service.ts'
 import { type Contract, type Operation, type Schema } from './document.ts'
 import { textOf as textOfJson } from './json.ts'
@@ -197,7 +198,13 @@ class Populator {
     return { words, domain, ids: this.#ids }
   }
 
-  async #call(method: string, path: string, body?: string) {
+  /** A service that says that it is overloaded is asked again when it says. */
+  async #call(
+    method: string,
+    path: string,
+    body?: string,
+    attempts = 10,
+  ): Promise<{ status: number; response: Schema | Schema[]; link: string | null }> {
     const { port, account } = this.#options
     const response = await fetch(`http://127.0.0.1:${port}${path}`, {
       method,
@@ -209,6 +216,11 @@ class Populator {
       ...(body !== undefined && { body }),
     })
     const text = await response.text()
+    const wait = Number(response.headers.get('retry-after'))
+    if (response.status === 503 && attempts > 1) {
+      await setTimeout(wait * 1000)
+      return this.#call(method, path, body, attempts - 1)
+    }
     if (response.status >= 500 || response.status === 401)
       throw new Error(`${method} ${path}: ${response.status} ${text}`)
     const value: unknown = text === '' ? undefined : JSON.parse(text)

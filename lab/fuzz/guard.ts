@@ -27,7 +27,10 @@ export async function rowsOf(client: pg.Client, organizationId: string): Promise
   return all
 }
 
-/** Waits until all pushed rows of an organization are processed; returns their number in each state. */
+/**
+ * Waits until all pushed rows of an organization are processed and its indexes are built; returns the number of rows in
+ * each state.
+ */
 export async function untilProcessed(client: pg.Client, organizationId: string): Promise<Record<string, number>> {
   for (const deadline = performance.now() + 120_000; ; await delay(20)) {
     const { rows } = await client.query<{ status: string; count: number }>(
@@ -35,8 +38,13 @@ export async function untilProcessed(client: pg.Client, organizationId: string):
       [uuidOf(organizationId)],
     )
     const counts = Object.fromEntries(rows.map(({ status, count }) => [status, count]))
-    if (!['PENDING', 'PROCESSING', 'RETRYING'].some((status) => status in counts)) return counts
-    if (performance.now() > deadline) throw new Error(`Rows are not processed in time: ${JSON.stringify(counts)}`)
+    const indexes = await client.query(`select from property_indexes where organization_id = $1 and state <> 'ready'`, [
+      uuidOf(organizationId),
+    ])
+    const isFinished = !['PENDING', 'PROCESSING', 'RETRYING'].some((status) => status in counts)
+    if (isFinished && indexes.rows.length === 0) return counts
+    if (performance.now() > deadline)
+      throw new Error(`Rows or indexes are not finished in time: ${JSON.stringify(counts)}`)
   }
 }
 

@@ -67,6 +67,9 @@ function secretOf({ database = '' }: pg.ClientConfig): Secret {
 }
 
 /** Starts the real service on a new database and a free port, with these environment variables. */
+/** The `application_name` of connections for background work. */
+export const backgroundName = 'rapport in the background'
+
 export async function startTestService(
   environment: Record<string, string> = {},
   existing?: { connection: pg.ClientConfig; secret?: Secret; drop(): Promise<void> },
@@ -82,7 +85,10 @@ export async function startTestService(
   })
   const database = new Database({ connection, size: 10, limitConcurrency: true })
   const intakeDatabase = new Database({ connection, ...intakePool })
-  const workDatabase = new Database({ connection, ...workPool(config) })
+  const workDatabase = new Database({
+    connection: { ...connection, application_name: backgroundName },
+    ...workPool(config),
+  })
   const secret = existing?.secret ?? secretOf(connection)
   const tokens = createTokens({ database, secret, roleScopes })
   const logged: string[] = []
