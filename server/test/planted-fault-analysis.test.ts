@@ -89,7 +89,7 @@ test('removing any organization predicate from a statement of note analysis chan
   const statements = watchStatements()
   const { database } = service
   const readClaim = async () =>
-    (await claim(ours)).notes.map(({ facts: { now: _, ...facts }, ...note }) => ({ ...note, facts }))
+    (await claim(ours)).notes.map((note) => ({ ...note, facts: { ...note.facts, now: undefined } }))
   try {
     const { missed, detected } = await statements.plant(
       [
