@@ -6,6 +6,7 @@ import { showId } from '../../../platform/model/ids.ts'
 import { UniqueConflict } from '../../../platform/resource/unique-conflict.ts'
 import { type Loop, startLoop } from '../../../platform/background/loop.ts'
 import { errorForLog } from '../../../platform/background/error-for-log.ts'
+import { startQueueLoop } from '../../../platform/background/queue-loop.ts'
 import { retryTransient } from '../../../platform/background/retry.ts'
 import { processClaim, processNextBatch } from './batch.ts'
 import {
@@ -57,9 +58,6 @@ interface WorkLoad {
 
 /** Maximum rows of a batch: more would hold locks longer, fewer would cost more per row. */
 const maxRows = 200
-/**
- * Milliseconds between two checks of an empty queue: increases from the shortest to the longest while there is no work.
- */
 const pollIntervals = { shortest: 20, longest: 1000 }
 const compactionInterval = 60_000
 const retryPolicy = { attempts: 8, firstDelaySeconds: 5, maxDelaySeconds: 3600 }
@@ -88,29 +86,20 @@ interface Context extends WorkerOptions {
   signal: AbortSignal
 }
 
-function startWorker(ready: Promise<unknown>, options: WorkerOptions): Loop {
-  let pollDelay = pollIntervals.shortest
-  let last: string | undefined
-  return startLoop({
+const startWorker = (ready: Promise<unknown>, options: WorkerOptions): Loop =>
+  startQueueLoop({
     ready,
-    retryMilliseconds: pollIntervals.longest,
+    pollIntervals,
     onError: (error) => {
       if (!isRetryable(error)) options.log.error(errorForLog(error), 'imports: reading the queue failed')
     },
-    run: async (signal) => {
-      last = await chooseOrganization(options.database, last)
-      if (last === undefined) {
-        const milliseconds = pollDelay
-        pollDelay = Math.min(pollDelay * 2, pollIntervals.longest)
-        return milliseconds
-      }
-      pollDelay = pollIntervals.shortest
-      if (!(await processOrganization({ ...options, signal }, last))) return pollIntervals.shortest
-      options.onProcessed?.()
-      return 0
+    choose: (last) => chooseOrganization(options.database, last),
+    work: async (organizationId, signal) => {
+      const hasProcessed = await processOrganization({ ...options, signal }, organizationId)
+      if (hasProcessed) options.onProcessed?.()
+      return hasProcessed
     },
   })
-}
 
 function startCountCompaction(ready: Promise<unknown>, { database, log }: WorkerOptions): Loop {
   const { close } = startLoop({

@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { errorForLog } from '../../../platform/background/error-for-log.ts'
-import { type Loop, startLoop } from '../../../platform/background/loop.ts'
+import type { Loop } from '../../../platform/background/loop.ts'
+import { startQueueLoop } from '../../../platform/background/queue-loop.ts'
 import { retryTransient } from '../../../platform/background/retry.ts'
 import type { Database } from '../../../platform/database/database.ts'
 import { isTransient } from '../../../platform/database/failures.ts'
@@ -32,7 +33,6 @@ export interface AnalysisWorkers {
   close(): Promise<void>
 }
 
-/** Milliseconds between two checks of an empty queue: increases from the shortest to the longest without work. */
 const pollIntervals = { shortest: 50, longest: 1000 }
 /** Longer than a batch can take. If a process dies, another one takes over its notes after this time. */
 const leaseSeconds = 60
@@ -56,30 +56,21 @@ interface Context extends WorkerOptions {
   signal: AbortSignal
 }
 
-function startWorker(ready: Promise<unknown>, options: WorkerOptions): Loop {
-  let pollDelay = pollIntervals.shortest
-  let last: string | undefined
-  return startLoop({
+const startWorker = (ready: Promise<unknown>, options: WorkerOptions): Loop =>
+  startQueueLoop({
     ready,
-    retryMilliseconds: pollIntervals.longest,
+    pollIntervals,
     onError: (error) => {
       if (!isTransient(error)) options.log.error(errorForLog(error), 'notes: reading the queue failed')
     },
-    run: async (signal) => {
-      last = await chooseOrganization(options.database, last)
-      if (last === undefined) {
-        const milliseconds = pollDelay
-        pollDelay = Math.min(pollDelay * 2, pollIntervals.longest)
-        return milliseconds
-      }
-      pollDelay = pollIntervals.shortest
+    choose: (last) => chooseOrganization(options.database, last),
+    work: async (organizationId, signal) => {
       const { database, maxNotes } = options
-      const claim = await claimNotes(database, last, { maxNotes, leaseSeconds })
+      const claim = await claimNotes(database, organizationId, { maxNotes, leaseSeconds })
       if (claim.notes.length > 0) await processClaim({ ...options, signal }, claim)
-      return claim.notes.length > 0 ? 0 : pollIntervals.shortest
+      return claim.notes.length > 0
     },
   })
-}
 
 async function processClaim(context: Context, claim: Claim): Promise<void> {
   const analysed: AnalysedNote[] = []
