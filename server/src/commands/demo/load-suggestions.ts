@@ -111,10 +111,12 @@ async function addReply(rows: Rows, reply: Reply): Promise<void> {
     ...{ text, analysis: { ...analysis, latencyMs: 1 }, analysisId: newIdAt(moment) },
   }
   rows.note_analyses.push({ ...analysisRow(finding), created_at: at })
-  for (const action of analysis.actions) {
+  for (const [index, action] of analysis.actions.entries()) {
+    // Lists show the latest first: of one note, in the order of the actions.
+    const id = newIdAt(moment + analysis.actions.length - index)
     const isOptOut = action.type === 'suppress' && actsAlone(finding, action)
     if (isOptOut) rows.optedOut.push(person.id)
-    const row: JsonObject = { ...suggestionRow(finding, action, new Set(rows.optedOut)), id: newIdAt(moment), ...times }
+    const row: JsonObject = { ...suggestionRow(finding, action, new Set(rows.optedOut)), id, ...times }
     rows.suggestions.push(
       row.status === 'pending' ? { ...row, ...(isDecided && decide(rows, reply, row)) } : { ...row, decided_at: at },
     )
