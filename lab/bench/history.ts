@@ -12,8 +12,8 @@ import type { Stage } from './stage.ts'
 
 /** Writes at a time, as many as connections. */
 export const concurrency = 16
-/** Writes of a turn: short turns that alternate often, because the difference is small. */
-const writesPerTurn = 128
+/** Operations of a turn: short turns that alternate often, because the differences are small. Fewer in a brief run. */
+export const perTurn = ({ seconds }: { seconds: number }): number => Math.min(128, Math.ceil(seconds * 640))
 /** Turns of each target for each second of the options, and those before counting. */
 const turnsPerSecond = 8
 const warmUpTurns = 4
@@ -44,7 +44,7 @@ export async function measureHistory(stage: Stage, names: readonly string[]): Pr
     for (const writer of rotate(writers, turn)) {
       if (writer.name === 'service' && history) contacts.history = history
       else delete contacts.history
-      await takeTurn(writer, turn)
+      await takeTurn(writer, turn, perTurn(options))
     }
   }
   if (history) contacts.history = history
@@ -72,8 +72,8 @@ function writerOf({ connection, measured: { organizationId, userId } }: Stage, n
 }
 
 /** Creates contacts and changes each of them once. */
-async function takeTurn(writer: Writer, turn: number): Promise<void> {
-  const ids = Array.from({ length: writesPerTurn }, newId)
+async function takeTurn(writer: Writer, turn: number, writes: number): Promise<void> {
+  const ids = Array.from({ length: writes }, newId)
   writer.measured.create.push(await time(ids, (id) => write(writer, { kind: 'create', id, values: newContact(id) })))
   const values = { city: `City ${turn}`, employmentTitle: `Title ${turn}` }
   writer.measured.change.push(await time(ids, (id) => write(writer, { kind: 'update', id, values })))

@@ -10,15 +10,14 @@ import { readPage, readRecord, scopeOf } from '../../server/src/platform/resourc
 import { writeOne } from '../../server/src/platform/resource/store.ts'
 import { contacts } from '../../server/src/resources/contacts/resource.ts'
 import { contactStore } from '../../server/src/resources/contacts/store.ts'
-import { concurrency, time } from './history.ts'
+import { concurrency, perTurn, time } from './history.ts'
 import { rotate } from './measure.ts'
 import { figuresOf, type Measurement, type Row, rowOf } from './report.ts'
 import { rowNames } from './row-names.ts'
 import type { Sample } from './sample.ts'
 import type { Stage } from './stage.ts'
 
-/** Requests of a turn, and turns of each person for each second of the options. */
-const requestsPerTurn = 128
+/** Turns of each person for each second of the options. */
 const turnsPerSecond = 8
 const warmUpTurns = 4
 
@@ -66,7 +65,10 @@ export async function measureReach(stage: Stage, sample: Sample, names: readonly
     const measured: Record<'service' | 'floor', Measurement[]> = { service: [], floor: [] }
     const turns = warmUpTurns + Math.ceil(stage.options.rounds * stage.options.seconds * turnsPerSecond)
     for (let turn = 0; turn < turns; turn++) {
-      const ids = Array.from({ length: requestsPerTurn }, (_, index) => sample.ids[index % sample.ids.length] ?? '')
+      const ids = Array.from(
+        { length: perTurn(stage.options) },
+        (_, index) => sample.ids[index % sample.ids.length] ?? '',
+      )
       for (const kind of rotate(['service', 'floor'] as const, turn)) {
         const caller = kind === 'floor' ? people.builtIn : people[level]
         measured[kind].push(await time(ids, (id) => run(database, caller, id)))

@@ -3,7 +3,7 @@ import { newId, showId } from '../../server/src/platform/model/ids.ts'
 import { analyseByRules } from '../../server/src/resources/suggestions/analysis/analyser.ts'
 import { type ClaimedNote, claimNotes } from '../../server/src/resources/suggestions/work/claim-store.ts'
 import { storeAnalyses } from '../../server/src/resources/suggestions/work/result-store.ts'
-import { concurrency, time } from './history.ts'
+import { concurrency, perTurn, time } from './history.ts'
 import { headersOf } from './http.ts'
 import { rotate } from './measure.ts'
 import { figuresOf, type Measurement, type Row, rowOf } from './report.ts'
@@ -11,8 +11,6 @@ import { rowNames } from './row-names.ts'
 import type { Sample } from './sample.ts'
 import type { Stage } from './stage.ts'
 
-/** Each note leads to one suggestion, which creates a task. */
-const notesPerTurn = 128
 /** As many as the service takes at a time. */
 const maxNotes = 50
 const leaseSeconds = 60
@@ -67,11 +65,11 @@ export async function measureSuggestions(stage: Stage, sample: Sample, names: re
 
 /** Queues notes, and measures the work of one worker until none waits. */
 async function analyseNotes(
-  { client, measured: { organizationId } }: Stage,
+  { client, measured: { organizationId }, options }: Stage,
   database: Database,
   sample: Sample,
 ): Promise<{ claimed: ClaimedNote[]; analysis: Measurement }> {
-  const contactIds = Array.from({ length: notesPerTurn }, (_, index) => sample.ids[index % sample.ids.length])
+  const contactIds = Array.from({ length: perTurn(options) }, (_, index) => sample.ids[index % sample.ids.length])
   await client.query(
     `insert into notes (organization_id, id, contact_id, body, source, reasoning_queued_at)
      select $1, id, contact_id, 'Thanks for the demo! Could you please call me tomorrow at 14:00?', 'import', now()
@@ -119,7 +117,7 @@ async function pendingSuggestions(
     `select id from suggestions where organization_id = $1 and note_id = any($2::uuid[]) and status = 'pending'`,
     [organizationId, notes.map(({ id }) => id)],
   )
-  if (rows.length !== notesPerTurn) throw new Error(`${rows.length} suggestions were made, not ${notesPerTurn}.`)
+  if (rows.length !== notes.length) throw new Error(`${rows.length} suggestions were made, not ${notes.length}.`)
   return rows.map(({ id }) => id)
 }
 
