@@ -163,7 +163,7 @@ export class Writers {
     await this.#send({ contact, change: { kind, request, nickname: kind === 'update' ? nickname : contact.nickname } })
   }
 
-  /** Moves the deal to another stage, or creates one if there is none whose stage is known. */
+  /** Moves the deal to another stage, or creates one if the stages of all are unknown. */
   async #moveDeal(current: ExpectedDeal | undefined): Promise<ExpectedDeal | undefined> {
     const deal = current ?? { name: randomUUID(), id: undefined, stages: [] }
     const others = this.#options.stageIds.filter((id) => id !== deal.stages.at(-1))
@@ -192,7 +192,7 @@ export class Writers {
     this.pushes.push({ email: body.contact.email, request, rowId })
   }
 
-  /** Accepts a suggestion, perhaps one that another writer accepts at the same time; pushes a note if there is none. */
+  /** Accepts a suggestion, perhaps one that another writer accepts at the same time; pushes a note if none is open. */
   async #accept(): Promise<void> {
     const listed = await this.#options.client.send({ method: 'GET', path: openSuggestions })
     const open = isGood(listed) ? (listed.body as { id: string }[]) : []

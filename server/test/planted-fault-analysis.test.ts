@@ -4,7 +4,7 @@ import { type Sql, sql } from '../src/platform/model/sql.ts'
 import { analyseByRules } from '../src/resources/suggestions/analysis/analyser.ts'
 import { type Claim, claimNotes, releaseNotes } from '../src/resources/suggestions/work/claim-store.ts'
 import { type AnalysedNote, storeAnalyses } from '../src/resources/suggestions/work/result-store.ts'
-import { type Statements, watchStatements } from './planted-faults.ts'
+import { expectOnlyRedundant, type RedundantPredicate, type Statements, watchStatements } from './planted-faults.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
 
 let service: TestService
@@ -61,7 +61,7 @@ const analyse = ({ organizationId, notes }: Claim): Promise<AnalysedNote[]> =>
 const finish = async (claimed: Claim) => storeAnalyses(service.database, claimed, await analyse(claimed))
 
 /** Predicates that can be removed without an effect, each with the rule that protects the data instead. */
-const redundantPredicates: readonly { reason: string; location: RegExp }[] = [
+const redundantPredicates: readonly RedundantPredicate[] = [
   {
     reason: 'the notes are chosen within the organization, and everything else is found by their ids',
     location:
@@ -108,12 +108,7 @@ test('removing any organization predicate from a statement of note analysis chan
     // The notes of another organization, and those that have waited for too long.
     expect(detected).toContainEqual(expect.stringMatching(/previous\.note_id = note\.id where note\.$/))
     expect(detected).toContainEqual(expect.stringMatching(/all of\s+update notes set reasoning_queued_at = null/))
-    expect(
-      missed.filter((location) => !redundantPredicates.some((redundant) => redundant.location.test(location))),
-    ).toEqual([])
-    expect(
-      redundantPredicates.filter((redundant) => !missed.some((location) => redundant.location.test(location))),
-    ).toEqual([])
+    expectOnlyRedundant(missed, redundantPredicates)
   } finally {
     statements.restore()
   }

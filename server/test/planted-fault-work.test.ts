@@ -6,7 +6,7 @@ import { readId } from '../src/platform/model/ids.ts'
 import { processClaim } from '../src/resources/imports/work/batch.ts'
 import { type Claim, claimRows } from '../src/resources/imports/work/work-store.ts'
 import { createFixture, type Fixture } from './collections.ts'
-import { watchStatements } from './planted-faults.ts'
+import { expectOnlyRedundant, type RedundantPredicate, watchStatements } from './planted-faults.ts'
 import { startTestService, type TestService } from './service.ts'
 
 /** A lead that is pushed to both organizations, with all keys of a contact and of a company. */
@@ -66,7 +66,7 @@ async function pushWithoutTeam(): Promise<void> {
 }
 
 /** Predicates that can be removed without an effect, each with the rule that protects the data instead. */
-const redundantPredicates: readonly { reason: string; location: RegExp }[] = [
+const redundantPredicates: readonly RedundantPredicate[] = [
   {
     reason: 'planted-fault-properties.test.ts covers the definitions of custom properties',
     location: /definitions end as definitions from property_sets where $/,
@@ -157,12 +157,7 @@ test('removing any organization predicate from a statement of row processing cha
       expect(detected).toContainEqual(expect.stringMatching(location))
     }
     expect(detected).toContainEqual(expect.stringMatching(/all of\s+with found .*\s+select company\.id/))
-    expect(
-      missed.filter((location) => !redundantPredicates.some((redundant) => redundant.location.test(location))),
-    ).toEqual([])
-    expect(
-      redundantPredicates.filter((redundant) => !missed.some((location) => redundant.location.test(location))),
-    ).toEqual([])
+    expectOnlyRedundant(missed, redundantPredicates)
   } finally {
     statements.restore()
   }

@@ -133,6 +133,18 @@ export function watchStatements(predicate = organizationPredicate): Statements {
   }
 }
 
+/** A predicate that can be removed without an effect, and the rule that protects the data instead. */
+export interface RedundantPredicate {
+  reason: string
+  location: RegExp
+}
+
+/** Expects that only redundant predicates were missed, and each of them at least once. */
+export function expectOnlyRedundant(missed: readonly string[], redundant: readonly RedundantPredicate[]): void {
+  expect(missed.filter((place) => !redundant.some(({ location }) => location.test(place)))).toEqual([])
+  expect(redundant.filter(({ location }) => !missed.some((place) => location.test(place)))).toEqual([])
+}
+
 function withFault({ text, occurrence }: Fault, { pattern, without }: Predicate): string {
   let count = 0
   return text.replace(pattern, (whole, parameter: string) =>

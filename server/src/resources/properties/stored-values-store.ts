@@ -71,7 +71,7 @@ export interface Step {
   examples: number
 }
 
-/** Examines the next records. `last` is undefined if there are none. */
+/** Examines the next records. `last` is undefined after the last record. */
 export async function examineNext(
   db: Connection,
   examination: Examination,
