@@ -7,13 +7,19 @@ export const migrateCommand = () =>
   withExample(
     new Command('migrate')
       .description('Migrate the database to this version. A start does this too.')
+      .option('--distribute', 'distribute the records over the workers of a Citus cluster (docs/guides/scaling.md)')
       .option('--json', 'print one JSON object: {"applied": [names]}')
       .action(run),
     '$ DATABASE_URL=postgres://rapport@db.example.com/rapport rapport migrate',
   )
 
-async function run({ json }: { json?: boolean }): Promise<void> {
-  const options = { config: configuration(), purpose: 'rapport migrate', log: printMessage } as const
+async function run({ json, distribute = false }: { json?: boolean; distribute?: boolean }): Promise<void> {
+  const options = {
+    config: configuration(),
+    purpose: 'rapport migrate',
+    log: printMessage,
+    distributes: distribute,
+  } as const
   const applied = await withRapport(options, ({ prepared }) => prepared)
   printResult(json ? JSON.stringify({ applied }) : 'The database is up to date.')
 }

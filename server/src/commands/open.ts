@@ -5,6 +5,7 @@ import { assertSecretMatches, type Secret } from '../platform/secret/secret.ts'
 import { isConnectTimeout } from '../platform/database/connect.ts'
 import { checkDatabase } from '../platform/database/check.ts'
 import { Database } from '../platform/database/database.ts'
+import { isDistributed } from '../platform/database/distribution.ts'
 import { openEmbedded } from '../platform/embedded-postgres/embedded.ts'
 import { pause } from '../platform/background/loop.ts'
 import { isTransient } from '../platform/database/failures.ts'
@@ -12,6 +13,7 @@ import type { Purpose } from '../platform/embedded-postgres/database-lock.ts'
 import { migrate } from '../platform/database/migrate.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import { ApiError } from '../platform/model/errors.ts'
+import { tablesByPlace } from '../places.ts'
 import { migrationsFolder, version } from '../release.ts'
 import { intakePool } from '../resources/imports/intake/intake.ts'
 import { workPool } from '../resources/imports/work/import-workers.ts'
@@ -25,6 +27,8 @@ export interface OpenOptions {
   log: (message: string) => void
   /** Reports problems that the operator should fix, although the service works. */
   warn?: (message: string) => void
+  /** True to distribute the tables of a database that has records already. */
+  distributes?: boolean
 }
 
 /** The opened parts that a service or a command is made of. */
@@ -56,11 +60,10 @@ export async function openRapport(options: OpenOptions): Promise<Rapport> {
     throw error
   })
   const pools = openPools(purpose === 'service' ? config : { ...config, databaseConnections: 2 }, connection, log)
-  const { database } = pools
   const attached = embedded?.attached ?? false
   const closing = new AbortController()
   let isPrepared = false
-  const prepared = prepare({ ...options, connection, database, secret, attached, signal: closing.signal }).then(
+  const prepared = prepare({ ...options, connection, pools, secret, attached, signal: closing.signal }).then(
     (applied) => {
       isPrepared = !closing.signal.aborted
       return applied
@@ -91,6 +94,8 @@ export interface Pools {
   readonly intakeDatabase: Database
   /** Pool reserved for background work. */
   readonly workDatabase: Database
+  /** The tables are distributed with Citus. */
+  useDistribution(): void
   close(): Promise<void>
 }
 
@@ -100,10 +105,10 @@ export function openPools(config: Config, connection: pg.ClientConfig, log: (mes
   const database = new Database({ connection, size, limitConcurrency: true, processes, onIdleError })
   const intakeDatabase = new Database({ connection, ...intakePool, onIdleError })
   const workDatabase = new Database({ connection, ...workPool(config), onIdleError })
-  const close = async () => {
-    await Promise.all([database.close(), intakeDatabase.close(), workDatabase.close()])
-  }
-  return { database, intakeDatabase, workDatabase, close }
+  const all = [database, intakeDatabase, workDatabase]
+  const useDistribution = () => all.forEach((pool) => pool.useDistribution())
+  const close = async () => void (await Promise.all(all.map((pool) => pool.close())))
+  return { database, intakeDatabase, workDatabase, useDistribution, close }
 }
 
 /** Configuration of one of several processes (from 0): together they use what the configuration allows. */
@@ -150,7 +155,7 @@ const embeddedOptions = ({ config, purpose, log }: OpenOptions) => ({
 
 interface Preparation extends OpenOptions {
   connection: pg.ClientConfig
-  database: Database
+  pools: Pools
   secret: Secret
   /** A running service owns the database and migrates it. */
   attached: boolean
@@ -158,22 +163,14 @@ interface Preparation extends OpenOptions {
 }
 
 /** An unusable database is a final error. An unreachable one is retried, but only by a service. */
-async function prepare({
-  config,
-  connection,
-  database,
-  secret,
-  attached,
-  purpose,
-  log,
-  warn,
-  signal,
-}: Preparation): Promise<string[]> {
+async function prepare(options: Preparation): Promise<string[]> {
+  const { config, connection, pools, secret, attached, purpose, log, warn, signal } = options
   for (let milliseconds = 250; !signal.aborted; milliseconds = Math.min(milliseconds * 2, 5000)) {
     try {
       for (const warning of await checkDatabase(connection, config.databaseDurability)) warn?.(warning)
-      const applied = attached ? await awaitSchema(connection) : await applyMigrations(connection, log)
-      await assertSecretMatches(database, secret)
+      const applied = attached ? await awaitSchema(connection) : await applyMigrations(connection, options)
+      if (await isDistributed(connection)) pools.useDistribution()
+      await assertSecretMatches(pools.database, secret)
       return applied
     } catch (error) {
       if (error instanceof StartError || !(isTransient(error) || isConnectTimeout(error))) throw error
@@ -186,5 +183,7 @@ async function prepare({
   return []
 }
 
-const applyMigrations = async (connection: pg.ClientConfig, log: (message: string) => void): Promise<string[]> =>
-  (await migrate(connection, { folder: migrationsFolder, log })).applied
+async function applyMigrations(connection: pg.ClientConfig, { log, distributes = false }: OpenOptions) {
+  const distribution = { tables: tablesByPlace.organization, isWanted: distributes }
+  return (await migrate(connection, { folder: migrationsFolder, log, distribution })).applied
+}

@@ -13,7 +13,7 @@ import {
 } from './failures.ts'
 import { ConnectionQueue, maxConcurrentStatements } from './connection-queue.ts'
 import type { CrossTenantPurpose } from './cross-tenant-purposes.ts'
-import { nameOf, organizationParameter, Parameter, prepared, render, Sql, sql } from '../model/sql.ts'
+import { nameOf, organizationParameter, Parameter, plannerVisible, prepared, render, Sql, sql } from '../model/sql.ts'
 import { NothingSent, type Send, type SendSingle, TransactionAttempt } from './transaction-attempt.ts'
 
 /** Runs statements for one organization, which every statement must reference. */
@@ -29,8 +29,11 @@ export interface Connection {
 /** A connection inside a transaction: its writes are committed together or not at all. */
 export interface Transaction extends Connection {
   readonly isTransaction: true
-  /** Runs the only statement of this transaction, in one round trip with the credential check and the commit. */
-  runSingle<Row extends object>(statement: SingleStatement): Promise<Row[]>
+  /**
+   * Runs the only statement of this transaction, in one round trip with the credential check and the commit. Undefined
+   * if credentials are on another server than records.
+   */
+  readonly runSingle: (<Row extends object>(statement: SingleStatement) => Promise<Row[]>) | undefined
 }
 
 /** A writing statement whose text is the same for all values. */
@@ -101,6 +104,7 @@ export class Database {
   readonly #fixedTexts = new WeakMap<Actor, Map<string, FixedText>>()
   readonly #queue: ConnectionQueue
   readonly #connectedClients = new Set<pg.PoolClient>()
+  #isDistributed = false
 
   constructor({
     connection,
@@ -150,27 +154,40 @@ export class Database {
     return Math.max(0, this.#queue.longestWait - setupTime)
   }
 
+  /** From now on, credential checks are statements of their own, and statements show the planner their organization. */
+  useDistribution(): void {
+    this.#isDistributed = true
+  }
+
   get counts(): { total: number; idle: number; waiting: number } {
     return { total: this.#pool.totalCount, idle: this.#pool.idleCount, waiting: this.#queue.length }
   }
 
   /** A connection for reads: each statement is independent and checks the credential in the same round trip. */
   reader(actor: Actor): Connection {
-    const organization = organizationParameter(actor.organizationId)
+    const organization = this.#organizationOf(actor)
+    const complete = (statement: Sql) => {
+      assertScoped(statement)
+      return this.#isDistributed ? statement : withCredentialCheck(actor, statement)
+    }
     return {
       organizationId: actor.organizationId,
       organization,
       actor,
       query: async <Row extends object>(statement: Sql | FixedStatement) => {
         const query =
-          statement instanceof Sql ? render(withCredentialCheck(actor, statement)) : this.#fixedRead(actor, statement)
+          statement instanceof Sql
+            ? render(complete(statement))
+            : this.#fixedQuery(actor, { ...statement, build: (given) => complete(statement.build(given)) })
+        if (this.#isDistributed) return this.#send<Row>(query, render(credentialCheck(actor)))
         return checkedRows(await this.#send<CredentialChecked<Row>>(query))
       },
     }
   }
 
-  #fixedRead(actor: Actor, { name, values, build }: FixedStatement): pg.QueryConfig {
-    return this.#fixedQuery(actor, { name, values, build: (given) => withCredentialCheck(actor, build(given)) })
+  #organizationOf({ organizationId }: Actor): Sql {
+    const organization = organizationParameter(organizationId)
+    return this.#isDistributed ? plannerVisible(organization) : organization
   }
 
   #fixedQuery(actor: Actor, { name, values: given, build }: FixedStatement): pg.QueryConfig {
@@ -193,26 +210,26 @@ export class Database {
 
   /** Retries after conflicts; resolves once durable. Throws `ApiError` (503: outcome unknown), `CredentialChanged`. */
   async transaction<Result>(actor: Actor, work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
-    const organization = organizationParameter(actor.organizationId)
-    return this.#transact(prepared(sql`select ${actor.live} as live`), (send, sendSingle) =>
-      work({
+    return this.#transact(credentialCheck(actor), (send, sendSingle) => {
+      const runSingle = async <Row extends object>({ name, values, build }: SingleStatement) => {
+        const whole = (given: readonly Parameter[]) => writeWithCredentialCheck(actor, build(given, credentialIsLive))
+        return checkedRows(
+          await sendSingle<CredentialChecked<Row>>(this.#fixedQuery(actor, { name, values, build: whole })),
+        )
+      }
+      return work({
         isTransaction: true,
         actor,
         organizationId: actor.organizationId,
-        organization,
+        organization: this.#organizationOf(actor),
         query: async <Row extends object>(given: Sql | FixedStatement) => {
           const statement = toSql(given)
           assertScoped(statement)
           return send<Row>(statement)
         },
-        runSingle: async <Row extends object>({ name, values, build }: SingleStatement) => {
-          const whole = (given: readonly Parameter[]) => writeWithCredentialCheck(actor, build(given, credentialIsLive))
-          return checkedRows(
-            await sendSingle<CredentialChecked<Row>>(this.#fixedQuery(actor, { name, values, build: whole })),
-          )
-        },
-      }),
-    )
+        runSingle: this.#isDistributed ? undefined : runSingle,
+      })
+    })
   }
 
   /** Runs one cross-tenant statement. With a name it is prepared once per connection, with one plan for all values. */
@@ -244,11 +261,15 @@ export class Database {
     await this.#pool.end()
   }
 
-  /** A single statement is its own transaction; repeated on another connection if this one is unusable. */
-  #send<Row extends object>(query: pg.QueryConfig): Promise<Row[]> {
+  /**
+   * A single statement is its own transaction; repeated on another connection if this one is unusable. `check`, if
+   * given, is sent before it and returns whether the credential is `live`.
+   */
+  #send<Row extends object>(query: pg.QueryConfig, check?: pg.QueryConfig): Promise<Row[]> {
     return this.#retry(isUnusableConnection, undefined, async (deadline) => {
       const attempt = new StatementAttempt(() => this.#acquire(deadline))
-      return (await raceDeadline(attempt.query<Row & pg.QueryResultRow>(query), deadline, () => attempt.abandon())).rows
+      const pending = attempt.query<Row & pg.QueryResultRow>(query, check)
+      return (await raceDeadline(pending, deadline, () => attempt.abandon())).rows
     })
   }
 
@@ -303,9 +324,10 @@ interface FixedText {
 
 type CredentialChecked<Row> = Row & { credential_live: boolean; result_present: boolean | null }
 
+const credentialCheck = (actor: Actor): Sql => prepared(sql`select ${actor.live} as live`)
+
 /** The statement together with the credential check, in one round trip. */
 function withCredentialCheck(actor: Actor, statement: Sql): Sql {
-  assertScoped(statement)
   return sql`select credential.live as credential_live, result.* from (select ${actor.live} as live) credential
     left join (select true as result_present, statement.* from (${statement}) statement) result on true`
 }

@@ -24,8 +24,17 @@ const outOfSpace = new Set(['53100', '53200'])
 export const sqlState = (error: unknown): string | undefined =>
   error instanceof DatabaseError ? error.code : undefined
 
+/**
+ * The name of the constraint that a statement violated. Citus reports it only in the message, and there with the number
+ * of the shard at its end.
+ */
+export function violatedConstraint(error: unknown): string | undefined {
+  if (!(error instanceof DatabaseError)) return undefined
+  return error.constraint ?? /constraint "(.+?)(?:_\d{6,})?"/.exec(error.message)?.[1]
+}
+
 export const violatesConstraint = (error: unknown, constraint: string): boolean =>
-  error instanceof DatabaseError && error.constraint === constraint
+  violatedConstraint(error) === constraint
 
 /** Was the connection lost or never opened? The outcome of its pending statements is unknown. */
 export function isConnectionLoss(error: unknown): boolean {

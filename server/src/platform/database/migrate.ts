@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { connect } from './connect.ts'
+import { distribute, type Distribution } from './distribution.ts'
 import { sqlState } from './failures.ts'
 import { StartError } from './start-error.ts'
 
@@ -11,6 +12,8 @@ export interface MigrateOptions {
   /** Contains files named `0001_name.sql`, applied in the order of their numbers and never changed afterwards. */
   folder: string
   log: (message: string) => void
+  /** What to do where tables can be distributed with Citus; by default, nothing. */
+  distribution?: Pick<Distribution, 'tables' | 'isWanted'>
 }
 
 export interface Migration {
@@ -29,7 +32,7 @@ export interface Migration {
  */
 export async function migrate(
   connection: pg.ClientConfig,
-  { folder, log }: MigrateOptions,
+  { folder, log, distribution }: MigrateOptions,
 ): Promise<{ applied: string[] }> {
   const migrations = await readMigrations(folder)
   const lockSession = await openSession(connection)
@@ -37,7 +40,9 @@ export async function migrate(
     await acquireMigrationLock(lockSession, log)
     const session = await openSession(connection)
     try {
-      return { applied: await applyPending(session, lockSession, migrations, log) }
+      const applied = await applyPending(session, lockSession, migrations, log)
+      if (distribution) await distribute(session, { ...distribution, log })
+      return { applied }
     } finally {
       await session.end()
     }

@@ -1,5 +1,6 @@
 import type pg from 'pg'
-import { DeadlineExceeded, isUnusableConnection } from './failures.ts'
+import { CredentialChanged, DeadlineExceeded, isUnusableConnection } from './failures.ts'
+import { inOneWrite } from './in-one-write.ts'
 
 /** One statement on one client of the pool, which can be abandoned at any time. */
 export class StatementAttempt {
@@ -11,13 +12,22 @@ export class StatementAttempt {
     this.#acquire = acquire
   }
 
-  async query<Row extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<Row>> {
+  /** `check`, if given, is sent with it and returns whether the credential is `live`. Throws `CredentialChanged`. */
+  async query<Row extends pg.QueryResultRow>(
+    query: pg.QueryConfig,
+    check: pg.QueryConfig | undefined,
+  ): Promise<pg.QueryResult<Row>> {
     const client = await this.#acquire()
     let broken: Error | undefined
     try {
       if (this.#isAbandoned) throw new DeadlineExceeded()
       this.#client = client
-      return await client.query<Row>(query)
+      if (!check) return await client.query<Row>(query)
+      const [checked, result] = await inOneWrite(client, () =>
+        Promise.all([client.query<{ live: boolean }>(check), client.query<Row>(query)]),
+      )
+      if (!checked.rows[0]?.live) throw new CredentialChanged()
+      return result
     } catch (error) {
       if (isUnusableConnection(error)) broken = error as Error
       throw error

@@ -8,6 +8,7 @@ import {
   isStalePreparedStatement,
   isUnusableConnection,
 } from './failures.ts'
+import { inOneWrite } from './in-one-write.ts'
 import { render, type Sql } from '../model/sql.ts'
 
 export type Send = <Row extends object>(statement: Sql) => Promise<Row[]>
@@ -138,13 +139,6 @@ export class TransactionAttempt {
 /** After these errors the client is discarded instead: one of its statements may be waiting for a lock. */
 const skipsRollback = (error: unknown): boolean =>
   error instanceof DeadlineExceeded || error instanceof CredentialChanged || isUnusableConnection(error)
-
-/** Sends everything up to the next tick in one write, because each write wakes the process at the other end. */
-function inOneWrite<Result>({ connection: { stream } }: pg.PoolClient, send: () => Result): Result {
-  stream.cork()
-  process.nextTick(() => stream.uncork())
-  return send()
-}
 
 const unknownOutcomeMessage =
   'The database did not confirm the change in time, so it may or may not have been made. Repeat the request with the same Idempotency-Key.'

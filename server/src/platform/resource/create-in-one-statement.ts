@@ -14,6 +14,12 @@ import { creationEntriesSql, entryChanges } from './property-entries.ts'
 import { currentSetSql, forgetSet } from './property-sets.ts'
 import { toUniqueConflict, recordOf } from './write-statements.ts'
 
+interface OneStatementOptions {
+  singleStatement: SingleStatementCreate
+  set: PropertySet | undefined
+  run: NonNullable<Transaction['runSingle']>
+}
+
 /**
  * Creates a record in one round trip: credential check, lookups, record and rendering. `set` has the definitions by which
  * the record is valid. Throws `UniqueConflict`, or `OutdatedRead` if the definitions have changed.
@@ -22,7 +28,7 @@ export async function createInOneStatement(
   transaction: Transaction,
   resource: Resource,
   pending: PendingChange,
-  { singleStatement, set }: { singleStatement: SingleStatementCreate; set: PropertySet | undefined },
+  { singleStatement, set, run }: OneStatementOptions,
 ): Promise<WrittenRecord> {
   singleStatement.prepare?.(transaction, pending)
   const record = recordOf(resource, pending)
@@ -30,7 +36,7 @@ export async function createInOneStatement(
   const entries = entryChanges(resource, set, [pending])
   const isIndexed = entries.length > 0
   try {
-    const [row] = await transaction.runSingle<StoredRow>({
+    const [row] = await run<StoredRow>({
       name: `${resource.component} create${isIndexed ? ' with entries' : ''}`,
       values: [
         JSON.stringify([record]),

@@ -1,5 +1,5 @@
 import type { Transaction } from '../database/database.ts'
-import { sqlState } from '../database/failures.ts'
+import { sqlState, violatedConstraint } from '../database/failures.ts'
 import { columnOf, columnTypes, initialValues, type Resource } from '../model/define.ts'
 import type { JsonValue } from '../model/fields.ts'
 import { readId } from '../model/ids.ts'
@@ -174,8 +174,7 @@ export function toUniqueConflict(
   record: StoredColumns,
   found: SingleStatementCreate['columns'] = {},
 ): unknown {
-  const constraint = (error as { constraint?: string }).constraint ?? ''
-  const unique = resource.uniques[constraint]
+  const unique = resource.uniques[violatedConstraint(error) ?? '']
   if (sqlState(error) !== '23505' || !unique) return error
   const id = sql`${String(record.id)}::uuid`
   const compared = (value: Sql) => (unique.folded ? sql`fold(${value})` : value)

@@ -171,7 +171,8 @@ async function tryOneStatement(
   [only, ...others]: readonly Change[],
   singleStatement: SingleStatementCreate,
 ): Promise<WrittenRecord | undefined> {
-  if (only?.kind !== 'create' || others.length > 0) return undefined
+  const run = transaction.runSingle
+  if (only?.kind !== 'create' || others.length > 0 || !run) return undefined
   const set = lastKnownSet(transaction, resource)
   if (definableField(resource) !== undefined && (!set || isSettling(transaction, resource))) return undefined
   let pending: PendingChange
@@ -183,7 +184,7 @@ async function tryOneStatement(
   }
   const needsMore = hasReferences(resource, pending) || (set && touchesUniqueValues(resource, set, pending))
   if (needsMore || !singleStatement.applies(transaction, pending)) return undefined
-  return createInOneStatement(transaction, resource, pending, { singleStatement, set })
+  return createInOneStatement(transaction, resource, pending, { singleStatement, set, run })
 }
 
 /** Does a change set custom properties, or does it delete or restore a record that may have them? */
