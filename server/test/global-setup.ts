@@ -14,7 +14,13 @@ import { migrate } from '../src/platform/database/migrate.ts'
 import { migrationsFolder } from '../src/release.ts'
 import { debianBinaries } from './debian.ts'
 import { temporaryFolders } from './memory-folder.ts'
+import { startCitus } from './citus.ts'
 import type { TestCluster } from './postgres.ts'
+
+interface StartedCluster {
+  cluster: TestCluster
+  stop(): Promise<void>
+}
 
 const prefix = 'rapport-test-'
 const template = 'rapport_template'
@@ -35,6 +41,7 @@ const enginesFor: Record<string, TestCluster['engine'][]> = {
   none: [],
   embedded: ['embedded'],
   debian: ['debian'],
+  citus: ['citus'],
   both: ['debian', 'embedded'],
 }
 
@@ -45,7 +52,7 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
   if (engines.length > 0) removeStale()
   // Services of this run serve the application, and none of them should build it.
   const [started] = await Promise.all([
-    Promise.all(engines.map(startCluster)),
+    Promise.all(engines.map((engine) => (engine === 'citus' ? startCitusCluster() : startCluster(engine)))),
     engines.length > 0 ? build() : undefined,
   ])
   project.provide(
@@ -60,11 +67,8 @@ async function build(): Promise<void> {
   await promisify(execFile)(process.execPath, [script])
 }
 
-async function startCluster(engine: TestCluster['engine']): Promise<{ cluster: TestCluster; stop(): Promise<void> }> {
-  const folder = await mkdtemp(join(tmpdir(), prefix))
-  await writeFile(join(folder, 'runner'), String(process.pid))
-  // If the tests run as root, the server runs as another user, who must be able to enter this folder.
-  await chmod(folder, 0o711)
+async function startCluster(engine: 'embedded' | 'debian'): Promise<StartedCluster> {
+  const folder = await clusterFolder()
   const binaries = await binariesOf(engine)
   const [data, socketFolder, logFile] = [join(folder, 'data'), join(folder, 'socket'), join(folder, 'log')]
   await initializeCluster({ binaries, folder: data, sync: false })
@@ -87,7 +91,26 @@ async function startCluster(engine: TestCluster['engine']): Promise<{ cluster: T
   }
 }
 
-async function binariesOf(engine: TestCluster['engine']): Promise<string> {
+async function startCitusCluster(): Promise<StartedCluster> {
+  const folder = await clusterFolder()
+  const citus = await startCitus(folder, { settings, template })
+  const stop = async () => {
+    await citus.stop()
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+  }
+  return { cluster: citus.cluster, stop }
+}
+
+/** A temporary folder that the next run removes if this one is killed. */
+async function clusterFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), prefix))
+  await writeFile(join(folder, 'runner'), String(process.pid))
+  // If the tests run as root, the server runs as another user, who must be able to enter this folder.
+  await chmod(folder, 0o711)
+  return folder
+}
+
+async function binariesOf(engine: 'embedded' | 'debian'): Promise<string> {
   if (engine === 'embedded') return findBinaries()
   const debian = debianBinaries()
   if (!debian) throw new Error('TEST_ENGINE=debian needs PostgreSQL 15 or newer under /usr/lib/postgresql.')

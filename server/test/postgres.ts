@@ -4,13 +4,15 @@ import { inject } from 'vitest'
 
 /** A temporary cluster of this run, which `global-setup.ts` starts. */
 export interface TestCluster {
-  engine: 'embedded' | 'debian'
+  engine: 'embedded' | 'debian' | 'citus'
   /** The folder of the Unix socket. */
   host: string
   port: number
   user: string
   /** A migrated database, which is copied for each test. */
   template: string
+  /** Folders of the sockets of Citus' workers, which have the same databases. */
+  workers?: readonly string[]
 }
 
 declare module 'vitest' {
@@ -55,13 +57,23 @@ export async function createDatabaseFrom(
 ): Promise<TestDatabase> {
   const cluster = testCluster()
   const { host, port, user } = cluster
+  const nodes = nodesOf(cluster)
   // Copying the files takes half the time of copying through the write-ahead log.
-  await administer(cluster, `create database ${database} template ${template} strategy file_copy`)
+  for (const node of nodes)
+    await administer(node, `create database ${database} template ${template} strategy file_copy`)
   return {
     connection: { host, port, user, database },
-    drop: () => administer(cluster, `drop database if exists ${database} with (force)`),
+    drop: async () => {
+      for (const node of nodes) await administer(node, `drop database if exists ${database} with (force)`)
+    },
   }
 }
+
+/** Its servers, the coordinator first. */
+const nodesOf = (cluster: TestCluster): TestCluster[] => [
+  cluster,
+  ...(cluster.workers ?? []).map((host) => ({ ...cluster, host })),
+]
 
 async function administer({ host, port, user }: TestCluster, statement: string): Promise<void> {
   const client = new pg.Client({ host, port, user, database: 'postgres' })

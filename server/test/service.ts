@@ -17,7 +17,7 @@ import type { Route } from '../src/platform/http/route.ts'
 import { startService } from '../src/service.ts'
 import type pg from 'pg'
 import { sendRequest } from './http-client.ts'
-import { createDatabase } from './postgres.ts'
+import { createDatabase, testCluster } from './postgres.ts'
 
 /** A response with its text; `body` is the parsed JSON, undefined if there is no text. */
 export interface TestResponse<Body> {
@@ -89,6 +89,9 @@ export async function startTestService(
     connection: { ...connection, application_name: backgroundName },
     ...workPool(config),
   })
+  if (testCluster().engine === 'citus') {
+    for (const pool of [database, intakeDatabase, workDatabase]) pool.useDistribution()
+  }
   const secret = existing?.secret ?? secretOf(connection)
   const tokens = createTokens({ database, secret, roleScopes })
   const logged: string[] = []

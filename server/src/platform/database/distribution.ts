@@ -35,7 +35,7 @@ export async function distribute(session: pg.Client, { tables, isWanted, log }: 
   if (distributed.size === 0 && !isWanted && !(await isEmpty(session))) return
   const remaining = tables.filter((table) => !distributed.has(table))
   const isInterrupted = await hasPendingKeys(session)
-  if (remaining.length === 0 && !isInterrupted) return
+  if (remaining.length === 0 && !isInterrupted) return distributeFunctions(session)
   if (isInterrupted && !isWanted) {
     throw new StartError(
       'The distribution of this database was interrupted. Finish it: stop all services, then run rapport migrate --distribute.',
@@ -49,6 +49,7 @@ export async function distribute(session: pg.Client, { tables, isWanted, log }: 
     log(`Distributed ${table} (${index + 1} of ${remaining.length}).`)
   }
   await restoreKeys(session, log)
+  await distributeFunctions(session)
 }
 
 async function hasCitus(session: pg.Client): Promise<boolean> {
@@ -84,6 +85,17 @@ async function dropTriggers(session: pg.Client): Promise<void> {
     join pg_class on pg_class.oid = tgrelid where not tgisinternal and relnamespace = 'public'::regnamespace`,
   )
   for (const { name, on } of rows) await session.query(`drop trigger ${name} on ${on}`)
+}
+
+/** The functions that statements call where the records are. */
+async function distributeFunctions(session: pg.Client): Promise<void> {
+  const { rows } = await session.query<{ signature: string }>(
+    `select oid::regprocedure::text as signature from pg_proc
+    where pronamespace = 'public'::regnamespace and prorettype <> 'trigger'::regtype
+      and not exists (select from pg_depend where classid = 'pg_proc'::regclass and objid = pg_proc.oid and deptype = 'e')
+      and not exists (select from pg_dist_object where classid = 'pg_proc'::regclass and objid = pg_proc.oid)`,
+  )
+  for (const { signature } of rows) await session.query('select create_distributed_function($1)', [signature])
 }
 
 /** Foreign keys that are added again when all tables are distributed: one between the two kinds is not allowed. */

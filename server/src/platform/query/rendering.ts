@@ -15,8 +15,14 @@ const rendering = raw('rendering')
 
 const tableOf = ({ singular }: Resource): Sql => identifier(`${singular}_renderings`)
 const ownerOf = ({ singular }: Resource): Sql => identifier(columnOf(`${singular}Id`))
-/** By row or by key. */
-const documentOf = ({ singular }: Resource, record: Sql): Sql => sql`${identifier(`${singular}_document`)}(${record})`
+const functionOf = ({ singular }: Resource): Sql => identifier(`${singular}_document`)
+
+/** Column by column, because the rows of a distributed table's shards have other types than the table. */
+const documentOf = (resource: Resource): Sql =>
+  sql`${functionOf(resource)}(row(${raw(root)}.*)::${identifier(resource.table)})`
+
+const documentByKey = (resource: Resource): Sql =>
+  sql`${functionOf(resource)}(${raw(root)}.organization_id, ${raw(root)}.id)`
 
 /** Identifies a version of a row, even among versions written in the same transaction. */
 export const rowVersion = sql`${raw(root)}.xmin as source_xmin, ${raw(root)}.ctid as source_ctid`
@@ -40,9 +46,7 @@ export function renderedSql(resource: Resource, source: RecordSource): Sql {
   const [xmin, ctid] = isTable ? [raw('xmin'), raw('ctid')] : [raw('source_xmin'), raw('source_ctid')]
   const isValid = sql`${rendering}.version = ${raw(String(resource.renderingVersion))}
     and ${rendering}.source_xmin = ${record}.${xmin} and ${rendering}.source_ctid = ${record}.${ctid}`
-  const current = isTable
-    ? documentOf(resource, record)
-    : documentOf(resource, sql`${record}.organization_id, ${record}.id`)
+  const current = isTable ? documentOf(resource) : documentByKey(resource)
   return sql`case when ${isValid} then ${rendering}.document else ${current} end`
 }
 
@@ -51,7 +55,7 @@ export function writtenSql(resource: Resource, change: Sql, { isNew = false } = 
   const rendered = resource.viewOf ?? resource
   if (rendered.renderingVersion === undefined) return sql`written as (${change} returning ${raw(root)}.*)`
   return sql`
-    written as (${change} returning ${raw(root)}.*, ${rowVersion}, ${documentOf(rendered, raw(root))} as document),
+    written as (${change} returning ${raw(root)}.*, ${rowVersion}, ${documentOf(rendered)} as document),
     rendered as (${isNew ? insertSql(rendered, writtenRows) : storeSql(rendered, writtenRows)})`
 }
 
@@ -68,7 +72,7 @@ export const staleSql = (resource: Resource): Sql => sql`
           and known.source_xmin = scanned.source_xmin and known.source_ctid = scanned.source_ctid)),
     stored as (${storeSql(
       resource,
-      sql`select organization_id, id, ${rowVersion}, ${documentOf(resource, raw(root))} as document
+      sql`select organization_id, id, ${rowVersion}, ${documentOf(resource)} as document
         from stale join ${identifier(resource.table)} ${raw(root)} using (organization_id, id)`,
     )} returning true)`
 

@@ -170,8 +170,8 @@ class Writer {
 
   #foreignKey({ column, table, key, onDelete }: ForeignKey): string {
     const own = this.#name(column)
-    const actions = { cascade: ' on delete cascade', 'set null': ` on delete set null (${own})`, 'no action': '' }
-    return `foreign key (organization_id, ${own}) references ${table} (organization_id, ${key})${actions[onDelete]}`
+    const action = onDelete === 'cascade' ? ' on delete cascade' : ''
+    return `foreign key (organization_id, ${own}) references ${table} (organization_id, ${key})${action}`
   }
 
   #replaceSearch({ name, search }: Table): string {

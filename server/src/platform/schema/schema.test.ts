@@ -87,7 +87,7 @@ test('the tables of new declarations are created in any order, and then nothing 
   expect(descriptions).toEqual(['no migration creates the table errands', 'no migration creates the table projects'])
   expect(skeleton.indexes).toBeUndefined()
   expect(skeleton.changes).toContain(
-    'foreign key (organization_id, company_id) references companies (organization_id, id) on delete set null (company_id)',
+    'foreign key (organization_id, company_id) references companies (organization_id, id)',
   )
   await apply(skeleton)
   expect((await compare(errands, projects)).descriptions).toEqual([])

@@ -13,7 +13,8 @@ export interface ForeignKey {
   column: string
   table: string
   key: string
-  onDelete: 'cascade' | 'set null' | 'no action'
+  /** Never `set null`, which Citus does not support: maintenance releases what refers to a purged record. */
+  onDelete: 'cascade' | 'no action'
 }
 
 export interface Index {
@@ -105,10 +106,10 @@ function foreignKeysOf(resource: Resource): ForeignKey[] {
     onDelete: 'cascade',
   }))
   const references = Object.entries(resource.fields).flatMap(
-    ([name, { references: target, nullable, hasNoForeignKey }]): ForeignKey[] => {
+    ([name, { references: target, hasNoForeignKey }]): ForeignKey[] => {
       const column = columnOf(name)
       if (!target || hasNoForeignKey || parents.some((parent) => parent.column === column)) return []
-      const onDelete = target.cascades ? 'cascade' : nullable ? 'set null' : 'no action'
+      const onDelete = target.cascades ? 'cascade' : 'no action'
       return [{ column, table: target.table, key: target.key, onDelete }]
     },
   )

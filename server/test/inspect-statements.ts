@@ -1,0 +1,51 @@
+import pg from 'pg'
+import { afterAll } from 'vitest'
+import { violationsOf } from './statement-inspection.ts'
+
+/**
+ * Loaded before each test file: inspects every statement that the service sends in this process, and fails the file
+ * whose tests sent one that breaks a rule of `places.ts`.
+ */
+
+/** Commands that work on the whole database: they lock or copy all tables, and nothing else runs meanwhile. */
+const ofWholeDatabase = new Set(['rapport migrate', 'rapport backup', 'rapport restore', 'rapport service'])
+
+type Query = (this: pg.Client, statement: unknown, ...others: unknown[]) => unknown
+type InspectedClient = { query: Query; violations?: Set<string> }
+
+// Test files of one worker share `pg`.
+const client = pg.Client.prototype as unknown as InspectedClient
+const violations = (client.violations ??= inspect(client))
+
+afterAll(() => {
+  const found = [...violations]
+  violations.clear()
+  if (found.length > 0) throw new Error(found.join('\n\n'))
+})
+
+function inspect(inspected: InspectedClient): Set<string> {
+  const { query } = inspected
+  const seen = new Set<string>()
+  const violations = new Set<string>()
+  inspected.query = function (statement, ...others) {
+    const text = textOf(statement)
+    if (text !== undefined && !seen.has(text) && isOfService(this)) {
+      seen.add(text)
+      for (const violation of violationsOf(text)) violations.add(`A statement ${violation}:\n${text}`)
+    }
+    return query.call(this, statement, ...others)
+  }
+  return violations
+}
+
+function textOf(statement: unknown): string | undefined {
+  if (typeof statement === 'string') return statement
+  return typeof statement === 'object' && statement && 'text' in statement ? String(statement.text) : undefined
+}
+
+/** Tests read and prepare the database with connections of their own, which have no name. */
+function isOfService(connection: pg.Client): boolean {
+  const { connectionParameters: parameters } = connection as unknown as { connectionParameters?: pg.ClientConfig }
+  const name = parameters?.application_name ?? ''
+  return name.startsWith('rapport') && !ofWholeDatabase.has(name)
+}
