@@ -116,3 +116,6 @@ export const organizationParameter = (organizationId: string): Sql =>
 /** Visible to the planner, so that it can estimate how much belongs to the organization. For lists. */
 export const plannerVisible = (organization: Sql): Sql =>
   new Sql(['', '::uuid'], organization.values, organization.scoped)
+
+/** Is it the organization of a distributed database, whose connections show it to the planner everywhere? */
+export const isPlannerVisible = (organization: Sql): boolean => organization.parts[0] === ''

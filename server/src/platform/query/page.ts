@@ -1,5 +1,5 @@
 import type { FixedStatement } from '../database/database.ts'
-import { identifier, join, Parameter, raw, type Sql, sql, plannerVisible } from '../model/sql.ts'
+import { identifier, isPlannerVisible, join, Parameter, raw, type Sql, sql, plannerVisible } from '../model/sql.ts'
 import { columnOf, type Resource } from '../model/define.ts'
 import { hasTrigram, lookupSql, lookupValues, type IndexKind } from './condition.ts'
 import type { Position } from './cursor.ts'
@@ -135,7 +135,7 @@ function pageStatement(
   const limitSql = raw(String(limit))
   return sql`with ${boundarySql(source, request)}${pageSql(source, request)},
     shown as (
-      select page_position, page_total, ${documentSql(resource, { selection: request.selection, source: 'carried' })} as document,
+      select page_position, page_total, ${documentSql(resource, { selection: request.selection, source: 'carried', organization: distributedOf(scope) })} as document,
         case when page_position in (1, least(page_total, ${limitSql})) then ${positionSql(order)} end as cursor_position
       from page ${raw(root)}${documentJoins(resource, scope)}
       where page_position <= ${limitSql}
@@ -213,6 +213,10 @@ export function withinScope(
   )
 }
 
+/** The organization, if its records are on a shard that the planner has to find. */
+const distributedOf = ({ organization }: Scope): Sql | undefined =>
+  isPlannerVisible(organization) ? organization : undefined
+
 /** The bounds that are the same for every reader. */
 function withinList(resource: Resource, scope: Scope, { isIndexed = true, isListed = false, deleted = false }): Sql[] {
   const { parent, softDelete, restorableDays } = resource
@@ -220,7 +224,9 @@ function withinList(resource: Resource, scope: Scope, { isIndexed = true, isList
   const organization = isListed ? plannerVisible(scope.organization) : scope.organization
   const owner = [sql`${table}.organization_id = ${organization}`]
   if (parent) owner.push(sql`${table}.${identifier(parent.column)} = ${scope.parentId}::uuid`)
-  const parts = isIndexed ? owner : [sql`(${join(owner, ' and ')}) is true`]
+  // Hidden from the planner, except from that of a distributed database, which needs it to find the shard.
+  const isVisible = isIndexed || distributedOf(scope) !== undefined
+  const parts = isVisible ? owner : [sql`(${join(owner, ' and ')}) is true`]
   if (deleted) parts.push(restorable(restorableDays))
   else if (softDelete) parts.push(sql`${table}.deleted_at is null`)
   return parts

@@ -21,8 +21,12 @@ const functionOf = ({ singular }: Resource): Sql => identifier(`${singular}_docu
 const documentOf = (resource: Resource): Sql =>
   sql`${functionOf(resource)}(row(${raw(root)}.*)::${identifier(resource.table)})`
 
-const documentByKey = (resource: Resource): Sql =>
-  sql`${functionOf(resource)}(${raw(root)}.organization_id, ${raw(root)}.id)`
+/** The function reads the table, which a function where a shard is cannot. */
+const documentByKey = (resource: Resource, organization: Sql | undefined): Sql =>
+  organization
+    ? sql`(select ${functionOf(resource)}(row(whole.*)::${identifier(resource.table)}) from ${identifier(resource.table)} whole
+        where whole.organization_id = ${organization} and whole.id = ${raw(root)}.id)`
+    : sql`${functionOf(resource)}(${raw(root)}.organization_id, ${raw(root)}.id)`
 
 /** Identifies a version of a row, even among versions written in the same transaction. */
 export const rowVersion = sql`${raw(root)}.xmin as source_xmin, ${raw(root)}.ctid as source_ctid`
@@ -38,15 +42,15 @@ export const renderingJoin = (resource: Resource, organization: Sql): Sql =>
       where organization_id = ${organization} and ${ownerOf(resource)} = ${raw(root)}.id offset 0
     ) ${rendering} on true`
 
-/** The stored rendering if it is valid, otherwise a new one. */
-export function renderedSql(resource: Resource, source: RecordSource): Sql {
+/** The stored rendering if it is valid, otherwise a new one. `organization`: of distributed tables. */
+export function renderedSql(resource: Resource, source: RecordSource, organization?: Sql): Sql {
   const record = raw(root)
   if (source === 'written') return sql`${record}.document`
   const isTable = source === 'table'
   const [xmin, ctid] = isTable ? [raw('xmin'), raw('ctid')] : [raw('source_xmin'), raw('source_ctid')]
   const isValid = sql`${rendering}.version = ${raw(String(resource.renderingVersion))}
     and ${rendering}.source_xmin = ${record}.${xmin} and ${rendering}.source_ctid = ${record}.${ctid}`
-  const current = isTable ? documentOf(resource) : documentByKey(resource)
+  const current = isTable ? documentOf(resource) : documentByKey(resource, organization)
   return sql`case when ${isValid} then ${rendering}.document else ${current} end`
 }
 

@@ -51,14 +51,20 @@ interface DocumentOptions {
   selection?: Selection | undefined
   /** Where the statement finds the record; by default in its table. */
   source?: RecordSource
+  /** Whose record it is, if the tables are distributed. */
+  organization?: Sql | undefined
 }
 
 /**
  * The record as JSON text: its rendering and the properties after it, or `row_to_json` (json_build_object takes at most
  * 100 arguments). Needs `documentJoins`, or `lookupJoins` for a written record.
  */
-export function documentSql(resource: Resource, { selection, source = 'table' }: DocumentOptions = {}): Sql {
+export function documentSql(
+  resource: Resource,
+  { selection, source = 'table', organization }: DocumentOptions = {},
+): Sql {
   if (selection) return composedSql(resource, selection)
+  if (organization && resource.renderingVersion !== undefined) return completed(resource, source, organization)
   const known = wholeDocuments[source].get(resource)
   if (known) return known
   const document = resource.renderingVersion === undefined ? composedSql(resource) : completed(resource, source)
@@ -71,8 +77,8 @@ export const documentJoins = (resource: Resource, scope: Scope): Sql =>
   sql`${lookupJoins(resource, scope)}${renderingJoin(resource.viewOf ?? resource, scope.organization)}`
 
 /** Adds the properties that depend on other records: references read as null while those are deleted. */
-function completed(resource: Resource, source: RecordSource): Sql {
-  const stored = renderedSql(resource, source)
+function completed(resource: Resource, source: RecordSource, organization?: Sql): Sql {
+  const stored = renderedSql(resource, source, organization)
   const others = resource.propertyNames.filter((name) => !isRendered(resource, name))
   const completion = others.map((name) => sql`${raw(`',"${name}":'`)} || ${propertyText(resource, name)}`)
   return sql`(${join([stored, ...completion], ' || ')} || '}')`
