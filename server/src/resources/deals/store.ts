@@ -218,18 +218,20 @@ export async function moveAllDeals(transaction: Transaction, from: string, to: F
       select coalesce((select max(position) + 1 from deals
           where organization_id = ${organization} and stage_id = ${to.id}::uuid and deleted_at is null), 0)
         - coalesce((select min(position) from deals
-          where organization_id = ${organization} and stage_id = ${from}::uuid and deleted_at is null), 0) as distance),
+          where organization_id = ${organization} and stage_id = ${from}::uuid and deleted_at is null), 0) as distance,
+        -- Read once: Citus refuses now() inside of case.
+        now() as moved_at),
     moved as (
       update deals record set
         stage_id = ${to.id}::uuid,
         pipeline_id = ${to.pipeline_id}::uuid,
         status = ${to.kind}::text,
         closed_at = case when ${to.kind}::text = 'open' then null
-          when record.status = ${to.kind}::text then record.closed_at else now() end,
+          when record.status = ${to.kind}::text then record.closed_at else place.moved_at end,
         lost_reason = case when ${to.kind}::text = 'lost' then record.lost_reason end,
         position = case when ${isMove}::boolean then record.position + place.distance else record.position end,
-        stage_changed_at = case when ${isMove}::boolean then now() else record.stage_changed_at end,
-        last_activity_at = case when ${isMove}::boolean then greatest(record.last_activity_at, now()) else record.last_activity_at end,
+        stage_changed_at = case when ${isMove}::boolean then place.moved_at else record.stage_changed_at end,
+        last_activity_at = case when ${isMove}::boolean then greatest(record.last_activity_at, place.moved_at) else record.last_activity_at end,
         revision = record.revision + 1, updated_at = now()
       from moving, place
       where record.organization_id = ${organization} and record.id = moving.id
