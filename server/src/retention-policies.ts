@@ -10,7 +10,7 @@ import { storedResponsePolicy } from './platform/http/idempotency-store.ts'
 import { deletedRecords } from './platform/maintenance/deleted-store.ts'
 import type { RetentionPolicy } from './platform/maintenance/retention-store.ts'
 import { expiredKeyHashes } from './identity/api-keys/store.ts'
-import { orphanedRootContacts } from './resources/contacts/retention-store.ts'
+import { leaveRootContacts, orphanedRootContacts } from './resources/contacts/retention-store.ts'
 import { expiredFactorFailures, spentChallenges } from './identity/second-factors/store.ts'
 import { expiredSteps } from './identity/single-sign-on/flow-store.ts'
 import { finishedRows, expiredTriggers, hasWaitingRows, pushKeys } from './resources/imports/retention-store.ts'
@@ -18,11 +18,16 @@ import { finishedRows, expiredTriggers, hasWaitingRows, pushKeys } from './resou
 /** Deleted records that are retained beyond their period, in addition to what the declarations say. */
 const excluded: Readonly<Record<string, (organization: Sql) => Sql>> = { imports: hasWaitingRows }
 
+const beforeRemoval: Readonly<Record<string, RetentionPolicy['beforeRemoval']>> = { contacts: leaveRootContacts }
+
 /** All data with limited retention, in the order in which it is purged. */
 export const retentionPolicies = ({ importRowsDays }: Pick<Config, 'importRowsDays'>): RetentionPolicy[] => [
   ...resources
     .filter(({ softDelete }) => softDelete)
-    .map((resource) => deletedRecords(resource, resources, excluded[resource.name])),
+    .map((resource) => ({
+      ...deletedRecords(resource, resources, excluded[resource.name]),
+      beforeRemoval: beforeRemoval[resource.name],
+    })),
   orphanedRootContacts,
   ...(importRowsDays > 0 ? [finishedRows(importRowsDays)] : []),
   pushKeys,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { sha256 } from '../secret/encryption.ts'
 import type { Transaction } from '../database/database.ts'
-import { prepared, sql } from '../model/sql.ts'
+import { prepared, raw, sql } from '../model/sql.ts'
 import type { RetentionPolicy } from '../maintenance/retention-store.ts'
 import { ApiError } from '../model/errors.ts'
 import { openResponse, sealResponse, type StoredResponse } from './idempotency.ts'
@@ -26,7 +26,10 @@ export const storedResponsePolicy: RetentionPolicy = {
   ttlSeconds: retentionHours * 60 * 60,
 }
 
-/** The stored response; if undefined, the key is now locked. Throws 409 if it is in use, 422 for another request. */
+/**
+ * The stored response; if undefined, the key is now locked, so that a concurrent request gets 409 at once instead of doing its
+ * work in vain. Throws 409 if it is in use, 422 for another request.
+ */
 export async function findStoredResponse(
   transaction: Transaction,
   request: IdempotentRequest,
@@ -46,15 +49,7 @@ export async function findStoredResponse(
           and key_hash = ${keyHash} and created_at > now() - make_interval(hours => ${retentionHours})`),
     ),
   ])
-  if (!lock?.locked) {
-    throw new ApiError(
-      'idempotency_in_progress',
-      'Wait for its response, or repeat the request after the seconds in Retry-After.',
-      {
-        headers: { 'retry-after': '1' },
-      },
-    )
-  }
+  if (!lock?.locked) throw requestInProgress()
   if (!stored) return undefined
   if (!stored.request_hash.equals(request.requestHash)) {
     throw new ApiError(
@@ -68,20 +63,33 @@ export async function findStoredResponse(
   return openResponse(request.secretKey, request.key, stored.answer_encrypted)
 }
 
-/** Stores the response in the transaction of its effect. */
+/**
+ * Stores the response in the transaction of its effect. Throws 409 if another transaction has stored one meanwhile: the
+ * unique key, not the lock, prevents that both commit.
+ */
 export async function storeResponse(
   transaction: Transaction,
   request: IdempotentRequest,
   response: StoredResponse,
 ): Promise<void> {
-  await transaction.query(
+  const stored = await transaction.query(
     prepared(sql`insert into idempotency_answers (organization_id, credential_id, key_hash, request_hash, answer_encrypted)
       values (${transaction.organization}, ${request.credentialId}::uuid, ${sha256(request.key)}, ${request.requestHash},
         ${sealResponse(request.secretKey, request.key, response)})
       on conflict (organization_id, credential_id, key_hash) do update
-        set request_hash = excluded.request_hash, answer_encrypted = excluded.answer_encrypted, created_at = now()`),
+        set request_hash = excluded.request_hash, answer_encrypted = excluded.answer_encrypted, created_at = excluded.created_at
+        where excluded.created_at - idempotency_answers.created_at >= interval ${raw(`'${retentionHours} hours'`)}
+      returning 1`),
   )
+  if (stored.length === 0) throw requestInProgress()
 }
+
+const requestInProgress = () =>
+  new ApiError(
+    'idempotency_in_progress',
+    'Wait for its response, or repeat the request after the seconds in Retry-After.',
+    { headers: { 'retry-after': '1' } },
+  )
 
 /** A separate lock for each key of each credential; a collision of 64 hash bits is negligible. */
 function lockKeyOf(transaction: Transaction, request: IdempotentRequest, keyHash: Buffer): string {

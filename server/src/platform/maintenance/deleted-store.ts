@@ -62,6 +62,9 @@ export function deletedRecords(
     since: 'deleted_at',
     ttlSeconds: resource.restorableDays * 24 * 60 * 60 + grace,
     dependents: [...children, ...links, ...history, ...released],
+    ...(resource.renderingVersion !== undefined && {
+      renderings: { table: `${resource.singular}_renderings`, column: columnOf(`${resource.singular}Id`) },
+    }),
     ...((blocking.length > 0 || alsoExcluded) && { excluded }),
   }
 }

@@ -18,6 +18,10 @@ export interface RetentionPolicy {
   excluded?: (organization: Sql) => Sql
   /** Rows that reference an expired one, possibly many, and are handled first. */
   dependents?: readonly Dependent[]
+  /** Runs before these locked rows are deleted, in the same transaction. */
+  beforeRemoval?: ((transaction: Transaction, ids: readonly string[]) => Promise<void>) | undefined
+  /** The table with the stored renderings of the rows, and its column with their ids. */
+  renderings?: { table: string; column: string }
   /** Deletes these locked rows in a special way; resolves to the number of deleted records. */
   discard?: (transaction: Transaction, keys: readonly Key[]) => Promise<number>
 }
@@ -147,6 +151,7 @@ function isOneOf({ key }: RetentionPolicy, keys: readonly Key[]): Sql {
   )}))`
 }
 
+// Saves work only: a step locks its rows and skips those that another process has locked, so two at a time do no harm.
 const tryLockSql = sql`select pg_try_advisory_xact_lock(hashtextextended('upkeep', 0)) as taken`
 
 async function lock(transaction: Transaction, policy: RetentionPolicy, keys: readonly Key[]): Promise<Key[]> {
@@ -181,6 +186,13 @@ async function removeDependents(
 }
 
 async function remove(transaction: Transaction, policy: RetentionPolicy, keys: readonly Key[]): Promise<number> {
+  const ids = keys.flatMap(([id]) => id ?? [])
+  await policy.beforeRemoval?.(transaction, ids)
+  if (policy.renderings) {
+    const { table, column } = policy.renderings
+    await transaction.query(sql`delete from ${identifier(table)}
+      where organization_id = ${transaction.organization} and ${identifier(column)} = any(${ids}::uuid[])`)
+  }
   const [row] = await transaction.query<{ count: number }>(sql`
     with removed as (
       delete from ${identifier(policy.table)}

@@ -1,5 +1,5 @@
 import type { Transaction } from '../../platform/database/database.ts'
-import { sql } from '../../platform/model/sql.ts'
+import { isOneOf, preparedForOne, raw, sql } from '../../platform/model/sql.ts'
 import type { Key, RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
 
 /**
@@ -13,6 +13,19 @@ export const orphanedRootContacts: RetentionPolicy = {
   since: 'left_at',
   ttlSeconds: 60 * 60,
   discard: deleteOrphanedRootContacts,
+}
+
+/** Records the root contacts of these locked contacts (uuids), before they get others or are purged. */
+export async function leaveRootContacts(transaction: Transaction, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
+  await transaction.query(
+    preparedForOne(
+      ids,
+      sql`insert into root_contacts_left (organization_id, id)
+        select organization_id, root_contact_id from contacts
+        where organization_id = ${transaction.organization} and ${isOneOf(raw('id'), ids, 'uuid')}`,
+    ),
+  )
 }
 
 async function deleteOrphanedRootContacts(transaction: Transaction, keys: readonly Key[]): Promise<number> {

@@ -9,12 +9,19 @@ import type { PendingChange, WriteSteps } from '../../platform/resource/write.ts
 import { assignTeams } from '../../identity/teams/store.ts'
 import { referable } from '../properties/store.ts'
 import { contacts, type ContactSource, teamContacts } from './resource.ts'
+import { leaveRootContacts } from './retention-store.ts'
 
 const steps: WriteSteps = {
   referable,
   async beforeWrite(transaction, pending) {
     for (const { before, columns } of pending) if (!before) columns.source = sourceOf(transaction.actor)
-    await Promise.all([assignTeams(transaction, pending), assignRootContacts(transaction, pending)])
+    const left = pending.filter(({ before, columns }) => before && 'email_key' in columns).map(({ id }) => id)
+    // Sent together.
+    await Promise.all([
+      assignTeams(transaction, pending),
+      leaveRootContacts(transaction, left),
+      assignRootContacts(transaction, pending),
+    ])
   },
   async afterWrite(transaction, written, pending) {
     await syncExternalIds(transaction, contacts, written, pending)
