@@ -63,30 +63,16 @@ export async function checkTransactions(client: pg.Client): Promise<Finding> {
 /** Commands whose single transaction takes as long as the database is large. */
 const isRapportCommand = (name: string): boolean => /^rapport (backup|restore|migrate|demo)\b/.test(name)
 
-interface Queue {
-  waiting: number
-  lag: number
-  dead: number
-}
+const isWaiting = `status in ('PENDING', 'RETRYING', 'PROCESSING')`
 
-/**
- * How far the processing of pushed rows is behind. For each organization, reads only the first waiting row, from the
- * index of the queue.
- */
+/** How far the processing of pushed rows is behind. */
 async function checkImports(client: pg.Client): Promise<Finding> {
-  const waits = `status in ('PENDING', 'RETRYING', 'PROCESSING')`
-  const { rows } = await client.query<Queue>(
-    `with recursive first as (
-       (select organization_id, run_at from import_rows where ${waits} order by organization_id, run_at limit 1)
-       union all
-       select later.* from first cross join lateral (
-         select organization_id, run_at from import_rows where ${waits} and organization_id > first.organization_id
-         order by organization_id, run_at limit 1) later)
-     select (select count(*)::int from (select from import_rows where ${waits} limit 1000001) waiting) as waiting,
-       (select greatest(0, coalesce(extract(epoch from now() - min(run_at)), 0))::float8 from first) as lag,
+  const { rows } = await client.query<{ waiting: number; dead: number }>(
+    `select (select count(*)::int from (select from import_rows where ${isWaiting} limit 1000001) waiting) as waiting,
        (select coalesce(sum(change), 0)::int from import_row_counts where status = 'DEAD') as dead`,
   )
-  const { waiting = 0, lag = 0, dead = 0 } = rows[0] ?? {}
+  const { waiting = 0, dead = 0 } = rows[0] ?? {}
+  const lag = await findImportLag(client)
   const name = 'imports'
   const late = lag >= 1 ? `, the oldest overdue by ${formatDuration(lag)}` : ''
   const message = `${formatBounded(waiting, 1_000_000)} rows waiting${late}; ${formatCount(dead)} dead`
@@ -100,6 +86,22 @@ async function checkImports(client: pg.Client): Promise<Finding> {
   const advice =
     'List them with GET /v5/imports/{importId}/rows?status=DEAD. Each row shows its errors and can be retried.'
   return { name, state: 'note', message, advice }
+}
+
+/** Seconds that the oldest waiting row is overdue. Reads the first one of each organization, from the queue's index. */
+async function findImportLag(client: pg.Client): Promise<number> {
+  let longest = 0
+  for (let after = '00000000-0000-0000-0000-000000000000'; ;) {
+    const { rows } = await client.query<{ organization: string; lag: number }>(
+      `select organization_id as organization, extract(epoch from now() - run_at)::float8 as lag from import_rows
+       where ${isWaiting} and organization_id > $1 order by organization_id, run_at limit 1`,
+      [after],
+    )
+    const [first] = rows
+    if (!first) return longest
+    longest = Math.max(longest, first.lag)
+    after = first.organization
+  }
 }
 
 /** Rows that should have been purged already. */
