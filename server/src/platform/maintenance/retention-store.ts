@@ -67,9 +67,9 @@ export function expiredSql(policy: RetentionPolicy, { limit, after }: Batch): Sq
 /** Removed rows by name; `isPartial` if dependent rows are left. Undefined while another process purges. */
 export type PurgeStep = { removed: Readonly<Record<string, number>>; isPartial: boolean } | undefined
 
-/** True if no other rows are deleted with it or reference it. */
-export const hasNoDependents = ({ dependents = [], discard }: RetentionPolicy): boolean =>
-  dependents.length === 0 && !discard
+/** True if no other rows are written or deleted with it or reference it. */
+export const hasNoDependents = ({ dependents = [], beforeRemoval, renderings, discard }: RetentionPolicy): boolean =>
+  dependents.length === 0 && !beforeRemoval && !renderings && !discard
 
 /** All organizations in one short transaction, because one per organization would mean nearly one per row. */
 export async function purgeWithoutDependents(
