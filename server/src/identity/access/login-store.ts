@@ -112,14 +112,10 @@ export async function lockForLogin(
   return facts
 }
 
-/** Records the login with its new session and its audit events. */
-export async function writeLogin(
-  db: CrossTenantConnection,
-  userId: string,
-  { session, events }: { session: Sql; events: Sql },
-): Promise<void> {
+/** Records the login with its new session. */
+export async function writeLogin(db: CrossTenantConnection, userId: string, session: Sql): Promise<void> {
   await db.query(sql`
-    with session as (${session}), events as (${events})
+    with session as (${session})
     update users set last_login_at = now() where id = ${userId}::uuid`)
 }
 

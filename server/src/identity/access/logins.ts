@@ -96,11 +96,12 @@ export async function completeLogin(
     recordId: showId('session', sessionId),
     details: { by: login.by, isNewDevice },
   }
-  const events = insertEvents(
-    organizations.map(({ id }) => id),
-    event,
-  )
-  await writeLogin(db, userId, { session: insertion, events })
+  const ids = organizations.map(({ id }) => id)
+  // Sent together.
+  await Promise.all([
+    writeLogin(db, userId, insertion),
+    ids.length > 0 ? db.query(insertEvents(ids, event)) : undefined,
+  ])
   if (isNewDevice) {
     const deviceFacts = { device: userAgent ?? 'an unknown program', address, at: new Date().toISOString() }
     await queueMail(db, { kind: 'new-device', recipient: login.email, userId, facts: deviceFacts })

@@ -31,8 +31,8 @@ function nameOf(client: unknown): unknown {
   return parameters instanceof Object && 'application_name' in parameters ? parameters.application_name : undefined
 }
 
-test('a login with a password takes nine statements, including begin and commit', async () => {
-  expect(await countStatements({ email, password }, 200)).toBe(9)
+test('a login with a password takes ten statements, including begin and commit', async () => {
+  expect(await countStatements({ email, password }, 200)).toBe(10)
 })
 
 test('a failed login takes five statements', async () => {
