@@ -126,7 +126,8 @@ const lockErrorCodes = ['55P03', '40P01']
 async function dropIndexesIfEmpty(client: pg.Client): Promise<DroppedIndexes> {
   if (!(await isEmpty(client))) return []
   try {
-    await client.query(`lock table organizations, ${indexedTables.join(', ')} in access exclusive mode`)
+    await client.query('lock table organizations in access exclusive mode')
+    await client.query(`lock table ${indexedTables.join(', ')} in access exclusive mode`)
     // Another process may have been faster.
     return (await isEmpty(client)) ? await dropIndexes(client, indexedTables) : []
   } catch (error) {
@@ -138,11 +139,13 @@ async function dropIndexesIfEmpty(client: pg.Client): Promise<DroppedIndexes> {
 }
 
 async function isEmpty(client: pg.Client): Promise<boolean> {
-  const tables = ['organizations', ...indexedTables]
-  const { rows } = await client.query<{ empty: boolean }>(
-    `select ${tables.map((table) => `not exists (select from ${table})`).join(' and ')} as empty`,
-  )
-  return rows[0]?.empty ?? false
+  const areEmpty = async (tables: readonly string[]) => {
+    const { rows } = await client.query<{ empty: boolean }>(
+      `select ${tables.map((table) => `not exists (select from ${table})`).join(' and ')} as empty`,
+    )
+    return rows[0]?.empty ?? false
+  }
+  return (await areEmpty(['organizations'])) && (await areEmpty(indexedTables))
 }
 
 /** Updates the statistics, and moves pending entries into the GIN indexes so that searches need not scan them. */
