@@ -136,8 +136,13 @@ const redundantPredicates: readonly RedundantPredicate[] = [
     location: /(update import_triggers set expires_at = .*|delete from import_triggers )where $/,
   },
   {
-    reason: 'a team belongs to one organization, and was found in this one',
-    location: /delete from team_members using teams where (team_members\.|.* and teams\.)$/,
+    reason: 'the team was found within the organization by a statement before',
+    location:
+      /\/v5\/teams\/\{teamId\}\/members\S* (all of select credential\.live as credential_live, result\.\* from \(se| select id from teams where | delete from team_members where )$/,
+  },
+  {
+    reason: 'the team was read and locked within the organization before its members are marked',
+    location: /update team_members set team_deleted = .* where $/,
   },
   {
     reason: 'the record was read and locked within the organization before it or its dependents are changed',

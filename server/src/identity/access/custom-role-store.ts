@@ -27,16 +27,14 @@ interface Person {
 interface Teams {
   teamIds: string[]
   colleagueIds: string[]
-  defaultTeamId: string
 }
 
-/** Without the default team: everyone belongs to it, so that teams would make no difference. */
-const teamIdsSql = ({ organizationId, userId }: Person): Sql => sql`array(
-  select own.team_id from team_members own
-  join teams on teams.organization_id = own.organization_id and teams.id = own.team_id
-  where own.organization_id = ${organizationId}::uuid and own.id = ${userId}::uuid
-    and teams.deleted_at is null and not teams.is_default
-  order by own.team_id)`
+/** Without the default team (uuid): everyone belongs to it, so that teams would make no difference. */
+const teamIdsSql = ({ organizationId, userId }: Person, defaultTeamId: Parameter): Sql => sql`array(
+  select team_id from team_members
+  where organization_id = ${organizationId}::uuid and id = ${userId}::uuid
+    and not team_deleted and team_id <> ${defaultTeamId}::uuid
+  order by team_id)`
 
 const colleagueIdsSql = (person: Person, teamIds: Sql): Sql => sql`array(
   select ${person.userId}::uuid
@@ -49,27 +47,36 @@ export async function withReach(database: Database, caller: Caller, { id, reach 
   const restricted = { ...caller, customRoleId: id }
   const levels = Object.fromEntries(Object.entries(reach).filter(([, level]) => level !== 'all'))
   if (Object.keys(levels).length === 0) return restricted
-  const { teamIds, colleagueIds, defaultTeamId } = await findTeams(database, caller)
+  const defaultTeamId = new Parameter(await findDefaultTeam(database, caller))
+  const { teamIds, colleagueIds } = await findTeams(database, caller, defaultTeamId)
   const personal = {
     levels,
     userId: new Parameter(caller.userId),
     teamIds: new Parameter(teamIds),
     colleagueIds: new Parameter(colleagueIds),
-    defaultTeamId: new Parameter(defaultTeamId),
+    defaultTeamId,
   }
-  const areTeamsSame = sql`${teamIdsSql(caller)} = ${personal.teamIds}::uuid[]
+  const areTeamsSame = sql`${teamIdsSql(caller, defaultTeamId)} = ${personal.teamIds}::uuid[]
     and ${colleagueIdsSql(caller, sql`${personal.teamIds}::uuid[]`)} = ${personal.colleagueIds}::uuid[]`
   const live = Object.values(levels).includes('team') ? sql`(${caller.live} and ${areTeamsSame})` : caller.live
   return { ...restricted, reach: personal, live }
 }
 
-async function findTeams(database: Database, person: Person): Promise<Teams> {
+/** It never changes. */
+async function findDefaultTeam(database: Database, { organizationId }: Person): Promise<string> {
+  const [team] = await database.crossTenantQuery<{ id: string }>(
+    'find the session of a request',
+    sql`select id from teams where organization_id = ${organizationId}::uuid and is_default`,
+  )
+  if (!team) throw new Error('an organization always has a default team')
+  return team.id
+}
+
+async function findTeams(database: Database, person: Person, defaultTeamId: Parameter): Promise<Teams> {
   const [teams] = await database.crossTenantQuery<Teams>(
     'find the session of a request',
-    sql`select "teamIds", ${colleagueIdsSql(person, sql`"teamIds"`)} as "colleagueIds", "defaultTeamId"
-      from (select ${teamIdsSql(person)} as "teamIds",
-        (select id from teams where organization_id = ${person.organizationId}::uuid and is_default) as "defaultTeamId"
-      ) own`,
+    sql`select "teamIds", ${colleagueIdsSql(person, sql`"teamIds"`)} as "colleagueIds"
+      from (select ${teamIdsSql(person, defaultTeamId)} as "teamIds") own`,
   )
   if (!teams) throw new Error('the statement of the teams returned no row')
   return teams

@@ -1,6 +1,7 @@
 import type { JWK } from 'jose'
 import type { Database, CrossTenantConnection } from '../../platform/database/database.ts'
 import { type Sql, sql } from '../../platform/model/sql.ts'
+import { lockInstance } from './instance-store.ts'
 
 export interface StoredSigningKey {
   id: string
@@ -31,7 +32,7 @@ export const findSigningKeys = (database: Database): Promise<StoredSigningKey[]>
 
 /** The same, locked for a change: concurrent changes wait and then see the changes before them. */
 export async function lockSigningKeys(db: CrossTenantConnection): Promise<StoredSigningKey[]> {
-  await db.query(sql`select pg_advisory_xact_lock(hashtextextended('signing keys', 0))`)
+  await lockInstance(db, 'signing keys')
   return db.query<StoredSigningKey>(selectSql)
 }
 

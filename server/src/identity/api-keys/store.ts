@@ -28,7 +28,16 @@ export async function insertApiKey(db: CrossTenantConnection, key: NewApiKey): P
   )
 }
 
-export const apiKeyStore = standardStore(apiKeys)
+export const apiKeyStore = standardStore(apiKeys, { afterWrite: endCachedKeys })
+
+/** No process may rely on what it has cached of a changed key. */
+async function endCachedKeys(transaction: Transaction, written: readonly WrittenRecord[]): Promise<void> {
+  const ids = written.filter(({ before }) => before !== undefined).map(({ id }) => id)
+  if (ids.length === 0) return
+  await transaction.query(sql`
+    update api_keys set version = version + 1
+    where organization_id = ${transaction.organization} and id = any(${ids}::uuid[])`)
+}
 
 /** A key with its value, of which only the hash is stored. */
 export interface KeyWithValue {

@@ -1,4 +1,5 @@
 import { type Account, lockAccount } from '../access/account-store.ts'
+import { lockInstance } from '../access/instance-store.ts'
 import { type Device, knownDeviceConditions } from '../access/login-store.ts'
 import { revokeOneTimeTokens } from '../access/one-time-token-store.ts'
 import { recordPersonEvent } from '../audit-log/store.ts'
@@ -162,7 +163,7 @@ export async function findActiveSessions(db: CrossTenantConnection, userId: stri
 
 /** Locks the set-up until the transaction ends; false if a person or an organization already exists. */
 export async function beginSetUp(db: CrossTenantConnection): Promise<boolean> {
-  await db.query(sql`select pg_advisory_xact_lock(hashtextextended('set-up', 0))`)
+  await lockInstance(db, 'set-up')
   return isEmpty(db)
 }
 
@@ -184,13 +185,17 @@ export async function revokeSignUps(db: CrossTenantConnection, email: string): P
   await db.query(sql`delete from one_time_tokens where purpose = 'sign-up' and lower(email) = lower(${email})`)
 }
 
-/** Sets the person's address; verified if they opened a link that was mailed to it. */
+/** Sets the address of the locked person; verified if they opened a link that was mailed to it. */
 export async function setAddress(
   db: CrossTenantConnection,
   userId: string,
   { email, isVerified }: { email: string; isVerified: boolean },
 ): Promise<void> {
   await db.query(sql`
+    with former as (
+      insert into former_addresses (user_id, email_key)
+      select id, email_key from users where id = ${userId}::uuid and email_key <> ${emailKey(email)}
+      on conflict do nothing)
     update users set email = ${email}, email_key = ${emailKey(email)}, updated_at = now(),
       verified_at = case when ${isVerified}::boolean then now() end
     where id = ${userId}::uuid`)

@@ -36,6 +36,7 @@ export const invitations = defineResource({
       label: 'Team',
       description: 'Team to join in addition to the default team',
       table: 'teams',
+      hasNoForeignKey: true,
     }),
     expiresInDays: integer({
       label: 'Expires in days',

@@ -213,21 +213,44 @@ export async function addMember(
   db: CrossTenantConnection,
   { organizationId, userId, role, roleId = null, teamId = null }: NewMember,
 ): Promise<boolean> {
+  // Locked, so that a team that is being deleted or purged gets no member.
+  const teams = await db.query<{ id: string }>(sql`
+    select id from teams where organization_id = ${organizationId}::uuid and (is_default or id = ${teamId}::uuid)
+      and deleted_at is null order by id for key share`)
+  const isNew = await insertMember(db, { organizationId, userId, role, roleId }, teams)
+  await db.query(sql`
+    delete from former_members where organization_id = ${organizationId}::uuid and user_id = ${userId}::uuid`)
+  const organization = sql`${organizationId}::uuid`
+  await revokeOpenLinks(db, { organization, userId })
+  await endCachedKeys(db, { organization, userId })
+  return isNew
+}
+
+/**
+ * Inserts the member and adds them to these teams, which include the organization's default team. False if they already
+ * are a member, whose role stays. Ends sessions begun by single sign-on: the operator of one organization's identity
+ * provider must not reach another organization.
+ */
+export async function insertMember(
+  db: CrossTenantConnection,
+  { organizationId, userId, role, roleId = null }: NewMember,
+  teams: readonly { id: string }[],
+): Promise<boolean> {
   const added = await db.query(sql`
     insert into members (organization_id, user_id, role, role_id)
     values (${organizationId}, ${userId}, ${role}, ${roleId}::uuid)
     on conflict (organization_id, user_id) do nothing returning user_id`)
   await db.query(sql`
-    delete from former_members where organization_id = ${organizationId}::uuid and user_id = ${userId}::uuid`)
-  await db.query(sql`
     insert into team_members (organization_id, team_id, id)
-    select organization_id, id, ${userId}::uuid from teams
-    where organization_id = ${organizationId}::uuid and id = ${teamId}::uuid and deleted_at is null
-    on conflict do nothing`)
-  const organization = sql`${organizationId}::uuid`
-  await revokeOpenLinks(db, { organization, userId })
-  await endCachedKeys(db, { organization, userId })
-  return added.length > 0
+    select ${organizationId}::uuid, team_id, ${userId}::uuid
+    from unnest(${teams.map(({ id }) => id)}::uuid[]) team_id on conflict do nothing`)
+  if (added.length === 0) return false
+  await db.query(sql`
+    update sessions set ended_at = now()
+    where user_id = ${userId}::uuid and ended_at is null and begun_by = 'single-sign-on' and second_factor_at is null
+      and exists (select from members
+        where members.user_id = ${userId}::uuid and members.organization_id <> ${organizationId}::uuid)`)
+  return true
 }
 
 /**

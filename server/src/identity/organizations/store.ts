@@ -2,9 +2,9 @@ import type { JsonObject } from '../../platform/model/fields.ts'
 import { recentAuthenticationSeconds } from '../access/account-store.ts'
 import type { MemberRole } from '../../platform/model/scopes.ts'
 import type { Connection, Database, CrossTenantConnection, Transaction } from '../../platform/database/database.ts'
-import { identifier, join, prepared, raw, type Sql, sql } from '../../platform/model/sql.ts'
+import { identifier, join, prepared, raw, sql } from '../../platform/model/sql.ts'
 import { columnOf } from '../../platform/model/define.ts'
-import { revokeOpenLinks } from '../members/store.ts'
+import { insertMember, revokeOpenLinks } from '../members/store.ts'
 
 /** Adds what every organization starts with, to an organization (uuid) that is being created. */
 export type AddFirstRecords = (db: CrossTenantConnection, organizationId: string) => Promise<void>
@@ -20,7 +20,7 @@ export async function insertOrganization(
   await db.query(
     sql`insert into teams (organization_id, id, name, is_default) values (${id}, ${teamId}, 'Default team', true)`,
   )
-  await db.query(sql`insert into members (organization_id, user_id, role) values (${id}, ${ownerId}, 'owner')`)
+  await insertMember(db, { organizationId: id, userId: ownerId, role: 'owner' }, [{ id: teamId }])
   await revokeOpenLinks(db, { organization: sql`${id}::uuid`, userId: ownerId })
   await addFirstRecords(db, id)
 }
@@ -59,10 +59,6 @@ export const findOrganizations = (
       where organizations.id = ${id}::uuid or slug = ${text} or fold(name) = fold(${text})
       order by "isExact" desc, organizations.id`,
   )
-
-/** The time zone of the organization, as a part of a statement. */
-export const timeZoneOf = (organization: Sql): Sql =>
-  sql`(select time_zone from organizations where id = ${organization})`
 
 /** The ISO 4217 code that new amounts have. */
 export async function readDefaultCurrency(db: Connection): Promise<string> {

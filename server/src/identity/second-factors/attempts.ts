@@ -6,6 +6,7 @@ import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import type { Client, Services } from '../../platform/http/route.ts'
 import { showId } from '../../platform/model/ids.ts'
+import type { Sql } from '../../platform/model/sql.ts'
 import { type FactorAttempt, findRetrySeconds, storeFailure, tryAttemptLock } from './store.ts'
 
 /** The source of a second-factor attempt in a login. */
@@ -23,8 +24,8 @@ export async function attemptSource(
  * Allows one attempt at a time per person, login or passkey. Concurrent ones are rejected, because each would hold a
  * database connection while it waits. Error: 429.
  */
-export async function lockAttempt(db: CrossTenantConnection, what: string): Promise<void> {
-  if (await tryAttemptLock(db, what)) return
+export async function lockAttempt(db: CrossTenantConnection, row: Sql): Promise<void> {
+  if (await tryAttemptLock(db, row)) return
   throw new ApiError('rate_limited', 'Another attempt is in progress. Send one at a time.', {
     headers: { 'retry-after': '1' },
   })

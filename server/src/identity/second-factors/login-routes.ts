@@ -15,7 +15,7 @@ import type { RouteResponse, PublicRequest, PublicRoute } from '../../platform/h
 import { requestFields, credentialOf, optionsResponse } from './forms.ts'
 import { authenticate, authenticationOptions } from './passkeys.ts'
 import { hashRecoveryCode } from './recovery-codes.ts'
-import { type FactorKind, findFactorKinds, findPasskeys, consumeRecoveryCode } from './store.ts'
+import { attemptRows, type FactorKind, findFactorKinds, findPasskeys, consumeRecoveryCode } from './store.ts'
 import { consumeCode } from './totp.ts'
 import { assertNotThrottled, lockAttempt, recordFailure, attemptSource } from './attempts.ts'
 
@@ -34,12 +34,12 @@ async function secondStep(
   const { services, client, body } = request
   const response = await services.database.crossTenantTransaction('log in', async (db) => {
     const token = stringOf(body, 'pendingToken')
-    await lockAttempt(db, token)
+    await lockAttempt(db, attemptRows.pendingLogin(token))
     const pending = await lockPendingLogin(db, token)
     if (!pending) return undefined
     const { id, userId, wantsCookie } = pending
     // One at a time: each attempt must see the failures before it.
-    await lockAttempt(db, userId)
+    await lockAttempt(db, attemptRows.person(userId))
     const account = await lockAccount(db, userId)
     if (!account) return undefined
     const attempt = { userId, kind, source: await attemptSource(request, db, userId) }
@@ -153,7 +153,7 @@ const loginRoute = authRoute({
     assertCookieAllowed(request, wantsCookie)
     const response = await services.database.crossTenantTransaction('log in', async (db) => {
       const credential = credentialOf(body)
-      await lockAttempt(db, String(credential.id))
+      await lockAttempt(db, attemptRows.passkey(String(credential.id)))
       const signed = await authenticate(request, db, { for: 'login' }, credential)
       if (!signed) return undefined
       const { userId, isRight } = signed

@@ -8,7 +8,7 @@ import type { AccountRoute, DetachedAccountRequest } from '../access/account-rou
 import type { RouteResponse } from '../../platform/http/route.ts'
 import { requestFields, credentialOf, optionsResponse, wrongCode, wrongCredential } from './forms.ts'
 import { authenticate, authenticationOptions } from './passkeys.ts'
-import { type FactorKind, findPasskeys } from './store.ts'
+import { attemptRows, type FactorKind, findPasskeys } from './store.ts'
 import { consumeCode } from './totp.ts'
 import { assertNotThrottled, lockAttempt, recordFailure } from './attempts.ts'
 
@@ -28,7 +28,7 @@ async function reauthenticate(
   const wantsCookie = body.cookie === true
   assertCookieAllowed(request, wantsCookie)
   return transact(async (db) => {
-    await lockAttempt(db, userId)
+    await lockAttempt(db, attemptRows.person(userId))
     const attempt = { userId, kind, source: 'session' } as const
     if (kind === 'totp') await assertNotThrottled(db, attempt)
     if (!(await isRight(db))) {

@@ -1,5 +1,6 @@
 import type { CrossTenantConnection } from '../../platform/database/database.ts'
-import { sql } from '../../platform/model/sql.ts'
+import { type Sql, sql } from '../../platform/model/sql.ts'
+import { sha256 } from '../../platform/secret/encryption.ts'
 import { newId } from '../../platform/model/ids.ts'
 import type { RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
 
@@ -178,12 +179,18 @@ export const spentChallenges: RetentionPolicy = {
   isPersonal: true,
 }
 
-/** Tries to lock `what` for all processes until the transaction ends, without waiting. */
-export async function tryAttemptLock(db: CrossTenantConnection, what: string): Promise<boolean> {
-  const [row] = await db.query<{ taken: boolean }>(
-    sql`select pg_try_advisory_xact_lock(hashtextextended(${`second factor ${what}`}, 0)) as taken`,
-  )
-  return row?.taken ?? false
+/** The row that represents what an attempt is made with. */
+export const attemptRows = {
+  person: (userId: string): Sql => sql`users where id = ${userId}::uuid`,
+  pendingLogin: (token: string): Sql => sql`pending_logins where hash = ${sha256(token)}`,
+  passkey: (credentialId: string): Sql => sql`passkeys where credential_id = ${Buffer.from(credentialId, 'base64url')}`,
+}
+
+/** Tries to lock the row until the transaction ends, without waiting. True if there is none. */
+export async function tryAttemptLock(db: CrossTenantConnection, row: Sql): Promise<boolean> {
+  const [attempt] = await db.query<{ taken: boolean }>(sql`
+    select exists (select from ${row} for no key update skip locked) or not exists (select from ${row}) as taken`)
+  return attempt?.taken ?? false
 }
 
 /** An attempt with a second factor. */

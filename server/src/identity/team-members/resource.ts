@@ -13,8 +13,9 @@ export const teamMembers = defineResource({
   roleGroup: 'visible',
   titleField: 'person.name',
   softDelete: false,
-  parent: { parameter: 'teamId', resource: teams, column: 'team_id', isSmall: true },
+  parent: { parameter: 'teamId', resource: teams, column: 'team_id', isSmall: true, isElsewhere: true },
   embedded: { person },
+  hidden: { team_deleted: 'boolean' },
   fields: {
     id: id('usr'),
     createdAt: timestamp({ label: 'Joined the team at', readOnly: true, nullable: false, order: 'indexed' }),

@@ -5,7 +5,7 @@ import { assertParent } from '../../platform/resource/siblings.ts'
 import { notFound } from '../../platform/resource/read.ts'
 import { standardStore } from '../../platform/resource/store.ts'
 import { members } from '../members/resource.ts'
-import { assertMayShareTeams } from '../teams/store.ts'
+import { assertMayShareTeams, isDefaultTeam } from '../teams/store.ts'
 import { teamMembers } from './resource.ts'
 
 export const teamMemberStore = standardStore(teamMembers)
@@ -32,14 +32,15 @@ export async function joinTeam(transaction: Transaction, { teamId, memberId }: T
 /** Removes the member from the team. Errors: 404, 423 for the default team. */
 export async function leaveTeam(transaction: Transaction, { teamId, memberId }: TeamMember): Promise<void> {
   await assertParent(transaction, teamMembers, teamId)
-  const [removed] = await transaction.query<{ isDefault: boolean }>(sql`
-    delete from team_members using teams
-    where team_members.organization_id = ${transaction.organization} and team_id = ${teamId}::uuid
-      and team_members.id = ${memberId}::uuid
-      and teams.organization_id = ${transaction.organization} and teams.id = team_id
-    returning is_default as "isDefault"`)
-  if (!removed) throw notFound(teamMembers)
+  // Sent together.
+  const [isDefault, removed] = await Promise.all([
+    isDefaultTeam(transaction, teamId),
+    transaction.query(sql`
+      delete from team_members where organization_id = ${transaction.organization} and team_id = ${teamId}::uuid
+        and id = ${memberId}::uuid returning id`),
+  ])
+  if (removed.length === 0) throw notFound(teamMembers)
   // Thrown inside the transaction, which is then rolled back.
-  if (removed.isDefault)
+  if (isDefault)
     throw new ApiError('resource_locked', 'Every member belongs to the default team and cannot be removed from it.')
 }

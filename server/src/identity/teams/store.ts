@@ -38,7 +38,18 @@ export const teamStore = standardStore(teams, {
     if (pending.some(({ before, columns }) => before && columns.deleted_at === null)) assertMayShareTeams(transaction)
     await assertDeletable(transaction, pending)
   },
+  afterWrite: (transaction, _written, pending) => markMembers(transaction, pending),
 })
+
+/** The members of a deleted team do not see records through it, until it is restored. */
+async function markMembers(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {
+  const changed = pending.filter(({ before, columns }) => before && columns.deleted_at !== undefined)
+  for (const { id, columns } of changed) {
+    await transaction.query(sql`
+      update team_members set team_deleted = ${columns.deleted_at !== null}::boolean
+      where organization_id = ${transaction.organization} and team_id = ${id}::uuid`)
+  }
+}
 
 /** A person's teams decide which records they see: somebody who does not see all records cannot add to them. Error: 403. */
 export function assertMayShareTeams({ actor }: Connection): void {
@@ -70,6 +81,12 @@ export async function assignTeams(transaction: Transaction, pending: readonly Pe
   if (withoutTeam.length === 0) return
   const teamId = showId('tea', await findDefaultTeam(transaction))
   for (const one of withoutTeam) one.values.teamId = teamId
+}
+
+export async function isDefaultTeam(transaction: Transaction, id: string): Promise<boolean> {
+  const found = await transaction.query(sql`
+    select id from teams where organization_id = ${transaction.organization} and id = ${id}::uuid and is_default`)
+  return found.length > 0
 }
 
 /** The id of the default team; every organization has one. */

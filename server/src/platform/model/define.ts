@@ -26,6 +26,8 @@ export interface Parent {
   column: string
   /** True if a parent has so few of them that reading all is cheap. */
   isSmall: boolean
+  /** The parent is stored in the other place (directory or organization), so each of the two has its own statement. */
+  isElsewhere?: true
 }
 
 /** A many-to-many relationship: the records at the other end, through a table of links with their own fields. */

@@ -9,6 +9,10 @@ export interface DayRange {
   timeZone: string | undefined
 }
 
+export interface ZonedDayRange extends DayRange {
+  timeZone: string
+}
+
 const defaultDays = 30
 const maxDays = 366
 const millisecondsPerDay = 86_400_000
@@ -82,12 +86,11 @@ export const beginningSql = (day: Sql, zone: Sql): Sql => sql`(
  * Common table expressions: `span` with the time zone and the first and last day, and `days` with each day and the
  * instants at which it begins and ends. A date that a time zone has skipped ends where it begins.
  */
-export const daySpanSql = ({ days, timeZone }: DayRange, defaultZone: Sql): Sql => sql`
+export const daySpanSql = ({ days, timeZone }: ZonedDayRange): Sql => sql`
   span as materialized (
     select zone, coalesce(${days?.from ?? null}::date, today - ${defaultDays - 1}::integer) as first,
       coalesce(${days?.to ?? null}::date, today) as last
-    from (select zone, (now() at time zone zone)::date as today from (
-      select coalesce(${timeZone ?? null}::text, ${defaultZone}) as zone) chosen) local),
+    from (select zone, (now() at time zone zone)::date as today from (select ${timeZone}::text as zone) chosen) local),
   beginnings as (
     select first + number as day, ${beginningSql(sql`(first + number)`, sql`zone`)} as begins
     from span, generate_series(0, last - first + 1) number),

@@ -83,9 +83,9 @@ export function indexableReach(resource: Resource, scope: Scope, record: Sql, is
   ]
 }
 
-/** A boolean: does the parent in the path exist? True for a resource without one. */
-export function parentFound(resource: Resource, scope: Scope): Sql {
-  return resource.parent ? existsSql(resource.parent.resource, scope, sql`${scope.parentId}::uuid`) : raw('true')
+/** A boolean: does the parent in the path exist? True for a resource without one, or with one in the other place. */
+export function parentFound({ parent }: Resource, scope: Scope): Sql {
+  return parent && !parent.isElsewhere ? existsSql(parent.resource, scope, sql`${scope.parentId}::uuid`) : raw('true')
 }
 
 const parentAlias = raw('parent')

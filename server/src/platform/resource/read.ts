@@ -5,7 +5,7 @@ import { ApiError, type Fault } from '../model/errors.ts'
 import { type PagePlan, type PageRow, type planCount, withinScope } from '../query/page.ts'
 import { allConditionsOf, type Filter, withConditions } from '../query/filter.ts'
 import type { Cursor } from '../query/parse.ts'
-import { parentFound, type Scope } from '../query/scope.ts'
+import { existsSql, parentFound, type Scope } from '../query/scope.ts'
 import { type RelativeSpan, relativeSpansSql } from '../query/relative-dates.ts'
 import { documentJoins, documentSql, type Selection } from '../query/select.ts'
 import { root } from '../query/target.ts'
@@ -50,6 +50,7 @@ export async function readRecord(
   id: string,
   { parentId, selection }: { parentId?: string | undefined; selection?: Selection | undefined } = {},
 ): Promise<ShownRecord> {
+  await assertParentElsewhere(db, resource, parentId)
   const scope = scopeOf(db, parentId)
   const build = ([
     value,
@@ -136,6 +137,18 @@ export async function readRelativeSpans(
       operand: { kind: 'span', span: target.field.databaseType === 'date' ? span.days : span.instants },
     }
   })
+}
+
+/** Checks a parent that the statement of its records cannot name. Throws 404. */
+export async function assertParentElsewhere(
+  db: Connection,
+  resource: Resource,
+  parentId: string | undefined,
+): Promise<void> {
+  if (!resource.parent?.isElsewhere) return
+  const isFound = existsSql(resource.parent.resource, scopeOf(db, undefined), sql`${parentId}::uuid`)
+  const [row] = await db.query<{ found: boolean }>(sql`select ${isFound} as found`)
+  if (!row?.found) throw parentNotFound(resource)
 }
 
 export const scopeOf = ({ organization, actor }: Connection, parentId: string | undefined): Scope =>

@@ -14,7 +14,7 @@ import { cursorOrder } from '../query/order.ts'
 import { parsePosition, planCount, planPage } from '../query/page.ts'
 import { type Filters, type ListRequest, readList } from '../query/parse.ts'
 import { readSearch } from '../query/search.ts'
-import { readCount, readPage, scopeOf } from '../resource/read.ts'
+import { assertParentElsewhere, readCount, readPage, scopeOf } from '../resource/read.ts'
 import {
   definedIn,
   readCountFilters,
@@ -173,6 +173,7 @@ const cursorScopeOf = (group: ListGroup, { services, caller, params }: ReadReque
 async function respondWithPage(group: ListGroup, request: ReadRequest, wanted: ListRequest): Promise<RouteResponse> {
   const { services, caller, db, params } = request
   const { resource } = group
+  await assertParentElsewhere(db, resource, group.parentId(params))
   const plan = planPage(resource, wanted, scopeOf(db, group.parentId(params)))
   const read = () => readPage(db, resource, plan, wanted.cursor)
   const page = plan.isExpensive ? await services.queryLimiter.run(caller.organizationId, read) : await read()
@@ -186,6 +187,7 @@ async function respondWithPage(group: ListGroup, request: ReadRequest, wanted: L
 async function respondWithCount(group: ListGroup, request: ReadRequest, wanted: Filters): Promise<RouteResponse> {
   const { services, caller, db, params } = request
   const { resource } = group
+  await assertParentElsewhere(db, resource, group.parentId(params))
   const plan = planCount(resource, wanted, scopeOf(db, group.parentId(params)))
   const read = () => readCount(db, resource, plan)
   const count = plan.isExpensive ? await services.queryLimiter.run(caller.organizationId, read) : await read()

@@ -99,7 +99,8 @@ function initialOf(field: Field | undefined): { initial?: string } {
 /** Includes the organization, so that no record can reference one of another organization. */
 function foreignKeysOf(resource: Resource): ForeignKey[] {
   const parents = parentsOf(resource)
-  const ofParents = parents.map(({ column, resource: parent }): ForeignKey => ({
+  const together = parents.filter(({ isElsewhere }) => !isElsewhere)
+  const ofParents = together.map(({ column, resource: parent }): ForeignKey => ({
     column,
     table: parent.table,
     key: 'id',

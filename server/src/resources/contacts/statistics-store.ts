@@ -1,6 +1,6 @@
 import type { Connection } from '../../platform/database/database.ts'
 import { plannerVisible, raw, sql } from '../../platform/model/sql.ts'
-import { timeZoneOf } from '../../identity/organizations/store.ts'
+import { readTimeZone } from '../../identity/organizations/store.ts'
 import { type DayRange, daySpanSql, spanColumns } from '../../platform/query/day-range.ts'
 import { andWithinReach } from '../../platform/query/scope.ts'
 import { scopeOf } from '../../platform/resource/read.ts'
@@ -19,8 +19,9 @@ export async function readContactStatistics(db: Connection, range: DayRange): Pr
   const reached = andWithinReach(contacts, scopeOf(db, undefined), raw('contacts'))
   const reachedContacts = sql`contacts
     where organization_id = ${plannerVisible(db.organization)} and deleted_at is null${reached}`
+  const zone = range.timeZone ?? (await readTimeZone(db))
   const [row] = await db.query<ContactStatistics>(sql`
-    with ${daySpanSql(range, timeZoneOf(db.organization))},
+    with ${daySpanSql({ days: range.days, timeZone: zone })},
     by_day as (
       select day, json_agg(json_build_object('source', source,
         'importId', 'imp_' || replace(import_id::text, '-', ''), 'count', count)

@@ -1,6 +1,6 @@
 import type { Connection } from '../../platform/database/database.ts'
 import { raw, sql } from '../../platform/model/sql.ts'
-import { timeZoneOf } from '../../identity/organizations/store.ts'
+import { readTimeZone } from '../../identity/organizations/store.ts'
 import { type DayRange, daySpanSql, spanColumns } from '../../platform/query/day-range.ts'
 import { andWithinReach } from '../../platform/query/scope.ts'
 import { scopeOf } from '../../platform/resource/read.ts'
@@ -20,8 +20,9 @@ export interface ImportStatistics {
  */
 export async function readImportStatistics(db: Connection, range: DayRange): Promise<ImportStatistics> {
   const reached = andWithinReach(rowDetails, scopeOf(db, undefined), raw('import_rows'))
+  const zone = range.timeZone ?? (await readTimeZone(db))
   const [row] = await db.query<ImportStatistics>(sql`
-    with ${daySpanSql(range, timeZoneOf(db.organization))},
+    with ${daySpanSql({ days: range.days, timeZone: zone })},
     by_day as (
       select day, json_object_agg(status, count order by status) as counts from (
         select first + number - 1 as day, status, sum(count)::integer as count

@@ -3,7 +3,7 @@ import { raw, sql } from '../../platform/model/sql.ts'
 import { type DayRange, daySpanSql, spanColumns } from '../../platform/query/day-range.ts'
 import { withinScope } from '../../platform/query/page.ts'
 import { scopeOf } from '../../platform/resource/read.ts'
-import { timeZoneOf } from '../../identity/organizations/store.ts'
+import { readTimeZone } from '../../identity/organizations/store.ts'
 import type { ActionType } from './analysis/analysis.ts'
 import { type engines, suggestions } from './resource.ts'
 
@@ -30,8 +30,9 @@ export interface SuggestionStatistics {
 
 /** Decisions on the suggestions that the caller sees, by the week of the suggestion, which begins on a Monday. */
 export async function readSuggestionStatistics(db: Connection, range: DayRange): Promise<SuggestionStatistics> {
+  const zone = range.timeZone ?? (await readTimeZone(db))
   const [row] = await db.query<SuggestionStatistics>(sql`
-    with ${daySpanSql(range, timeZoneOf(db.organization))},
+    with ${daySpanSql({ days: range.days, timeZone: zone })},
     counted as (
       select week, type, engine, ${countsSql} as counts
       from (
