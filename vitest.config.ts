@@ -57,6 +57,7 @@ export default defineConfig({
     include: ['server/**/*.test.ts', 'lab/**/*.test.ts', 'web/**/*.test.ts', 'scripts/**/*.test.mjs'],
     exclude: [...configDefaults.exclude, ...(process.env.TEST_ENGINE === 'both' ? [] : ['**/embedded-engine.test.ts'])],
     globalSetup: ['server/test/global-setup.ts'],
+    setupFiles: ['server/test/inspect-statements.ts'],
     pool: 'forks',
     // Files of one worker share what they import, which else takes a fifth of the time. None changes it.
     isolate: false,

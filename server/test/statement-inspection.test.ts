@@ -29,7 +29,7 @@ test.each([
 
 test.each([
   ['with recursive next as (select 1 union all select 2 from next) select from next', 'is recursive'],
-  [`select pg_advisory_xact_lock(hashtextextended('upkeep', 0))`, 'advisory lock'],
+  [`select pg_advisory_xact_lock(hashtextextended('set-up', 0))`, 'advisory lock'],
   ['select json_agg(row_to_json(contacts)) from contacts', 'row_to_json(contacts)'],
   ['select row_to_json(one) from notes one', 'row_to_json(one)'],
 ])('%s is refused', (text, reason) => {
