@@ -96,11 +96,12 @@ test('eight workers with expiring leases process every row exactly once', async 
   await start({ IMPORT_WORKERS: '8', IMPORT_LEASE_SECONDS: '1' })
   await breakpoints.query(slowAndFailing)
   const failing = [1, 2].map((number) => ({ contact: { email: `${number}@failing.example`, note: `of ${number}` } }))
+  const uuid = readId('org', organization.organizationId)
   // All rows are in one batch. As it fails, they are processed one by one, which takes longer than the lease.
-  const lockKey = `hashtextextended('claims of ${readId('org', organization.organizationId)}', 0)`
-  await breakpoints.query(`select pg_advisory_lock(${lockKey})`)
+  await breakpoints.query(`begin; insert into import_turns values ('${uuid}', 'claim') on conflict do nothing`)
+  await breakpoints.query(`select from import_turns where organization_id = '${uuid}' and turn = 'claim' for update`)
   const accepted = await pushMany([...failing, ...fullLeads(60)])
-  await breakpoints.query(`select pg_advisory_unlock(${lockKey})`)
+  await breakpoints.query('commit')
   await until(
     'the other rows are done',
     async () => {
@@ -148,12 +149,12 @@ test('a batch that fails with a deadlock is retried by the same worker', async (
 
 test('a batch that cannot get its lock again after a deadlock is released as a whole', async () => {
   await start({ IMPORT_WORKERS: '1', IMPORT_LEASE_SECONDS: '3600' })
-  // The first write fails with a deadlock as soon as another session waits for the advisory lock.
+  // The first write fails with a deadlock as soon as another session waits for the lock.
   await breakpoints.query(`
     create sequence inserts;
     create function fail() returns trigger language plpgsql as $$ begin
       if nextval('inserts') > 1 then return null; end if;
-      while not exists (select from pg_locks where locktype = 'advisory' and not granted) loop
+      while not exists (select from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))) loop
         perform pg_sleep(0.01);
       end loop;
       raise exception 'deadlock of the test' using errcode = 'deadlock_detected';
@@ -162,10 +163,10 @@ test('a batch that cannot get its lock again after a deadlock is released as a w
   const accepted = await pushMany(fullLeads(5))
   const isWritten = async () => (await breakpoints.query('select from inserts where is_called')).length > 0
   await until('it is being written', isWritten)
-  const lockKey = `hashtextextended('imports of ${readId('org', organization.organizationId)}', 0)`
-  await breakpoints.query(`select pg_advisory_lock(${lockKey})`)
+  await breakpoints.query('begin')
+  await breakpoints.query(`insert into import_turns values ('${readId('org', organization.organizationId)}', 'work')`)
   await until('the rows are released', async () => (await countsOf(service, organization)).PENDING === 5)
-  await breakpoints.query(`select pg_advisory_unlock(${lockKey})`)
+  await breakpoints.query('commit')
   await untilFinished(service, organization, accepted.length)
   expect(await audit(service, organization, { accepted })).toEqual({ PROCESSED: 5 })
   expect(await failureCountsOf(service, organization)).toEqual({ losses: 0, attempts: 0 })

@@ -68,6 +68,8 @@ test('a process whose connection is lost at any step finishes its rows without w
   }
 }, 180_000)
 
+const waitingForLock = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+
 test('rows of a claim that commits long after its connection was lost do not wait for the lease', async () => {
   const { service, proxy, breakpoints, close } = await startThroughProxy()
   try {
@@ -76,8 +78,7 @@ test('rows of a claim that commits long after its connection was lost do not wai
     const { body } = await pusher(service, new URL(organization.triggerUrl).pathname)(newFullLead())
     await breakpoints.untilPausedAt('claiming')
     proxy.dropConnections()
-    const isWaiting = async () =>
-      (await breakpoints.query(`select from pg_locks where locktype = 'advisory' and not granted`)).length > 0
+    const isWaiting = async () => (await breakpoints.query(waitingForLock)).length > 0
     await until('the worker waits for the end of its claim', isWaiting)
     await breakpoints.resume('claiming')
     await untilFinished(service, organization, 1)

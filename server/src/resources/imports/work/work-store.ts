@@ -1,7 +1,7 @@
 import { serviceActor } from '../../../platform/model/caller.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
 import { sqlState } from '../../../platform/database/failures.ts'
-import { Parameter, raw, sql } from '../../../platform/model/sql.ts'
+import { Parameter, raw, type Sql, sql } from '../../../platform/model/sql.ts'
 import type { JsonValue, JsonObject } from '../../../platform/model/fields.ts'
 import { newId, readId } from '../../../platform/model/ids.ts'
 import type { Outcome } from '../merge/reconcile.ts'
@@ -51,52 +51,71 @@ export async function chooseOrganization(database: Database, last: string | unde
 }
 
 async function organizationAfter(database: Database, last: string): Promise<string | undefined> {
-  const next = (after: ReturnType<typeof sql>) => sql`
-    select organization_id, run_at from import_rows where ${waiting} and organization_id > ${after}
-    order by organization_id, run_at limit 1`
-  const rows = await database.crossTenantQuery<{ organization_id: string }>(
-    'choose whose rows to work on',
-    sql`
-    with recursive queue as (
-      (${next(sql`${last}::uuid`)})
-      union all
-      select later.* from queue cross join lateral (${next(sql`queue.organization_id`)}) later
-      where queue.run_at > now())
-    select organization_id from queue where run_at <= now() limit 1`,
-  )
-  return rows[0]?.organization_id
+  for (let after = last; ;) {
+    const [next] = await database.crossTenantQuery<{ organizationId: string; isDue: boolean }>(
+      'choose whose rows to work on',
+      sql`select organization_id as "organizationId", run_at <= now() as "isDue" from import_rows
+        where ${waiting} and organization_id > ${after}::uuid order by organization_id, run_at limit 1`,
+    )
+    if (!next || next.isDue) return next?.organizationId
+    after = next.organizationId
+  }
 }
 
 /**
- * Two advisory locks per organization, held until the transaction ends. A worker holds the lock for claims until it has
- * the lock for processing: rows are processed in the order of the claims, two batches never create the same person, and
- * the next batch is read while the previous one is being written.
+ * Two locks per organization, held until the transaction ends: rows of `import_turns`. A worker holds the lock for claims
+ * until it has the lock for processing: rows are processed in the order of the claims, two batches never create the same
+ * person, and the next batch is read while the previous one is being written.
  */
-const lockPrefixes = { claim: 'claims of ', work: 'imports of ' }
+type Turn = 'claim' | 'work'
+
+/** The locks of the previous release, whose processes may still be running during an upgrade. */
+const previousLock = ({ organization }: Transaction, turn: Turn): Sql =>
+  sql`hashtextextended(${turn === 'claim' ? 'claims of ' : 'imports of '} || ${organization}, 0)`
+
+const rowOf = ({ organization }: Transaction, turn: Turn): Sql =>
+  sql`select turn from import_turns where organization_id = ${organization} and turn = ${turn} for update`
 
 /** False if another worker has the lock. */
 export async function tryLockClaims(transaction: Transaction): Promise<boolean> {
-  const [row] = await transaction.query<{ taken: boolean }>(
-    sql`select pg_try_advisory_xact_lock(${lockKey(transaction, lockPrefixes.claim)}) as taken`,
-  )
-  return row?.taken ?? false
+  const [[previous], locked] = await Promise.all([
+    transaction.query<{ taken: boolean }>(
+      sql`select pg_try_advisory_xact_lock(${previousLock(transaction, 'claim')}) as taken`,
+    ),
+    transaction.query(sql`${rowOf(transaction, 'claim')} skip locked`),
+  ])
+  if (!previous?.taken) return false
+  return locked.length > 0 || createTurn(transaction, 'claim')
 }
 
 /** Waits for the lock to process rows. */
-export const lockWork = (transaction: Transaction): Promise<void> => waitForLock(transaction, lockPrefixes.work)
+export const lockWork = (transaction: Transaction): Promise<void> => waitForLock(transaction, 'work')
 
-async function waitForLock(transaction: Transaction, prefix: string): Promise<void> {
-  await transaction.query(sql`select pg_advisory_xact_lock(${lockKey(transaction, prefix)})`).catch((error) => {
+async function waitForLock(transaction: Transaction, turn: Turn): Promise<void> {
+  const lock = async () => {
+    const [, locked] = await Promise.all([
+      transaction.query(sql`select pg_advisory_xact_lock(${previousLock(transaction, turn)})`),
+      transaction.query(rowOf(transaction, turn)),
+    ])
+    if (locked.length === 0 && !(await createTurn(transaction, turn))) await transaction.query(rowOf(transaction, turn))
+  }
+  await lock().catch((error) => {
     throw sqlState(error) === '55P03'
       ? new WorkLockTimeout('Another batch is taking too long.', { cause: error })
       : error
   })
 }
 
+/** Creates the row, locked. False if it exists; waits for a transaction that is creating it. */
+async function createTurn(transaction: Transaction, turn: Turn): Promise<boolean> {
+  const created = await transaction.query(sql`
+    insert into import_turns (organization_id, turn) values (${transaction.organization}, ${turn})
+    on conflict do nothing returning turn`)
+  return created.length > 0
+}
+
 /** The lock was not available in time. The rows are not the cause. */
 export class WorkLockTimeout extends Error {}
-
-const lockKey = ({ organization }: Transaction, turn: string) => sql`hashtextextended(${turn} || ${organization}, 0)`
 
 /**
  * Claims up to `maxRows` rows of the organization for `leaseSeconds`, longest waiting first. A row whose worker crashed
@@ -237,7 +256,7 @@ export async function releaseRows(database: Database, { organizationId, lease, r
   const rowCondition = rowIds === 'all' ? raw('run_at > now()') : sql`id = any(${rowIds}::uuid[])`
   await database.transaction(serviceActor('work', organizationId), async (transaction) => {
     // A claim whose connection was lost may still commit. It holds its lock until it is over.
-    if (rowIds === 'all') await waitForLock(transaction, lockPrefixes.claim)
+    if (rowIds === 'all') await waitForLock(transaction, 'claim')
     await transaction.query(sql`
       update import_rows set
         status = case when attempts > 0 then 'RETRYING' else 'PENDING' end, lease = null,
