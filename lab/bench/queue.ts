@@ -55,9 +55,12 @@ export interface Load {
 
 /** Inserts leads as the service does, but in one transaction, so that none is processed before all are stored. */
 export async function enqueue({ client }: Stage, loads: readonly Load[]): Promise<void> {
+  const crossTenantQuery = async <Row extends object>(_purpose: CrossTenantPurpose, statement: Sql): Promise<Row[]> =>
+    (await client.query<Row & pg.QueryResultRow>(statement.render())).rows
   const sender = {
-    crossTenantQuery: async <Row extends object>(_purpose: CrossTenantPurpose, statement: Sql): Promise<Row[]> =>
-      (await client.query<Row & pg.QueryResultRow>(statement.render())).rows,
+    crossTenantQuery,
+    crossTenantBatch: <Row extends object>(purpose: CrossTenantPurpose, all: readonly { statement: Sql }[]) =>
+      Promise.all(all.map(({ statement }) => crossTenantQuery<Row>(purpose, statement))),
   }
   const rows = loads.flatMap(({ queue: { organizationId, importId, hash }, leads }) =>
     leads.map((lead) => {

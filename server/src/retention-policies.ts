@@ -13,7 +13,13 @@ import { expiredKeyHashes } from './identity/api-keys/store.ts'
 import { leaveRootContacts, orphanedRootContacts } from './resources/contacts/retention-store.ts'
 import { expiredFactorFailures, spentChallenges } from './identity/second-factors/store.ts'
 import { expiredSteps } from './identity/single-sign-on/flow-store.ts'
-import { finishedRows, expiredTriggers, hasWaitingRows, pushKeys } from './resources/imports/retention-store.ts'
+import {
+  expiredTriggers,
+  finishedRows,
+  hasWaitingRows,
+  pushKeys,
+  withImportData,
+} from './resources/imports/retention-store.ts'
 
 /** Deleted records that are retained beyond their period, in addition to what the declarations say. */
 const excluded: Readonly<Record<string, (organization: Sql) => Sql>> = { imports: hasWaitingRows }
@@ -27,7 +33,8 @@ export const retentionPolicies = ({ importRowsDays }: Pick<Config, 'importRowsDa
     .map((resource) => ({
       ...deletedRecords(resource, resources, excluded[resource.name]),
       beforeRemoval: beforeRemoval[resource.name],
-    })),
+    }))
+    .map((policy) => (policy.table === 'imports' ? withImportData(policy) : policy)),
   orphanedRootContacts,
   ...(importRowsDays > 0 ? [finishedRows(importRowsDays)] : []),
   pushKeys,

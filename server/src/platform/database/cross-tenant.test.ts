@@ -10,7 +10,7 @@ const files = readdirSync(sources, { recursive: true, encoding: 'utf8' }).filter
 )
 const texts = files.map((name) => readFileSync(join(sources, name), 'utf8'))
 const uses = texts.flatMap((text) => [
-  ...text.matchAll(/\.crossTenant(?:Query|Transaction)(?:<[^(]*>)?\(\s*'([^']+)'/g),
+  ...text.matchAll(/\.crossTenant(?:Query|Batch|Transaction)(?:<[^(]*>)?\(\s*'([^']+)'/g),
 ])
 
 test('every statement that spans organizations names a purpose of the closed list, and each purpose is used', () => {

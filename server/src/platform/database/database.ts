@@ -241,6 +241,22 @@ export class Database {
     return this.#send({ ...render(statement), name })
   }
 
+  /**
+   * Runs statements, prepared by name, as one transaction in one network write; resolves to the rows of each. Repeated
+   * if the connection is lost, so repeating them must do no harm.
+   */
+  async crossTenantBatch<Row extends object>(
+    _purpose: CrossTenantPurpose,
+    statements: readonly { name?: string; statement: Sql }[],
+  ): Promise<Row[][]> {
+    const queries = statements.map(({ name, statement }) => ({ ...render(statement), name }))
+    return this.#retry(isUnusableConnection, undefined, async (deadline) => {
+      const attempt = new StatementAttempt(() => this.#acquire(deadline))
+      const results = await raceDeadline(attempt.transaction(queries), deadline, () => attempt.abandon())
+      return results.map(({ rows }) => rows as Row[])
+    })
+  }
+
   /** Runs a cross-tenant transaction. Throws `CredentialChanged` if `live` is false. `timeout`: milliseconds. */
   async crossTenantTransaction<Result>(
     _purpose: CrossTenantPurpose,

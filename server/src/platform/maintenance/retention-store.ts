@@ -24,6 +24,19 @@ export interface RetentionPolicy {
   renderings?: { table: string; column: string }
   /** Deletes these locked rows in a special way; resolves to the number of deleted records. */
   discard?: (transaction: Transaction, keys: readonly Key[]) => Promise<number>
+  counts?: RemovalCounts
+  /** Deletes what other places store about deleted rows, in their transaction. */
+  afterRemoval?: (transaction: Transaction, keys: readonly Key[]) => Promise<void>
+}
+
+/** Counts that follow the rows of a table when some are deleted. */
+export interface RemovalCounts {
+  /** An expression that is evaluated first in the transaction. */
+  setting: Sql
+  /** Columns that `statement` needs besides the organization. */
+  columns: readonly string[]
+  /** Part of the deletion: counts the rows in `removed`. */
+  statement: Sql
 }
 
 /** Rows that reference an expired row by `column`. Their `id` need not be unique: a person is in many teams. */
@@ -32,6 +45,7 @@ export interface Dependent {
   table: string
   column: string
   action: 'delete' | 'release'
+  counts?: RemovalCounts
 }
 
 /** The values of the key columns, as text. */
@@ -77,17 +91,19 @@ export async function purgeWithoutDependents(
   policy: RetentionPolicy,
   expired: readonly ExpiredRow[],
 ): Promise<PurgeStep> {
-  const { table, key, excluded, name, isPersonal } = policy
+  const { table, key, excluded, name, isPersonal, counts } = policy
   const whole = isPersonal ? policy : { ...policy, key: { organization_id: 'uuid', ...key } }
   const keys = expired.map((one) => (isPersonal ? one.key : [one.organizationId, ...one.key]))
   return database.crossTenantTransaction('purge expired rows', async (connection) => {
     const [lockRow] = await connection.query<{ taken: boolean }>(tryLockSql)
     if (!lockRow?.taken) return undefined
-    const removed = await connection.query(sql`
+    const deletion = sql`
       delete from ${identifier(table)} record
       where ${isOneOf(whole, keys)} and ${isExpired(policy)}
-      ${excluded ? sql`and not (${excluded(raw('record.organization_id'))})` : raw('')} returning 1`)
-    return { removed: { [name]: removed.length }, isPartial: false }
+      ${excluded ? sql`and not (${excluded(raw('record.organization_id'))})` : raw('')}`
+    if (counts) await connection.query(sql`select ${counts.setting}`)
+    const [removed] = await connection.query<{ count: number }>(countRemoved(deletion, counts))
+    return { removed: { [name]: removed?.count ?? 0 }, isPartial: false }
   })
 }
 
@@ -102,6 +118,7 @@ export async function purge(
       sql`select attempt.taken, ${transaction.organization} as organization from (${tryLockSql}) attempt`,
     )
     if (!lockRow?.taken) return undefined
+    await announce(transaction, policy)
     const locked = await lock(transaction, policy, keys)
     const removed: Record<string, number> = {}
     if (locked.length === 0) return { removed, isPartial: false }
@@ -114,6 +131,7 @@ export async function purge(
     removed[policy.name] = policy.discard
       ? await policy.discard(transaction, locked)
       : await remove(transaction, policy, locked)
+    await policy.afterRemoval?.(transaction, locked)
     return { removed, isPartial: false }
   })
 }
@@ -167,7 +185,7 @@ async function lock(transaction: Transaction, policy: RetentionPolicy, keys: rea
 /** Handles at most `limit` rows, without waiting for locked ones. Returns whether any are left. */
 async function removeDependents(
   transaction: Transaction,
-  { table, column, action }: Dependent,
+  { table, column, action, counts }: Dependent,
   { locked, limit }: { locked: readonly Key[]; limit: number },
 ): Promise<{ count: number; hasMore: boolean }> {
   const referring = sql`organization_id = ${transaction.organization}
@@ -178,11 +196,12 @@ async function removeDependents(
     action === 'delete'
       ? sql`delete from ${identifier(table)}`
       : sql`update ${identifier(table)} set ${identifier(column)} = null`
-  const rows = await transaction.query(sql`${act} where ${referring} and id = any(${free}) returning id`)
+  const change = sql`${act} where ${referring} and id = any(${free})`
+  const [changed] = await transaction.query<{ count: number }>(countRemoved(change, counts))
   const [left] = await transaction.query<{ found: boolean }>(
     sql`select exists (select from ${identifier(table)} where ${referring}) as found`,
   )
-  return { count: rows.length, hasMore: left?.found ?? false }
+  return { count: changed?.count ?? 0, hasMore: left?.found ?? false }
 }
 
 async function remove(transaction: Transaction, policy: RetentionPolicy, keys: readonly Key[]): Promise<number> {
@@ -193,10 +212,24 @@ async function remove(transaction: Transaction, policy: RetentionPolicy, keys: r
     await transaction.query(sql`delete from ${identifier(table)}
       where organization_id = ${transaction.organization} and ${identifier(column)} = any(${ids}::uuid[])`)
   }
-  const [row] = await transaction.query<{ count: number }>(sql`
-    with removed as (
-      delete from ${identifier(policy.table)}
-      where organization_id = ${transaction.organization} and ${isOneOf(policy, keys)} returning 1)
-    select count(*)::int as count from removed`)
+  const deletion = sql`delete from ${identifier(policy.table)}
+    where organization_id = ${transaction.organization} and ${isOneOf(policy, keys)}`
+  const [row] = await transaction.query<{ count: number }>(countRemoved(deletion, policy.counts))
   return row?.count ?? 0
+}
+
+/** The deletion with the statement that counts its rows. Returns their number. */
+function countRemoved(deletion: Sql, counts: RemovalCounts | undefined): Sql {
+  const columns = ['organization_id', ...(counts?.columns ?? [])].map(identifier)
+  return sql`
+    with removed as (${deletion} returning ${counts ? join(columns, ', ') : raw('1')})
+    ${counts ? sql`, counted as (${counts.statement})` : raw('')}
+    select count(*)::int as count from removed`
+}
+
+/** Evaluates the settings of everything that is counted. */
+async function announce(transaction: Transaction, { counts, dependents = [] }: RetentionPolicy): Promise<void> {
+  const settings = [counts, ...dependents.map((one) => one.counts)].flatMap((one) => (one ? [one.setting] : []))
+  if (settings.length === 0) return
+  await transaction.query(sql`select ${transaction.organization} as organization, ${join(settings, ', ')}`)
 }

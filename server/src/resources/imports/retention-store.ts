@@ -1,8 +1,32 @@
+import type { Transaction } from '../../platform/database/database.ts'
 import { type Sql, sql } from '../../platform/model/sql.ts'
-import type { RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
+import type { Key, RemovalCounts, RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
+import { countsItselfSql } from './counts-store.ts'
 import { pushKeyHours } from './intake/intake-store.ts'
 
 const hour = 60 * 60
+
+const removedRowCounts: RemovalCounts = {
+  setting: countsItselfSql,
+  columns: ['import_id', 'status'],
+  statement: sql`insert into import_row_counts (organization_id, import_id, status, change)
+    select organization_id, import_id, status, -count(*) from removed group by organization_id, import_id, status`,
+}
+
+/** Adds to the purge of deleted imports that their rows are counted and their URLs deleted. */
+export const withImportData = (policy: RetentionPolicy): RetentionPolicy => ({
+  ...policy,
+  dependents: (policy.dependents ?? []).map((dependent) =>
+    dependent.table === 'import_rows' ? { ...dependent, counts: removedRowCounts } : dependent,
+  ),
+  afterRemoval: deleteTriggers,
+})
+
+async function deleteTriggers(transaction: Transaction, keys: readonly Key[]): Promise<void> {
+  await transaction.query(sql`
+    delete from import_triggers
+    where organization_id = ${transaction.organization} and import_id = any(${keys.map(([id]) => id)}::uuid[])`)
+}
 
 /** Rows that finished this many days ago, with their payloads. */
 export const finishedRows = (days: number): RetentionPolicy => ({
@@ -11,6 +35,7 @@ export const finishedRows = (days: number): RetentionPolicy => ({
   key: { id: 'uuid' },
   since: 'finished_at',
   ttlSeconds: days * 24 * hour,
+  counts: removedRowCounts,
   excluded: () => sql`record.status in ('PENDING', 'RETRYING', 'PROCESSING')`,
 })
 

@@ -5,12 +5,14 @@ import type { Filter } from '../../platform/query/filter.ts'
 import { matching, planCount } from '../../platform/query/page.ts'
 import type { ChangeRequest, Filters } from '../../platform/query/parse.ts'
 import { findTarget, root } from '../../platform/query/target.ts'
+import { readId } from '../../platform/model/ids.ts'
 import { columnTypes } from '../../platform/model/define.ts'
 import type { JsonObject, JsonValue } from '../../platform/model/fields.ts'
 import { readCount, scopeOf } from '../../platform/resource/read.ts'
 import { assertParent } from '../../platform/resource/siblings.ts'
 import { standardStore } from '../../platform/resource/store.ts'
-import type { ColumnsOf } from '../../platform/resource/write.ts'
+import type { ColumnsOf, WrittenRecord } from '../../platform/resource/write.ts'
+import { countItself, countSql } from '../imports/counts-store.ts'
 import type { RowStatus } from '../imports/resource.ts'
 import { rowDetails, rows } from './resource.ts'
 
@@ -18,7 +20,16 @@ import { rowDetails, rows } from './resource.ts'
 export const rowStore = standardStore(rows)
 
 /** Rows with all fields. */
-export const rowDetailsStore = standardStore(rowDetails)
+export const rowDetailsStore = standardStore(rowDetails, { beforeWrite: countItself, afterWrite: countWritten })
+
+async function countWritten(db: Transaction, written: readonly WrittenRecord[]): Promise<void> {
+  const rowsOf = (records: readonly JsonObject[]) =>
+    sql`unnest(${records.map(({ importId }) => readId('imp', String(importId)))}::uuid[],
+      ${records.map(({ status }) => status)}::text[]) as row (import_id, status)`
+  const before = sql`(select * from ${rowsOf(written.flatMap((one) => (one.before ? [one.before] : [])))})`
+  const after = sql`(select * from ${rowsOf(written.map((one) => one.after))})`
+  await db.query(countSql(db.organization, { before, after }))
+}
 
 /** An action that a caller can apply to rows in certain states. */
 interface Transition {
@@ -118,9 +129,16 @@ export async function changeRows(
   const countRemaining = () => readCount(db, rows, planCount(rows, withStatuses(filters, from), scope))
   if (dryRun) return { count: await countRemaining(), remaining: 0 }
   const ids = await lockAvailable(db, from, await findOldest(db, importId, from, filters))
-  await db.query(sql`
-    update import_rows set ${assignments(columns)}, revision = revision + 1, updated_at = now()
-    where organization_id = ${db.organization} and id = any(${ids}::uuid[])`)
+  const chosen = sql`import_rows where organization_id = ${db.organization} and id = any(${ids}::uuid[])`
+  const before = sql`(select import_id, status from ${chosen})`
+  await Promise.all([
+    countItself(db),
+    db.query(sql`
+      with changed as (
+        update import_rows set ${assignments(columns)}, revision = revision + 1, updated_at = now()
+        where organization_id = ${db.organization} and id = any(${ids}::uuid[]) returning import_id, status)
+      ${countSql(db.organization, { before, after: raw('changed') })}`),
+  ])
   return { count: ids.length, remaining: await countRemaining() }
 }
 

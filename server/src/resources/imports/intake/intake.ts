@@ -1,9 +1,8 @@
-import type { Database } from '../../../platform/database/database.ts'
 import { ApiError, invalidParameters } from '../../../platform/model/errors.ts'
 import { type Intake, type StoredPush, type Push, type Trigger, TriggerClosed } from './push.ts'
 import { newId } from '../../../platform/model/ids.ts'
 import { Batches, type BatchLimits } from './push-batches.ts'
-import { type InsertOutcome, findInsertOutcomes, insertRows, type NewRow } from './intake-store.ts'
+import { findInsertOutcomes, type InsertOutcome, insertRows, type IntakeDatabase, type NewRow } from './intake-store.ts'
 import { OpenImports } from './open-imports.ts'
 
 /**
@@ -23,7 +22,7 @@ const defaultLimits: BatchLimits = {
 
 export interface IntakeOptions {
   /** A separate pool, so that no other work delays a push. */
-  database: Pick<Database, 'crossTenantQuery'>
+  database: IntakeDatabase
   /** Called after each commit with the organizations that have new rows. */
   onAccepted?: (organizationIds: ReadonlySet<string>) => void
   limits?: BatchLimits
@@ -39,7 +38,7 @@ export interface LocalIntake extends Intake {
 export const createIntake = (options: IntakeOptions): LocalIntake => new BatchingIntake(options)
 
 class BatchingIntake implements LocalIntake {
-  readonly #database: Pick<Database, 'crossTenantQuery'>
+  readonly #database: IntakeDatabase
   readonly #onAccepted: (organizationIds: ReadonlySet<string>) => void
   readonly #imports: OpenImports
   readonly #batches: Batches<NewRow, StoredPush>

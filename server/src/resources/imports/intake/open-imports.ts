@@ -1,9 +1,8 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { sha256 } from '../../../platform/secret/encryption.ts'
-import type { Database } from '../../../platform/database/database.ts'
 import type { Trigger } from './push.ts'
-import { findOpenImports, type OpenImport } from './intake-store.ts'
+import { findOpenImports, type IntakeDatabase, type OpenImport } from './intake-store.ts'
 import { Batches, type BatchLimits } from './push-batches.ts'
 
 const maxCachedImports = 10_000
@@ -26,7 +25,7 @@ export class OpenImports {
   readonly #cache = new LRUCache<string, OpenImport>({ max: maxCachedImports })
   readonly #reads: Batches<string, OpenImport | undefined>
 
-  constructor(database: Pick<Database, 'crossTenantQuery'>) {
+  constructor(database: IntakeDatabase) {
     this.#reads = new Batches(readLimits, async (importIds) => {
       const found = await findOpenImports(database, importIds)
       return importIds.map((importId) => found.get(importId))

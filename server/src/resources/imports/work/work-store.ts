@@ -5,6 +5,7 @@ import { Parameter, raw, type Sql, sql } from '../../../platform/model/sql.ts'
 import type { JsonValue, JsonObject } from '../../../platform/model/fields.ts'
 import { newId, readId } from '../../../platform/model/ids.ts'
 import type { Outcome } from '../merge/reconcile.ts'
+import { countItself, countProcessed, countSql, countsItselfSql } from '../counts-store.ts'
 import { type Finding, finding, type MergePolicy } from '../resource.ts'
 
 /** Rows of one organization that a worker has leased. */
@@ -129,20 +130,21 @@ export async function claimRows(
   // A claim that is lost in a crash does no harm: its rows are still waiting.
   const [, rows] = await Promise.all([
     transaction.query(
-      sql`select set_config('synchronous_commit', 'off', true), ${transaction.organization} as organization`,
+      sql`select set_config('synchronous_commit', 'off', true), ${countsItselfSql}, ${transaction.organization} as organization`,
     ),
     transaction.query<{ id: string; status: string }>(sql`
       with candidates as (
-        select id, run_at, losses + (status = 'PROCESSING')::integer as losses, pg_column_size(payload) as size
+        select id, import_id, status, run_at, losses + (status = 'PROCESSING')::integer as losses, pg_column_size(payload) as size
         from import_rows
         where organization_id = ${transaction.organization} and ${waiting} and run_at <= now()
         order by run_at, id limit ${maxRows} for update skip locked),
       first as (select id, losses from candidates order by run_at, id limit 1),
       sized as (select *, sum(size) over (order by run_at, id) as total from candidates),
       taken as (
-        select sized.id, sized.losses from sized, first
+        select sized.id, sized.import_id, sized.status, sized.losses from sized, first
         where sized.id = first.id
-          or (first.losses < ${maxLossesInBatch} and sized.losses < ${maxLossesInBatch} and total <= ${maxBytes}))
+          or (first.losses < ${maxLossesInBatch} and sized.losses < ${maxLossesInBatch} and total <= ${maxBytes})),
+      claimed as (
       update import_rows row set
         losses = taken.losses, updated_at = now(), revision = revision + 1,
         status = case when taken.losses > ${maxLossesInBatch} then 'DEAD' else 'PROCESSING' end,
@@ -152,7 +154,9 @@ export async function claimRows(
         errors = case when taken.losses > ${maxLossesInBatch} then ${JSON.stringify(lost)}::json else errors end,
         error_codes = case when taken.losses > ${maxLossesInBatch} then array['worker_lost'] else error_codes end
       from taken where row.organization_id = ${transaction.organization} and row.id = taken.id
-      returning row.id, row.status`),
+      returning row.id, row.import_id, row.status),
+      counted as (${countSql(transaction.organization, { before: raw('taken'), after: raw('claimed') })})
+      select id, status from claimed`),
   ])
   const rowIds = rows.filter(({ status }) => status === 'PROCESSING').map(({ id }) => id)
   return { organizationId: transaction.organizationId, lease, rowIds: rowIds.sort() }
@@ -198,7 +202,7 @@ export async function finishRows(transaction: Transaction, outcomes: readonly Ou
   // One document per line: PostgreSQL takes three times as long to split one large document.
   const lines = (toText: (outcome: Outcome) => string) =>
     sql`string_to_array(${outcomes.map(toText).join('\n')}, E'\n')`
-  await transaction.query(sql`
+  const finish = sql`
     update import_rows row set
       status = ended.status, contact_id = coalesce(ended.contact_id, row.contact_id),
       company_id = coalesce(ended.company_id, row.company_id), warnings = ended.warnings::json,
@@ -214,7 +218,14 @@ export async function finishRows(transaction: Transaction, outcomes: readonly Ou
       as ended (id, status, contact_id, company_id, warnings, errors, changes, warning_codes, error_codes)
     where row.organization_id = ${transaction.organization} and row.id = ended.id
       -- For the planner, which might otherwise scan all rows of the organization.
-      and row.id = any(${ids}::uuid[])`)
+      and row.id = any(${ids}::uuid[])
+    returning row.import_id, row.status`
+  await changeProcessed(transaction, finish)
+}
+
+/** Changes rows that are being processed, and their counts. */
+async function changeProcessed(transaction: Transaction, change: Sql): Promise<void> {
+  await Promise.all([countItself(transaction), transaction.query(countProcessed(transaction.organization, change))])
 }
 
 /** Distinct codes as a PostgreSQL array literal. They need no escaping. */
@@ -236,7 +247,9 @@ export async function failRow(
 ): Promise<void> {
   const failed = [finding('processing_failed', '', 'processing failed')]
   await database.transaction(serviceActor('work', organizationId), (transaction) =>
-    transaction.query(sql`
+    changeProcessed(
+      transaction,
+      sql`
       update import_rows set
         attempts = attempts + 1, losses = 0, lease = null,
         status = case when attempts + 1 < ${attempts} then 'RETRYING' else 'DEAD' end,
@@ -246,7 +259,9 @@ export async function failRow(
         errors = ${JSON.stringify(failed)}::json, error_codes = array['processing_failed'],
         updated_at = now(), revision = revision + 1
       where organization_id = ${transaction.organization} and id = ${rowId}::uuid and status = 'PROCESSING'
-        and lease = ${lease}::uuid`),
+        and lease = ${lease}::uuid
+      returning import_id, status`,
+    ),
   )
 }
 
@@ -257,31 +272,15 @@ export async function releaseRows(database: Database, { organizationId, lease, r
   await database.transaction(serviceActor('work', organizationId), async (transaction) => {
     // A claim whose connection was lost may still commit. It holds its lock until it is over.
     if (rowIds === 'all') await waitForLock(transaction, 'claim')
-    await transaction.query(sql`
+    await changeProcessed(
+      transaction,
+      sql`
       update import_rows set
         status = case when attempts > 0 then 'RETRYING' else 'PENDING' end, lease = null,
         run_at = now() + interval '1 second', updated_at = now(), revision = revision + 1
       where organization_id = ${transaction.organization} and ${rowCondition} and status = 'PROCESSING'
-        and lease = ${lease}::uuid`)
-  })
-}
-
-/** Compacts count entries of imports that are older than two minutes, so that reading them stays cheap. */
-export async function sumCounts(database: Database): Promise<void> {
-  const grown = await database.crossTenantQuery<{ organization_id: string; import_id: string }>(
-    'sum up the counts of imports',
-    sql`select organization_id, import_id from import_row_counts where counted_at < now() - interval '2 minutes'
-      group by 1, 2 having count(*) > count(distinct status) order by count(*) desc limit 200`,
-  )
-  for (const { organization_id: organizationId, import_id: importId } of grown) {
-    await database.transaction(serviceActor('work', organizationId), (transaction) =>
-      transaction.query(sql`
-        with old as (
-          delete from import_row_counts where organization_id = ${transaction.organization}
-            and import_id = ${importId}::uuid and counted_at < now() - interval '2 minutes' returning status, change)
-        insert into import_row_counts (organization_id, import_id, status, change, counted_at)
-        select ${transaction.organization}, ${importId}::uuid, status, sum(change), now() - interval '2 minutes'
-        from old group by status having sum(change) <> 0`),
+        and lease = ${lease}::uuid
+      returning import_id, status`,
     )
-  }
+  })
 }
