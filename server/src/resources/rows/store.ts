@@ -128,9 +128,10 @@ export async function changeRows(
   const scope = scopeOf(db, importId)
   const countRemaining = () => readCount(db, rows, planCount(rows, withStatuses(filters, from), scope))
   if (dryRun) return { count: await countRemaining(), remaining: 0 }
-  const ids = await lockAvailable(db, from, await findOldest(db, importId, from, filters))
-  const chosen = sql`import_rows where organization_id = ${db.organization} and id = any(${ids}::uuid[])`
-  const before = sql`(select import_id, status from ${chosen})`
+  const locked = await lockAvailable(db, from, await findOldest(db, importId, from, filters))
+  const ids = locked.map(({ id }) => id)
+  const before = sql`(select import_id, status from unnest(${locked.map((row) => row.importId)}::uuid[],
+    ${locked.map(({ status }) => status)}::text[]) as row (import_id, status))`
   await Promise.all([
     countItself(db),
     db.query(sql`
@@ -165,16 +166,17 @@ async function findOldest(
  * Locks the rows that are unlocked and still in one of these states. It never waits, so it cannot deadlock: a row that
  * a worker has locked is skipped here, and workers skip rows that are locked here.
  */
-async function lockAvailable(
-  db: Transaction,
-  statuses: readonly RowStatus[],
-  ids: readonly string[],
-): Promise<string[]> {
-  const locked = await db.query<{ id: string }>(sql`
-    select id from import_rows
+function lockAvailable(db: Transaction, statuses: readonly RowStatus[], ids: readonly string[]): Promise<LockedRow[]> {
+  return db.query<LockedRow>(sql`
+    select id, import_id as "importId", status from import_rows
     where organization_id = ${db.organization} and id = any(${ids}::uuid[]) and status = any(${statuses}::text[])
     for no key update skip locked`)
-  return locked.map(({ id }) => id)
+}
+
+interface LockedRow {
+  id: string
+  importId: string
+  status: RowStatus
 }
 
 /** Adds the condition that the row is in one of these states. */
