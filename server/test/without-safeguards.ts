@@ -11,6 +11,12 @@ export async function dropRecordTriggers(connection: pg.ClientConfig): Promise<v
   )
 }
 
+/** Drops the triggers that count import rows. */
+export async function dropCountTriggers(connection: pg.ClientConfig): Promise<void> {
+  const kinds = ['inserted', 'updated', 'deleted']
+  await execute(connection, kinds.map((kind) => `drop trigger import_rows_${kind} on import_rows`).join(';'))
+}
+
 /** Lets every advisory lock that is tried succeed at once in new sessions, as if it did not exist. */
 export async function disableAdvisoryLocks(connection: pg.ClientConfig): Promise<void> {
   await execute(
