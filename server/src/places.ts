@@ -3,7 +3,7 @@
  * credentials. Everything else belongs to an organization, and its tables start their keys with `organization_id`. No
  * statement, view, function or foreign key uses tables of both places, so that a distributed database (Citus) can keep
  * the directory on its coordinator and the records of an organization on one shard. `server/test/places.test.ts` and
- * every statement of the test suite are checked against this list (docs/decisions/0020-places.md).
+ * every statement of the test suite are checked against this list (docs/decisions/0019-places.md).
  */
 export const tablesByPlace = {
   directory: [

@@ -7,7 +7,10 @@ export const migrateCommand = () =>
   withExample(
     new Command('migrate')
       .description('Migrate the database to this version. A start does this too.')
-      .option('--distribute', 'distribute the records over the workers of a Citus cluster (docs/guides/scaling.md)')
+      .option(
+        '--distribute',
+        'distribute the records over the workers of a Citus cluster (experimental: not for production)',
+      )
       .option('--json', 'print one JSON object: {"applied": [names]}')
       .action(run),
     '$ DATABASE_URL=postgres://rapport@db.example.com/rapport rapport migrate',

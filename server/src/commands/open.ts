@@ -27,7 +27,7 @@ export interface OpenOptions {
   log: (message: string) => void
   /** Reports problems that the operator should fix, although the service works. */
   warn?: (message: string) => void
-  /** True to distribute the tables of a database that has records already. */
+  /** True to distribute the tables with Citus. */
   distributes?: boolean
 }
 

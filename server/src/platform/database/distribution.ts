@@ -1,16 +1,14 @@
-import pg from 'pg'
+import type pg from 'pg'
 import { connect } from './connect.ts'
 import { StartError } from './start-error.ts'
 
 export interface Distribution {
-  /** The tables that are distributed by `organization_id`, all of them next to each other. */
   tables: readonly string[]
-  /** True to distribute a database that has records already. */
+  /** False to distribute only new tables of a database whose tables are distributed. */
   isWanted: boolean
   log: (message: string) => void
 }
 
-/** Are tables of this database distributed with Citus? */
 export async function isDistributed(connection: pg.ClientConfig): Promise<boolean> {
   const client = await connect({ ...connection, application_name: 'rapport migrate' })
   try {
@@ -21,9 +19,8 @@ export async function isDistributed(connection: pg.ClientConfig): Promise<boolea
 }
 
 /**
- * Distributes what is not yet distributed: all tables of a database that has no organization yet or if it is wanted, and
- * new ones of a distributed database. Each step is complete or not done at all, so that an interrupted distribution goes
- * on where it stopped. Throws `StartError`.
+ * Distributes what is not yet distributed. Each step is complete or not done at all, so that an interrupted distribution
+ * goes on where it stopped. Throws `StartError`.
  */
 export async function distribute(session: pg.Client, { tables, isWanted, log }: Distribution): Promise<void> {
   if (!(await hasCitus(session))) {
@@ -32,7 +29,7 @@ export async function distribute(session: pg.Client, { tables, isWanted, log }: 
     return
   }
   const distributed = await distributedTables(session)
-  if (distributed.size === 0 && !isWanted && !(await isEmpty(session))) return
+  if (distributed.size === 0 && !isWanted) return
   const remaining = tables.filter((table) => !distributed.has(table))
   const isInterrupted = await hasPendingKeys(session)
   if (remaining.length === 0 && !isInterrupted) return distributeFunctions(session)
@@ -64,12 +61,6 @@ async function distributedTables(session: pg.Client): Promise<Set<string>> {
   return new Set(rows.map(({ name }) => name))
 }
 
-/** No table of the application is filled before the first organization. */
-async function isEmpty(session: pg.Client): Promise<boolean> {
-  const { rows } = await session.query(`select from organizations limit 1`)
-  return rows.length === 0
-}
-
 async function assertWorkers(session: pg.Client): Promise<void> {
   const { rows } = await session.query(`select from pg_dist_node where isactive and shouldhaveshards limit 1`)
   if (rows.length > 0) return
@@ -87,7 +78,6 @@ async function dropTriggers(session: pg.Client): Promise<void> {
   for (const { name, on } of rows) await session.query(`drop trigger ${name} on ${on}`)
 }
 
-/** The functions that statements call where the records are. */
 async function distributeFunctions(session: pg.Client): Promise<void> {
   const { rows } = await session.query<{ signature: string }>(
     `select oid::regprocedure::text as signature from pg_proc

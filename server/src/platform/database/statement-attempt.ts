@@ -27,7 +27,6 @@ export class StatementAttempt {
     })
   }
 
-  /** Runs a transaction in one network write. Throws the first error, after all statements ended. */
   async transaction(queries: readonly pg.QueryConfig[]): Promise<pg.QueryResult[]> {
     return this.#use(async (client) => {
       const all = [{ text: 'begin' }, ...queries, { text: 'commit' }]

@@ -117,5 +117,5 @@ export const organizationParameter = (organizationId: string): Sql =>
 export const plannerVisible = (organization: Sql): Sql =>
   new Sql(['', '::uuid'], organization.values, organization.scoped)
 
-/** Is it the organization of a distributed database, whose connections show it to the planner everywhere? */
+/** True in a distributed database, which needs it everywhere to find the shard. */
 export const isPlannerVisible = (organization: Sql): boolean => organization.parts[0] === ''

@@ -213,7 +213,6 @@ export function withinScope(
   )
 }
 
-/** The organization, if its records are on a shard that the planner has to find. */
 const distributedOf = ({ organization }: Scope): Sql | undefined =>
   isPlannerVisible(organization) ? organization : undefined
 

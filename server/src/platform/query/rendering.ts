@@ -21,7 +21,6 @@ const functionOf = ({ singular }: Resource): Sql => identifier(`${singular}_docu
 const documentOf = (resource: Resource): Sql =>
   sql`${functionOf(resource)}(row(${raw(root)}.*)::${identifier(resource.table)})`
 
-/** The function reads the table, which a function where a shard is cannot. */
 const documentByKey = (resource: Resource, organization: Sql | undefined): Sql =>
   organization
     ? sql`(select ${functionOf(resource)}(row(whole.*)::${identifier(resource.table)}) from ${identifier(resource.table)} whole
@@ -42,7 +41,7 @@ export const renderingJoin = (resource: Resource, organization: Sql): Sql =>
       where organization_id = ${organization} and ${ownerOf(resource)} = ${raw(root)}.id offset 0
     ) ${rendering} on true`
 
-/** The stored rendering if it is valid, otherwise a new one. `organization`: of distributed tables. */
+/** The stored rendering if it is valid, otherwise a new one. */
 export function renderedSql(resource: Resource, source: RecordSource, organization?: Sql): Sql {
   const record = raw(root)
   if (source === 'written') return sql`${record}.document`

@@ -51,7 +51,6 @@ interface DocumentOptions {
   selection?: Selection | undefined
   /** Where the statement finds the record; by default in its table. */
   source?: RecordSource
-  /** Whose record it is, if the tables are distributed. */
   organization?: Sql | undefined
 }
 

@@ -1,7 +1,7 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import { type Sql, sql } from '../../platform/model/sql.ts'
 import type { Key, RemovalCounts, RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
-import { countsItselfSql } from './counts-store.ts'
+import { countsItselfSql } from '../row-counts/store.ts'
 import { pushKeyHours } from './intake/intake-store.ts'
 
 const hour = 60 * 60

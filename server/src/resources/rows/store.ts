@@ -12,7 +12,7 @@ import { readCount, scopeOf } from '../../platform/resource/read.ts'
 import { assertParent } from '../../platform/resource/siblings.ts'
 import { standardStore } from '../../platform/resource/store.ts'
 import type { ColumnsOf, WrittenRecord } from '../../platform/resource/write.ts'
-import { countItself, countSql } from '../imports/counts-store.ts'
+import { countItself, countSql } from '../row-counts/store.ts'
 import type { RowStatus } from '../imports/resource.ts'
 import { rowDetails, rows } from './resource.ts'
 

@@ -1,6 +1,6 @@
 import type { Database } from '../../../platform/database/database.ts'
 import { Parameter, raw, type Sql, sql } from '../../../platform/model/sql.ts'
-import { countsItselfSql, countSql } from '../counts-store.ts'
+import { countsItselfSql, countSql } from '../../row-counts/store.ts'
 
 /** Hours for which the Idempotency-Key of a push is stored. */
 export const pushKeyHours = 24

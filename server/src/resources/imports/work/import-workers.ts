@@ -8,7 +8,7 @@ import { type Loop, startLoop } from '../../../platform/background/loop.ts'
 import { errorForLog } from '../../../platform/background/error-for-log.ts'
 import { startQueueLoop } from '../../../platform/background/queue-loop.ts'
 import { retryTransient } from '../../../platform/background/retry.ts'
-import { sumCounts } from '../counts-store.ts'
+import { sumCounts } from '../../row-counts/store.ts'
 import { processClaim, processNextBatch } from './batch.ts'
 import { chooseOrganization, type Claim, failRow, type LeasedRows, releaseRows, WorkLockTimeout } from './work-store.ts'
 

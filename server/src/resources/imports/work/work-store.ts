@@ -5,7 +5,7 @@ import { Parameter, raw, type Sql, sql } from '../../../platform/model/sql.ts'
 import type { JsonValue, JsonObject } from '../../../platform/model/fields.ts'
 import { newId, readId } from '../../../platform/model/ids.ts'
 import type { Outcome } from '../merge/reconcile.ts'
-import { countItself, countProcessed, countSql, countsItselfSql } from '../counts-store.ts'
+import { countItself, countProcessed, countSql, countsItselfSql } from '../../row-counts/store.ts'
 import { type Finding, finding, type MergePolicy } from '../resource.ts'
 
 /** Rows of one organization that a worker has leased. */
