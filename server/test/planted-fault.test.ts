@@ -98,7 +98,7 @@ const redundantPredicates: readonly RedundantPredicate[] = [
   {
     reason: 'the rows were read and locked within the organization before they are written',
     location:
-      /from input where record\.$|rows\/(retry|cancel) .*( select id from import_rows|updated_at = now\(\)) where $|\{rowId\} +update import_rows set payload = .* where $/,
+      /from input where record\.$|rows\/(retry|cancel) .*( select id(, import_id as "importId", status)? from import_rows|updated_at = now\(\)) where $|\{rowId\} +update import_rows set payload = .* where $/,
   },
   {
     reason: 'the foreign key includes the organization: a team belongs to the organization of its members',
@@ -107,6 +107,15 @@ const redundantPredicates: readonly RedundantPredicate[] = [
   {
     reason: 'an address or external id is looked up within a team, which belongs to one organization',
     location: /\((select id from "contacts"|select "contact_id" as id from "contact_external_ids" held) where $/,
+  },
+  {
+    reason:
+      'the directory found the import of the URL together with its organization, in which the insert reads it again',
+    location: /trigger\/\{hash\} select id from imports where $/,
+  },
+  {
+    reason: 'the contact was read and locked within the organization before its root contact is noted',
+    location: /insert into root_contacts_left \(.*\) select organization_id, root_contact_id from contacts where $/,
   },
   {
     reason: 'a rendering is valid only together with the row that it was made from',

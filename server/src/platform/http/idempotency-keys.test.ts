@@ -179,8 +179,8 @@ test('a revoked API key gets no stored response', async () => {
   const [key, name] = [randomUUID(), randomUUID()]
   const other = await organization.withScopes(['urn:service:*:*:write'])
   expect((await create(key, { name }, other)).status).toBe(201)
-  await execute(sql`update api_keys set revoked_at = now() where id = (
-    select credential_id from idempotency_answers order by created_at desc limit 1)`)
+  const [last] = await execute(sql`select credential_id from idempotency_answers order by created_at desc limit 1`)
+  await execute(sql`update api_keys set revoked_at = now() where id = ${last?.credential_id}::uuid`)
   expectRefusal(await create(key, { name }, other), 401, 'invalid_token')
 })
 

@@ -82,12 +82,15 @@ test('a generic plan made for few records uses the primary key after the statist
 
 /** Adds contacts: this many to the organization, and twenty to each of the others, which are created. */
 async function fill(count: number, others: number): Promise<void> {
+  const added = await database.crossTenantQuery<{ id: string }>(
+    'check the database',
+    sql`insert into organizations (id, name, slug)
+      select gen_random_uuid(), 'Other', gen_random_uuid()::text from generate_series(1, ${others}::integer)
+      returning id`,
+  )
   await database.crossTenantQuery(
     'check the database',
-    sql`with added as (
-        insert into organizations (id, name, slug)
-        select gen_random_uuid(), 'Other', gen_random_uuid()::text from generate_series(1, ${others}::integer)
-        returning id),
+    sql`with added as (select unnest(${added.map(({ id }) => id)}::uuid[]) as id),
       teams as (insert into teams (organization_id, id, name, is_default) select id, id, 'Default', true from added),
       roots as (insert into root_contacts (organization_id, id) select id, id from added)
       insert into contacts (organization_id, id, root_contact_id, team_id, name)
