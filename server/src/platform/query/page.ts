@@ -1,5 +1,5 @@
 import type { FixedStatement } from '../database/database.ts'
-import { identifier, isPlannerVisible, join, Parameter, raw, type Sql, sql, plannerVisible } from '../model/sql.ts'
+import { identifier, join, Parameter, raw, type Sql, sql, plannerVisible } from '../model/sql.ts'
 import { columnOf, type Resource } from '../model/define.ts'
 import { hasTrigram, lookupSql, lookupValues, type IndexKind } from './condition.ts'
 import type { Position } from './cursor.ts'
@@ -10,6 +10,7 @@ import { areReady, type Entries, withRecords } from './property-entries.ts'
 import { type Cursor, type Filters, type ListRequest, defaultLimit } from './parse.ts'
 import {
   andWithinReach,
+  distributedOf,
   existsInSetSql,
   existsSql,
   indexableReach,
@@ -212,9 +213,6 @@ export function withinScope(
     ' and ',
   )
 }
-
-const distributedOf = ({ organization }: Scope): Sql | undefined =>
-  isPlannerVisible(organization) ? organization : undefined
 
 /** The bounds that are the same for every reader. */
 function withinList(resource: Resource, scope: Scope, { isIndexed = true, isListed = false, deleted = false }): Sql[] {

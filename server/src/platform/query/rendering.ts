@@ -17,9 +17,11 @@ const tableOf = ({ singular }: Resource): Sql => identifier(`${singular}_renderi
 const ownerOf = ({ singular }: Resource): Sql => identifier(columnOf(`${singular}Id`))
 const functionOf = ({ singular }: Resource): Sql => identifier(`${singular}_document`)
 
-/** Column by column, because the rows of a distributed table's shards have other types than the table. */
-const documentOf = (resource: Resource): Sql =>
-  sql`${functionOf(resource)}(row(${raw(root)}.*)::${identifier(resource.table)})`
+/** Column by column if `isDistributed`, because the rows of a table's shards have other types than the table. */
+const documentOf = (resource: Resource, isDistributed: boolean): Sql =>
+  isDistributed
+    ? sql`${functionOf(resource)}(row(${raw(root)}.*)::${identifier(resource.table)})`
+    : sql`${functionOf(resource)}(${raw(root)})`
 
 const documentByKey = (resource: Resource, organization: Sql | undefined): Sql =>
   organization
@@ -49,16 +51,16 @@ export function renderedSql(resource: Resource, source: RecordSource, organizati
   const [xmin, ctid] = isTable ? [raw('xmin'), raw('ctid')] : [raw('source_xmin'), raw('source_ctid')]
   const isValid = sql`${rendering}.version = ${raw(String(resource.renderingVersion))}
     and ${rendering}.source_xmin = ${record}.${xmin} and ${rendering}.source_ctid = ${record}.${ctid}`
-  const current = isTable ? documentOf(resource) : documentByKey(resource, organization)
+  const current = isTable ? documentOf(resource, organization !== undefined) : documentByKey(resource, organization)
   return sql`case when ${isValid} then ${rendering}.document else ${current} end`
 }
 
 /** `written` has the new records. `change`: an insert or update of `record`. `isNew`: none can exist already. */
-export function writtenSql(resource: Resource, change: Sql, { isNew = false } = {}): Sql {
+export function writtenSql(resource: Resource, change: Sql, { isNew = false, isDistributed = false } = {}): Sql {
   const rendered = resource.viewOf ?? resource
   if (rendered.renderingVersion === undefined) return sql`written as (${change} returning ${raw(root)}.*)`
   return sql`
-    written as (${change} returning ${raw(root)}.*, ${rowVersion}, ${documentOf(rendered)} as document),
+    written as (${change} returning ${raw(root)}.*, ${rowVersion}, ${documentOf(rendered, isDistributed)} as document),
     rendered as (${isNew ? insertSql(rendered, writtenRows) : storeSql(rendered, writtenRows)})`
 }
 
@@ -75,7 +77,7 @@ export const staleSql = (resource: Resource): Sql => sql`
           and known.source_xmin = scanned.source_xmin and known.source_ctid = scanned.source_ctid)),
     stored as (${storeSql(
       resource,
-      sql`select organization_id, id, ${rowVersion}, ${documentOf(resource)} as document
+      sql`select organization_id, id, ${rowVersion}, ${documentOf(resource, true)} as document
         from stale join ${identifier(resource.table)} ${raw(root)} using (organization_id, id)`,
     )} returning true)`
 

@@ -1,6 +1,6 @@
 import { columnOf, type Resource } from '../model/define.ts'
 import type { Followed, Reach, Reader } from '../model/reach.ts'
-import { identifier, join, raw, type Sql, sql } from '../model/sql.ts'
+import { identifier, isPlannerVisible, join, raw, type Sql, sql } from '../model/sql.ts'
 
 /** The organization as a parameter, on whose behalf the statement runs and, if the route has one, the parent. */
 export interface Scope {
@@ -99,3 +99,7 @@ export const existsSql = (resource: Resource, scope: Scope, id: Sql): Sql =>
 export const existsInSetSql = (resource: Resource, scope: Scope, id: Sql): Sql =>
   sql`exists (select from ${identifier(resource.table)} parent where parent.organization_id = ${scope.organization}
     and parent.id = ${id}${raw(resource.softDelete ? ' and parent.deleted_at is null' : '')}${andWithinReach(resource, scope, parentAlias)})`
+
+/** The organization, if the planner has to find the shard of its records. */
+export const distributedOf = ({ organization }: Pick<Scope, 'organization'>): Sql | undefined =>
+  isPlannerVisible(organization) ? organization : undefined

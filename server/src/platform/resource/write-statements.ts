@@ -5,6 +5,7 @@ import type { JsonValue } from '../model/fields.ts'
 import { readId } from '../model/ids.ts'
 import { identifier, isOneOf, join, Parameter, preparedForOne, raw, type Sql, sql } from '../model/sql.ts'
 import { writtenSql } from '../query/rendering.ts'
+import { distributedOf } from '../query/scope.ts'
 import { lookupJoins, root } from '../query/target.ts'
 import type { PropertySet } from '../model/declared-property.ts'
 import { historySql } from './history.ts'
@@ -122,12 +123,13 @@ function returningStatement(
   records: readonly StoredColumns[],
   { input, change, others, isReturned }: { input: Sql; change: Sql; others: Sql; isReturned: boolean },
 ): Sql {
+  const isDistributed = distributedOf(transaction) !== undefined
   const statement = isReturned
     ? sql`
-    with ${input}, ${writtenSql(resource, change)}${others}
+    with ${input}, ${writtenSql(resource, change, { isDistributed })}${others}
     select ${storedSql(resource, 'written')} from written ${raw(root)}${lookupJoins(resource, scopeOf(transaction, undefined))}`
     : sql`
-    with ${input}, ${writtenSql(resource, change)}${others}
+    with ${input}, ${writtenSql(resource, change, { isDistributed })}${others}
     select id, '' as text, null as whole, revision from written`
   return preparedForOne(records, statement)
 }
