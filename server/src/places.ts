@@ -93,5 +93,3 @@ export const tablesByPlace = {
     'import_row_counts',
   ],
 } as const
-
-export type Place = keyof typeof tablesByPlace

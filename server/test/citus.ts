@@ -14,9 +14,6 @@ const installed = ['usr/lib/postgresql/15', 'usr/share/postgresql/15']
 /** Number of shards of each table: more than workers, and few enough to create them quickly. */
 const shards = 4
 
-/** The folder with `lib/` and `extension/` of Citus, if `CITUS_FILES` names it. */
-export const citusFiles = (): string | undefined => process.env.CITUS_FILES
-
 export interface CitusOptions {
   settings: Record<string, string | number>
   /** The name of the migrated and distributed database. */
@@ -59,7 +56,7 @@ export async function startCitus(folder: string, { settings, template }: CitusOp
 
 /** PostgreSQL 15 finds extensions only in its own folders, so that Citus needs a copy of them. Returns its folder. */
 async function copyWithCitus(folder: string): Promise<string> {
-  const files = citusFiles()
+  const files = process.env.CITUS_FILES
   if (files === undefined)
     throw new Error('TEST_ENGINE=citus needs CITUS_FILES: a folder with lib/ and extension/ of Citus.')
   for (const part of installed) {

@@ -186,7 +186,7 @@ export const attemptRows = {
   passkey: (credentialId: string): Sql => sql`passkeys where credential_id = ${Buffer.from(credentialId, 'base64url')}`,
 }
 
-/** Tries to lock the row until the transaction ends, without waiting. True if there is none. */
+/** Tries to lock the row until the transaction ends, without waiting. Returns true also if the row does not exist. */
 export async function tryAttemptLock(db: CrossTenantConnection, row: Sql): Promise<boolean> {
   const [attempt] = await db.query<{ taken: boolean }>(sql`
     select exists (select from ${row} for no key update skip locked) or not exists (select from ${row}) as taken`)
