@@ -210,12 +210,19 @@ browserTest('on a touch screen, a long press lifts a card, and a swipe scrolls',
   const touch = await phone.context().newCDPSession(phone)
   const send = (type: string, at?: { x: number; y: number }) =>
     touch.send('Input.dispatchTouchEvent', { type: type as 'touchStart', touchPoints: at ? [at] : [] })
-  const box = await board.boxOf('b')
-  const start = { x: box.x + 60, y: box.y + 50 }
-  await send('touchStart', start)
-  await send('touchMove', { x: start.x, y: start.y - 60 })
-  await send('touchEnd')
+  const inCard = async (name: string) => {
+    const { x, y } = await board.boxOf(name)
+    return { x: x + 60, y: y + 50 }
+  }
+  const swiped = await inCard('b')
+  // Sent together: on a busy machine, waiting for each answer would make the swipe a long press.
+  await Promise.all([
+    send('touchStart', swiped),
+    send('touchMove', { x: swiped.x, y: swiped.y - 60 }),
+    send('touchEnd'),
+  ])
   await board.expectNames({ Lead: ['a', 'b', 'c'] })
+  const start = await inCard('b')
   await send('touchStart', start)
   await phone.locator('[data-dragging]').waitFor()
   await send('touchMove', { x: start.x, y: start.y - 30 })
@@ -225,8 +232,7 @@ browserTest('on a touch screen, a long press lifts a card, and a swipe scrolls',
   await board.expectNames({ Lead: ['b', 'a', 'c'] })
   await board.expectStored({ Lead: ['b', 'a', 'c'] })
   // To a column that is not on the screen: the board scrolls while the finger is at its edge.
-  const again = await board.boxOf('c')
-  const from = { x: again.x + 60, y: again.y + 50 }
+  const from = await inCard('c')
   await send('touchStart', from)
   await phone.locator('[data-dragging]').waitFor()
   await send('touchMove', { x: 380, y: from.y })
