@@ -18,12 +18,17 @@ export interface RunOptions {
   environment?: Record<string, string>
   /** The content of standard input. */
   input?: string
+  /** Another release's entry. */
+  program?: string
 }
 
 /** Starts `rapport` in a new process with only the given settings. */
-export function launch(args: readonly string[], { environment = {}, input = '' }: RunOptions = {}): ChildProcess {
+export function launch(
+  args: readonly string[],
+  { environment = {}, input = '', program = entry }: RunOptions = {},
+): ChildProcess {
   const env = settings(environment)
-  const child = spawn(process.execPath, [entry, ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [program, ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] })
   child.stdin.end(input)
   return child
 }

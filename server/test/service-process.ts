@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { waitForExit, type ProcessResult, launch, databaseUrlOf } from './command-line.ts'
+import { databaseUrlOf, entry, launch, type ProcessResult, waitForExit } from './command-line.ts'
 import type { TestDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 import type { Json } from './service.ts'
@@ -27,7 +27,8 @@ export interface PushResponse {
 }
 
 export interface ServiceProcesses {
-  start(name: string, environment?: Record<string, string>): Promise<ServiceProcess>
+  /** `program`: the entry of another release. */
+  start(name: string, environment?: Record<string, string>, program?: string): Promise<ServiceProcess>
   /** Ends the running processes. */
   close(): Promise<void>
 }
@@ -41,10 +42,11 @@ export async function serviceProcesses(database: TestDatabase): Promise<ServiceP
   const running = new Set<ChildProcess>()
   let count = 0
   return {
-    async start(name, environment = {}) {
+    async start(name, environment = {}, program = entry) {
       const folder = join(parentFolder, String(count++))
       await mkdir(folder)
       const child = launch(['start'], {
+        program,
         environment: {
           PORT: '0',
           DATA_DIR: folder,

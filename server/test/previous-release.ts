@@ -1,0 +1,38 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { cp, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+/**
+ * The commit of the previous release, whose processes run on the schema of this one during an upgrade. While there is no
+ * release, the last commit before the first migration that `migration-inspection.test.ts` inspects. A release replaces it.
+ */
+const commit = '7a26a7bfaa709afa1475807144281337dc54bea2'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Whether this copy of the repository has the history, which a package or a shallow clone lacks. */
+export const hasPreviousRelease =
+  spawnSync('git', ['cat-file', '-e', `${commit}^{commit}`], { cwd: root, stdio: 'ignore' }).status === 0
+
+export interface PreviousRelease {
+  /** Its `bin/rapport.js`. */
+  program: string
+  remove(): Promise<void>
+}
+
+/** Builds the service of the previous release in a temporary folder, with the packages and the pages of this one. */
+export async function buildPreviousRelease(): Promise<PreviousRelease> {
+  const folder = await mkdtemp(join(tmpdir(), 'rapport-previous-'))
+  const parts = ['bin', 'scripts', 'server/src', 'server/migrations', 'server/data', 'package.json']
+  const archive = execFileSync('git', ['archive', commit, ...parts], { cwd: root, maxBuffer: 1 << 28 })
+  execFileSync('tar', ['-x', '-C', folder], { input: archive })
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
+  const script = `(await import(${JSON.stringify(pathToFileURL(join(folder, 'scripts/build.mjs')).href)})).build({ log() {} })`
+  execFileSync(process.execPath, ['--input-type=module', '--eval', script], { cwd: folder })
+  await cp(join(root, 'web/dist'), join(folder, 'web/dist'), { recursive: true })
+  // As in a package: without its sources, it is not built again.
+  await rm(join(folder, 'server/src'), { recursive: true })
+  return { program: join(folder, 'bin/rapport.js'), remove: () => rm(folder, { recursive: true, force: true }) }
+}
