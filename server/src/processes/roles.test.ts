@@ -38,8 +38,11 @@ const journal = `
 
 // The built-in rate limits, and leases that end soon after their process.
 const environment = { RATE_LIMIT_PER_MINUTE: '', IMPORT_LEASE_SECONDS: '2', REASONING_CONCURRENCY: '1' }
-const start = (role: 'api' | 'work', index: number) =>
-  processes.start(`${role} ${index}`, { ...environment, ROLE: role, IMPORT_WORKERS: '1' })
+const start = (role: 'api' | 'work', index: number) => {
+  // One of them is a primary with two workers of its own.
+  const PROCESSES = role === 'api' && index === 2 ? '2' : '1'
+  return processes.start(`${role} ${index}`, { ...environment, ROLE: role, IMPORT_WORKERS: '1', PROCESSES })
+}
 
 beforeAll(async () => {
   testDatabase = await createDatabase()
