@@ -204,6 +204,19 @@ test('a revoked key and an ended session are refused by every process at once', 
   expect(await list(created?.body.apiKey)).toEqual([401, 401, 401, 401])
 })
 
+test('a mail that a process with ROLE=work composes leads to the API', async () => {
+  const token = owner.accessToken
+  const invited = await inTurn('POST', '/v5/invitations', { token, body: { email: newEmail(), role: 'member' } })
+  expect(invited?.status, JSON.stringify(invited?.body)).toBe(201)
+  let content: Sent | undefined
+  await until('the mail is composed', async () => {
+    const mails = (await inTurn('GET', '/v5/mails?kind=invitation', { token }))?.body
+    content = await inTurn('GET', `/v5/mails/${mails[0]?.id}/content`, { token })
+    return content?.status === 200
+  })
+  expect(apis.map(({ url }) => url)).toContain(new URL(content?.body.links[0]).origin)
+})
+
 /** Repeats a request at one process after the other until one acknowledges it, as a client behind a load balancer does. */
 async function untilAcknowledged(method: string, path: string, request: Request): Promise<Sent> {
   for (let attempt = 0; attempt < 300; attempt++) {
