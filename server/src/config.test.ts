@@ -55,10 +55,19 @@ test('values are parsed into the types that the service needs', () => {
   expect(readConfig({ TRUST_PROXY: '0' }).trustProxy).toBe(false)
 })
 
+test('a role other than `all` requires a database that others can use too, and does not count what it does not do', () => {
+  expect(refusalOf({ ROLE: 'api' })).toContain('- ROLE=api requires DATABASE_URL')
+  const url = { DATABASE_URL: 'postgres://rapport@/crm?host=/run/postgresql', IMPORT_WORKERS: '4' }
+  expect(readConfig(url)).toMatchObject({ role: 'all', importWorkers: 4, reasoningConcurrency: 4 })
+  expect(readConfig({ ...url, ROLE: 'api' })).toMatchObject({ importWorkers: 0, reasoningConcurrency: 0 })
+  expect(readConfig({ ...url, ROLE: 'work' })).toMatchObject({ importWorkers: 4, databaseConnections: 2 })
+})
+
 const wrong: [string, string][] = [
   ['PORT', '70000'],
   ['PORT', '4000x'],
   ['HOST', 'http://localhost'],
+  ['ROLE', 'worker'],
   ['PROCESSES', '0'],
   ['PROCESSES', '65'],
   ['PROCESSES', 'all'],

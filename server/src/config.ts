@@ -49,6 +49,14 @@ export const settings = {
     example: 'auto',
     parse: processCount,
   }),
+  role: setting({
+    name: 'ROLE',
+    description:
+      'What this service does. `api` serves requests and does no background work: IMPORT_WORKERS and REASONING_CONCURRENCY count as 0, and it sends no mails and does no maintenance. `work` does only background work, and serves only `/healthz`, `/readyz` and metrics. `all` does both. `api` and `work` require DATABASE_URL; run at least one of each on the same database.',
+    default: 'all',
+    example: 'api',
+    parse: oneOf<'all' | 'api' | 'work'>(['all', 'api', 'work']),
+  }),
   dataFolder: setting({
     name: 'DATA_DIR',
     description:
@@ -269,8 +277,15 @@ export function readConfig(environment: Environment): Config {
       ].join('\n'),
     )
   }
-  return config
+  return { ...config, ...unusedByRole[config.role] }
 }
+
+/** What a role does not use, it does not get: the connections of a service are counted from its configuration. */
+const unusedByRole = {
+  all: {},
+  api: { importWorkers: 0, reasoningConcurrency: 0 },
+  work: { databaseConnections: 2, costlyQueries: 1 },
+} as const
 
 /** Names that look like a misspelled setting but may belong to another program: reported, not rejected. */
 export const configWarnings = (environment: Environment): string[] => misspelt(environment, 'warning')
@@ -283,10 +298,13 @@ function contradictions({
   smtpUrl,
   mailFrom,
   databaseUrl,
+  role,
   plaintextHosts,
   ...reasoning
 }: Config): string[] {
   const found: string[] = []
+  if (role !== 'all' && databaseUrl === undefined)
+    found.push(`ROLE=${role} requires DATABASE_URL: only one service can use the embedded database`)
   if (costlyQueries >= databaseConnections) found.push('MAX_UNINDEXED_QUERIES must be below DATABASE_CONNECTIONS')
   if (metricsPort !== undefined && metricsPort !== 0 && metricsPort === port)
     found.push('METRICS_PORT must differ from PORT')

@@ -11,6 +11,7 @@ export const tablesByPlace = {
     'instance',
     'schema_migrations',
     'signing_keys',
+    'rate_limits',
     // Organizations and who belongs to them
     'organizations',
     'members',

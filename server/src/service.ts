@@ -3,6 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { resources, roleScopes, routes } from './app.ts'
+import { originOf, publishedAddresses } from './commands/addresses.ts'
 import type { Config } from './config.ts'
 import { createIdentifier } from './identity/access/identify.ts'
 import { deriveKey, type Secret } from './platform/secret/secret.ts'
@@ -16,12 +17,13 @@ import { createThrottle } from './identity/access/throttle.ts'
 import { createTokens } from './identity/access/tokens.ts'
 import type { Database } from './platform/database/database.ts'
 import { createEgress } from './platform/egress/egress.ts'
+import { probeRoutes } from './platform/http/probes.ts'
 import { createMetrics, type Metrics, serveMetrics } from './platform/http/metrics.ts'
 import type { ReservedPort } from './platform/http/reserved-port.ts'
 import { listedResources, type Route, type Services } from './platform/http/route.ts'
 import { createServer } from './platform/http/server.ts'
 import { relationsAmong } from './platform/query/relations.ts'
-import { readWebApplication } from './platform/http/web-files.ts'
+import { noWebApplication, readWebApplication } from './platform/http/web-files.ts'
 import type { HandedConnections } from './processes/connections.ts'
 import { createLimits, type Limits } from './processes/limits.ts'
 import type { WorkKind } from './processes/protocol.ts'
@@ -96,7 +98,8 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   const stopped = once(closing.signal, 'abort').then(() => Promise.reject(new Error('The service has stopped.')))
   // A service that stops before its database is available must not wait for it.
   const ready = Promise.race([options.prepared, stopped])
-  const isMaintaining = part?.isFirst ?? true
+  const servesApi = config.role !== 'work'
+  const isMaintaining = config.role !== 'api' && (part?.isFirst ?? true)
   const metrics = createMetrics(() => database.counts)
   const noteAnalysis = startNoteAnalysis({
     ...config,
@@ -126,7 +129,10 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     },
   })
   const failedLogins = createFailedLogins(log)
+  const limits =
+    part?.limits ?? createLimits(config, config.databaseUrl === undefined ? undefined : options.intakeDatabase)
   const services = createServices(options, {
+    limits,
     intake,
     onFailure: failedLogins.record,
     noteAnalysis: { wake: wakeNoteAnalysis },
@@ -135,11 +141,12 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   const { isReady } = options
   const app = await createServer({
     services,
-    routes: servedRoutes,
+    routes: servesApi ? servedRoutes : probeRoutes,
+    refusal: servesApi ? undefined : noApi,
     trustProxy,
     corsOrigins,
     authOrigin,
-    web: await readWebApplication(webFolder),
+    web: servesApi ? await readWebApplication(webFolder) : noWebApplication,
     needsSetUp: () => needsSetUp(services),
     metrics,
     isReady,
@@ -148,8 +155,12 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   services.origin = config.publicUrl ?? url
   // Only now is it known where links in mails lead.
   const origin = authOrigin ?? services.origin
+  const findOrigin =
+    servesApi || config.publicUrl !== undefined || authOrigin !== undefined
+      ? async () => origin
+      : async () => originOf(await publishedAddresses(workDatabase)) ?? origin
   const background = isMaintaining
-    ? startBackground({ config, database: workDatabase, secret, log, ready, origin, metrics })
+    ? startBackground({ config, database: workDatabase, secret, log, ready, findOrigin, metrics })
     : undefined
   if (background) services.mail = background.mail
   const port = part ? undefined : config.metricsPort
@@ -163,6 +174,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       await part?.connections.close()
       await app.close()
       failedLogins.close()
+      await limits.close?.()
       // Pushes whose clients did not wait for the response.
       await intake.idle()
       await services.denials.idle()
@@ -171,6 +183,10 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     },
   }
 }
+
+/** With ROLE=work. */
+const noApi =
+  'This process only does background work (ROLE=work). Send requests to a process with ROLE=api or ROLE=all.'
 
 /** Milliseconds that a page waits for the database, which it needs only for this. */
 const maxSetUpWait = 300
@@ -182,12 +198,12 @@ const needsSetUp = (services: Services): Promise<boolean> =>
 function createServices(
   { config, database, secret, log, part, startedAt, examine, servedRoutes = routes }: ServiceOptions,
   {
+    limits,
     intake,
     noteAnalysis,
     onFailure,
-  }: Pick<Services, 'intake' | 'noteAnalysis'> & { onFailure: FailedLogins['record'] },
+  }: Pick<Services, 'intake' | 'noteAnalysis'> & { limits: Limits; onFailure: FailedLogins['record'] },
 ): Services {
-  const limits = part?.limits ?? createLimits(config)
   const tokens = createTokens({ database, secret, roleScopes })
   if (part) setHashQueue(limits.hashing)
   const { signUp, authOrigin, publicUrl, egressAllow: allowed, plaintextHosts } = config
@@ -240,14 +256,14 @@ async function serveHanded(app: FastifyInstance, { connections, url }: ServicePa
 
 interface BackgroundOptions extends Pick<ServiceOptions, 'config' | 'database' | 'secret' | 'log'> {
   ready: Promise<unknown>
-  /** Origin of links in mails. */
-  origin: string
+  /** The origin of links in mails. */
+  findOrigin: () => Promise<string>
   metrics: Metrics
 }
 
 /** Background work of one process for the whole service: sends mails, purges data, rotates signing keys. */
-function startBackground({ config, origin, metrics, ...options }: BackgroundOptions) {
-  const mail = startMail({ ...config, origin, ...options })
+function startBackground({ config, findOrigin, metrics, ...options }: BackgroundOptions) {
+  const mail = startMail({ ...config, findOrigin, ...options })
   const maintenance = createMaintenance({
     ...options,
     retentionPolicies: retentionPolicies(config),

@@ -32,6 +32,9 @@ export interface ServiceProcesses {
   close(): Promise<void>
 }
 
+/** The SECRET of all of them. */
+export const sharedSecret = 'the same secret for all of them, of 32 characters and more'
+
 /** Starts services that share the database, with `rapport start`. */
 export async function serviceProcesses(database: TestDatabase): Promise<ServiceProcesses> {
   const parentFolder = await mkdtemp(join(tmpdir(), 'rapport-services-'))
@@ -46,7 +49,7 @@ export async function serviceProcesses(database: TestDatabase): Promise<ServiceP
           PORT: '0',
           DATA_DIR: folder,
           DATABASE_URL: `${databaseUrlOf(database)}&application_name=${encodeURIComponent(name)}`,
-          SECRET: 'the same secret for all of them, of 32 characters and more',
+          SECRET: sharedSecret,
           RATE_LIMIT_PER_MINUTE: '100000000',
           IMPORT_WORKERS: '1',
           REASONING_CONCURRENCY: '0',

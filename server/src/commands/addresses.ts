@@ -49,7 +49,11 @@ export async function addressesOf({ config, database, isShared }: Rapport): Prom
   return { baseUrl: `${root}/v5`, authUrl, teamBaseUrl: root }
 }
 
-async function publishedAddresses(database: Database): Promise<PublishedAddresses | undefined> {
+/** The origin of the web application. */
+export const originOf = (addresses: PublishedAddresses | undefined): string | undefined =>
+  addresses && (addresses.authOrigin ?? addresses.root)
+
+export async function publishedAddresses(database: Database): Promise<PublishedAddresses | undefined> {
   const [row] = await database.crossTenantQuery<{ value: string }>(
     'know where the service is reached',
     sql`select value from instance where name = ${name}`,

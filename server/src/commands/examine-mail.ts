@@ -27,7 +27,12 @@ export async function examineMail(client: pg.Client, { smtpUrl }: Pick<Config, '
   }
   const message = `sent through ${smtpUrl.host}:${smtpUrl.port}; ${formatCount(waiting)} waiting, ${formatCount(failed)} failed within a day`
   if (lag > maxLagSeconds)
-    return { name, state: 'wrong', message, advice: 'Check that a service is running; it sends the mails.' }
+    return {
+      name,
+      state: 'wrong',
+      message,
+      advice: 'Check that a service with ROLE=work or ROLE=all is running; it sends the mails.',
+    }
   if (reason === null) return { name, state: 'ok', message }
   return { name, state: 'note', message, advice: `Last failure: ${reason}. See the log.` }
 }

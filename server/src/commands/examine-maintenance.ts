@@ -79,7 +79,7 @@ async function checkImports(client: pg.Client): Promise<Finding> {
   if (lag > thresholds.lagSeconds.note) {
     const state = lag > thresholds.lagSeconds.wrong ? 'wrong' : 'note'
     const advice =
-      'Check that a service with IMPORT_WORKERS above 0 is running. More workers process more organizations at once.'
+      'Check that a service with ROLE=work or ROLE=all, and IMPORT_WORKERS above 0, is running. More workers process more organizations at once.'
     return { name, state, message, advice }
   }
   if (dead === 0) return { name, state: 'ok', message }

@@ -18,7 +18,8 @@ export async function examineNotes(
   const { waiting, lag } = await readQueue(client)
   const message = `analysed by ${engine}; ${formatBounded(waiting, maxCounted)} waiting`
   if (lag > maxLagSeconds) {
-    const advice = 'Check that a service with REASONING_CONCURRENCY above 0 is running; it analyses the notes.'
+    const advice =
+      'Check that a service with ROLE=work or ROLE=all, and REASONING_CONCURRENCY above 0, is running; it analyses the notes.'
     return { name, state: 'wrong', message: `${message}, the oldest for ${formatDuration(lag)}`, advice }
   }
   const { degraded, reason } = reasoningUrl === undefined ? { degraded: 0, reason: null } : await readFailures(client)

@@ -118,6 +118,12 @@ const notPublishedMessage =
 async function printWelcome({ config, database }: Rapport, url: string, log: Logger): Promise<void> {
   const addresses = addressesOfService(config, url)
   const { root } = addresses
+  if (config.role === 'work') {
+    printResult(
+      `Rapport listens on ${url}\n  Role           work: background work; serves only ${url}/healthz and ${url}/readyz`,
+    )
+    return
+  }
   await publishAddresses(database, addresses).catch((error: unknown) =>
     log.error(errorForLog(error), notPublishedMessage),
   )

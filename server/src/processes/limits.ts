@@ -1,6 +1,8 @@
 import { type CallerKind, createHashQueue, type HashQueue } from '../identity/access/hash-queue.ts'
 import { ApiError } from '../platform/model/errors.ts'
-import { createRateLimiter, type LocalRateLimiter, type RateLimiter } from '../platform/http/rate-limit.ts'
+import type { Database } from '../platform/database/database.ts'
+import { createRateLimiter, type RateKind, type RateLimiter } from '../platform/http/rate-limit.ts'
+import { SharedRateLimiter } from '../platform/http/shared-rate-limit.ts'
 import { createConcurrencyLimiter, type ConcurrencyLimiter } from '../platform/background/concurrency-limiter.ts'
 import type { Link } from './link.ts'
 import type { PrimaryFunctions } from './protocol.ts'
@@ -10,27 +12,31 @@ export interface Limits {
   limiter: RateLimiter
   costlyQueries: ConcurrencyLimiter
   hashing: HashQueue
-}
-
-interface LocalLimits extends Limits {
-  limiter: LocalRateLimiter
+  close?(): Promise<void>
 }
 
 /** A queue: of unindexed queries, or of callers that need a password hash. */
 export type Queue = 'costly queries' | CallerKind
 
-/** Creates limits that are counted in this process. */
-export const createLimits = (config: {
-  rateLimitPerMinute: number | undefined
-  costlyQueries: number
-}): LocalLimits => ({
-  limiter: createRateLimiter({ perMinute: config.rateLimitPerMinute }),
-  costlyQueries: createConcurrencyLimiter({ concurrency: config.costlyQueries, queue: 64, waitMilliseconds: 3000 }),
-  hashing: createHashQueue(),
-})
+/**
+ * Creates limits that are counted in this process. Rate limits are counted in the database, if given: other services may
+ * use it, too.
+ */
+export function createLimits(
+  { rateLimitPerMinute: perMinute, costlyQueries }: { rateLimitPerMinute: number | undefined; costlyQueries: number },
+  database?: Database,
+): Limits {
+  const limiter = database && new SharedRateLimiter({ database, perMinute })
+  return {
+    limiter: limiter ?? createRateLimiter({ perMinute }),
+    costlyQueries: createConcurrencyLimiter({ concurrency: costlyQueries, queue: 64, waitMilliseconds: 3000 }),
+    hashing: createHashQueue(),
+    ...(limiter && { close: () => limiter.close() }),
+  }
+}
 
 /** The primary's limits for one worker. `end` releases the slots of a worker that has exited. */
-export function serveLimits({ limiter, costlyQueries, hashing }: LocalLimits) {
+export function serveLimits({ limiter, costlyQueries, hashing }: Limits) {
   const slots = new Map<number, () => void>()
   const release = (slot: number) => {
     slots.get(slot)?.()
@@ -38,8 +44,8 @@ export function serveLimits({ limiter, costlyQueries, hashing }: LocalLimits) {
   }
   let isEnded = false
   const functions = {
-    charge: limiter.charge,
-    refund: limiter.refund,
+    charge: (kind: RateKind, key: string) => limiter.charge(kind, key),
+    refund: (kind: RateKind, key: string) => limiter.refund(kind, key),
     release,
     acquire: (queue: Queue, tenant: string, slot: number) =>
       new Promise<void>((acquire, refuse) => {

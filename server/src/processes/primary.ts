@@ -11,7 +11,10 @@ import { type WorkerHandlers, Workers } from './workers.ts'
 import { buildId, workerFile } from '../release.ts'
 import type { Service } from '../service.ts'
 
-export interface PrimaryOptions extends Pick<Rapport, 'connection' | 'secret' | 'prepared' | 'isPrepared'> {
+export interface PrimaryOptions extends Pick<
+  Rapport,
+  'connection' | 'intakeDatabase' | 'secret' | 'prepared' | 'isPrepared'
+> {
   config: Config
   startedAt: Date
   log: Logger
@@ -22,7 +25,7 @@ export interface PrimaryOptions extends Pick<Rapport, 'connection' | 'secret' | 
 /** The primary accepts connections and hands them over, counts the limits, and replaces workers that exit. */
 export async function startWorkers({ config, log, ports, stop, ...rapport }: PrimaryOptions): Promise<Service> {
   const url = localUrl(config.host, ports.api.port)
-  const limits = createLimits(config)
+  const limits = createLimits(config, config.databaseUrl === undefined ? undefined : rapport.intakeDatabase)
   const metrics = new SummedMetrics()
   const build = buildId()
   const createHandlers = (index: number): WorkerHandlers => {
@@ -75,6 +78,7 @@ export async function startWorkers({ config, log, ports, stop, ...rapport }: Pri
     url,
     close: async () => {
       await workers.close()
+      await limits.close?.()
       await exporter?.close()
     },
   }

@@ -28,8 +28,8 @@ export interface PrimaryFunctions {
   ready(): void
   /** The worker has accepted over a connection. */
   accepted(): void
-  charge(kind: RateKind, key: string): Allowance
-  refund(kind: RateKind, key: string): Allowance
+  charge(kind: RateKind, key: string): Allowance | Promise<Allowance>
+  refund(kind: RateKind, key: string): Allowance | Promise<Allowance>
   /** Resolves when the slot is granted. `slot` is a number that the worker chooses. Errors: `overloaded`. */
   acquire(queue: Queue, tenant: string, slot: number): Promise<void>
   release(slot: number): void

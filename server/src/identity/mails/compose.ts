@@ -24,9 +24,11 @@ interface ServiceAddress {
 
 /** Composes mails with links to the origin. */
 export const composer =
-  (origin: string) =>
-  (db: CrossTenantConnection, mail: QueuedMail): Promise<Composition> =>
-    composers[mail.kind](db, mail, { origin, host: new URL(origin).host })
+  (findOrigin: () => Promise<string>) =>
+  async (db: CrossTenantConnection, mail: QueuedMail): Promise<Composition> => {
+    const origin = await findOrigin()
+    return composers[mail.kind](db, mail, { origin, host: new URL(origin).host })
+  }
 
 const composers: Readonly<Record<MailKind, Compose>> = {
   'sign-up': signUp,

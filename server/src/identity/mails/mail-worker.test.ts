@@ -37,7 +37,14 @@ function startProcess(transport: Transport = realTransport(), { database }: Pick
   const { secret } = access
   const log = pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) })
   const ready = Promise.resolve()
-  return createMailWorker({ database, secret, log, ready, transport, compose: composer('https://crm.example.com') })
+  return createMailWorker({
+    database,
+    secret,
+    log,
+    ready,
+    transport,
+    compose: composer(async () => 'https://crm.example.com'),
+  })
 }
 
 /** Uses separate connections, so that the workers do not wait for each other. */
@@ -244,7 +251,7 @@ test('a mail that is waiting when SMTP_URL is removed is stored for the owners w
   await makeDue(access)
   const { database, secret } = access
   const log = pino({ level: 'silent' })
-  const compose = composer('https://crm.example.com')
+  const compose = composer(async () => 'https://crm.example.com')
   const worker = createMailWorker({ database, secret, log, ready: Promise.resolve(), transport: undefined, compose })
   cleanUps.push(() => worker.close())
   await until('it is kept', async () => (await mailOf(access, email)).status === 'kept')

@@ -11,7 +11,7 @@ export interface MailOptions extends Pick<MailWorkerOptions, 'database' | 'secre
   publicUrl: string | undefined
   signUp: 'open' | 'invite' | 'closed'
   /** The origin of links in mails. */
-  origin: string
+  findOrigin: () => Promise<string>
 }
 
 /** Starts the mail worker, and logs where mails go. */
@@ -21,7 +21,7 @@ export function startMail({
   plaintextHosts,
   publicUrl,
   signUp,
-  origin,
+  findOrigin,
   ...options
 }: MailOptions): MailWorker {
   const { log } = options
@@ -31,7 +31,10 @@ export function startMail({
     if (signUp === 'open') log.warn('mail: SIGN_UP=open requires SMTP_URL; sign-up links reach nobody')
   } else {
     log.info({ server: `${smtpUrl.host}:${smtpUrl.port}` }, 'mail: sent through this server')
-    if (publicUrl === undefined) log.warn({ links: origin }, 'mail: PUBLIC_URL is not set; links in mails lead here')
+    if (publicUrl === undefined) {
+      const warn = (links: string) => log.warn({ links }, 'mail: PUBLIC_URL is not set; links in mails lead here')
+      options.ready.then(findOrigin).then(warn, () => undefined)
+    }
   }
-  return createMailWorker({ ...options, transport, compose: composer(origin) })
+  return createMailWorker({ ...options, transport, compose: composer(findOrigin) })
 }

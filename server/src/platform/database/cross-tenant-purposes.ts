@@ -1,5 +1,6 @@
 /** The closed list of reasons for statements across organizations; a test checks their uses. */
 export const crossTenantPurposes = [
+  'limit requests',
   'find the API key of a request',
   'find the session of a request',
   'rotate a refresh token',

@@ -39,13 +39,14 @@ export interface RateLimiterOptions {
   maxKeys?: number
 }
 
-interface Policy {
+/** The limit of one key. */
+export interface RatePolicy {
   name: string
   perSecond: number
   burst: number
 }
 
-const policies: Record<RateKind, Policy> = {
+const policies: Record<RateKind, RatePolicy> = {
   read: { name: 'read', perSecond: 500, burst: 1000 },
   write: { name: 'write', perSecond: 200, burst: 2000 },
   push: { name: 'trigger', perSecond: 100, burst: 1000 },
@@ -54,16 +55,53 @@ const policies: Record<RateKind, Policy> = {
   key: { name: 'key', perSecond: 300 / 60, burst: 300 },
 }
 
+/** Names of the policies that `perMinute` replaces; kinds with the same name share a bucket. */
+const commonNames: Record<RateKind, string> = {
+  read: 'credential',
+  write: 'credential',
+  push: 'trigger',
+  address: 'address',
+  password: 'address',
+  key: 'address',
+}
+
+export const policyOf = (kind: RateKind, perMinute: number | undefined): RatePolicy =>
+  perMinute === undefined ? policies[kind] : { name: commonNames[kind], perSecond: perMinute / 60, burst: perMinute }
+
 /** Token buckets in this process. */
 export function createRateLimiter(options: RateLimiterOptions = {}): LocalRateLimiter {
   const { perMinute, now = () => performance.now(), maxKeys = 20_000 } = options
-  const buckets =
-    perMinute === undefined
-      ? separateBuckets((policy) => new Buckets(policy, maxKeys, now))
-      : sharedBuckets((name) => new Buckets({ name, perSecond: perMinute / 60, burst: perMinute }, maxKeys, now))
+  const byName = new Map<string, Buckets>()
+  const bucketsOf = (kind: RateKind): Buckets => {
+    const policy = policyOf(kind, perMinute)
+    const buckets = byName.get(policy.name) ?? new Buckets(policy, maxKeys, now)
+    byName.set(policy.name, buckets)
+    return buckets
+  }
+  const buckets: Record<RateKind, Buckets> = {
+    read: bucketsOf('read'),
+    write: bucketsOf('write'),
+    push: bucketsOf('push'),
+    address: bucketsOf('address'),
+    password: bucketsOf('password'),
+    key: bucketsOf('key'),
+  }
   return {
     charge: (kind, key) => buckets[kind].take(key, 1),
     refund: (kind, key) => buckets[kind].take(key, -1),
+  }
+}
+
+/** The answer to a charge of `count` tokens that leaves `tokens`. */
+export function allowanceOf(policy: RatePolicy, tokens: number, allowed: boolean, count = 1): Allowance {
+  const { name, perSecond, burst } = policy
+  const untilFull = Math.ceil((burst - tokens) / perSecond)
+  const untilEnough = allowed ? 0 : Math.max(1, Math.ceil((count - tokens) / perSecond))
+  return {
+    allowed,
+    policy: `"${name}";q=${burst};w=${Math.ceil(burst / perSecond)}`,
+    state: `"${name}";r=${Math.floor(tokens)};t=${allowed ? untilFull : untilEnough}`,
+    retryAfterSeconds: untilEnough,
   }
 }
 
@@ -83,16 +121,6 @@ export function addressKey(address: string): string {
   return `${prefix.join(':')}::/64`
 }
 
-function separateBuckets(make: (policy: Policy) => Buckets): Record<RateKind, Buckets> {
-  const entries = Object.entries(policies).map(([kind, policy]) => [kind, make(policy)])
-  return Object.fromEntries(entries) as Record<RateKind, Buckets>
-}
-
-function sharedBuckets(make: (name: string) => Buckets): Record<RateKind, Buckets> {
-  const [credential, push, address] = [make('credential'), make('trigger'), make('address')]
-  return { read: credential, write: credential, push, address, password: address, key: address }
-}
-
 interface Bucket {
   tokens: number
   /** When `tokens` was computed, in milliseconds of the clock. */
@@ -104,16 +132,14 @@ interface Bucket {
  * keys start from the emptiest forgotten state (refilled like any bucket).
  */
 class Buckets {
-  readonly #policy: Policy
+  readonly #policy: RatePolicy
   readonly #now: () => number
-  readonly #header: string
   readonly #buckets: LRUCache<string, Bucket>
   readonly #forgotten: Bucket
 
-  constructor(policy: Policy, maxKeys: number, now: () => number) {
+  constructor(policy: RatePolicy, maxKeys: number, now: () => number) {
     this.#policy = policy
     this.#now = now
-    this.#header = `"${policy.name}";q=${policy.burst};w=${Math.ceil(policy.burst / policy.perSecond)}`
     this.#forgotten = { tokens: policy.burst, at: now() }
     this.#buckets = new LRUCache({
       max: maxKeys,
@@ -135,19 +161,7 @@ class Buckets {
     }
     const allowed = bucket.tokens >= count
     if (allowed) bucket.tokens = Math.min(bucket.tokens - count, this.#policy.burst)
-    return this.#allowance(bucket.tokens, allowed, count)
-  }
-
-  #allowance(tokens: number, allowed: boolean, count: number): Allowance {
-    const { name, perSecond, burst } = this.#policy
-    const untilFull = Math.ceil((burst - tokens) / perSecond)
-    const untilEnough = allowed ? 0 : Math.max(1, Math.ceil((count - tokens) / perSecond))
-    return {
-      allowed,
-      policy: this.#header,
-      state: `"${name}";r=${Math.floor(tokens)};t=${allowed ? untilFull : untilEnough}`,
-      retryAfterSeconds: untilEnough,
-    }
+    return allowanceOf(this.#policy, bucket.tokens, allowed, count)
   }
 
   #refill(bucket: Bucket, now: number): void {

@@ -25,6 +25,8 @@ import { createWebPages, type SendWebPage } from './web-pages.ts'
 export interface ServerOptions {
   services: Services
   routes: readonly Route[]
+  /** Why every other path is refused with 503, instead of a 404; undefined if the API and the application are served. */
+  refusal?: string | undefined
   trustProxy: TrustedProxies
   corsOrigins: readonly string[]
   /** The separate origin of authentication; undefined if it shares the API's. */
@@ -240,7 +242,7 @@ function knownPaths(routes: readonly Route[]): KnownPath[] {
 
 /** A known path with another method returns 405 with the allowed methods (RFC 9110 section 15.5.6). */
 function addFallbackRoutes(app: FastifyInstance, options: ServerOptions, sendWebPage: SendWebPage): void {
-  const { routes, authOrigin } = options
+  const { routes, authOrigin, refusal } = options
   const known = knownPaths(routes)
   const respond = (found: KnownPath | undefined, request: FastifyRequest, reply: FastifyReply) => {
     if (found) request.requestContext.route = found.path
@@ -255,6 +257,7 @@ function addFallbackRoutes(app: FastifyInstance, options: ServerOptions, sendWeb
     const path = requestTarget(request).split('?', 1)[0] ?? ''
     // The router prefers the path with the fewest parameters.
     const found = known.filter(({ pattern }) => pattern.test(path)).sort(byParameters)[0]
+    if (!found && refusal !== undefined) throw new ApiError('overloaded', refusal, { headers: { 'retry-after': '1' } })
     return !found && sendWebPage(request, reply) ? reply : respond(found, request, reply)
   })
   // A path such as `/v5/contacts/count` also matches another path's parameter.

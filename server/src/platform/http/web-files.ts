@@ -26,6 +26,8 @@ export interface WebApplication {
   files: ReadonlyMap<string, WebFile>
 }
 
+export const noWebApplication: WebApplication = { page: '', segments: new Set(), files: new Map() }
+
 const mediaTypes: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',

@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import pg from 'pg'
+import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
+import { until } from '../../../test/processes.ts'
+import type { ApiError } from '../model/errors.ts'
+import { Database } from '../database/database.ts'
+import type { RateKind } from './rate-limit.ts'
+import { SharedRateLimiter } from './shared-rate-limit.ts'
+
+let testDatabase: TestDatabase
+let client: pg.Client
+const databases: Database[] = []
+beforeAll(async () => {
+  testDatabase = await createDatabase()
+  client = new pg.Client(testDatabase.connection)
+  await client.connect()
+})
+afterAll(async () => {
+  await Promise.all(databases.map((database) => database.close()))
+  await client.end()
+  await testDatabase.drop()
+})
+
+/** Limiters of as many services, each with connections of its own. */
+const limitersOf = (services: number, perMinute?: number): SharedRateLimiter[] =>
+  Array.from({ length: services }, () => {
+    const database = new Database({ connection: testDatabase.connection, size: 2, limitConcurrency: true })
+    databases.push(database)
+    return new SharedRateLimiter({ database, perMinute })
+  })
+
+/** How many of concurrent charges, sent to the services in turn, are allowed. */
+async function allowedOf(limiters: readonly SharedRateLimiter[], count: number, kind: RateKind, key: string) {
+  const charges = await Promise.all(
+    Array.from({ length: count }, (_, index) => limiters[index % limiters.length]?.charge(kind, key)),
+  )
+  return charges.filter((charge) => charge?.allowed).length
+}
+
+test('four services together allow what one would, to concurrent requests and to one after the other', async () => {
+  const limiters = limitersOf(4, 20)
+  expect(await allowedOf(limiters, 200, 'read', 'concurrent')).toBe(20)
+  const answers = []
+  for (let index = 0; index < 24; index++) answers.push(await limiters[index % 4]?.charge('read', 'one by one'))
+  expect(answers.map((answer) => answer?.allowed)).toEqual(answers.map((_, index) => index < 20))
+  expect(answers[0]).toMatchObject({ policy: '"credential";q=20;w=60', state: '"credential";r=19;t=3' })
+  expect(answers[7]?.state).toMatch(/^"credential";r=12;/)
+  expect(answers[20]).toMatchObject({ state: '"credential";r=0;t=3', retryAfterSeconds: 3 })
+  // One service gets all of it, too: nothing is divided in advance.
+  const [only] = limiters
+  expect(only && (await allowedOf([only], 50, 'read', 'one service'))).toBe(20)
+})
+
+test('a large bucket is charged in batches, and its unused tokens are available to other services a moment later', async () => {
+  const [left, right] = limitersOf(2) as [SharedRateLimiter, SharedRateLimiter]
+  // 20 per minute do not refill within this test.
+  const tokens = async () =>
+    (await client.query<{ tokens: number }>('select sum(tokens) as tokens from rate_limits')).rows[0]?.tokens ?? 0
+  await client.query('delete from rate_limits')
+  expect(await allowedOf([left], 1, 'address', 'batches')).toBe(1)
+  expect(await tokens()).toBe(300 - 18)
+  expect(await allowedOf([left], 17, 'address', 'batches')).toBe(17)
+  expect(await tokens()).toBe(300 - 18)
+  expect(await allowedOf([left], 1, 'address', 'batches')).toBe(1)
+  await until('the unused tokens are given back', async () => (await tokens()) > 300 - 18 - 2)
+  const allowed = await allowedOf([left, right], 600, 'address', 'batches')
+  // Five per second are added.
+  expect(allowed).toBeGreaterThanOrEqual(280)
+  expect(allowed).toBeLessThan(300)
+  expect(await allowedOf([right], 1, 'password', 'refunded')).toBe(1)
+  await right.refund('password', 'refunded')
+  expect((await right.charge('password', 'refunded')).state).toMatch(/r=19;/)
+})
+
+test('a service that stops gives back what it has not used', async () => {
+  const [stopping] = limitersOf(1) as [SharedRateLimiter]
+  await client.query('delete from rate_limits')
+  await stopping.charge('key', 'stopping')
+  await stopping.close()
+  const { rows } = await client.query<{ tokens: number }>('select tokens from rate_limits')
+  expect(rows).toEqual([{ tokens: 299 }])
+})
+
+test('while the database does not answer, credentials get 503, and public requests are limited by the own count', async () => {
+  const [limiter] = limitersOf(1, 20) as [SharedRateLimiter]
+  expect(await allowedOf([limiter], 5, 'address', 'outage')).toBe(5)
+  await client.query('begin')
+  await client.query('lock table rate_limits')
+  const began = performance.now()
+  expect(await allowedOf([limiter], 50, 'address', 'outage')).toBe(15)
+  expect(performance.now() - began).toBeLessThan(3000)
+  const refused = await Promise.allSettled([1, 2, 3].map(() => limiter.charge('read', 'outage')))
+  expect(refused.map((one) => one.status === 'rejected' && (one.reason as ApiError).status)).toEqual([503, 503, 503])
+  expect(performance.now() - began).toBeLessThan(8000)
+  await client.query('rollback')
+  expect((await limiter.charge('read', 'outage')).allowed).toBe(true)
+})
