@@ -88,6 +88,7 @@ export const tablesByPlace = {
     'property_entries',
     // Imports
     'imports',
+    'import_secrets',
     'import_turns',
     'import_rows',
     'import_push_keys',

@@ -14,7 +14,7 @@ import { leaveRootContacts, orphanedRootContacts } from './resources/contacts/re
 import { expiredFactorFailures, spentChallenges } from './identity/second-factors/store.ts'
 import { expiredSteps } from './identity/single-sign-on/flow-store.ts'
 import {
-  expiredTriggers,
+  expiredSecrets,
   finishedRows,
   hasWaitingRows,
   pushKeys,
@@ -38,7 +38,7 @@ export const retentionPolicies = ({ importRowsDays }: Pick<Config, 'importRowsDa
   orphanedRootContacts,
   ...(importRowsDays > 0 ? [finishedRows(importRowsDays)] : []),
   pushKeys,
-  expiredTriggers,
+  ...expiredSecrets,
   expiredKeyHashes,
   storedResponsePolicy,
   endedSessions,

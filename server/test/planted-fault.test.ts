@@ -142,7 +142,8 @@ const redundantPredicates: readonly RedundantPredicate[] = [
   },
   {
     reason: 'the import was read and locked within the organization before its URLs are changed',
-    location: /(update import_triggers set expires_at = .*|delete from import_triggers )where $/,
+    location:
+      /(update "import_(triggers|secrets)" set expires_at = .*|delete from "import_(triggers|secrets)" )where $/,
   },
   {
     reason: 'the team was found within the organization by a statement before',
