@@ -9,6 +9,7 @@ import { deriveKey, type Secret } from './platform/secret/secret.ts'
 import { createDenials } from './platform/audit/denials.ts'
 import { createSessions } from './identity/access/sessions.ts'
 import { createKeyMaintenance } from './identity/access/signing-keys-maintenance.ts'
+import { createAuditLogMaintenance } from './identity/audit-log/maintenance.ts'
 import { setHashQueue } from './identity/access/passwords.ts'
 import { createFailedLogins, type FailedLogins } from './identity/access/failed-logins.ts'
 import { readTimeZone } from './identity/organizations/store.ts'
@@ -256,8 +257,9 @@ function startBackground({ config, origin, metrics, ...options }: BackgroundOpti
     purged: (name, count) => metrics.purged(name, count),
   })
   const keyMaintenance = createKeyMaintenance(options)
+  const auditLogMaintenance = createAuditLogMaintenance(options)
   const close = async () => {
-    await Promise.all([maintenance.close(), keyMaintenance.close(), mail.close()])
+    await Promise.all([maintenance.close(), keyMaintenance.close(), auditLogMaintenance.close(), mail.close()])
   }
   return { mail, close }
 }

@@ -21,6 +21,7 @@ export const crossTenantPurposes = [
   'choose whose notes to analyse',
   'sum up the counts of imports',
   'send mails',
+  'write the audit log',
   'purge expired rows',
   'update statistics',
   'refresh renderings',
