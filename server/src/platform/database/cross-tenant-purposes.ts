@@ -23,6 +23,7 @@ export const crossTenantPurposes = [
   'send mails',
   'write the audit log',
   'purge expired rows',
+  'remove orphans',
   'update statistics',
   'refresh renderings',
   'maintain indexes of properties',

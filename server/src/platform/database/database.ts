@@ -159,6 +159,10 @@ export class Database {
     this.#isDistributed = true
   }
 
+  get isDistributed(): boolean {
+    return this.#isDistributed
+  }
+
   get counts(): { total: number; idle: number; waiting: number } {
     return { total: this.#pool.totalCount, idle: this.#pool.idleCount, waiting: this.#queue.length }
   }
