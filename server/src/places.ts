@@ -38,6 +38,7 @@ export const tablesByPlace = {
     'spent_challenges',
     'factor_failures',
     'mails',
+    'pending_events',
     // The organization and import of a secret URL
     'import_triggers',
   ],
