@@ -182,7 +182,7 @@ export class PurgeRounds {
     }
   }
 
-  /** On a distributed database, one statement tells which tables have expired rows, because each visits all shards. */
+  /** On a distributed database, one statement finds the tables with expired rows, because each visits all shards. */
   async #duePolicies(): Promise<readonly RetentionPolicy[]> {
     const { database, retentionPolicies } = this.#options
     if (!database.isDistributed) return retentionPolicies
