@@ -132,6 +132,24 @@ test('creates and pushes are measured with one process and with two', { timeout:
   expect(rows.filter(({ service }) => !(service.perSecond > 0))).toEqual([])
 })
 
+test('a folder keeps the filled database for later runs, which ask for the same number of contacts', async () => {
+  const kept = join(folder, 'kept')
+  const run = (...more: string[]) =>
+    promisify(execFile)(process.execPath, [script, ...small, '--row', created, '--folder', kept, ...more], { env })
+  const file = join(folder, 'first.json')
+  await run('--json', file)
+  const { stdout, stderr } = await run('--compare', file)
+  expect(stderr).not.toContain('Building the indexes')
+  expect(stdout).toContain('create: p50 relative to 120 contacts')
+  await expect(run('--contacts', '130')).rejects.toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('has 120 contacts of 3 organizations. Ask for as many.'),
+  })
+  await rm(join(kept, 'filled.json'))
+  await expect(run()).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('did not finish filling') })
+  expect(() => readOptions(['--folder', kept, '--database', 'postgres://'])).toThrow('cannot be combined')
+})
+
 test('an interrupted run stops its processes and removes its files', { timeout: 60_000 }, async () => {
   const child = spawn(process.execPath, [script, ...small], { env, stdio: 'ignore' })
   const ended = once(child, 'exit')

@@ -15,7 +15,11 @@ import { type Stage, startFloor } from './stage.ts'
 const templates = 64
 /** Numbers of the recorded creates, above all numbers of the turns. */
 const firstRecordedNumber = 98_765_000
+const recordingsPerRun = 8
 let recordings = 0
+
+/** Skips the numbers of earlier runs on the same database. */
+export const skipRecordingsOf = (runs: number): void => void (recordings = runs * recordingsPerRun)
 
 /** Measures creates. Floor and driver create contacts too. */
 export async function measureCreates(stage: Stage, name: string = rowNames.created): Promise<Row[]> {

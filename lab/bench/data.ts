@@ -123,6 +123,10 @@ async function insertOwner(client: pg.Client, { organizationId, teamId, number }
     organizationId,
     userId,
   ])
+  await client.query(
+    'insert into team_members (organization_id, team_id, id) values ($1, $2, $3) on conflict do nothing',
+    [organizationId, teamId, userId],
+  )
 }
 
 /** Inserts of contacts numbered from `first` to below `end`, at the first company; one statement per table. */

@@ -3,8 +3,11 @@ import { resolve } from 'node:path'
 import { runCommand, UsageError } from '../shared/command.ts'
 import { currentMachine, publish } from '../shared/report.ts'
 import { drawChart } from './chart.ts'
+import { skipRecordingsOf } from './creates.ts'
 import { fill } from './data.ts'
 import { defineProperties } from './indexed-properties.ts'
+import { type Filled, readFilled, writeFilled } from './kept.ts'
+import { skipNumbersOf } from './measure.ts'
 import { type BenchOptions, help, readOptions } from './options.ts'
 import { partsOf } from './parts.ts'
 import { toMegabytes, type Report } from './report.ts'
@@ -18,6 +21,20 @@ import { targetsOf } from './targets.ts'
 /** The benchmark. Resolves to the exit code. */
 export const main = (args: readonly string[], root: string): Promise<number> =>
   runCommand(args, { help, readOptions, run: (options) => benchmark(options, root) })
+
+async function fillStage(stage: Stage): Promise<void> {
+  const { client, connection, measured, log, options } = stage
+  const { contacts, organizations } = options
+  await defineProperties(stage)
+  await fill({ client, connection, contacts, organizations, measured, log })
+}
+
+/** Records the run before it creates anything. */
+async function countRun(workspace: BenchWorkspace, { contacts, organizations, account, runs }: Filled): Promise<void> {
+  skipNumbersOf(runs)
+  skipRecordingsOf(runs)
+  await writeFilled(workspace, { contacts, organizations, account, runs: runs + 1 })
+}
 
 const memoryOf = ({ service, database }: Stage) => ({
   service: toMegabytes(service.program.memory()),
@@ -36,8 +53,11 @@ async function benchmark(options: BenchOptions, root: string): Promise<number> {
 async function measure(options: BenchOptions, root: string): Promise<Report> {
   const log = (line: string) => console.error(line)
   const parts = partsOf(rowsWith(options.rows))
+  const earlier =
+    options.compare === undefined ? undefined : (JSON.parse(await readFile(options.compare, 'utf8')) as Report)
   const workspace = await createBenchWorkspace(root, {
     database: options.database,
+    folder: options.folder,
     profile: options.profile && resolve(options.profile),
   })
   const { account, sample, report } = await prepare(workspace, options, log)
@@ -55,18 +75,19 @@ async function measure(options: BenchOptions, root: string): Promise<Report> {
     }
   }
   const singleProcess = <Of extends { processes?: number }>(all: Of[]) => all.filter(({ processes }) => processes === 1)
-  report.targets = targetsOf({ ...report, rows: singleProcess(report.rows), starts: singleProcess(report.starts) })
+  const measured = { ...report, rows: singleProcess(report.rows), starts: singleProcess(report.starts) }
+  report.targets = targetsOf(measured, earlier)
   await publish(describe(report), report, options.json)
   return report
 }
 
 /** Creates and fills the database; every later start is a warm one. */
 async function prepare(workspace: BenchWorkspace, options: BenchOptions, log: (line: string) => void) {
-  const stage = await startStage({ workspace, account: undefined, settings: {}, options, log })
-  const { account, client, connection, measured, version } = stage
-  const { contacts, organizations } = options
-  await defineProperties(stage)
-  await fill({ client, connection, contacts, organizations, measured, log })
+  const filled = options.folder === undefined ? undefined : await readFilled(workspace, options)
+  const stage = await startStage({ workspace, account: filled?.account, settings: {}, options, log })
+  const { account, client, measured, version } = stage
+  if (!filled) await fillStage(stage)
+  if (options.folder !== undefined) await countRun(workspace, filled ?? { ...options, account, runs: 0 })
   const emails = Math.ceil(options.queue / 2) * (options.rounds + 1)
   const sample = await takeSample(client, measured.organizationId, emails)
   await stage.close()

@@ -155,6 +155,11 @@ let blocks = 0
 const firstBlock = 20_000_000
 const blockSize = 200_000
 
+const blocksPerRun = 24
+
+/** Skips the numbers of earlier runs on the same database. */
+export const skipNumbersOf = (runs: number): void => void (blocks = runs * blocksPerRun)
+
 /** The first of 200,000 eight-digit numbers that nothing else in this run uses. */
 export const nextNumberBlock = (): number => firstBlock + ++blocks * blockSize
 

@@ -22,6 +22,10 @@ export interface BenchOptions {
   json: string | undefined
   /** A file for a chart of the figures, as SVG. */
   chart: string | undefined
+  /** The JSON of an earlier run with fewer contacts, to compare with. */
+  compare: string | undefined
+  /** A folder that keeps the filled database, so that later runs need not fill it again. */
+  folder: string | undefined
   /** The JSON of an earlier run: nothing is measured, and only the chart is drawn. */
   from: string | undefined
   /** A folder for a CPU profile of the service (Node's `--cpu-prof`). */
@@ -42,9 +46,11 @@ of the same framework that runs the same statements) and with the driver alone. 
   --queue <number>       rows to process in one round (10,000)
   --row <text>           only the rows with this in their name ("page", "contains", "create"); may be given repeatedly
   --database <url>       an empty database on this machine instead of the embedded one; the user must be a superuser
+  --folder <folder>      fill a database in this folder and keep it; a later run with the same folder measures it again
   --seconds <number>     seconds per measurement (3)
   --rounds <number>      turns of service, floor and driver for each row (3)
   --json <file>          write the figures as JSON
+  --compare <file>       compare the p50 of each row with the JSON of an earlier run with fewer contacts
   --chart <file>         draw the figures as an SVG chart
   --from <file>          draw the chart from the JSON of an earlier run without measuring
   --profile <folder>     store a CPU profile of the service there (slows it down a little)
@@ -65,11 +71,15 @@ export function readOptions(args: readonly string[]): BenchOptions | undefined {
     database: text,
     json: text,
     chart: text,
+    compare: text,
+    folder: text,
     from: text,
     profile: text,
   })
   if (values.help) return undefined
   if (values.from !== undefined && values.chart === undefined) throw new UsageError('--from requires --chart')
+  if (values.folder !== undefined && values.database !== undefined)
+    throw new UsageError('--folder keeps the embedded database, so that it cannot be combined with --database')
   const quick = values.quick ?? false
   return {
     contacts: wholeNumber('contacts', values.contacts, quick ? 100_000 : 1_000_000),
@@ -83,6 +93,8 @@ export function readOptions(args: readonly string[]): BenchOptions | undefined {
     database: values.database,
     json: values.json,
     chart: values.chart,
+    compare: values.compare,
+    folder: values.folder,
     from: values.from,
     profile: values.profile,
   }

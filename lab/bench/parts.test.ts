@@ -207,6 +207,17 @@ test('each measured figure is compared with its target', () => {
   ])
 })
 
+test('the p50 of a row that must not grow is compared with that of a run with fewer contacts', () => {
+  const rows = [row(rowNames.one, 1, { p50: 1.3 }), row(rowNames.created, 1, { p50: 4 }), row(rowNames.query, 1, {})]
+  const options = { contacts: 100_000, organizations: 20, seconds: 1, rounds: 1, processes: [1], queue: 1 }
+  const earlier = { options, rows: [row(rowNames.one, 1, { p50: 1 }), row(rowNames.created, 1, { p50: 3 })] }
+  const compared = targetsOf({ rows, plans: [], interactions: [], starts: [] }, earlier)
+  expect(outcomes(compared).filter((line) => line.includes('100,000'))).toEqual([
+    'get one: p50 relative to 100,000 contacts 1 true',
+    'create: p50 relative to 100,000 contacts 1 false',
+  ])
+})
+
 test('the memory limit is checked for the row with the largest growth', () => {
   const grown = (name: string, memory: Row['memory']) => ({ ...row(name, 16, {}), memory })
   const growthOf = (...rows: Row[]) =>

@@ -39,11 +39,11 @@ export async function createQueue({ client }: Stage, { organizationId, teamId }:
     importId,
     teamId,
   ])
-  await client.query('insert into import_triggers (organization_id, import_id, hash) values ($1, $2, $3)', [
-    organizationId,
-    importId,
-    hash,
-  ])
+  for (const table of ['import_triggers', 'import_secrets'])
+    await client.query(
+      `insert into ${table} (organization_id, import_id, hash) values ($1, $2, $3) on conflict do nothing`,
+      [organizationId, importId, hash],
+    )
   return { organizationId, importId, hash }
 }
 
@@ -59,6 +59,7 @@ export async function enqueue({ client }: Stage, loads: readonly Load[]): Promis
     (await client.query<Row & pg.QueryResultRow>(statement.render())).rows
   const sender = {
     crossTenantQuery,
+    isDistributed: false,
     crossTenantBatch: <Row extends object>(purpose: CrossTenantPurpose, all: readonly { statement: Sql }[]) =>
       Promise.all(all.map(({ statement }) => crossTenantQuery<Row>(purpose, statement))),
   }

@@ -99,7 +99,7 @@ export async function measureReach(stage: Stage, sample: Sample, names: readonly
 type People = Record<ReachLevel | 'builtIn', Caller>
 
 /** A member, and one person for each reach: they own one contact in 100, and their team has the oldest two percent. */
-async function addPeople({ client, measured: { organizationId } }: Stage, database: Database): Promise<People> {
+async function addPeople({ client, measured: { organizationId, teamId } }: Stage, database: Database): Promise<People> {
   const { rows: teams } = await client.query<{ id: string }>(
     `insert into teams (organization_id, id, name, is_default) values ($1, gen_random_uuid(), 'Reach', false) returning id`,
     [organizationId],
@@ -124,6 +124,10 @@ async function addPeople({ client, measured: { organizationId } }: Stage, databa
       role,
       customRole?.id ?? null,
     ])
+    await client.query(
+      'insert into team_members (organization_id, team_id, id) values ($1, $2, $3) on conflict do nothing',
+      [organizationId, teamId, userId],
+    )
     const session = insertSession({
       id: sessionId,
       userId,

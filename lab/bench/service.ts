@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { freePort } from '../shared/free-port.ts'
 import { type Account, bootstrap, createWorkspace, type Workspace, startService } from '../shared/service.ts'
+import { keptWorkspace } from './kept.ts'
 
 /** The workspace of one run, in which services run one after the other on one database. */
 export interface BenchWorkspace extends Workspace {
@@ -22,9 +23,11 @@ export interface BenchService {
 
 export async function createBenchWorkspace(
   root: string,
-  { database, profile }: Pick<BenchWorkspace, 'database' | 'profile'>,
+  { database, profile, folder }: Pick<BenchWorkspace, 'database' | 'profile'> & { folder: string | undefined },
 ): Promise<BenchWorkspace> {
-  const workspace = await createWorkspace(root, 'bench', database === undefined ? {} : { DATABASE_URL: database })
+  const settings = database === undefined ? {} : { DATABASE_URL: database }
+  const workspace =
+    folder === undefined ? await createWorkspace(root, 'bench', settings) : await keptWorkspace(root, folder)
   return { ...workspace, dataFolder: join(workspace.folder, 'data'), database, profile }
 }
 

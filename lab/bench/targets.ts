@@ -1,5 +1,6 @@
 import { firstRowsName, floorName, type Interactions } from './interactions.ts'
 import type { Plan } from './plans.ts'
+import { formatCount } from '../../server/src/commands/progress.ts'
 import { median, type Report, type Row } from './report.ts'
 import { rowNames as names } from './row-names.ts'
 
@@ -67,8 +68,18 @@ const maxFirstRows = 300
 /** Maximum p50 of a deep page relative to that of the first page. */
 const maxDeepRatio = 1.3
 
-/** Compares the measurements with the targets; omits targets that were not measured. */
-export function targetsOf({ rows, plans, interactions, starts }: Measured): TargetLine[] {
+/** Rows whose p50 must not grow with the number of contacts, and how much it may. */
+const steady: readonly string[] = [names.one, names.page, names.deep, names.deepByLink, names.email, names.created]
+const maxSteadyRatio = 1.3
+
+/**
+ * Compares the measurements with the targets; omits targets that were not measured. `earlier` is a run with fewer
+ * contacts.
+ */
+export function targetsOf(
+  { rows, plans, interactions, starts }: Measured,
+  earlier?: Pick<Report, 'rows' | 'options'>,
+): TargetLine[] {
   const start = median(starts.map(({ seconds }) => seconds))
   const max = highest(rows.flatMap(({ memory }) => memory))
   const atStart = highest(starts.map((one) => one.atStart.service))
@@ -79,6 +90,7 @@ export function targetsOf({ rows, plans, interactions, starts }: Measured): Targ
       .filter(({ name }) => name === names.deep || name === names.deepByLink)
       .flatMap((row) => deepLine(rows, row)),
     ...rows.filter(({ name }) => searches.includes(name)).map(medianLine),
+    ...(earlier ? rows.flatMap((row) => steadyLine(row, earlier)) : []),
     ...plans.map(planLine),
     ...interactions.flatMap(interactionLine),
     ...(max === null ? [] : [memoryLine('maximum memory of the service', 256, max)]),
@@ -148,6 +160,22 @@ const planLine = ({ name, indexes, expected, sequential }: Plan): TargetLine => 
   measured: sequential ? 'the whole table' : indexes.join(', ') || 'none',
   reached: !sequential && expected.some((index) => indexes.includes(index)),
 })
+
+function steadyLine({ name, connections, service }: Row, earlier: Pick<Report, 'rows' | 'options'>): TargetLine[] {
+  const before = earlier.rows.find((row) => row.name === name && row.connections === connections)?.service.p50
+  if (!steady.includes(name) || !before || !service.p50) return []
+  const measured = service.p50 / before
+  return [
+    {
+      name: `${name}: p50 relative to ${formatCount(earlier.options.contacts)} contacts`,
+      connections,
+      wanted: `≤ ${maxSteadyRatio}`,
+      contacts: null,
+      measured: measured.toFixed(2),
+      reached: measured <= maxSteadyRatio,
+    },
+  ]
+}
 
 const memoryLine = (name: string, max: number, measured: number): TargetLine => ({
   name: `${name}, MB`,

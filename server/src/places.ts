@@ -38,6 +38,7 @@ export const tablesByPlace = {
     'spent_challenges',
     'factor_failures',
     'mails',
+    'pending_events',
     // The organization and import of a secret URL
     'import_triggers',
   ],
@@ -88,6 +89,7 @@ export const tablesByPlace = {
     'property_entries',
     // Imports
     'imports',
+    'import_secrets',
     'import_turns',
     'import_rows',
     'import_push_keys',

@@ -7,14 +7,16 @@ import { expiredLoginFailures } from './identity/access/throttle-store.ts'
 import type { Sql } from './platform/model/sql.ts'
 import { droppedMails, endedMails } from './identity/mails/queue-store.ts'
 import { storedResponsePolicy } from './platform/http/idempotency-store.ts'
+import type { DirectoryReference } from './platform/maintenance/orphans-store.ts'
 import { deletedRecords } from './platform/maintenance/deleted-store.ts'
 import type { RetentionPolicy } from './platform/maintenance/retention-store.ts'
+import { tablesByPlace } from './places.ts'
 import { expiredKeyHashes } from './identity/api-keys/store.ts'
 import { leaveRootContacts, orphanedRootContacts } from './resources/contacts/retention-store.ts'
 import { expiredFactorFailures, spentChallenges } from './identity/second-factors/store.ts'
 import { expiredSteps } from './identity/single-sign-on/flow-store.ts'
 import {
-  expiredTriggers,
+  expiredSecrets,
   finishedRows,
   hasWaitingRows,
   pushKeys,
@@ -27,7 +29,12 @@ const excluded: Readonly<Record<string, (organization: Sql) => Sql>> = { imports
 const beforeRemoval: Readonly<Record<string, RetentionPolicy['beforeRemoval']>> = { contacts: leaveRootContacts }
 
 /** All data with limited retention, in the order in which it is purged. */
-export const retentionPolicies = ({ importRowsDays }: Pick<Config, 'importRowsDays'>): RetentionPolicy[] => [
+export const retentionPolicies = (config: Pick<Config, 'importRowsDays'>): RetentionPolicy[] =>
+  orderedPolicies(config).map((policy) => ({ ...policy, isInDirectory: directory.has(policy.table) }))
+
+const directory = new Set<string>(tablesByPlace.directory)
+
+const orderedPolicies = ({ importRowsDays }: Pick<Config, 'importRowsDays'>): RetentionPolicy[] => [
   ...resources
     .filter(({ softDelete }) => softDelete)
     .map((resource) => ({
@@ -38,7 +45,7 @@ export const retentionPolicies = ({ importRowsDays }: Pick<Config, 'importRowsDa
   orphanedRootContacts,
   ...(importRowsDays > 0 ? [finishedRows(importRowsDays)] : []),
   pushKeys,
-  expiredTriggers,
+  ...expiredSecrets,
   expiredKeyHashes,
   storedResponsePolicy,
   endedSessions,
@@ -51,4 +58,11 @@ export const retentionPolicies = ({ importRowsDays }: Pick<Config, 'importRowsDa
   expiredSteps,
   expiredFactorFailures,
   expiredLoginFailures,
+]
+
+/** What refers from the directory to records of an organization (`places.ts`). */
+export const directoryReferences: readonly DirectoryReference[] = [
+  { table: 'team_members', column: 'team_id', to: 'teams', action: 'delete' },
+  { table: 'invitations', column: 'team_id', to: 'teams', action: 'release' },
+  { table: 'import_triggers', column: 'import_id', to: 'imports', action: 'delete' },
 ]

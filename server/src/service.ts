@@ -10,9 +10,10 @@ import { deriveKey, type Secret } from './platform/secret/secret.ts'
 import { createDenials } from './platform/audit/denials.ts'
 import { createSessions } from './identity/access/sessions.ts'
 import { createKeyMaintenance } from './identity/access/signing-keys-maintenance.ts'
+import { createAuditLogMaintenance } from './identity/audit-log/maintenance.ts'
 import { setHashQueue } from './identity/access/passwords.ts'
 import { createFailedLogins, type FailedLogins } from './identity/access/failed-logins.ts'
-import { readTimeZone } from './identity/organizations/store.ts'
+import { findOrganizationIds, readTimeZone } from './identity/organizations/store.ts'
 import { createThrottle } from './identity/access/throttle.ts'
 import { createTokens } from './identity/access/tokens.ts'
 import type { Database } from './platform/database/database.ts'
@@ -30,7 +31,7 @@ import type { WorkKind } from './processes/protocol.ts'
 import { definableField } from './platform/resource/declared-values.ts'
 import { createMaintenance } from './platform/maintenance/maintenance.ts'
 import { webFolder } from './release.ts'
-import { retentionPolicies } from './retention-policies.ts'
+import { directoryReferences, retentionPolicies } from './retention-policies.ts'
 import { isWithoutUsers } from './resources/home/routes.ts'
 import { createIntake } from './resources/imports/intake/intake.ts'
 import { createImportWorkers } from './resources/imports/work/import-workers.ts'
@@ -267,13 +268,16 @@ function startBackground({ config, findOrigin, metrics, ...options }: Background
   const maintenance = createMaintenance({
     ...options,
     retentionPolicies: retentionPolicies(config),
+    organizations: (after, limit) => findOrganizationIds(options.database, after, limit),
+    references: directoryReferences,
     rendered: resources.filter(({ renderingVersion }) => renderingVersion !== undefined),
     definable: resources.filter((resource) => definableField(resource) !== undefined),
     purged: (name, count) => metrics.purged(name, count),
   })
   const keyMaintenance = createKeyMaintenance(options)
+  const auditLogMaintenance = createAuditLogMaintenance(options)
   const close = async () => {
-    await Promise.all([maintenance.close(), keyMaintenance.close(), mail.close()])
+    await Promise.all([maintenance.close(), keyMaintenance.close(), auditLogMaintenance.close(), mail.close()])
   }
   return { mail, close }
 }

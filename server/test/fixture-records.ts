@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { addMember as joinOrganization } from '../src/identity/members/store.ts'
 import { sql } from '../src/platform/model/sql.ts'
 import { newId, readId, showId } from '../src/platform/model/ids.ts'
 import type { References } from './samples.ts'
@@ -35,12 +36,11 @@ export async function firstPipeline(call: Call): Promise<References> {
 export async function addMember(service: TestService, organizationId: string): Promise<string> {
   const id = newId()
   const email = `${randomUUID()}@example.com`
-  await service.database.crossTenantQuery(
-    'check the database',
-    sql`with added as (
-      insert into users (id, email, email_key, name) values (${id}, ${email}, ${email}, 'Grace Hopper') returning id)
-    insert into members (organization_id, user_id, role)
-    select ${readId('org', organizationId)}::uuid, id, 'member' from added`,
-  )
+  await service.database.crossTenantTransaction('check the database', async (db) => {
+    await db.query(
+      sql`insert into users (id, email, email_key, name) values (${id}, ${email}, ${email}, 'Grace Hopper')`,
+    )
+    await joinOrganization(db, { organizationId: readId('org', organizationId) ?? '', userId: id, role: 'member' })
+  })
   return showId('usr', id)
 }

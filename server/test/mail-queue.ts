@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { addMember } from '../src/identity/members/store.ts'
 import { sql } from '../src/platform/model/sql.ts'
 import { type NewMail, queueMail } from '../src/identity/mails/store.ts'
 import { newId, readId, showId } from '../src/platform/model/ids.ts'
@@ -96,9 +97,7 @@ export async function newPerson(
       sql`insert into users (id, email, email_key, name) values (${id}, ${email}, ${emailKey(email)}, ${name})`,
     )
     for (const organizationId of organizationIds)
-      await spanning.query(
-        sql`insert into members (organization_id, user_id, role) values (${organizationId}, ${id}, 'member')`,
-      )
+      await addMember(spanning, { organizationId, userId: id, role: 'member' })
   })
   return { id, email }
 }

@@ -5,7 +5,7 @@ import { Database } from '../src/platform/database/database.ts'
 import type { RetentionPolicy } from '../src/platform/maintenance/retention-store.ts'
 import { PurgeRounds } from '../src/platform/maintenance/maintenance.ts'
 import { retentionPolicies } from '../src/retention-policies.ts'
-import { createDatabase } from './postgres.ts'
+import { createDatabase, testCluster } from './postgres.ts'
 
 /** A database whose maintenance the test runs round by round. */
 export interface MaintenanceFixture {
@@ -30,6 +30,7 @@ export const importRowsDays = 90
 export async function createMaintenanceFixture(): Promise<MaintenanceFixture> {
   const { connection, drop } = await createDatabase()
   const database = new Database({ connection, size: 4 })
+  if (testCluster().engine === 'citus') database.useDistribution()
   const client = new pg.Client(connection)
   await client.connect()
   const logged: string[] = []

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../src/platform/model/fields.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { routes } from '../src/app.ts'
+import { addMember } from '../src/identity/members/store.ts'
 import { raw, sql } from '../src/platform/model/sql.ts'
 import type { Route } from '../src/platform/http/route.ts'
 import { isScoped } from '../src/platform/http/route.ts'
@@ -30,10 +31,9 @@ beforeAll(async () => {
   secrets = idsIn(await dump(service.database), readId('org', theirs.organization.organizationId) ?? '')
   // One person is a member of both, so that the other membership can be revealed or deleted.
   const shared = ours.records.get('/v5/members') ?? ''
-  await service.database.crossTenantQuery(
-    'check the database',
-    sql`insert into members (organization_id, user_id, role)
-      values (${readId('org', theirs.organization.organizationId)}::uuid, ${readId('usr', shared)}::uuid, 'viewer')`,
+  const organizationId = readId('org', theirs.organization.organizationId) ?? ''
+  await service.database.crossTenantTransaction('check the database', (db) =>
+    addMember(db, { organizationId, userId: readId('usr', shared) ?? '', role: 'viewer' }),
   )
   statements = watchStatements()
 })
@@ -142,7 +142,8 @@ const redundantPredicates: readonly RedundantPredicate[] = [
   },
   {
     reason: 'the import was read and locked within the organization before its URLs are changed',
-    location: /(update import_triggers set expires_at = .*|delete from import_triggers )where $/,
+    location:
+      /(update "import_(triggers|secrets)" set expires_at = .*|delete from "import_(triggers|secrets)" )where $/,
   },
   {
     reason: 'the team was found within the organization by a statement before',

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { sql } from '../src/platform/model/sql.ts'
+import { identifier, raw, sql } from '../src/platform/model/sql.ts'
 import type { Database } from '../src/platform/database/database.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import type { CallOptions, Json, TestResponse, TestOrganization, TestService } from './service.ts'
@@ -43,3 +43,13 @@ export const rowsOf = (database: Database, { uuid }: Pick<TestImport, 'uuid'>): 
     'check the database',
     sql`select *, 'row_' || replace(id::text, '-', '') as shown from import_rows where import_id = ${uuid}::uuid order by id`,
   )
+
+/** Lets URLs of an import expire: those that a rotation has replaced, or all of them. */
+export async function expireUrls(database: Database, importUuid: string, which: 'replaced' | 'all'): Promise<void> {
+  for (const table of ['import_triggers', 'import_secrets'])
+    await database.crossTenantQuery(
+      'check the database',
+      sql`update ${identifier(table)} set expires_at = now() - interval '1 second'
+        where import_id = ${importUuid}::uuid ${raw(which === 'all' ? '' : 'and expires_at is not null')}`,
+    )
+}

@@ -1,5 +1,6 @@
 import { TOTP } from 'otpauth'
 import { beginPendingLogin } from '../src/identity/access/login-store.ts'
+import { storePendingEvents } from '../src/identity/audit-log/store.ts'
 import { sql } from '../src/platform/model/sql.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { logIn, newOwner, type TestOwner } from './people.ts'
@@ -100,12 +101,15 @@ export const beginLogins = (
   })
 
 /** The events of an action in the audit log of the person's organization. */
-export const eventsOf = (service: TestService, { organization }: Person, action: string): Promise<Json[]> =>
-  service.database.crossTenantQuery(
+export async function eventsOf(service: TestService, { organization }: Person, action: string): Promise<Json[]> {
+  const organizationId = readId('org', organization.organizationId) ?? ''
+  await storePendingEvents(service.database, [organizationId])
+  return service.database.crossTenantQuery(
     'check the database',
     sql`select actor_kind as kind, details from audit_events
-      where organization_id = ${readId('org', organization.organizationId)}::uuid and action = ${action}`,
+      where organization_id = ${organizationId}::uuid and action = ${action}`,
   )
+}
 
 /** The account changes that the person was notified of by mail. */
 export const mailsOf = async (service: TestService, { userId }: Pick<Person, 'userId'>): Promise<string[]> => {

@@ -55,7 +55,7 @@ test('a failed lookup of a credential, role or limit denies access', async () =>
     ['users', [logInAgain]],
     ['login_failures', [logInAgain]],
     ['imports', [push]],
-    ['audit_events', [logInAgain]],
+    ['pending_events', [logInAgain]],
   ]
   const [contacts, sessions] = [await countOf('contacts'), await countOf('sessions')]
   for (const [table, requests] of checks) {
@@ -76,7 +76,7 @@ test('a failed check of a second factor denies access', async () => {
   const { app } = await enrolApp(person)
   const pendingToken = await person.beginLogin()
   const logInAgain = () => service.anonymous('POST', '/auth/login/totp', { body: { pendingToken, code: app.code() } })
-  for (const table of ['totp_secrets', 'pending_logins', 'sessions', 'audit_events']) {
+  for (const table of ['totp_secrets', 'pending_logins', 'sessions', 'pending_events']) {
     await withTableRenamed(table, async () =>
       expect([table, (await logInAgain()).status >= 500]).toEqual([table, true]),
     )

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
+import { addMember } from '../src/identity/members/store.ts'
 import { type Sql, sql } from '../src/platform/model/sql.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { Browser } from './browser.ts'
@@ -128,8 +129,8 @@ export async function newMember(
   await run(sql`update users set email = ${email}, email_key = ${email.toLowerCase()},
     verified_at = case when ${isVerified}::boolean then now() end where id = ${id}::uuid`)
   for (const organization of organizationIds) {
-    await run(sql`insert into members (organization_id, user_id, role)
-      values (${readId('org', organization)}::uuid, ${id}::uuid, 'member')`)
+    const membership = { organizationId: readId('org', organization) ?? '', userId: id ?? '', role: 'member' } as const
+    await service.database.crossTenantTransaction('check the database', (db) => addMember(db, membership))
   }
   return { email, userId }
 }

@@ -36,6 +36,12 @@ interface Use {
   isRecursive: boolean
 }
 
+/** The tables of the organizations that the statement uses. */
+export function organizationTablesOf(text: string): string[] {
+  const parsed = namesOrganization.test(text) ? parsedOrUndefined(text) : undefined
+  return parsed === undefined ? [] : [...useOf(parsed).tables].filter((table) => organization.has(table))
+}
+
 /**
  * Why the statement could not run, or would answer wrongly, with the organizations' tables on other servers than the
  * directory (`places.ts`). The credential check of a statement counts separately: such a database receives it as a
@@ -46,8 +52,7 @@ export function violationsOf(text: string): string[] {
   if (!(namesDirectory.test(text) && namesOrganization.test(text)) && !mayBeRefused.test(text)) return []
   const parsed = parsedOrUndefined(text)
   if (parsed === undefined) return []
-  const use: Use = { tables: new Set(), rows: new Set(), functions: [], isRecursive: false }
-  read(parsed, use)
+  const use = useOf(parsed)
   const [inDirectory, inOrganization] = [directory, organization].map((tables) =>
     [...use.tables].filter((table) => tables.has(table)),
   )
@@ -72,6 +77,12 @@ function parsedOrUndefined(text: string): unknown {
   } catch {
     return undefined
   }
+}
+
+function useOf(parsed: unknown): Use {
+  const use: Use = { tables: new Set(), rows: new Set(), functions: [], isRecursive: false }
+  read(parsed, use)
+  return use
 }
 
 type Node = Record<string, unknown>

@@ -67,11 +67,11 @@ const isWaiting = `status in ('PENDING', 'RETRYING', 'PROCESSING')`
 
 /** How far the processing of pushed rows is behind. */
 async function checkImports(client: pg.Client): Promise<Finding> {
-  const { rows } = await client.query<{ waiting: number; dead: number }>(
-    `select (select count(*)::int from (select from import_rows where ${isWaiting} limit 1000001) waiting) as waiting,
-       (select coalesce(sum(change), 0)::int from import_row_counts where status = 'DEAD') as dead`,
+  const count = async (statement: string) => (await client.query<{ count: number }>(statement)).rows[0]?.count ?? 0
+  const waiting = await count(
+    `select count(*)::int as count from (select id from import_rows where ${isWaiting} limit 1000001) waiting`,
   )
-  const { waiting = 0, dead = 0 } = rows[0] ?? {}
+  const dead = await count(`select coalesce(sum(change), 0)::int as count from import_row_counts where status = 'DEAD'`)
   const lag = await findImportLag(client)
   const name = 'imports'
   const late = lag >= 1 ? `, the oldest overdue by ${formatDuration(lag)}` : ''

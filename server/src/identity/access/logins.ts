@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { sha256 } from '../../platform/secret/encryption.ts'
 import { userActor } from '../../platform/audit/actor.ts'
-import { insertEvents } from '../audit-log/store.ts'
+import { insertPendingEvents } from '../audit-log/store.ts'
 import type { PersonEvent } from '../../platform/audit/store.ts'
 import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { assertSameOrigin, createCookie, readCookie } from '../../platform/http/cookies.ts'
@@ -100,7 +100,7 @@ export async function completeLogin(
   // Sent together.
   await Promise.all([
     writeLogin(db, userId, insertion),
-    ids.length > 0 ? db.query(insertEvents(ids, event)) : undefined,
+    ids.length > 0 ? db.query(insertPendingEvents(ids, event)) : undefined,
   ])
   if (isNewDevice) {
     const deviceFacts = { device: userAgent ?? 'an unknown program', address, at: new Date().toISOString() }

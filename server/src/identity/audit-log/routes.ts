@@ -1,9 +1,10 @@
 import type { Part } from '../../platform/http/part.ts'
-import type { PublicRoute } from '../../platform/http/route.ts'
+import type { PublicRoute, Route, SearchRequest } from '../../platform/http/route.ts'
 import { standardStore } from '../../platform/resource/store.ts'
 import { standardRoutes } from '../../platform/routes/standard-routes.ts'
 import { auditActions } from './actions.ts'
 import { auditEventsWith } from './resource.ts'
+import { storePendingEvents } from './store.ts'
 
 const actionsSchema = {
   type: 'array',
@@ -37,12 +38,26 @@ function actionsRoute(actions: Readonly<Record<string, string>>): PublicRoute {
   }
 }
 
-/** Read-only: events are added by `recordEvent`. `declared` are the actions of the resources, with their sentences. */
+/** The response includes all events committed before the request: those that are still pending are stored first. */
+function withPendingEvents(route: Route): Route {
+  if (route.kind !== 'read' && route.kind !== 'search')
+    throw new Error(`${route.operation} does not read the audit log`)
+  const handle = async (request: SearchRequest) => {
+    await storePendingEvents(request.services.database, [request.db.organizationId])
+    return route.handle(request)
+  }
+  return { ...route, handle }
+}
+
+/** Read-only: events are added by `recordEvent` and `recordPersonEvent`. `declared` are the actions of the resources, with their sentences. */
 export function auditLogPart(declared: Readonly<Record<string, string>>): Part {
   const auditEvents = auditEventsWith(Object.keys(declared))
   const routes = standardRoutes(standardStore(auditEvents), {
     path: '/v5/audit-log',
     operations: ['list', 'count', 'get'],
   })
-  return { resources: [auditEvents], routes: [actionsRoute({ ...auditActions, ...declared }), ...routes] }
+  return {
+    resources: [auditEvents],
+    routes: [actionsRoute({ ...auditActions, ...declared }), ...routes.map(withPendingEvents)],
+  }
 }

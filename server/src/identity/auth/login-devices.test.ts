@@ -62,7 +62,7 @@ test('a device stays known for thirty days after its last use, however old its l
 test('a failed login with a known address does not wait for its audit log entry', async () => {
   const { email } = await newOwner(mailed.service)
   await mailed.service.database.crossTenantTransaction('manage an account', async (spanning) => {
-    await spanning.query(sql`lock table audit_events in exclusive mode`)
+    await spanning.query(sql`lock table pending_events in exclusive mode`)
     const response = await logIn(mailed.service, email, 'not the password at all', from('198.51.100.3'))
     expect(response.status).toBe(401)
   })

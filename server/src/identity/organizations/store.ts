@@ -34,6 +34,19 @@ export async function hasSlug(database: Database, slug: string): Promise<boolean
   return rows.length > 0
 }
 
+/** The ids (uuids) of the next organizations after one, in their order. */
+export async function findOrganizationIds(
+  database: Database,
+  after = '00000000-0000-0000-0000-000000000000',
+  limit: number,
+): Promise<string[]> {
+  const rows = await database.crossTenantQuery<{ id: string }>(
+    'refresh renderings',
+    sql`select id from organizations where id > ${after}::uuid order by id limit ${limit}`,
+  )
+  return rows.map(({ id }) => id)
+}
+
 export interface FoundOrganization {
   id: string
   name: string

@@ -1,7 +1,8 @@
 import { lockAccount } from '../access/account-store.ts'
 import { beginPendingLogin } from '../access/login-store.ts'
 import { completeLogin } from '../access/logins.ts'
-import { recordEvent } from '../../platform/audit/store.ts'
+import { insertPendingEvents } from '../audit-log/store.ts'
+import type { PersonEvent } from '../../platform/audit/store.ts'
 import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { clearCookie, pageOrigin, readCookie } from '../../platform/http/cookies.ts'
 import type { RouteResponse, PublicRequest } from '../../platform/http/route.ts'
@@ -110,8 +111,7 @@ async function reject(
   reason: SsoError,
 ): Promise<RouteResponse> {
   const { client } = request
-  await recordEvent(db, {
-    organizationId,
+  const event: PersonEvent = {
     action: 'login.failed',
     actorKind: 'anonymous',
     actorId: null,
@@ -120,6 +120,7 @@ async function reject(
     address: client.address,
     requestId: client.requestId,
     details: { by: 'single-sign-on', reason },
-  })
+  }
+  await db.query(insertPendingEvents([organizationId], event))
   return redirectToError(request, reason)
 }

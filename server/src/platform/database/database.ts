@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import type { Actor } from '../model/caller.ts'
+import { ApiError } from '../model/errors.ts'
 import { StatementAttempt } from './statement-attempt.ts'
 import { raceDeadline } from './deadline.ts'
 import {
@@ -159,6 +160,10 @@ export class Database {
     this.#isDistributed = true
   }
 
+  get isDistributed(): boolean {
+    return this.#isDistributed
+  }
+
   get counts(): { total: number; idle: number; waiting: number } {
     return { total: this.#pool.totalCount, idle: this.#pool.idleCount, waiting: this.#queue.length }
   }
@@ -242,18 +247,26 @@ export class Database {
   }
 
   /**
-   * Runs statements, prepared by name, as one transaction in one network write; resolves to the rows of each. Repeated
-   * if the connection is lost, so repeating them must do no harm.
+   * Runs statements, prepared by name, in one network write: as one transaction, which costs less than one for each, or in
+   * a distributed database each on its own, because they may be on different servers. Resolves to the rows of each, or to
+   * its `ApiError` while others succeed. Repeated if the connection is lost, so repeating them must do no harm.
    */
   async crossTenantBatch<Row extends object>(
     _purpose: CrossTenantPurpose,
     statements: readonly { name?: string; statement: Sql }[],
-  ): Promise<Row[][]> {
+  ): Promise<(Row[] | ApiError)[]> {
     const queries = statements.map(({ name, statement }) => ({ ...render(statement), name }))
+    const isTransaction = queries.length > 1 && !this.#isDistributed
     return this.#retry(isUnusableConnection, undefined, async (deadline) => {
       const attempt = new StatementAttempt(() => this.#acquire(deadline))
-      const results = await raceDeadline(attempt.transaction(queries), deadline, () => attempt.abandon())
-      return results.map(({ rows }) => rows as Row[])
+      const pending = isTransaction ? attempt.transaction(queries) : attempt.each(queries)
+      const results = await raceDeadline(pending, deadline, () => attempt.abandon())
+      return results.map((result) => {
+        if (!(result instanceof Error)) return result.rows as Row[]
+        const error = toApiError(result)
+        if (error instanceof ApiError) return error
+        throw error
+      })
     })
   }
 

@@ -105,7 +105,7 @@ test('every write waits for the disk: of commands, requests, pushes, import work
     ).toBe(200)
     const expectedChanges = [
       ...['INSERT organizations', 'INSERT companies', 'INSERT import_rows', 'UPDATE import_rows', 'INSERT contacts'],
-      ...['INSERT sessions', 'INSERT audit_events', 'INSERT mails', 'UPDATE mails'],
+      ...['INSERT sessions', 'INSERT pending_events', 'INSERT mails', 'UPDATE mails'],
     ]
     let recorded: { change: string; setting: string }[] = []
     await until('everything is committed', async () => {

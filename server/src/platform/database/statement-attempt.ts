@@ -1,5 +1,11 @@
 import type pg from 'pg'
-import { CredentialChanged, DeadlineExceeded, isUnusableConnection } from './failures.ts'
+import {
+  CredentialChanged,
+  DeadlineExceeded,
+  isStalePreparedStatement,
+  isUnusableConnection,
+  sqlState,
+} from './failures.ts'
 import { inOneWrite } from './in-one-write.ts'
 
 /** One statement, or one transaction in one write, on one client of the pool, which can be abandoned at any time. */
@@ -29,14 +35,25 @@ export class StatementAttempt {
 
   async transaction(queries: readonly pg.QueryConfig[]): Promise<pg.QueryResult[]> {
     return this.#use(async (client) => {
-      const all = [{ text: 'begin' }, ...queries, { text: 'commit' }]
-      const results = await inOneWrite(client, () => Promise.allSettled(all.map((query) => client.query(query))))
+      const results = await sendAll(client, [{ text: 'begin' }, ...queries, { text: 'commit' }])
       return results
         .map((result) => {
-          if (result.status === 'rejected') throw result.reason
-          return result.value
+          if (result instanceof Error) throw result
+          return result
         })
         .slice(1, -1)
+    })
+  }
+
+  /** Each query is a transaction of its own. Throws if the connection cannot be used or all of them fail. */
+  async each(queries: readonly pg.QueryConfig[]): Promise<(pg.QueryResult | Error)[]> {
+    return this.#use(async (client) => {
+      const results = await sendAll(client, queries)
+      const errors = results.filter((result) => result instanceof Error)
+      const isAboutConnection = (error: Error) => sqlState(error) === undefined || isStalePreparedStatement(error)
+      const reason = errors.find(isAboutConnection) ?? (errors.length === results.length ? errors[0] : undefined)
+      if (reason) throw reason
+      return results
     })
   }
 
@@ -61,4 +78,9 @@ export class StatementAttempt {
     this.#isAbandoned = true
     this.#client?.connection.stream.destroy()
   }
+}
+
+async function sendAll(client: pg.PoolClient, queries: readonly pg.QueryConfig[]): Promise<(pg.QueryResult | Error)[]> {
+  const results = await inOneWrite(client, () => Promise.allSettled(queries.map((query) => client.query(query))))
+  return results.map((result) => (result.status === 'fulfilled' ? result.value : (result.reason as Error)))
 }

@@ -58,6 +58,7 @@ beforeAll(async () => {
     import_rows: () => ({ id: randomUUID(), import_id: recordId, status: 'PROCESSED', payload: {} }),
     import_push_keys: () => ({ import_id: recordId, row_id: randomUUID(), ...hashes() }),
     import_triggers: () => ({ import_id: recordId, hash: hash() }),
+    import_secrets: () => ({ import_id: recordId, hash: hash() }),
     idempotency_answers: () => ({ credential_id: randomUUID(), ...hashes(), answer_encrypted: hash() }),
     sessions: () => ({ id: randomUUID(), user_id: user, nonce: hash(), proved_at: ago(0), expires_at: ago(-1) }),
     sso_steps: () => ({ hash: hash(), kind: 'flow', connection_id: recordId }),
@@ -65,6 +66,8 @@ beforeAll(async () => {
     factor_failures: () => ({ id: randomUUID(), user_id: user, kind: 'totp', place: 'session' }),
     mails: () => ({ id: randomUUID(), ...mail, ended_at: ago(0) }),
   }
+  // It would copy the rows of one table to another.
+  await fixture.client.query('drop trigger import_triggers_copied on import_triggers')
   for (const { table, since, ttlSeconds, isPersonal } of policies) {
     const resource = resources.find((one) => one.table === table)
     const rowIds = {

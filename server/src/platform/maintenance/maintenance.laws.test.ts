@@ -301,6 +301,7 @@ async function storeExpiring(
   const triggers = generated.triggers.flatMap(({ import: index, days }) =>
     rowsOfImport(index, { hash: hash(), expires_at: since(days) }, days !== null && days > 0),
   )
+  await storeRows('import_secrets', triggers)
   await storeRows('import_triggers', triggers)
   const answers = generated.answers.map(({ days }) => {
     const hashes = { key_hash: hash(), request_hash: hash(), answer_encrypted: hash() }
@@ -326,6 +327,7 @@ const keys: Readonly<Record<string, readonly string[]>> = {
   import_push_keys: ['key_hash'],
   idempotency_answers: ['key_hash'],
   import_triggers: ['hash'],
+  import_secrets: ['hash'],
   one_time_tokens: ['hash'],
   spent_challenges: ['hash'],
   sso_steps: ['hash'],

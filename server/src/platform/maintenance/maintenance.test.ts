@@ -350,6 +350,8 @@ test('closing the maintenance stops it after the step in progress', async () => 
     log: { error: () => undefined } as never,
     rendered: [],
     definable: [],
+    organizations: async () => [],
+    references: [],
     retentionPolicies: allPolicies(),
     ready: Promise.resolve(),
     purged: () => undefined,

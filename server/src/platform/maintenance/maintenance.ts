@@ -4,11 +4,13 @@ import { errorForLog } from '../background/error-for-log.ts'
 import { withJitter, pause, startLoop } from '../background/loop.ts'
 import { isOutage } from '../database/failures.ts'
 import type { Resource } from '../model/define.ts'
-import { type RecordKey, refreshRenderings } from '../resource/renderings.ts'
+import { refreshRenderings } from '../resource/renderings.ts'
+import { type DirectoryReference, removeOrphans } from './orphans-store.ts'
 import { maintainIndexes } from './property-indexes.ts'
 import { analyze, findGrownTables } from './statistics-store.ts'
 import {
   type ExpiredRow,
+  findDue,
   findExpired,
   hasNoDependents,
   type Key,
@@ -26,6 +28,10 @@ export interface PurgeOptions {
 }
 
 export interface MaintenanceOptions extends PurgeOptions {
+  /** The next organizations (uuids) after one, in the order of their ids; at most `limit`. */
+  organizations: (after: string | undefined, limit: number) => Promise<string[]>
+  /** Columns of the directory that refer to records of an organization. */
+  references: readonly DirectoryReference[]
   /** Resources with stored renderings. */
   rendered: readonly Resource[]
   /** Resources whose custom properties can be indexed. */
@@ -47,70 +53,84 @@ const slow = 300
 const pauseRatio = 3
 const pauses = { shortest: 10, longest: 2000 }
 const retryInterval = 60_000
-const purgeInterval = 60_000
-const statisticsInterval = 10_000
-const indexingInterval = 2000
+/** Longer intervals for loops that visit all shards of a distributed database. */
+const purgeInterval = { local: 60_000, distributed: 5 * 60_000 }
+const statisticsInterval = { local: 10_000, distributed: 60_000 }
+const indexingInterval = { local: 2000, distributed: 60_000 }
 const renderingInterval = 60 * 60_000
+const orphanInterval = 24 * 60 * 60_000
 /** Records per step of the rendering scan, which takes some ten milliseconds if all need rendering. */
 const renderingBatchSize = 500
+const organizationBatchSize = 500
 
 /**
  * Purges expired rows in small steps that use at most a quarter of one connection's time, and updates the statistics of
  * tables that have grown, because plans depend on them. Processes share the work.
  */
 export function createMaintenance({ ready, ...options }: MaintenanceOptions): Maintenance {
-  const { log } = options
+  const { log, database } = options
   const rounds = new PurgeRounds(options)
-  const purging = startLoop({
-    ready,
-    retryMilliseconds: retryInterval,
-    onError: (error) => log.error(errorForLog(error), 'maintenance: a purge failed; it will be retried'),
-    run: async (signal) => {
+  const intervalOf = ({ local, distributed }: { local: number; distributed: number }) =>
+    database.isDistributed ? distributed : local
+  const loop = (failure: string, run: (signal: AbortSignal) => Promise<number>) =>
+    startLoop({
+      ready,
+      retryMilliseconds: retryInterval,
+      onError: (error) => log.error(errorForLog(error), `maintenance: ${failure} failed; it will be retried`),
+      run,
+    })
+  const loops = [
+    loop('a purge', async (signal) => {
       await rounds.run(signal)
       // Jittered, because otherwise the processes would block each other every time.
-      return withJitter(purgeInterval)
-    },
-  })
-  const statistics = startLoop({
-    ready,
-    retryMilliseconds: retryInterval,
-    onError: (error) => log.error(errorForLog(error), 'maintenance: updating statistics failed; it will be retried'),
-    run: async (signal) => ((await updateStatistics(options, signal)).failed ? retryInterval : statisticsInterval),
-  })
-  const renderings = startLoop({
-    ready,
-    retryMilliseconds: retryInterval,
-    onError: (error) => log.error(errorForLog(error), 'maintenance: refreshing renderings failed; it will be retried'),
-    run: async (signal) => {
+      return withJitter(intervalOf(purgeInterval))
+    }),
+    loop('updating statistics', async (signal) =>
+      (await updateStatistics(options, signal)).failed ? retryInterval : intervalOf(statisticsInterval),
+    ),
+    loop('refreshing renderings', async (signal) => {
       await renderStale(options, signal)
       return renderingInterval
-    },
-  })
-  const onError = (error: unknown) => log.error(errorForLog(error), 'maintenance: an index failed; it will be retried')
-  const indexing = startLoop({
-    ready,
-    retryMilliseconds: retryInterval,
-    onError,
-    run: async (signal) =>
-      (await maintainIndexes({ ...options, onError }, signal)) ? withJitter(indexingInterval) : retryInterval,
-  })
-  const loops = [purging, statistics, renderings, indexing]
-  return { close: async () => void (await Promise.all(loops.map((loop) => loop.close()))) }
+    }),
+    loop('removing orphans', async (signal) => {
+      for (const reference of options.references) await removeOrphans(database, reference, signal)
+      return withJitter(orphanInterval)
+    }),
+    loop('an index', async (signal) => {
+      const onError = (error: unknown) =>
+        log.error(errorForLog(error), 'maintenance: an index failed; it will be retried')
+      const succeeded = await maintainIndexes({ ...options, onError }, signal)
+      return succeeded ? withJitter(intervalOf(indexingInterval)) : retryInterval
+    }),
+  ]
+  return { close: async () => void (await Promise.all(loops.map((each) => each.close()))) }
 }
 
 /** Renders records without a valid rendering: after an upgrade, a restore or a change by a foreign key. */
 export async function renderStale(
-  { database, rendered }: Pick<MaintenanceOptions, 'database' | 'rendered'>,
+  { database, rendered, organizations }: Pick<MaintenanceOptions, 'database' | 'rendered' | 'organizations'>,
   signal: AbortSignal,
 ): Promise<void> {
-  for (const resource of rendered) {
-    for (let after: RecordKey | undefined; !signal.aborted;) {
-      const began = performance.now()
-      const step = await refreshRenderings(database, resource, { after, limit: renderingBatchSize })
-      after = step.last
-      if (after === undefined) break
-      if (step.rendered > 0) await pause(pauseRatio * (performance.now() - began), signal)
-    }
+  for (let last: string | undefined; !signal.aborted;) {
+    const ids = await organizations(last, organizationBatchSize)
+    for (const organizationId of ids)
+      for (const resource of rendered) await renderStaleOf(database, { resource, organizationId }, signal)
+    last = ids.at(-1)
+    if (last === undefined) break
+  }
+}
+
+async function renderStaleOf(
+  database: Database,
+  { resource, organizationId }: { resource: Resource; organizationId: string },
+  signal: AbortSignal,
+): Promise<void> {
+  for (let after: string | undefined; !signal.aborted;) {
+    const began = performance.now()
+    const step = await refreshRenderings(database, resource, { organizationId, after, limit: renderingBatchSize })
+    after = step.last
+    if (after === undefined) break
+    if (step.rendered > 0) await pause(pauseRatio * (performance.now() - began), signal)
   }
 }
 
@@ -152,7 +172,7 @@ export class PurgeRounds {
 
   async run(signal = this.#signal): Promise<void> {
     this.#signal = signal
-    for (const policy of this.#options.retentionPolicies) {
+    for (const policy of await this.#duePolicies()) {
       try {
         if (!(await this.#purgeAll(policy))) return
       } catch (error) {
@@ -160,6 +180,15 @@ export class PurgeRounds {
         if (isOutage(error)) return
       }
     }
+  }
+
+  /** On a distributed database, one statement finds the tables with expired rows, because each visits all shards. */
+  async #duePolicies(): Promise<readonly RetentionPolicy[]> {
+    const { database, retentionPolicies } = this.#options
+    if (!database.isDistributed) return retentionPolicies
+    const distributed = retentionPolicies.filter(({ isInDirectory }) => !isInDirectory)
+    const due = distributed.length === 0 ? new Set() : await findDue(database, distributed)
+    return retentionPolicies.filter((policy) => policy.isInDirectory || due.has(policy))
   }
 
   /** Returns false if the round is over: another process is purging, or this one is stopping. */
@@ -171,7 +200,8 @@ export class PurgeRounds {
       const expired = await findExpired(database, policy, { limit: max, after })
       if (expired.length === 0) return true
       const isFull = expired.length === max
-      const sets = hasNoDependents(policy)
+      const takesOneTransaction = hasNoDependents(policy) && (policy.isInDirectory || !database.isDistributed)
+      const sets = takesOneTransaction
         ? [() => purgeWithoutDependents(database, policy, expired)]
         : [...byOrganization(expired)].map(
             ([organizationId, keys]) =>

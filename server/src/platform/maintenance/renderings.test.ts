@@ -10,6 +10,7 @@ import { readList } from '../query/parse.ts'
 import { readPage, readRecord } from '../resource/read.ts'
 import { refreshRenderings } from '../resource/renderings.ts'
 import { renderStale } from './maintenance.ts'
+import { findOrganizationIds } from '../../identity/organizations/store.ts'
 import { companies } from '../../resources/companies/resource.ts'
 import { contacts } from '../../resources/contacts/resource.ts'
 import { contactStore } from '../../resources/contacts/store.ts'
@@ -25,7 +26,9 @@ afterAll(() => service.close())
 const execute = (statement: Sql) =>
   service.database.crossTenantQuery<Record<string, string>>('check the database', statement)
 const refresh = (resources: Resource[]) =>
-  renderStale({ database: service.database, rendered: resources }, new AbortController().signal)
+  renderStale({ ...service, rendered: resources, organizations: nextOrganizations }, new AbortController().signal)
+const nextOrganizations = (after: string | undefined, limit: number) =>
+  findOrganizationIds(service.database, after, limit)
 const create = async (body: Record<string, unknown>): Promise<{ id: string }> =>
   (await organization.call('POST', '/v5/contacts', { body })).body
 const get = (id: string) => organization.call('GET', `/v5/contacts/${id}`)
@@ -33,7 +36,9 @@ const uuid = (id: string) => readId('con', id) ?? ''
 
 /** The number of contacts with an invalid rendering, which this refreshes. */
 async function staleCount(resource: Resource = contacts): Promise<number> {
-  const { rendered } = await refreshRenderings(service.database, resource, { after: undefined, limit: 10_000 })
+  const organizationId = readId('org', organization.organizationId) ?? ''
+  const range = { organizationId, after: undefined, limit: 10_000 }
+  const { rendered } = await refreshRenderings(service.database, resource, range)
   return rendered
 }
 

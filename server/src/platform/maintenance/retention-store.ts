@@ -14,6 +14,8 @@ export interface RetentionPolicy {
   ttlSeconds: number
   /** The rows belong to a person or to no one: the table has no organization. */
   isPersonal?: true
+  /** The table is not distributed if the others are. */
+  isInDirectory?: boolean
   /** Rows to retain after they expire: a condition on `record`. */
   excluded?: (organization: Sql) => Sql
   /** Rows that reference an expired one, possibly many, and are handled first. */
@@ -65,6 +67,19 @@ export interface Batch {
 /** Expired rows of all organizations after `after`, oldest first. */
 export const findExpired = (database: Database, policy: RetentionPolicy, batch: Batch): Promise<ExpiredRow[]> =>
   database.crossTenantQuery<ExpiredRow>('purge expired rows', expiredSql(policy, batch))
+
+/** Those of the policies, all with an organization, that have expired rows: each shard is visited once for all of them. */
+export async function findDue(database: Database, policies: readonly RetentionPolicy[]): Promise<Set<unknown>> {
+  const expired = policies.map(
+    (policy, index) => sql`
+      select organization_id, ${raw(String(index))} as policy from ${identifier(policy.table)} where ${isExpired(policy)}`,
+  )
+  const found = await database.crossTenantQuery<{ policy: number }>(
+    'purge expired rows',
+    sql`select distinct policy from (${join(expired, ' union all ')}) expired`,
+  )
+  return new Set(found.map(({ policy }) => policies[policy]))
+}
 
 export function expiredSql(policy: RetentionPolicy, { limit, after }: Batch): Sql {
   const { table, since, key, isPersonal } = policy

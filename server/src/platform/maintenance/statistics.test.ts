@@ -220,6 +220,8 @@ test('a stop cancels a running update of statistics instead of waiting for it', 
     retentionPolicies: [],
     rendered: [],
     definable: [],
+    organizations: async () => [],
+    references: [],
     purged: () => undefined,
     ready: Promise.resolve(),
   })

@@ -65,20 +65,21 @@ export function writtenSql(resource: Resource, change: Sql, { isNew = false, isD
 }
 
 /**
- * Renders the records of `scanned` (ids and `rowVersion`) without a valid rendering; `stored` has a row for each.
+ * Renders the organization's records in `scanned` (ids and `rowVersion`) without a valid rendering; `stored` has a row for each.
  * Renderings by a newer declaration are left to the process that made them.
  */
-export const staleSql = (resource: Resource): Sql => sql`
+export const staleSql = (resource: Resource, organization: Sql): Sql => sql`
     stale as materialized (
       select organization_id, id from scanned where not exists (
         select from ${tableOf(resource)} known
-        where known.organization_id = scanned.organization_id and known.${ownerOf(resource)} = scanned.id
+        where known.organization_id = ${organization} and known.${ownerOf(resource)} = scanned.id
           and known.version >= ${raw(String(resource.renderingVersion))}
           and known.source_xmin = scanned.source_xmin and known.source_ctid = scanned.source_ctid)),
     stored as (${storeSql(
       resource,
       sql`select organization_id, id, ${rowVersion}, ${documentOf(resource, true)} as document
-        from stale join ${identifier(resource.table)} ${raw(root)} using (organization_id, id)`,
+        from stale join ${identifier(resource.table)} ${raw(root)} using (organization_id, id)
+        where organization_id = ${organization}`,
     )} returning true)`
 
 const writtenRows = sql`select organization_id, id, source_xmin, source_ctid, document from written`

@@ -47,7 +47,8 @@ export async function insert(
 ): Promise<StoredRow[]> {
   if (pending.length === 0) return []
   const parent = resource.parent && parentId !== undefined ? { [resource.parent.column]: parentId } : {}
-  const records = pending.map((one) => ({ ...recordOf(resource, one), ...parent }))
+  const times = distributedOf(transaction) ? timesOf(resource) : {}
+  const records = pending.map((one) => ({ ...times, ...recordOf(resource, one), ...parent }))
   const names = columnsOf(resource, records)
   const targets = ['organization_id', ...names].map(identifier)
   const values = names.map((name) => sql`input.${identifier(name)}`)
@@ -66,6 +67,15 @@ export async function insert(
   )
 }
 
+/**
+ * The times of a new record, as a worker of Citus reads them: the coordinator computes the defaults of the columns, some
+ * milliseconds earlier than the worker reads the other times of the record.
+ */
+const timesOf = (resource: Resource): StoredColumns =>
+  Object.fromEntries(
+    ['created_at', 'updated_at'].flatMap((name) => (name in columnTypes(resource) ? [[name, 'now']] : [])),
+  )
+
 /** One statement, whatever each record changes: its other columns keep their values. */
 export async function update(
   transaction: Transaction,
@@ -73,13 +83,14 @@ export async function update(
   { pending, set, isReturned }: Omit<Insertion, 'parentId'>,
 ): Promise<StoredRow[]> {
   if (pending.length === 0) return []
-  const records = pending.map((one) => recordOf(resource, one))
+  // Read where the other times are read, not with now(), which Citus evaluates on its coordinator.
+  const records = pending.map((one): StoredColumns => ({ ...recordOf(resource, one), updated_at: 'now' }))
   const names = columnsOf(resource, records)
   const increasing = Object.entries(resource.fields).flatMap(([name, field]) =>
     field.neverDecreases ? [columnOf(name)] : [],
   )
   const sets = names
-    .filter((name) => name !== 'id')
+    .filter((name) => name !== 'id' && name !== 'updated_at')
     .map((name) => {
       const column = identifier(name)
       // Null for records that do not change it, which `greatest` ignores.
@@ -99,7 +110,7 @@ export async function update(
       input: inputSql(resource, input, [...names, 'changed']),
       change: sql`
       update ${identifier(resource.table)} ${raw(root)}
-      set ${join([...sets, sql`revision = ${raw(root)}.revision + 1`, sql`updated_at = now()`], ', ')}
+      set ${join([...sets, sql`revision = ${raw(root)}.revision + 1`, sql`updated_at = input.updated_at`], ', ')}
       from input where ${raw(root)}.organization_id = ${transaction.organization} and ${raw(root)}.id = input.id${byKey}`,
       others: othersSql(transaction, resource, set, pending),
       isReturned,
@@ -136,7 +147,7 @@ function returningStatement(
 
 /** For one record all writable ones: planning a new text would cost more than the rest. Otherwise those needed. */
 function columnsOf(resource: Resource, records: readonly StoredColumns[]): string[] {
-  const known = { id: 'uuid', deleted_at: 'timestamptz', ...columnTypes(resource) }
+  const known = { ...ownTypes, ...columnTypes(resource) }
   const defaultColumns = records.length === 1 ? Object.keys(initialValues(resource)).map(columnOf) : []
   const all = new Set(['id', ...defaultColumns])
   for (const record of records) for (const name in record) all.add(name)
@@ -146,9 +157,11 @@ function columnsOf(resource: Resource, records: readonly StoredColumns[]): strin
   return names
 }
 
+/** Types of columns that every record has, declared or not. */
+const ownTypes = { id: 'uuid', deleted_at: 'timestamptz', updated_at: 'timestamptz' }
+
 function inputSql(resource: Resource, records: readonly StoredColumns[], names: readonly string[]): Sql {
-  const own = { id: 'uuid', deleted_at: 'timestamptz', changed: 'text[]' }
-  const types: Record<string, string> = { ...own, ...columnTypes(resource) }
+  const types: Record<string, string> = { ...ownTypes, changed: 'text[]', ...columnTypes(resource) }
   const columns = names.map((name) => sql`${identifier(name)} ${raw(types[name] ?? 'text')}`)
   return sql`input as (
     select * from jsonb_to_recordset(${new Parameter(JSON.stringify(records))}::jsonb) as input(${join(columns, ', ')}))`

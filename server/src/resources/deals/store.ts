@@ -209,7 +209,7 @@ export async function moveAllDeals(transaction: Transaction, from: string, to: F
   const { organization, actor } = transaction
   const isMove = from !== to.id
   await countDealsIn(transaction, 'stage_id', [from])
-  await transaction.query(sql`
+  const [moved] = await transaction.query<{ at: string }>(sql`
     with moving as materialized (
       select id, stage_changed_at, lost_reason from deals
       where organization_id = ${organization} and stage_id = ${from}::uuid and deleted_at is null
@@ -219,7 +219,7 @@ export async function moveAllDeals(transaction: Transaction, from: string, to: F
           where organization_id = ${organization} and stage_id = ${to.id}::uuid and deleted_at is null), 0)
         - coalesce((select min(position) from deals
           where organization_id = ${organization} and stage_id = ${from}::uuid and deleted_at is null), 0) as distance,
-        -- Read once: Citus refuses now() inside of case.
+        -- Read once: Citus refuses now() inside of case, and its servers have different clocks.
         now() as moved_at),
     moved as (
       update deals record set
@@ -232,7 +232,7 @@ export async function moveAllDeals(transaction: Transaction, from: string, to: F
         position = case when ${isMove}::boolean then record.position + place.distance else record.position end,
         stage_changed_at = case when ${isMove}::boolean then place.moved_at else record.stage_changed_at end,
         last_activity_at = case when ${isMove}::boolean then greatest(record.last_activity_at, place.moved_at) else record.last_activity_at end,
-        revision = record.revision + 1, updated_at = now()
+        revision = record.revision + 1, updated_at = place.moved_at
       from moving, place
       where record.organization_id = ${organization} and record.id = moving.id
         and (${isMove}::boolean or record.status <> ${to.kind}::text)
@@ -241,16 +241,19 @@ export async function moveAllDeals(transaction: Transaction, from: string, to: F
       insert into deal_changes (organization_id, id, deal_id, action, source, author_id, changes)
       select ${organization}, new_id(), id, 'updated', ${sourceOfChange(actor)}::text, ${actor.userId}::uuid,
         jsonb_build_array(jsonb_build_object('field', 'lostReason', 'before', previous_reason, 'after', null))
-      from moved where previous_reason is not null and lost_reason is null)
-    insert into stage_moves (organization_id, id, deal_id, from_stage_id, from_stage_name, to_stage_id, to_stage_name,
-      seconds_in_stage, moved_by_id)
-    select ${organization}, new_id(), moved.id, previous.id, previous.name, ${to.id}::uuid, ${to.name}::text,
-      greatest(0, extract(epoch from now() - moved.stage_changed_at))::integer, ${actor.userId}::uuid
-    from moved join stages previous on previous.organization_id = ${organization} and previous.id = ${from}::uuid
-    where ${isMove}::boolean`)
-  if (!isMove) return
+      from moved where previous_reason is not null and lost_reason is null),
+    recorded as (
+      insert into stage_moves (organization_id, id, deal_id, from_stage_id, from_stage_name, to_stage_id, to_stage_name,
+        seconds_in_stage, moved_by_id)
+      select ${organization}, new_id(), moved.id, previous.id, previous.name, ${to.id}::uuid, ${to.name}::text,
+        greatest(0, extract(epoch from place.moved_at - moved.stage_changed_at))::integer, ${actor.userId}::uuid
+      from moved cross join place
+        join stages previous on previous.organization_id = ${organization} and previous.id = ${from}::uuid
+      where ${isMove}::boolean)
+    select moved_at::text as at from place`)
+  if (!isMove || !moved) return
   await updateLastActivity(transaction, {
     deals: sql`select id from deals where organization_id = ${organization}
-      and last_activity_at >= now()::timestamptz(3) and stage_id = ${to.id}::uuid and deleted_at is null`,
+      and last_activity_at >= ${moved.at}::timestamptz(3) and stage_id = ${to.id}::uuid and deleted_at is null`,
   })
 }

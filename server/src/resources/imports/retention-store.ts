@@ -1,8 +1,8 @@
-import type { Transaction } from '../../platform/database/database.ts'
 import { type Sql, sql } from '../../platform/model/sql.ts'
-import type { Key, RemovalCounts, RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
+import type { RemovalCounts, RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
 import { countsItselfSql } from '../row-counts/store.ts'
 import { pushKeyHours } from './intake/intake-store.ts'
+import { deleteSecrets } from './secrets-store.ts'
 
 const hour = 60 * 60
 
@@ -19,14 +19,12 @@ export const withImportData = (policy: RetentionPolicy): RetentionPolicy => ({
   dependents: (policy.dependents ?? []).map((dependent) =>
     dependent.table === 'import_rows' ? { ...dependent, counts: removedRowCounts } : dependent,
   ),
-  afterRemoval: deleteTriggers,
+  afterRemoval: (transaction, keys) =>
+    deleteSecrets(
+      transaction,
+      keys.map(([id = '']) => id),
+    ),
 })
-
-async function deleteTriggers(transaction: Transaction, keys: readonly Key[]): Promise<void> {
-  await transaction.query(sql`
-    delete from import_triggers
-    where organization_id = ${transaction.organization} and import_id = any(${keys.map(([id]) => id)}::uuid[])`)
-}
 
 /** Rows that finished this many days ago, with their payloads. */
 export const finishedRows = (days: number): RetentionPolicy => ({
@@ -54,10 +52,10 @@ export const pushKeys: RetentionPolicy = {
 }
 
 /** Previous URLs that have expired after a rotation. */
-export const expiredTriggers: RetentionPolicy = {
-  name: 'import_triggers',
-  table: 'import_triggers',
+export const expiredSecrets = (['import_triggers', 'import_secrets'] as const).map((table): RetentionPolicy => ({
+  name: table,
+  table,
   key: { import_id: 'uuid', hash: 'bytea' },
   since: 'expires_at',
   ttlSeconds: 0,
-}
+}))

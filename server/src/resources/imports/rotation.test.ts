@@ -1,10 +1,13 @@
 import { hash, randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { pusher } from '../../../test/pushes.ts'
+import { expireUrls, pusher } from '../../../test/pushes.ts'
+import { onlyOnSingleServer } from '../../../test/single-server.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { readId } from '../../platform/model/ids.ts'
+import { sha256 } from '../../platform/secret/encryption.ts'
+import { generateTriggerSecret } from './trigger.ts'
 
 let service: TestService
 let organization: TestOrganization
@@ -32,6 +35,26 @@ const uuidOf = (id: string): string => readId('imp', id) ?? ''
 const inDatabase = <Row extends object>(statement: ReturnType<typeof sql>) =>
   service.database.crossTenantQuery<Row>('check the database', statement)
 
+test('URLs that a process of the previous release creates, replaces and deletes are valid as long as it says', async (context) => {
+  onlyOnSingleServer(context, 'the previous release does not run there')
+  const { id, triggerUrl } = await newImport()
+  const secret = generateTriggerSecret()
+  await inDatabase(sql`insert into import_triggers (organization_id, import_id, hash)
+    values (${readId('org', organization.organizationId)}, ${uuidOf(id)}, ${sha256(secret)})`)
+  const added = triggerUrl.slice(0, -43) + secret
+  expect(await push(added)).toBe(200)
+  await inDatabase(sql`update import_triggers set expires_at = now() where hash = ${sha256(secret)}`)
+  expect([await push(added), await push(triggerUrl)]).toEqual([404, 200])
+  await inDatabase(sql`delete from import_triggers where import_id = ${uuidOf(id)}::uuid`)
+  const left = await inDatabase(sql`select hash from import_secrets where import_id = ${uuidOf(id)}::uuid`)
+  expect([await push(triggerUrl), left]).toEqual([404, []])
+})
+
+test('from here on, no trigger copies what the code writes', async (context) => {
+  onlyOnSingleServer(context, 'it has no triggers')
+  await inDatabase(sql`drop trigger import_triggers_copied on import_triggers`)
+})
+
 test('a rotation returns a new URL; the previous one works until the overlap ends', async () => {
   const { id, triggerUrl } = await newImport()
   const before = Date.now()
@@ -45,10 +68,7 @@ test('a rotation returns a new URL; the previous one works until the overlap end
   expect(lasts).toBeGreaterThan(590)
   expect(lasts).toBeLessThan(660)
   expect([await push(triggerUrl), await push(newUrl)]).toEqual([200, 200])
-  await inDatabase(
-    sql`update import_triggers set expires_at = now() - interval '1 second'
-      where import_id = ${uuidOf(id)}::uuid and expires_at is not null`,
-  )
+  await expireUrls(service.database, uuidOf(id), 'replaced')
   expect([await push(triggerUrl), await push(newUrl)]).toEqual([404, 200])
 })
 
@@ -108,8 +128,17 @@ test('after any rotations, a URL expires with the shortest overlap since it was 
         urls.push((await rotate(id, { body: { overlapSeconds } })).body.triggerUrl)
       }
       const stored = await inDatabase<{ hash: string; ends: Date | null }>(
-        sql`select encode(hash, 'hex') as hash, expires_at as ends from import_triggers
+        sql`select encode(hash, 'hex') as hash, expires_at as ends from import_secrets
           where import_id = ${uuidOf(id)}::uuid`,
+      )
+      expect(
+        await inDatabase(
+          sql`select hash, expires_at from import_triggers where import_id = ${uuidOf(id)}::uuid order by 1`,
+        ),
+      ).toEqual(
+        await inDatabase(
+          sql`select hash, expires_at from import_secrets where import_id = ${uuidOf(id)}::uuid order by 1`,
+        ),
       )
       const endOf = new Map(stored.map((row) => [row.hash, row.ends]))
       const expected = urls.map((_, index) => Math.min(Infinity, ...sequence.slice(index)))
@@ -155,7 +184,7 @@ test('after simultaneous rotations, one URL is current and all work', async () =
   expect(responses.map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => 200))
   const stored = await inDatabase<{ endless: string; total: string }>(
     sql`select count(*) filter (where expires_at is null) as endless, count(*) as total
-      from import_triggers where import_id = ${uuidOf(id)}::uuid`,
+      from import_secrets where import_id = ${uuidOf(id)}::uuid`,
   )
   expect(stored).toEqual([{ endless: '1', total: '7' }])
   for (const { body } of responses) expect(await push(body.triggerUrl)).toBe(200)

@@ -1,6 +1,5 @@
 import { ApiError } from '../../platform/model/errors.ts'
 import type { JsonObject } from '../../platform/model/fields.ts'
-import { sha256 } from '../../platform/secret/encryption.ts'
 import type { Connection, CrossTenantConnection, Transaction } from '../../platform/database/database.ts'
 import { raw, sql } from '../../platform/model/sql.ts'
 import { documentSql } from '../../platform/query/select.ts'
@@ -9,7 +8,7 @@ import { standardStore, writeOne } from '../../platform/resource/store.ts'
 import type { WrittenRecord } from '../../platform/resource/write.ts'
 import { assignTeams } from '../../identity/teams/store.ts'
 import { imports } from './resource.ts'
-import { generateTriggerSecret } from './trigger.ts'
+import { addSecret, expireSecrets, insertSecret } from './secrets-store.ts'
 
 export const importStore = standardStore(imports, { beforeWrite: assignTeams })
 
@@ -23,7 +22,7 @@ export interface ImportWithSecret {
 export async function createImport(transaction: Transaction, values: JsonObject): Promise<ImportWithSecret> {
   assertMayPush(transaction)
   const written = await writeOne(importStore, transaction, { kind: 'create', values })
-  return { written, secret: await addTrigger(transaction, written.id) }
+  return { written, secret: await addSecret(transaction, written.id) }
 }
 
 /** A push changes whatever contacts and companies it matches, so only people who see all of them may send any. Error: 403. */
@@ -57,18 +56,9 @@ export async function rotateTrigger(
   // Locks the import, so that of two concurrent rotations one sees the effect of the other.
   const change = { kind: 'update', id: importId, values: {}, columns, revisions } as const
   const written = await writeOne(importStore, transaction, change)
-  const previous = await transaction.query<{ endsAt: string }>(sql`
-    update import_triggers set expires_at = least(expires_at, now() + make_interval(secs => ${overlapSeconds}))
-    where organization_id = ${transaction.organization} and import_id = ${importId}::uuid
-    returning to_char(expires_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "endsAt"`)
-  await transaction.query(sql`
-    delete from import_triggers
-    where organization_id = ${transaction.organization} and import_id = ${importId}::uuid and expires_at <= now()`)
-  const secret = await addTrigger(transaction, importId)
-  const last = previous
-    .map(({ endsAt }) => endsAt)
-    .sort()
-    .at(-1)
+  const ends = await expireSecrets(transaction, { importId, seconds: overlapSeconds })
+  const secret = await addSecret(transaction, importId)
+  const last = ends.sort().at(-1)
   return { written, secret, previousEndsAt: overlapSeconds === 0 ? null : (last ?? null) }
 }
 
@@ -81,10 +71,7 @@ export async function insertFirstImport(
   await db.query(
     sql`insert into imports (organization_id, id, team_id, name) values (${organizationId}, ${id}, ${teamId}, ${name})`,
   )
-  await db.query(
-    sql`insert into import_triggers (organization_id, import_id, hash)
-      values (${organizationId}, ${id}, ${sha256(secret)})`,
-  )
+  await insertSecret(db, { organization: sql`${organizationId}::uuid`, importId: id, secret })
 }
 
 /** All imports that are not deleted, as a JSON array, newest first. */
@@ -103,12 +90,4 @@ export async function findImports(db: Connection, name: string): Promise<string[
     select id from imports
     where organization_id = ${db.organization} and search = fold(${name}) and deleted_at is null order by id`)
   return rows.map(({ id }) => id)
-}
-
-async function addTrigger(transaction: Transaction, importId: string): Promise<string> {
-  const secret = generateTriggerSecret()
-  await transaction.query(sql`
-    insert into import_triggers (organization_id, import_id, hash)
-    values (${transaction.organization}, ${importId}::uuid, ${sha256(secret)})`)
-  return secret
 }

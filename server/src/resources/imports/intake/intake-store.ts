@@ -1,11 +1,12 @@
 import type { Database } from '../../../platform/database/database.ts'
+import { ApiError } from '../../../platform/model/errors.ts'
 import { Parameter, raw, type Sql, sql } from '../../../platform/model/sql.ts'
 import { countsItselfSql, countSql } from '../../row-counts/store.ts'
 
 /** Hours for which the Idempotency-Key of a push is stored. */
 export const pushKeyHours = 24
 
-export type IntakeDatabase = Pick<Database, 'crossTenantQuery' | 'crossTenantBatch'>
+export type IntakeDatabase = Pick<Database, 'crossTenantQuery' | 'crossTenantBatch' | 'isDistributed'>
 
 /** An import that accepts pushes, with the hashes of its valid secrets. */
 export interface OpenImport {
@@ -42,7 +43,7 @@ export type InsertOutcome =
 export async function findOpenImports(
   database: IntakeDatabase,
   importIds: readonly string[],
-): Promise<Map<string, OpenImport>> {
+): Promise<Map<string, OpenImport | ApiError>> {
   const triggers = await database.crossTenantQuery<{ importId: string; organizationId: string; hashes: Buffer[] }>(
     'find the import of a push',
     sql`select import_id as "importId", organization_id as "organizationId", array_agg(hash) as hashes
@@ -50,49 +51,72 @@ export async function findOpenImports(
     'find the imports of pushes',
   )
   if (triggers.length === 0) return new Map()
-  const statements = [...groupBy(triggers, ({ organizationId }) => organizationId)].map(([organizationId, all]) => ({
+  const organizations = [...groupBy(triggers, ({ organizationId }) => organizationId)]
+  const statements = organizations.map(([organizationId, all]) => ({
     name: 'find enabled imports',
     statement: sql`select id from imports where organization_id = ${organizationId}::uuid
       and id = any(${all.map(({ importId }) => importId)}::uuid[]) and ${isEnabled}`,
   }))
   const enabled = await database.crossTenantBatch<{ id: string }>('find the import of a push', statements)
-  const ids = new Set(enabled.flat().map(({ id }) => id))
-  return new Map(triggers.filter(({ importId }) => ids.has(importId)).map((one) => [one.importId, one]))
+  const found = new Map<string, OpenImport | ApiError>()
+  for (const [index, [, all]] of organizations.entries()) {
+    const result = enabled[index] ?? []
+    for (const trigger of all) {
+      if (result instanceof ApiError) found.set(trigger.importId, result)
+      else if (result.some(({ id }) => id === trigger.importId)) found.set(trigger.importId, trigger)
+    }
+  }
+  return found
 }
 
 /**
- * Inserts, in one transaction and one network write, the rows of pushes whose trigger is active and whose key is new:
- * one statement checks the triggers, and then one per organization inserts. Resolves, once durable, to the creation time
- * of each inserted row. It may be repeated with the same ids if the outcome of a first attempt is unknown: existing rows
- * are neither inserted again nor returned.
+ * Inserts the rows of pushes whose secret is valid and whose key is new: one statement per organization, all in one
+ * network write. Resolves, once durable, to the creation time of each inserted row, and to the error of each one whose
+ * organization's statement failed. It may be repeated with the same ids if the outcome of a first attempt is unknown:
+ * existing rows are neither inserted again nor returned.
  */
-export async function insertRows(database: IntakeDatabase, rows: readonly NewRow[]): Promise<Map<string, Date>> {
-  const triggers = triggersOf(rows)
-  const [, ...inserted] = await database.crossTenantBatch<{ id: string; created_at: Date }>('keep pushes', [
-    { name: 'check triggers', statement: checkTriggersSql(triggers) },
-    ...byOrganization(rows).map(([organizationId, own]) => {
+export async function insertRows(
+  database: IntakeDatabase,
+  rows: readonly NewRow[],
+): Promise<Map<string, Date | ApiError>> {
+  const organizations = byOrganization(rows)
+  const results = await database.crossTenantBatch<{ id: string; created_at: Date }>(
+    'keep pushes',
+    organizations.map(([organizationId, own]) => {
       const hasKeys = own.some(({ key }) => key !== undefined)
-      const statement = insertSql(organizationId, pushesSql(own, triggers), own, hasKeys)
+      const statement = insertSql(organizationId, own, { hasKeys, isDistributed: database.isDistributed })
       return { name: hasKeys ? 'keep pushes with keys' : 'keep pushes', statement }
     }),
-  ])
-  return new Map(inserted.flat().map(({ id, created_at }) => [id, created_at]))
+  )
+  return mapOf(organizations, results, ({ created_at }) => created_at)
 }
 
 /** Finds out what happened to pushes that `insertRows` did not return. */
 export async function findInsertOutcomes(
   database: IntakeDatabase,
   rows: readonly NewRow[],
-): Promise<Map<string, InsertOutcome>> {
-  const triggers = triggersOf(rows)
-  const [, ...found] = await database.crossTenantBatch<FoundOutcome>('keep pushes', [
-    { statement: checkTriggersSql(triggers) },
-    ...byOrganization(rows).map(([organizationId, own]) => ({
-      statement: outcomesSql(organizationId, pushesSql(own, triggers)),
-    })),
-  ])
-  return new Map(found.flat().map((row) => [row.id, toInsertOutcome(row)]))
+): Promise<Map<string, InsertOutcome | ApiError>> {
+  const organizations = byOrganization(rows)
+  const results = await database.crossTenantBatch<FoundOutcome>(
+    'keep pushes',
+    organizations.map(([organizationId, own]) => ({ statement: outcomesSql(organizationId, own) })),
+  )
+  return mapOf(organizations, results, toInsertOutcome)
 }
+
+/** By id of the push. An error is that of all pushes of its organization. */
+const mapOf = <Row extends { id: string }, Result>(
+  organizations: readonly [string, readonly NewRow[]][],
+  results: readonly (Row[] | ApiError)[],
+  toResult: (row: Row) => Result,
+): Map<string, Result | ApiError> =>
+  new Map(
+    results.flatMap((result, index): [string, Result | ApiError][] =>
+      result instanceof Error
+        ? (organizations[index]?.[1] ?? []).map(({ id }) => [id, result])
+        : result.map((row) => [row.id, toResult(row)]),
+    ),
+  )
 
 interface FoundOutcome {
   id: string
@@ -128,49 +152,31 @@ function groupBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): M
   return groups
 }
 
-type Triggers = ReadonlyMap<string, { position: number; row: NewRow }>
-
-const triggerKey = ({ importId, triggerHash }: NewRow): string => `${importId} ${triggerHash.toString('base64')}`
-
-/** The different triggers of the rows, numbered. */
-function triggersOf(rows: readonly NewRow[]): Triggers {
-  const triggers = new Map<string, { position: number; row: NewRow }>()
-  for (const row of rows) {
-    const key = triggerKey(row)
-    if (!triggers.has(key)) triggers.set(key, { position: triggers.size, row })
-  }
-  return triggers
-}
-
-/** Leaves the positions of active triggers to the other statements of the transaction, and says that it counts rows. */
-function checkTriggersSql(triggers: Triggers): Sql {
-  const all = [...triggers.values()]
-  return sql`select ${countsItselfSql},
-      set_config('rapport.open_triggers', coalesce(array_agg(push.position), '{}')::text, true)
-    from unnest(${all.map(({ position }) => position)}::int[], ${all.map(({ row }) => row.organizationId)}::uuid[],
-      ${all.map(({ row }) => row.importId)}::uuid[], ${all.map(({ row }) => row.triggerHash)}::bytea[])
-      push (position, organization_id, import_id, hash)
-    join import_triggers trigger on trigger.import_id = push.import_id and trigger.hash = push.hash
-      and trigger.organization_id = push.organization_id and ${isUnexpired}`
-}
-
-const hasOpenTrigger = sql`push.trigger = any(current_setting('rapport.open_triggers')::int[])`
-
-function outcomesSql(organizationId: string, pushes: Sql): Sql {
+function outcomesSql(organizationId: string, rows: readonly NewRow[]): Sql {
   const organization = sql`${new Parameter(organizationId)}::uuid`
-  return sql`select push.id, own.created_at as own_created_at, imports.id is not null and ${hasOpenTrigger} as is_open,
+  return sql`select push.id, own.created_at as own_created_at, imports.id is not null and secret.hash is not null as is_open,
       key.row_id as stored_id, key.created_at as stored_at, key.request_hash = push.request_hash as is_same
-    from ${pushes}
+    from ${pushesSql(rows)}
     left join import_rows own on own.organization_id = ${organization} and own.id = push.id
     left join imports on imports.organization_id = ${organization} and imports.id = push.import_id and ${isEnabled}
+    left join import_secrets secret on secret.organization_id = ${organization} and secret.import_id = push.import_id
+      and secret.hash = push.secret_hash and ${isUnexpired}
     left join import_push_keys key on key.organization_id = ${organization}
       and key.import_id = push.import_id and key.key_hash = push.key_hash`
 }
 
-function insertSql(organizationId: string, pushes: Sql, rows: readonly NewRow[], hasKeys: boolean): Sql {
+function insertSql(
+  organizationId: string,
+  rows: readonly NewRow[],
+  { hasKeys, isDistributed }: { hasKeys: boolean; isDistributed: boolean },
+): Sql {
   const organization = sql`${new Parameter(organizationId)}::uuid`
-  const open = sql`${pushes} join imports on imports.organization_id = ${organization} and imports.id = push.import_id
-    where ${hasOpenTrigger} and ${isEnabled}`
+  const open = sql`${pushesSql(rows)}
+    join imports on imports.organization_id = ${organization} and imports.id = push.import_id
+    join import_secrets secret on secret.organization_id = ${organization} and secret.import_id = push.import_id
+      and secret.hash = push.secret_hash and ${isUnexpired}
+    where ${isEnabled}`
+  // Immutable, as Citus requires: both times are the beginning of their transaction.
   const keys = sql`stored_keys as (
       insert into import_push_keys (organization_id, import_id, key_hash, request_hash, row_id)
       select ${organization}, push.import_id, push.key_hash, push.request_hash, push.id
@@ -178,28 +184,34 @@ function insertSql(organizationId: string, pushes: Sql, rows: readonly NewRow[],
       order by push.import_id, push.key_hash
       on conflict (organization_id, import_id, key_hash) do update
         set request_hash = excluded.request_hash, row_id = excluded.row_id, created_at = excluded.created_at
-        where import_push_keys.created_at <= now() - ${raw(`interval '${pushKeyHours} hours'`)}
+        where excluded.created_at - import_push_keys.created_at >= ${raw(`interval '${pushKeyHours} hours'`)}
       returning row_id),`
-  return sql`with ${hasKeys ? keys : raw('')} inserted as (
+  // Evaluated before the rows are read, and so before a trigger for processes of the previous release counts them.
+  const counting = isDistributed ? raw('') : sql`counting as (select ${countsItselfSql}),`
+  return sql`with ${counting} ${hasKeys ? keys : raw('')} inserted as (
       insert into import_rows (organization_id, id, import_id, payload, parameters)
       select ${organization}, push.id, push.import_id, ${payloadSql(rows)}, push.parameters from ${open}
       ${raw(hasKeys ? 'and (push.key_hash is null or push.id in (select row_id from stored_keys))' : '')}
       on conflict (organization_id, id) do nothing returning id, import_id, status, created_at),
     counted as (${countSql(organization, { after: raw('inserted') })})
-    select id, created_at from inserted`
+    select id, created_at from inserted ${raw(isDistributed ? '' : 'where exists (select from counting)')}`
 }
 
-function pushesSql(rows: readonly NewRow[], triggers: Triggers): Sql {
+/** The secrets are sent once, because pushes of a batch have few of them. */
+function pushesSql(rows: readonly NewRow[]): Sql {
   let end = 0
   const starts = rows.map(({ payload }) => (end += payload.length) - payload.length + 1)
-  return sql`unnest(${new Parameter(rows.map(({ id }) => id))}::uuid[],
-    ${new Parameter(rows.map(({ importId }) => importId))}::uuid[],
-    ${new Parameter(rows.map((row) => triggers.get(triggerKey(row))?.position))}::int[],
+  const secrets = [...new Set(rows.map(({ triggerHash }) => triggerHash.toString('base64')))]
+  const positions = rows.map(({ triggerHash }) => secrets.indexOf(triggerHash.toString('base64')) + 1)
+  const hashes = secrets.map((secret) => Buffer.from(secret, 'base64'))
+  return sql`(select unnested.*, (${new Parameter(hashes)}::bytea[])[secret_position] as secret_hash from
+    unnest(${new Parameter(rows.map(({ id }) => id))}::uuid[],
+    ${new Parameter(rows.map(({ importId }) => importId))}::uuid[], ${new Parameter(positions)}::int[],
     ${new Parameter(starts)}::int[], ${new Parameter(rows.map(({ payload }) => payload.length))}::int[],
     ${new Parameter(rows.map(({ parameters }) => parameters))}::jsonb[],
     ${new Parameter(rows.map(({ key }) => key?.keyHash ?? null))}::bytea[],
     ${new Parameter(rows.map(({ key }) => key?.requestHash ?? null))}::bytea[])
-    push (id, import_id, trigger, payload_start, payload_length, parameters, key_hash, request_hash)`
+    unnested (id, import_id, secret_position, payload_start, payload_length, parameters, key_hash, request_hash)) push`
 }
 
 /** All payloads are sent as one byte array, so that none is decoded, escaped or rewritten on the way. */

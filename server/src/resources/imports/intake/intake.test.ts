@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
-import { newImport, newLead, pusher, rowsOf, type TestImport } from '../../../../test/pushes.ts'
+import { expireUrls, newImport, newLead, pusher, rowsOf, type TestImport } from '../../../../test/pushes.ts'
 import { openRaw, requestText } from '../../../../test/raw-http.ts'
 import { expectRefusal } from '../../../../test/refusals.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
@@ -176,7 +176,7 @@ test('every invalid URL gets the same 404 and creates no row', async () => {
   await organization.call('POST', `/v5/imports/${disabled.importId}/disable`)
   await organization.call('DELETE', `/v5/imports/${deleted.importId}`)
   await organization.call('POST', `/v5/imports/${rotated.importId}/rotate`, { body: { overlapSeconds: 0 } })
-  await check(sql`update import_triggers set expires_at = now() where import_id = ${expired.uuid}::uuid`)
+  await expireUrls(service.database, expired.uuid, 'all')
   const before = await check(sql`select count(*) as count from import_rows`)
   const at = (importId: string, hash: string) => `/v5/imports/${importId}/trigger/${hash}`
   const { importId, hash } = target
@@ -244,9 +244,7 @@ test('a rotated URL works in every process until its overlap ends', async () => 
   })
   const after = pusher(other, new URL(body.triggerUrl).pathname)
   expect([(await after()).status, (await before()).status, (await after()).status]).toEqual([200, 200, 200])
-  await check(
-    sql`update import_triggers set expires_at = now() where import_id = ${one.uuid}::uuid and expires_at is not null`,
-  )
+  await expireUrls(service.database, one.uuid, 'replaced')
   expectRefusal(await before(), 404)
   expectRefusal(await before({ contact: {} }), 404)
   expect((await after()).status).toBe(200)

@@ -105,8 +105,9 @@ class BatchingIntake implements LocalIntake {
     const insertOutcomes =
       others.length === 0 ? noOutcomes : await findInsertOutcomes(this.#database, others).catch(toError)
     const outcomes = rows.map(({ id }): StoredPush | Error => {
-      const createdAt = inserted.get(id)
-      if (createdAt) return { id, createdAt, isReplay: false }
+      const result = inserted.get(id)
+      if (result instanceof Error) return result
+      if (result) return { id, createdAt: result, isReplay: false }
       return insertOutcomes instanceof Error ? insertOutcomes : outcomeOf(id, insertOutcomes.get(id))
     })
     const isNew = (outcome: StoredPush | Error | undefined) =>
@@ -117,11 +118,12 @@ class BatchingIntake implements LocalIntake {
   }
 }
 
-const noOutcomes: Map<string, InsertOutcome> = new Map()
+const noOutcomes: Map<string, InsertOutcome | ApiError> = new Map()
 
 const toError = (error: unknown): Error => (error instanceof Error ? error : new Error(String(error)))
 
-function outcomeOf(id: string, insertOutcome: InsertOutcome | undefined): StoredPush | Error {
+function outcomeOf(id: string, insertOutcome: InsertOutcome | ApiError | undefined): StoredPush | Error {
+  if (insertOutcome instanceof ApiError) return insertOutcome
   switch (insertOutcome?.kind) {
     case 'stored':
       return { id, createdAt: insertOutcome.createdAt, isReplay: false }

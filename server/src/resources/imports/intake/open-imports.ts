@@ -26,7 +26,7 @@ export class OpenImports {
   readonly #reads: Batches<string, OpenImport | undefined>
 
   constructor(database: IntakeDatabase) {
-    this.#reads = new Batches(readLimits, async (importIds) => {
+    this.#reads = new Batches<string, OpenImport | undefined>(readLimits, async (importIds) => {
       const found = await findOpenImports(database, importIds)
       return importIds.map((importId) => found.get(importId))
     })
