@@ -5,6 +5,7 @@ import { until } from '../../../test/processes.ts'
 import type { ApiError } from '../model/errors.ts'
 import { Database } from '../database/database.ts'
 import type { RateKind } from './rate-limit.ts'
+import { deleteFullBuckets } from './shared-rate-limit-store.ts'
 import { SharedRateLimiter } from './shared-rate-limit.ts'
 
 let testDatabase: TestDatabase
@@ -72,13 +73,20 @@ test('a large bucket is charged in batches, and its unused tokens are available 
   expect((await right.charge('password', 'refunded')).state).toMatch(/r=19;/)
 })
 
-test('a service that stops gives back what it has not used', async () => {
+test('a service that stops gives back what it has not used, and buckets that have refilled are deleted', async () => {
   const [stopping] = limitersOf(1) as [SharedRateLimiter]
   await client.query('delete from rate_limits')
   await stopping.charge('key', 'stopping')
   await stopping.close()
   const { rows } = await client.query<{ tokens: number }>('select tokens from rate_limits')
   expect(rows).toEqual([{ tokens: 299 }])
+  await client.query(
+    `insert into rate_limits values ('\\x00', 1, 1, now() - interval '121 seconds'), ('\\x01', 1, 1, now() - interval '60 seconds')`,
+  )
+  const [database] = databases
+  if (database) await deleteFullBuckets(database)
+  const { rowCount } = await client.query(`select from rate_limits where id <> '\\x00'`)
+  expect([rowCount, (await client.query('select from rate_limits')).rowCount]).toEqual([2, 2])
 })
 
 test('while the database does not answer, credentials get 503, and public requests are limited by the own count', async () => {
