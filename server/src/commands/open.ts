@@ -5,7 +5,7 @@ import { assertSecretMatches, type Secret } from '../platform/secret/secret.ts'
 import { isConnectTimeout } from '../platform/database/connect.ts'
 import { checkDatabase } from '../platform/database/check.ts'
 import { Database } from '../platform/database/database.ts'
-import { isDistributed } from '../platform/database/distribution.ts'
+import { isDistributed as hasDistributedTables } from '../platform/database/distribution.ts'
 import { openEmbedded } from '../platform/embedded-postgres/embedded.ts'
 import { pause } from '../platform/background/loop.ts'
 import { isTransient } from '../platform/database/failures.ts'
@@ -40,6 +40,8 @@ export interface Rapport extends Pools {
   readonly isShared: boolean
   /** True once the database has been checked and migrated and matches the secret. */
   isPrepared(): boolean
+  /** True if the tables are distributed with Citus; known once it is prepared. */
+  isDistributed(): boolean
   /** Resolves then, to the applied migrations. Rejects with a `StartError` if the database must not be used. */
   readonly prepared: Promise<string[]>
   /** Closes the connections, then the embedded database. All requests must have finished. */
@@ -63,12 +65,16 @@ export async function openRapport(options: OpenOptions): Promise<Rapport> {
   const attached = embedded?.attached ?? false
   const closing = new AbortController()
   let isPrepared = false
-  const prepared = prepare({ ...options, connection, pools, secret, attached, signal: closing.signal }).then(
-    (applied) => {
-      isPrepared = !closing.signal.aborted
-      return applied
-    },
-  )
+  let isDistributed = false
+  const onDistributed = () => {
+    isDistributed = true
+    pools.useDistribution()
+  }
+  const preparation = { ...options, connection, pools, secret, attached, onDistributed, signal: closing.signal }
+  const prepared = prepare(preparation).then((applied) => {
+    isPrepared = !closing.signal.aborted
+    return applied
+  })
   prepared.catch(() => undefined)
   return {
     ...pools,
@@ -77,6 +83,7 @@ export async function openRapport(options: OpenOptions): Promise<Rapport> {
     secret,
     isShared: embedded === undefined || attached,
     isPrepared: () => isPrepared,
+    isDistributed: () => isDistributed,
     prepared,
     close: async () => {
       closing.abort()
@@ -159,17 +166,18 @@ interface Preparation extends OpenOptions {
   secret: Secret
   /** A running service owns the database and migrates it. */
   attached: boolean
+  onDistributed: () => void
   signal: AbortSignal
 }
 
 /** An unusable database is a final error. An unreachable one is retried, but only by a service. */
 async function prepare(options: Preparation): Promise<string[]> {
-  const { config, connection, pools, secret, attached, purpose, log, warn, signal } = options
+  const { config, connection, pools, secret, attached, onDistributed, purpose, log, warn, signal } = options
   for (let milliseconds = 250; !signal.aborted; milliseconds = Math.min(milliseconds * 2, 5000)) {
     try {
       for (const warning of await checkDatabase(connection, config.databaseDurability)) warn?.(warning)
       const applied = attached ? await awaitSchema(connection) : await applyMigrations(connection, options)
-      if (await isDistributed(connection)) pools.useDistribution()
+      if (await hasDistributedTables(connection)) onDistributed()
       await assertSecretMatches(pools.database, secret)
       return applied
     } catch (error) {

@@ -13,7 +13,7 @@ import type { Service } from '../service.ts'
 
 export interface PrimaryOptions extends Pick<
   Rapport,
-  'connection' | 'intakeDatabase' | 'secret' | 'prepared' | 'isPrepared'
+  'connection' | 'intakeDatabase' | 'secret' | 'prepared' | 'isPrepared' | 'isDistributed'
 > {
   config: Config
   startedAt: Date
@@ -38,6 +38,7 @@ export async function startWorkers({ config, log, ports, stop, ...rapport }: Pri
       secret: rapport.secret.export().toString('hex'),
       url,
       isPrepared: rapport.isPrepared(),
+      isDistributed: rapport.isDistributed(),
       isStopping: stop.isRequested(),
     })
     const notify = (work: WorkKind) => {
@@ -62,14 +63,11 @@ export async function startWorkers({ config, log, ports, stop, ...rapport }: Pri
         : 'a process cannot be replaced, because the code was rebuilt; restart the service',
   })
   process.once('exit', () => workers.kill())
-  const sendToAll = (what: 'prepared' | 'stopping') => {
-    for (const { link } of workers.all) link.send(what)
-  }
   void rapport.prepared.then(
-    () => sendToAll('prepared'),
+    () => workers.all.forEach(({ link }) => link.send('prepared', rapport.isDistributed())),
     () => undefined,
   )
-  void stop.requested.then(() => sendToAll('stopping'))
+  void stop.requested.then(() => workers.all.forEach(({ link }) => link.send('stopping')))
   ports.api.passConnectionsTo((socket) => workers.handOver(socket))
   const { metricsPort: port, metricsHost: host } = config
   const exporter = await serveMetrics(() => metrics.text(workers.all), { port, host, reserved: ports.metrics, log })

@@ -18,6 +18,8 @@ export interface Assignment {
   /** Where the primary listens. */
   url: string
   isPrepared: boolean
+  /** See `prepared`. */
+  isDistributed: boolean
   isStopping: boolean
 }
 
@@ -38,8 +40,8 @@ export interface PrimaryFunctions {
 
 /** Functions of a worker that the primary process calls. */
 export interface WorkerFunctions {
-  /** The database is available and migrated. */
-  prepared(): void
+  /** The database is available and migrated. `isDistributed`: with Citus. */
+  prepared(isDistributed: boolean): void
   /** The service is stopping: no longer ready, but still serving. */
   stopping(): void
   /** Finish the requests in progress, then exit. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import pg from 'pg'
-import { audit, newFullLead, untilFinished } from '../../test/import-audit.ts'
+import { audit, countsOf, newFullLead, untilFinished } from '../../test/import-audit.ts'
 import { databaseUrlOf } from '../../test/command-line.ts'
 import { goodPassword, newEmail, setUpToken } from '../../test/people.ts'
 import { createDatabase, type TestDatabase } from '../../test/postgres.ts'
@@ -13,7 +13,6 @@ import {
   sharedSecret,
 } from '../../test/service-process.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../test/service.ts'
-import { readId } from '../platform/model/ids.ts'
 import { parseSecret } from '../platform/secret/secret.ts'
 
 /** Four processes with ROLE=api and two with ROLE=work on one database; a client sends each request to the next one. */
@@ -25,16 +24,6 @@ let processes: ServiceProcesses
 let apis: ServiceProcess[]
 let works: ServiceProcess[]
 let owner: { email: string; accessToken: string }
-
-/** Records which connection finished which row. */
-const journal = `
-  create table ends (row_id uuid, service text);
-  create function note_end() returns trigger language plpgsql as $$ begin
-    insert into ends values (new.id, current_setting('application_name'));
-    return null;
-  end $$;
-  create trigger note_end after update on import_rows
-    for each row when (old.finished_at is null and new.finished_at is not null) execute function note_end()`
 
 // The built-in rate limits, and leases that end soon after their process.
 const environment = { RATE_LIMIT_PER_MINUTE: '', IMPORT_LEASE_SECONDS: '2', REASONING_CONCURRENCY: '1' }
@@ -52,7 +41,6 @@ beforeAll(async () => {
   auditor = await startTestService(settings, { ...testDatabase, secret, drop: async () => undefined })
   client = new pg.Client(testDatabase.connection)
   await client.connect()
-  await client.query(journal)
   await client.query(
     `insert into login_failures (id, account_key, address, source, failed_at)
      select gen_random_uuid(), '\\x00', '192.0.2.1', 'stranger', now() - interval '3 days' from generate_series(1, 250)`,
@@ -137,17 +125,12 @@ test('processes with ROLE=api do no background work; those with ROLE=work do all
   const organization = await auditor.newOrganization()
   const pushes = await Promise.all(Array.from({ length: 40 }, () => next().push(pathOf(organization), newFullLead())))
   expect(pushes.map((push) => push?.status)).toEqual(pushes.map(() => 200))
-  expect((await client.query('select from ends')).rowCount).toBe(0)
+  expect(await countsOf(auditor, organization)).toEqual({ PENDING: 40 })
   expect(await expiredCount()).toBe(250)
   works = await Promise.all([0, 1].map((index) => start('work', index)))
   await untilFinished(auditor, organization, 40)
   const accepted = pushes.map((push) => push?.body.id as string)
   expect(await audit(auditor, organization, { accepted })).toEqual({ PROCESSED: 40 })
-  const { rows: ends } = await client.query<{ service: string; rows: number; different: number }>(
-    `select service, count(*)::int as rows, count(distinct row_id)::int as different from ends group by 1`,
-  )
-  expect(ends.reduce((sum, { rows }) => sum + rows, 0)).toBe(40)
-  expect(ends.filter(({ service, rows, different }) => !service.startsWith('work') || rows !== different)).toEqual([])
   await until('expired rows are purged', async () => (await expiredCount()) === 0)
   for (const work of works) {
     expect((await send(work, 'GET', '/healthz'))?.status).toBe(200)
@@ -270,11 +253,6 @@ test('whichever process is killed, every acknowledged change is stored, and noth
   expect(new Set(created).size).toBe(created.length)
   const { body } = (await inTurn('GET', '/v5/contacts/count', credentialOf(organization))) as Sent
   expect(body).toEqual({ count: created.length })
-  const { rows } = await client.query<{ count: number }>(
-    'select count(distinct row_id)::int as count from ends where row_id = any($1::uuid[])',
-    [pushed.map((id) => readId('row', id))],
-  )
-  expect(rows).toEqual([{ count: pushed.length }])
 }, 90_000)
 
 test('the processes apply a rate limit together', async () => {

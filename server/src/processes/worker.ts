@@ -21,8 +21,8 @@ export async function runWorker(): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined)
   const disconnected = once(process, 'disconnect').then(() => true)
   const state = { isPrepared: false, isStopping: false }
-  const [prepared, setPrepared] = deferred()
-  const [closeRequested, close] = deferred()
+  const [distribution, setPrepared] = deferred<boolean>()
+  const [closeRequested, close] = deferred<void>()
   const connections = new HandedConnections()
   const running: { service?: LocalService } = {}
   const functions: WorkerFunctions = {
@@ -34,7 +34,6 @@ export async function runWorker(): Promise<void> {
     notify: (kind) => running.service?.wake(kind),
     metrics: async () => (await running.service?.metrics.snapshot()) ?? [],
   }
-  void prepared.then(() => (state.isPrepared = true))
   const primary = new Link<PrimaryFunctions>(process, {
     functions,
     onSocket: (socket) => {
@@ -43,9 +42,13 @@ export async function runWorker(): Promise<void> {
     },
   })
   const assignment = await primary.request('begin')
-  if (assignment.isPrepared) setPrepared()
+  if (assignment.isPrepared) setPrepared(assignment.isDistributed)
   state.isStopping ||= assignment.isStopping
   const parts = await open(assignment)
+  const prepared = distribution.then((isDistributed) => {
+    if (isDistributed) parts.useDistribution()
+    state.isPrepared = true
+  })
   const service = await startService({
     ...parts,
     isReady: () => state.isPrepared && !state.isStopping,
@@ -80,8 +83,8 @@ async function open({ index, processes, connection, secret: text, startedAt }: A
 }
 
 /** A promise and the function that resolves it. */
-function deferred(): [Promise<void>, () => void] {
-  let resolve: () => void = () => undefined
-  const promise = new Promise<void>((resolvePromise) => (resolve = resolvePromise))
-  return [promise, () => resolve()]
+function deferred<Value>(): [Promise<Value>, (value: Value) => void] {
+  let resolve: (value: Value) => void = () => undefined
+  const promise = new Promise<Value>((resolvePromise) => (resolve = resolvePromise))
+  return [promise, (value) => resolve(value)]
 }
