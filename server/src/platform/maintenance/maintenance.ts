@@ -172,13 +172,20 @@ export class PurgeRounds {
 
   async run(signal = this.#signal): Promise<void> {
     this.#signal = signal
-    for (const policy of await this.#duePolicies()) {
-      try {
-        if (!(await this.#purgeAll(policy))) return
-      } catch (error) {
-        this.#logFailure(policy, error)
-        if (isOutage(error)) return
-      }
+    try {
+      for (const policy of await this.#duePolicies()) if (!(await this.#tryPurgeAll(policy))) return
+    } catch (error) {
+      this.#logFailure({ name: 'all' }, error)
+    }
+  }
+
+  /** Returns false if the round is over. */
+  async #tryPurgeAll(policy: RetentionPolicy): Promise<boolean> {
+    try {
+      return await this.#purgeAll(policy)
+    } catch (error) {
+      this.#logFailure(policy, error)
+      return !isOutage(error)
     }
   }
 
@@ -246,7 +253,7 @@ export class PurgeRounds {
   }
 
   /** Logs at most once a minute; the purge is retried anyway. */
-  #logFailure({ name }: RetentionPolicy, error: unknown): void {
+  #logFailure({ name }: { name: string }, error: unknown): void {
     const now = performance.now()
     if (now - this.#loggedAt < retryInterval) return
     this.#loggedAt = now
