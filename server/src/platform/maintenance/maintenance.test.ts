@@ -281,7 +281,8 @@ test('purging for all organizations at once distinguishes them and checks each r
 })
 
 test('one process purges at a time, and concurrent ones purge each record once', async () => {
-  await addContacts(2000, { days: 31 })
+  const count = isDistributed() ? 500 : 2000
+  await addContacts(count, { days: 31 })
   await fixture.client.query('begin')
   await fixture.client.query(`select pg_advisory_xact_lock(hashtextextended('upkeep', 0))`)
   await fixture.round()
@@ -289,7 +290,7 @@ test('one process purges at a time, and concurrent ones purge each record once',
   await fixture.client.query('rollback')
   const rounds = [fixture.rounds(), fixture.rounds(), fixture.rounds()]
   while ((await fixture.count('contacts', inThisOrganization())) > 0) await Promise.all(rounds.map((one) => one.run()))
-  expect(fixture.purged).toEqual({ contacts: 2000 })
+  expect(fixture.purged).toEqual({ contacts: count })
   expect(fixture.logged).toEqual([])
 })
 
