@@ -249,3 +249,17 @@ onOneServer('a start updates the statistics that are missing after a database cr
   await until('the statistics are updated', async () => (await readTimeout()) === size)
   await service.close()
 })
+
+test.skipIf(!isDistributed())(
+  'statistics of a distributed table are updated when one of its shards has doubled',
+  async () => {
+    const database = new Database({ connection: testDatabase.connection, size: 2 })
+    database.useDistribution()
+    expect(await takeStatistics(database)).toEqual({ taken: [], failed: false })
+    await client.query(`insert into audit_events (organization_id, id, action, actor_kind)
+      select '${ours}', gen_random_uuid(), 'login.failed', 'command' from generate_series(1, 5000)`)
+    expect(await takeStatistics(database)).toEqual({ taken: ['audit_events'], failed: false })
+    expect(await takeStatistics(database)).toEqual({ taken: [], failed: false })
+    await database.close()
+  },
+)
