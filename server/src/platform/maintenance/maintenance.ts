@@ -178,7 +178,6 @@ export class PurgeRounds {
     }
   }
 
-  /** Returns false if the round is over. */
   async #tryPurgeAll(policy: RetentionPolicy): Promise<boolean> {
     try {
       return await this.#purgeAll(policy)
@@ -188,7 +187,6 @@ export class PurgeRounds {
     }
   }
 
-  /** On a distributed database, one statement tells which tables have expired rows, because each visits all shards. */
   async #duePolicies(): Promise<readonly RetentionPolicy[]> {
     const { database, retentionPolicies } = this.#options
     if (!database.isDistributed) return retentionPolicies
