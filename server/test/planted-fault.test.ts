@@ -48,6 +48,11 @@ afterAll(async () => {
  */
 const redundantPredicates: readonly RedundantPredicate[] = [
   {
+    reason:
+      'pending-events.test.ts: reading a log moves the pending events of its organization only (what is stored here is rolled back)',
+    location: /audit-log.* from pending_events where $/s,
+  },
+  {
     reason: 'the foreign key includes the organization: a record cannot embed one of another organization',
     location:
       /"(companies|pipelines|stages|contacts|deals|tasks|note_analyses)" (company|pipeline|stage|contact|analysis|result(Task|Deal|Contact)) (on|where) \w+\.$/,

@@ -5,7 +5,7 @@ import { Browser } from '../../../test/browser.ts'
 import type { IdentityProvider } from '../../../test/identity-provider.ts'
 import { callAs, logIn } from '../../../test/people.ts'
 import { completeByRecoveryCode, completeByTotp, enrolApp, newPerson } from '../../../test/second-factors.ts'
-import { backgroundName, startTestService, type TestService } from '../../../test/service.ts'
+import { backgroundName, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 import {
   createSsoFixture,
   logInAtProvider,
@@ -110,6 +110,24 @@ test('a pending event keeps its id and time, once, however often its move is int
   )
   expect(stored).toEqual([{ id: pending?.id, created_at: new Date('2026-01-02T03:04:05.678Z') }])
   expect(await inDatabase(sql`select from pending_events`)).toEqual([])
+})
+
+test('reading a log moves the pending events of its organization only, even if those of another have the same ids', async () => {
+  const [ours, theirs] = [await service.newOrganization(), await service.newOrganization()]
+  const ids = [ours, theirs].map(({ organizationId }) => readId('org', organizationId) ?? '')
+  await storePendingEvents(service.database)
+  const sharedId = newId()
+  for (const [index, id] of ids.entries())
+    await inDatabase(sql`insert into pending_events (organization_id, id, action, actor_kind, request_id)
+      values (${id}, ${sharedId}, 'login.failed', 'anonymous', ${`req_${index}`}),
+        (${id}, ${newId()}, 'login.failed', 'anonymous', ${`req_${index}`})`)
+  const filter = 'filter.action.equals=login.failed'
+  const requestsOf = async ({ call }: TestOrganization) =>
+    (await call('GET', `/v5/audit-log?${filter}`)).body.map(({ requestId }: { requestId: string }) => requestId)
+  expect(await requestsOf(ours)).toEqual(['req_0', 'req_0'])
+  const left = await inDatabase(sql`select organization_id as id from pending_events`)
+  expect(left).toEqual([{ id: ids[1] }, { id: ids[1] }])
+  expect(await requestsOf(theirs)).toEqual(['req_1', 'req_1'])
 })
 
 test('the events of an organization that is deleted do not stay pending', async () => {

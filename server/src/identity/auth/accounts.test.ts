@@ -15,6 +15,7 @@ import {
 } from '../../../test/people.ts'
 import { until } from '../../../test/processes.ts'
 import { startTestService, type TestService } from '../../../test/service.ts'
+import { addMember } from '../members/store.ts'
 
 let receiver: MailReceiver
 let service: TestService
@@ -353,8 +354,10 @@ test('a session begun by single sign-on ends when the person joins another organ
     sql`update sessions set begun_by = 'single-sign-on' where id = ${readId('session', bySignOn.sessionId)}::uuid`,
   )
   expect((await bySignOn.call('GET', '/v5/me')).status).toBe(200)
-  await change(sql`insert into members (organization_id, user_id, role)
-    values (${readId('org', other.organizationId)}::uuid, ${readId('usr', person.userId)}::uuid, 'viewer')`)
+  const [organizationId = '', userId = ''] = [readId('org', other.organizationId), readId('usr', person.userId)]
+  await service.database.crossTenantTransaction('log in', (db) =>
+    addMember(db, { organizationId, userId, role: 'viewer' }),
+  )
   expect((await bySignOn.call('GET', '/v5/me')).status).toBe(401)
   expect((await byPassword.call('GET', '/v5/me')).status).toBe(200)
 })

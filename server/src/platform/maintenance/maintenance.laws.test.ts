@@ -12,6 +12,7 @@ import {
   type StoredRow,
 } from '../../../test/short-lived-rows.ts'
 import { dealData, dealRows } from '../../../test/purged-deals.ts'
+import { isDistributed } from '../../../test/engines.ts'
 import { minimalRow } from '../../../test/table-rows.ts'
 import {
   ago,
@@ -111,6 +112,14 @@ async function store(fixture: MaintenanceFixture, generated: OrganizationData): 
   }
   for (const table of ['root_contacts', 'teams', 'companies', 'contacts', 'imports', 'import_rows'] as const)
     await storeRows(table, records[table])
+  // A trigger counts rows that the service did not store, which Citus does not have.
+  if (isDistributed()) {
+    await fixture.client.query(
+      `insert into import_row_counts (organization_id, import_id, status, change)
+       select organization_id, import_id, status, count(*) from import_rows where organization_id = $1 group by 1, 2, 3`,
+      [organization_id],
+    )
+  }
   const deletable = (days: number | null, row: StoredRow) =>
     expectedRow({ organization_id, id: randomUUID(), ...row, deleted_at: since(days) }, isExpired(days))
   const sales = dealRows(generated.sales, { organization_id, ...records, deletable })
@@ -371,20 +380,19 @@ test('expired rows are deleted and every other row stays unchanged, in every org
       expect(fixture.logged).toEqual([])
       await expectAccurateCounts(fixture)
     }),
-    { seed, numRuns: 12, endOnFailure: true },
+    // Rows of earlier runs would expire during a longer test.
+    { seed, numRuns: isDistributed() ? 4 : 12, endOnFailure: true },
   )
 }, 120_000)
 
 /** Checks that the counts of each import match its rows. */
 async function expectAccurateCounts({ client }: MaintenanceFixture): Promise<void> {
-  const { rows } = await client.query(`
-    select import.id, status, count(row.id)::int as actual, (import_stats(import.organization_id, import.id)->'counts'->>status)::int as reported
-    from imports import join import_rows row on row.organization_id = import.organization_id and row.import_id = import.id
-    group by import.organization_id, import.id, status`)
-  expect(rows.filter(({ actual, reported }) => actual !== reported)).toEqual([])
-  const { rows: wrongTotals } = await client.query(`
-    select id, sum(reported::int) as reported, (select count(*) from import_rows row where row.import_id = import.id) as actual
-    from imports import cross join lateral json_each_text(import_stats(organization_id, id)->'counts') counts (status, reported)
-    group by organization_id, id having sum(reported::int) <> (select count(*) from import_rows row where row.import_id = import.id)`)
-  expect(wrongTotals).toEqual([])
+  const { rows: actual } = await client.query(
+    `select import_id, status, count(*)::int as count from import_rows group by 1, 2 order by 1, 2`,
+  )
+  const { rows: reported } = await client.query(
+    `select import_id, status, sum(change)::int as count from import_row_counts group by 1, 2
+     having sum(change) <> 0 order by 1, 2`,
+  )
+  expect(reported).toEqual(actual)
 }

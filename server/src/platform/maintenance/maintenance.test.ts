@@ -7,6 +7,7 @@ import { findExpired, type RetentionPolicy, purge, purgeWithoutDependents } from
 import { createMaintenance } from './maintenance.ts'
 import { retentionPolicies } from '../../retention-policies.ts'
 import { contactStore } from '../../resources/contacts/store.ts'
+import { isDistributed } from '../../../test/engines.ts'
 import { until } from '../../../test/processes.ts'
 import {
   ago,
@@ -123,7 +124,7 @@ test('purging a company detaches all its contacts without changing their documen
   await addContacts(700, { company_id: id })
   const documents = () =>
     fixture.client.query(
-      `select id, contact_document(contacts) as document, revision, updated_at from contacts where ${inThisOrganization()} order by id`,
+      `select id, contact_document(row(contacts.*)::contacts) as document, revision, updated_at from contacts where ${inThisOrganization()} order by id`,
     )
   const before = (await documents()).rows
   await fixture.round()
@@ -157,6 +158,10 @@ test('a root contact is purged an hour after its last contact, and not while ano
   await addContacts(1, {})
   await fixture.client.query(
     `update contacts set root_contact_id = '${first}' where ${inThisOrganization(`id = '${second}'`)}`,
+  )
+  // What the store does when a contact gets another root contact.
+  await fixture.client.query(
+    `insert into root_contacts_left (organization_id, id) values ('${organization_id}', '${second}') on conflict do nothing`,
   )
   const backdate = () => fixture.client.query(`update root_contacts_left set left_at = now() - interval '61 minutes'`)
   await fixture.round()
@@ -193,7 +198,8 @@ test('a contact that is created while its root contact is purged gets a new one 
   expect(await fixture.count('contacts', inThisOrganization(`root_contact_id <> '${id}'`))).toBe(1)
 })
 
-test('a root contact that is purged between insert and lookup is created again', async () => {
+// A trigger stands for the fault.
+test.skipIf(isDistributed())('a root contact that is purged between insert and lookup is created again', async () => {
   const [id = ''] = await addContacts(1, {})
   await fixture.client.query(`update root_contacts set email_key = 'ada@example.com' where ${inThisOrganization()}`)
   await fixture.client.query(`delete from contacts where ${inThisOrganization(`id = '${id}'`)}`)
@@ -275,7 +281,8 @@ test('purging for all organizations at once distinguishes them and checks each r
 })
 
 test('one process purges at a time, and concurrent ones purge each record once', async () => {
-  await addContacts(2000, { days: 31 })
+  const count = isDistributed() ? 500 : 2000
+  await addContacts(count, { days: 31 })
   await fixture.client.query('begin')
   await fixture.client.query(`select pg_advisory_xact_lock(hashtextextended('upkeep', 0))`)
   await fixture.round()
@@ -283,7 +290,7 @@ test('one process purges at a time, and concurrent ones purge each record once',
   await fixture.client.query('rollback')
   const rounds = [fixture.rounds(), fixture.rounds(), fixture.rounds()]
   while ((await fixture.count('contacts', inThisOrganization())) > 0) await Promise.all(rounds.map((one) => one.run()))
-  expect(fixture.purged).toEqual({ contacts: 2000 })
+  expect(fixture.purged).toEqual({ contacts: count })
   expect(fixture.logged).toEqual([])
 })
 
@@ -328,20 +335,24 @@ test('terminated connections leave no partial purge, and the purge is completed 
   expect(await fixture.count('notes', inThisOrganization())).toBe(50)
 })
 
-test('a failing purge is logged once a minute and retried, and the others continue', async () => {
-  await addContacts(3, { days: 31 })
-  await fixture.insert('campaigns', [{ organization_id, id: randomUUID(), name: 'Any', deleted_at: ago(31) }])
-  await fixture.client.query(`
+// A trigger stands for the fault.
+test.skipIf(isDistributed())(
+  'a failing purge is logged once a minute and retried, and the others continue',
+  async () => {
+    await addContacts(3, { days: 31 })
+    await fixture.insert('campaigns', [{ organization_id, id: randomUUID(), name: 'Any', deleted_at: ago(31) }])
+    await fixture.client.query(`
     create function refuse() returns trigger language plpgsql as $$ begin raise exception 'planted'; end $$;
     create trigger planted before delete on contacts for each row execute function refuse()`)
-  const rounds = fixture.rounds()
-  for (let round = 0; round < 3; round++) await rounds.run()
-  expect(fixture.logged.map((line) => JSON.parse(line))).toMatchObject([{ of: 'contacts', error: 'planted' }])
-  expect(fixture.purged).toEqual({ campaigns: 1 })
-  await fixture.client.query('drop trigger planted on contacts; drop function refuse')
-  await rounds.run()
-  expect(fixture.purged).toEqual({ campaigns: 1, contacts: 3 })
-})
+    const rounds = fixture.rounds()
+    for (let round = 0; round < 3; round++) await rounds.run()
+    expect(fixture.logged.map((line) => JSON.parse(line))).toMatchObject([{ of: 'contacts', error: 'planted' }])
+    expect(fixture.purged).toEqual({ campaigns: 1 })
+    await fixture.client.query('drop trigger planted on contacts; drop function refuse')
+    await rounds.run()
+    expect(fixture.purged).toEqual({ campaigns: 1, contacts: 3 })
+  },
+)
 
 test('closing the maintenance stops it after the step in progress', async () => {
   await addContacts(2500, { days: 31 })

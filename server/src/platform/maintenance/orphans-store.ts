@@ -6,7 +6,6 @@ import { identifier, sql } from '../model/sql.ts'
 export interface DirectoryReference {
   table: string
   column: string
-  /** The record's table. */
   to: string
   /** What happens to a row whose record does not exist. */
   action: 'delete' | 'release'
@@ -19,10 +18,7 @@ interface Reference {
 
 const batchSize = 500
 
-/**
- * Removes references to records that no longer exist: a process of the previous release may have added one while the
- * record was purged.
- */
+/** Removes references to records that a process of the previous release purged or referred to meanwhile. */
 export async function removeOrphans(
   database: Database,
   reference: DirectoryReference,

@@ -14,7 +14,7 @@ const grown = `select relname::text as name from pg_class
     and pg_relation_size(oid) > current_setting('block_size')::int * greatest(2 * relpages, ${fewPages})::bigint
   order by relname`
 
-/** Distributed tables with a shard that has grown: \`contacts\` for \`contacts_102008\`. */
+/** Distributed tables with a shard that has grown: `contacts` for `contacts_102008`. */
 const grownShardsSql = sql`select distinct logicalrelid::text as name
   from run_command_on_workers(${`select coalesce(json_agg(name), '[]') from (${grown}) grown`}) worker
     cross join json_array_elements_text(result::json) shard

@@ -1,3 +1,4 @@
+import { isDistributed } from '../../../test/engines.ts'
 import { seesAll } from '../../../test/readers.ts'
 import { Writable } from 'node:stream'
 import pg from 'pg'
@@ -23,6 +24,9 @@ import { startTestService } from '../../../test/service.ts'
 const size = 1500
 const ours = '00000000-0000-7000-8000-000000000001'
 const theirs = '00000000-0000-7000-8000-000000000002'
+
+/** Plans and statistics are those of a single server. */
+const onOneServer = test.skipIf(isDistributed())
 
 let testDatabase: TestDatabase
 let client: pg.Client
@@ -116,7 +120,7 @@ const lockStatement = async () => {
 
 const countRecordsRead = async (statement: Sql | FixedStatement) => recordsRead(await explain(client, toSql(statement)))
 
-test('no query scans a whole table for an organization that is newer than the statistics', async () => {
+onOneServer('no query scans a whole table for an organization that is newer than the statistics', async () => {
   await fill(theirs, 1, 1000)
   await client.query('vacuum analyze')
   await fill(ours, 1, size)
@@ -131,7 +135,7 @@ test('no query scans a whole table for an organization that is newer than the st
   expect(await countRecordsRead(page(contacts, 'orderBy=company'))).toBeLessThan(5 * size)
 })
 
-test('without statistics a page does not scan a table for each of its records', async () => {
+onOneServer('without statistics a page does not scan a table for each of its records', async () => {
   await fill(ours, 1, size)
   expect(await countRecordsRead(await readStatement())).toBeLessThan(2 * size)
   expect(await countRecordsRead(page(contacts))).toBeLessThan(2 * size)
@@ -144,7 +148,7 @@ test('without statistics a page does not scan a table for each of its records', 
 /** With a single kind of parent, a count joins the parents, and the planner's estimate decides how. */
 const notesOnContacts: Resource = { ...allNotes, requiredParents: (allNotes.requiredParents ?? []).slice(0, 1) }
 
-test('statistics are updated only for tables that have doubled', async () => {
+onOneServer('statistics are updated only for tables that have doubled', async () => {
   const database = new Database({ connection: testDatabase.connection, size: 1 })
   await fill(ours, 1, size)
   expect(await countRecordsRead(count(notesOnContacts))).toBeGreaterThan(100 * size)
@@ -182,7 +186,7 @@ async function waitingMilliseconds(): Promise<number | undefined> {
   return rows[0] && Number(rows[0].since)
 }
 
-test('a failed update of one table’s statistics does not affect the others and logs no row data', async () => {
+onOneServer('a failed update of one table’s statistics does not affect the others and logs no row data', async () => {
   const database = new Database({ connection: testDatabase.connection, size: 1 })
   await fillAndBlock(`raise 'not %', name;`)
   expect(await takeStatistics(database)).toEqual({ taken: ['contacts', 'notes', 'root_contacts'], failed: true })
@@ -192,7 +196,7 @@ test('a failed update of one table’s statistics does not affect the others and
   await database.close()
 })
 
-test('statistics may take longer than a request, only on their own connection', async () => {
+onOneServer('statistics may take longer than a request, only on their own connection', async () => {
   const database = new Database({ connection: testDatabase.connection, size: 1, deadline: 300 })
   const readTimeout = async () =>
     (await database.crossTenantQuery('check the database', sql`show statement_timeout`))[0]
@@ -210,7 +214,7 @@ test('statistics may take longer than a request, only on their own connection', 
   await database.close()
 })
 
-test('a stop cancels a running update of statistics instead of waiting for it', async () => {
+onOneServer('a stop cancels a running update of statistics instead of waiting for it', async () => {
   const database = new Database({ connection: testDatabase.connection, size: 2 })
   await fillAndBlock('perform pg_advisory_xact_lock_shared(42);')
   await client.query(`select pg_advisory_lock(42)`)
@@ -232,7 +236,7 @@ test('a stop cancels a running update of statistics instead of waiting for it', 
   await database.close()
 })
 
-test('a start updates the statistics that are missing after a database crash', async () => {
+onOneServer('a start updates the statistics that are missing after a database crash', async () => {
   await fill(ours, 1, size)
   const readTimeout = async () => {
     const { rows } = await client.query<{ reltuples: number }>(
@@ -245,3 +249,17 @@ test('a start updates the statistics that are missing after a database crash', a
   await until('the statistics are updated', async () => (await readTimeout()) === size)
   await service.close()
 })
+
+test.skipIf(!isDistributed())(
+  'statistics of a distributed table are updated when one of its shards has doubled',
+  async () => {
+    const database = new Database({ connection: testDatabase.connection, size: 2 })
+    database.useDistribution()
+    expect(await takeStatistics(database)).toEqual({ taken: [], failed: false })
+    await client.query(`insert into audit_events (organization_id, id, action, actor_kind)
+      select '${ours}', gen_random_uuid(), 'login.failed', 'command' from generate_series(1, 5000)`)
+    expect(await takeStatistics(database)).toEqual({ taken: ['audit_events'], failed: false })
+    expect(await takeStatistics(database)).toEqual({ taken: [], failed: false })
+    await database.close()
+  },
+)

@@ -11,9 +11,7 @@ export interface RefreshStep {
 }
 
 export interface RefreshRange {
-  /** A uuid. */
   organizationId: string
-  /** The id after which it starts. */
   after: string | undefined
   limit: number
 }

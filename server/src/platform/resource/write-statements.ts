@@ -67,10 +67,7 @@ export async function insert(
   )
 }
 
-/**
- * The times of a new record, as a worker of Citus reads them: the coordinator computes the defaults of the columns, some
- * milliseconds earlier than the worker reads the other times of the record.
- */
+/** The times of a new record, read by the worker like its other times: Citus' coordinator computes the defaults earlier. */
 const timesOf = (resource: Resource): StoredColumns =>
   Object.fromEntries(
     ['created_at', 'updated_at'].flatMap((name) => (name in columnTypes(resource) ? [[name, 'now']] : [])),
@@ -157,7 +154,6 @@ function columnsOf(resource: Resource, records: readonly StoredColumns[]): strin
   return names
 }
 
-/** Types of columns that every record has, declared or not. */
 const ownTypes = { id: 'uuid', deleted_at: 'timestamptz', updated_at: 'timestamptz' }
 
 function inputSql(resource: Resource, records: readonly StoredColumns[], names: readonly string[]): Sql {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { isDistributed } from '../../../test/engines.ts'
 import { until } from '../../../test/processes.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 import { serviceActor } from '../../platform/model/caller.ts'
@@ -113,7 +114,8 @@ test('a note cannot be added to a contact of another organization', async () => 
   expect((await theirs.call('GET', `/v5/contacts/${contactId}`)).body.lastActivityAt).toBeNull()
 })
 
-test('a set locks its contacts in id order, so that two sets cannot deadlock', async () => {
+// It makes the server's planner choose a physical order, and watches its locks.
+test.skipIf(isDistributed())('a set locks its contacts in id order, so that two sets cannot deadlock', async () => {
   const [first = '', second = ''] = await newContacts(2)
   // Now the first contact is stored after the second one.
   await organization.call('PATCH', `/v5/contacts/${first}`, { body: { city: 'London' } })
