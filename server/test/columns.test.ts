@@ -338,7 +338,7 @@ function indexedFilters(resource: Resource): { filter: string; value: string; co
       // The columns of the condition, of which one is in the index and others are in its predicate.
       const [, ...of] = [
         ...field
-          .computed(raw(root))
+          .computed(raw(root), raw('organization_id'))
           .render()
           .text.matchAll(/"(\w+)"/g),
       ].map(([, part]) => part)

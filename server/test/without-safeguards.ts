@@ -14,7 +14,7 @@ export async function dropRecordTriggers(connection: pg.ClientConfig): Promise<v
 /** Drops the triggers that count import rows. */
 export async function dropCountTriggers(connection: pg.ClientConfig): Promise<void> {
   const kinds = ['inserted', 'updated', 'deleted']
-  await execute(connection, kinds.map((kind) => `drop trigger import_rows_${kind} on import_rows`).join(';'))
+  await execute(connection, kinds.map((kind) => `drop trigger if exists import_rows_${kind} on import_rows`).join(';'))
 }
 
 /** Lets every advisory lock that is tried succeed at once in new sessions, as if it did not exist. */

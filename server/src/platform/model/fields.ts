@@ -15,6 +15,9 @@ export type FilterType = 'id' | 'string' | 'number' | 'date' | 'array' | 'boolea
 /** What filtering or sorting by a field costs: an index serves it, or all records of the organization are scanned. */
 export type AccessCost = 'indexed' | 'scan'
 
+/** The SQL that computes a value from the columns of the record with this alias and its organization. */
+export type Computation = (record: Sql, organization: Sql) => Sql
+
 export interface Field<out Value = unknown, Writable extends boolean = boolean, Required extends boolean = boolean> {
   label: string
   description?: string
@@ -63,8 +66,8 @@ export interface Field<out Value = unknown, Writable extends boolean = boolean, 
   searched?: boolean
   /** The unique column and its key for a value: exact matches use its index, `equalsIgnoreCase` compares keys. */
   lookup?: { column: string; key: (value: string) => string }
-  /** The SQL that computes the value from the columns of the record with this alias; there is no column. */
-  computed?: (record: Sql) => Sql
+  /** There is no column. */
+  computed?: Computation
   /**
    * A change never sets an earlier value: of two transactions, the one that began later can be the first to get the
    * record.

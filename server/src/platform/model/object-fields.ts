@@ -1,7 +1,16 @@
-import { type AccessCost, field, type Field, type FieldOptions, flag, type JsonObject, type Schema } from './fields.ts'
+import {
+  type AccessCost,
+  type Computation,
+  field,
+  type Field,
+  type FieldOptions,
+  flag,
+  type JsonObject,
+  type Schema,
+} from './fields.ts'
 import { columnOf } from './define.ts'
 import type { Normalize } from './normalizers.ts'
-import { identifier, join, type Sql, sql } from './sql.ts'
+import { identifier, join, raw, sql } from './sql.ts'
 
 // The kinds of fields whose value is an object, or is computed.
 
@@ -37,19 +46,19 @@ export const document = <const O extends FieldOptions>(options: O & { schema: Sc
     options,
   )
 
-/** An object that an SQL function of the record's organization and id computes whenever the record is read. */
+/** An object that is computed whenever the record is read. */
 export const computed = <const O extends Omit<FieldOptions, 'readOnly' | 'nullable'>>(
-  options: O & { schema: Schema; call: string },
+  options: O & { schema: Schema; value: Computation },
 ): Field<JsonObject, false, false> => ({
   ...document({ ...options, readOnly: true, nullable: false }),
-  computed: callOf(options.call),
+  computed: options.value,
 })
 
-/** Calls an SQL function of a record's organization and id. */
-export const callOf =
-  (name: string) =>
-  (record: Sql): Sql =>
-    sql`${identifier(name)}(${record}.organization_id, ${record}.id)`
+/** The same text for every record. */
+export const constantText =
+  (text: string): Computation =>
+  () =>
+    raw(`'${text}'::text`)
 
 /** A server-generated list of objects that can be read but not compared. */
 export const documents = <const O extends FieldOptions>(options: O & { items: Schema }) =>

@@ -62,8 +62,12 @@ export function documentSql(
   resource: Resource,
   { selection, source = 'table', organization }: DocumentOptions = {},
 ): Sql {
-  if (selection) return composedSql(resource, selection)
-  if (organization && resource.renderingVersion !== undefined) return completed(resource, source, organization)
+  if (selection) return composedSql(resource, selection, organization)
+  if (organization) {
+    return resource.renderingVersion === undefined
+      ? composedSql(resource, undefined, organization)
+      : completed(resource, source, organization)
+  }
   const known = wholeDocuments[source].get(resource)
   if (known) return known
   const document = resource.renderingVersion === undefined ? composedSql(resource) : completed(resource, source)
@@ -79,7 +83,7 @@ export const documentJoins = (resource: Resource, scope: Scope): Sql =>
 function completed(resource: Resource, source: RecordSource, organization?: Sql): Sql {
   const stored = renderedSql(resource, source, organization)
   const others = resource.propertyNames.filter((name) => !isRendered(resource, name))
-  const completion = others.map((name) => sql`${raw(`',"${name}":'`)} || ${propertyText(resource, name)}`)
+  const completion = others.map((name) => sql`${raw(`',"${name}":'`)} || ${propertyText(resource, name, organization)}`)
   return sql`(${join([stored, ...completion], ' || ')} || '}')`
 }
 
@@ -119,9 +123,9 @@ export function pageColumns(resource: Resource, selection: Selection | undefined
 }
 
 /** A property as JSON text; concatenated, because composing a row costs more for a few properties. */
-function propertyText(resource: Resource, name: string): Sql {
+function propertyText(resource: Resource, name: string, organization?: Sql): Sql {
   const embedded = resource.embedded[name]
-  if (!embedded) return jsonOf(resource.fields[name], propertySql(resource, name, true))
+  if (!embedded) return jsonOf(resource.fields[name], propertySql(resource, name, true, organization))
   const parts = shownOf(name, embedded, true).map(
     ([inner, value]) => sql`${raw(`'"${inner}":'`)} || ${jsonOf(embedded.resource.fields[inner], value)}`,
   )
@@ -135,9 +139,11 @@ const jsonOf = (field: Field | undefined, shown: Sql): Sql =>
     : sql`coalesce('"' || ${shown} || '"', 'null')`
 
 /** The record composed property by property. */
-export function composedSql(resource: Resource, selection?: Selection): Sql {
+export function composedSql(resource: Resource, selection?: Selection, organization?: Sql): Sql {
   const names = resource.propertyNames.filter((name) => selection === undefined || name in selection)
-  const columns = names.map((name) => sql`${propertySql(resource, name, selection?.[name] ?? true)} as ${quoted(name)}`)
+  const columns = names.map(
+    (name) => sql`${propertySql(resource, name, selection?.[name] ?? true, organization)} as ${quoted(name)}`,
+  )
   return sql`(select row_to_json(properties)::text from (select ${join(columns, ', ')}) properties)`
 }
 
@@ -150,7 +156,7 @@ const wholeDocuments: Record<RecordSource, WeakMap<Resource, Sql>> = {
 
 const quoted = (name: string): Sql => raw(`"${name.replaceAll('"', '""')}"`)
 
-function propertySql(resource: Resource, name: string, part: true | Selection): Sql {
+function propertySql(resource: Resource, name: string, part: true | Selection, organization?: Sql): Sql {
   const embedded = resource.embedded[name]
   if (embedded) {
     const columns = shownOf(name, embedded, part).map(([inner, value]) => sql`${value} as ${quoted(inner)}`)
@@ -158,7 +164,7 @@ function propertySql(resource: Resource, name: string, part: true | Selection): 
   }
   const field = resource.fields[name]
   if (!field) throw new Error(`${resource.name} has no field ${name}`)
-  const value = valueOf(resource, name)
+  const value = valueOf(resource, name, root, organization)
   return part === true ? shownValue(field, value) : pickSql(value, part)
 }
 

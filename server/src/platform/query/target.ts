@@ -43,9 +43,9 @@ export const embeddedThrough = (resource: Resource, fieldName: string): [string,
   Object.entries(resource.embedded).find(([, embedded]) => embedded.through === fieldName && !embedded.always)
 
 /** The value of a record's field, in a statement with the joins of `joins`. */
-export function valueOf(resource: Resource, fieldName: string, alias = root): Sql {
+export function valueOf(resource: Resource, fieldName: string, alias = root, organization?: Sql): Sql {
   const computed = resource.fields[fieldName]?.computed
-  if (computed) return computed(raw(alias))
+  if (computed) return computed(raw(alias), organization ?? sql`${raw(alias)}.organization_id`)
   const through = embeddedThrough(resource, fieldName)
   return through ? sql`${raw(through[0])}.id` : column(alias, fieldName)
 }

@@ -131,11 +131,12 @@ function returningStatement(
   records: readonly StoredColumns[],
   { input, change, others, isReturned }: { input: Sql; change: Sql; others: Sql; isReturned: boolean },
 ): Sql {
-  const isDistributed = distributedOf(transaction) !== undefined
+  const organization = distributedOf(transaction)
+  const isDistributed = organization !== undefined
   const statement = isReturned
     ? sql`
     with ${input}, ${writtenSql(resource, change, { isDistributed })}${others}
-    select ${storedSql(resource, 'written')} from written ${raw(root)}${lookupJoins(resource, scopeOf(transaction, undefined))}`
+    select ${storedSql(resource, 'written', organization)} from written ${raw(root)}${lookupJoins(resource, scopeOf(transaction, undefined))}`
     : sql`
     with ${input}, ${writtenSql(resource, change, { isDistributed })}${others}
     select id, '' as text, null as whole, revision from written`

@@ -1,6 +1,7 @@
 import { hash, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { callAs } from '../../../test/people.ts'
+import { onlyOnSingleServer } from '../../../test/single-server.ts'
 import { pusher } from '../../../test/pushes.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 import { sql } from '../../platform/model/sql.ts'
@@ -168,7 +169,8 @@ test('a team with an import cannot be deleted; an import restored after its team
   expect(await act(id, 'restore')).toMatchObject({ status: 200, body: { id, teamId: organization.teamId } })
 })
 
-test('the stats show rows per state, finished rows per second and the oldest waiting row', async () => {
+test('the stats show rows per state, finished rows per second and the oldest waiting row', async (context) => {
+  onlyOnSingleServer(context, 'no trigger counts the rows that this test inserts')
   const { id, stats } = await newImport()
   const none = Object.fromEntries(rowStatuses.map((status) => [status, 0]))
   expect(stats).toEqual({ counts: none, rowsPerSecond: 0, oldestPendingAt: null })

@@ -2,6 +2,7 @@ import { defineResource } from '../../platform/model/define.ts'
 import { choice, id, reference, type Schema, text, timestamp, stringList } from '../../platform/model/fields.ts'
 import { computed } from '../../platform/model/object-fields.ts'
 import { rotationBody } from '../../platform/routes/one-time-secret.ts'
+import { importStats } from './stats-store.ts'
 
 /** Codes of the findings of a row, with hints. The list is closed. */
 export const findingCodes = {
@@ -116,7 +117,7 @@ export const imports = defineResource({
       label: 'Stats',
       description:
         'Number of rows in each state, rows finished per second over the last minute, and when the oldest waiting row was pushed',
-      call: 'import_stats',
+      value: importStats(rowStatuses),
       schema: {
         type: 'object',
         required: ['counts', 'rowsPerSecond', 'oldestPendingAt'],

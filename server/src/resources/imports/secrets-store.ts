@@ -39,14 +39,14 @@ export async function expireSecrets(
   { importId, seconds }: { importId: string; seconds: number },
 ): Promise<string[]> {
   const ofImport = sql`organization_id = ${transaction.organization} and import_id = ${importId}::uuid`
-  const [ends] = await inBoth<{ endsAt: string }>(
+  const [ends] = await inBoth<{ expires_at: Date }>(
     transaction,
     (table) => sql`
       update ${table} set expires_at = least(expires_at, now() + make_interval(secs => ${seconds})) where ${ofImport}
-      returning to_char(expires_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "endsAt"`,
+      returning expires_at`,
   )
   await inBoth(transaction, (table) => sql`delete from ${table} where ${ofImport} and expires_at <= now()`)
-  return ends?.map(({ endsAt }) => endsAt) ?? []
+  return ends?.map(({ expires_at }) => expires_at.toISOString()) ?? []
 }
 
 export async function deleteSecrets(transaction: Transaction, importIds: readonly string[]): Promise<void> {

@@ -1,8 +1,9 @@
 import { propertyTypes } from '../../platform/model/declared-property.ts'
 import { defineResource } from '../../platform/model/define.ts'
 import { choice, decimal, type Field, flag, id, longText, text, timestamp } from '../../platform/model/fields.ts'
-import { callOf, document } from '../../platform/model/object-fields.ts'
+import { document } from '../../platform/model/object-fields.ts'
 import { prepareProperty } from './rules.ts'
+import { indexState } from './index-state-store.ts'
 
 /** The resources whose custom properties can be defined. */
 export const definableResources = ['contacts', 'companies', 'deals'] as const
@@ -123,7 +124,7 @@ export const properties = defineResource({
         readOnly: true,
         nullable: false,
       }),
-      computed: callOf('property_index_state'),
+      computed: indexState,
     },
     archived: flag({
       label: 'Archived',

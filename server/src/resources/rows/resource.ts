@@ -1,6 +1,6 @@
 import { defineResource, narrowView } from '../../platform/model/define.ts'
 import { choice, id, integer, reference, text, timestamp, stringList } from '../../platform/model/fields.ts'
-import { callOf, document, documents } from '../../platform/model/object-fields.ts'
+import { constantText, document, documents } from '../../platform/model/object-fields.ts'
 import { companies } from '../companies/resource.ts'
 import { contacts } from '../contacts/resource.ts'
 import { findingSchema } from '../imports/resource.ts'
@@ -48,7 +48,7 @@ export const rowDetails = defineResource({
     id: { ...id('row'), order: 'scan' },
     object: {
       ...text({ label: 'Object', description: 'Always `row`', readOnly: true, nullable: false }),
-      computed: callOf('import_row_object'),
+      computed: constantText('row'),
     },
     status: choice(rowStatuses, {
       label: 'Status',

@@ -60,11 +60,13 @@ const outcome = (id: string, status: RowStatus): Outcome => ({
 async function finishClaimed(claimNext: Claim, status: RowStatus): Promise<string[]> {
   return service.database.transaction(serviceActor('work', claimNext.organizationId), async (transaction) => {
     const claimed = await lockRows(transaction, claimNext)
+    const ids = [...claimed.keys()]
     await finishRows(
       transaction,
-      [...claimed].map((id) => outcome(id, status)),
+      ids.map((id) => outcome(id, status)),
+      claimed,
     )
-    return [...claimed]
+    return ids
   })
 }
 
@@ -201,13 +203,13 @@ test('a retry waits for the worker that is finishing the row and sees the result
   const pendingRetry = await service.database.transaction(
     serviceActor('work', claimed.organizationId),
     async (transaction) => {
-      await lockRows(transaction, claimed)
+      const locked = await lockRows(transaction, claimed)
       const request = retry()
       await until('the retry waits for the row', async () => (await waitingForLocks()) > 0)
       // A change by filter does not wait: a worker has the row.
       const { body } = await call('POST', `/v5/imports/${importId}/rows/retry`)
       expect(body).toEqual({ dryRun: false, count: 0, remaining: 0 })
-      await finishRows(transaction, [outcome(claimed.rowIds[0] ?? '', 'INVALID')])
+      await finishRows(transaction, [outcome(claimed.rowIds[0] ?? '', 'INVALID')], locked)
       return { request }
     },
   )

@@ -108,7 +108,10 @@ async function processLeads(
   const invalid = leads.flatMap((one) => ('status' in one && locked.has(one.rowId) ? [one] : []))
   const plan = reconcile(rows, preloaded)
   // The database finishes the rows while the next set is being prepared.
-  await Promise.all([write(transaction, plan, preloaded), finishRows(transaction, [...plan.outcomes, ...invalid])])
+  await Promise.all([
+    write(transaction, plan, preloaded),
+    finishRows(transaction, [...plan.outcomes, ...invalid], locked),
+  ])
 }
 
 /** Companies first, then contacts, then their dependent records, so that references exist. */

@@ -5,6 +5,7 @@ import { sessionOptions, type Transaction } from '../../../platform/database/dat
 import { organizationParameter, type Sql, sql } from '../../../platform/model/sql.ts'
 import { lockRows, readRows } from './work-store.ts'
 import { type PlanNode, explain, recordsRead } from '../../../../test/explain.ts'
+import { onlyOnSingleServer } from '../../../../test/single-server.ts'
 import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
 
 /** Rows of the tested import; all other organizations together have a tenth of that. */
@@ -68,7 +69,8 @@ async function recordsReadBy(work: (transaction: Transaction) => Promise<unknown
   return recordsRead(nodes)
 }
 
-test('locking and reading claimed rows reads only those rows, regardless of the size of the import and the organization', async () => {
+test('locking and reading claimed rows reads only those rows, regardless of the size of the import and the organization', async (context) => {
+  onlyOnSingleServer(context, 'its plans are those of the shards')
   const lock = () => recordsReadBy((transaction) => lockRows(transaction, { organizationId, lease: importId, rowIds }))
   const read = () => recordsReadBy((transaction) => readRows(transaction, rowIds))
   const expected = { lock: claimed, read: claimed }

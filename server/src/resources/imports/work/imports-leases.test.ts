@@ -4,6 +4,7 @@ import { readId } from '../../../platform/model/ids.ts'
 import { processClaim } from './batch.ts'
 import { type Claim, claimRows, failRow, releaseRows } from './work-store.ts'
 import { audit, countsOf, newFullLead, failureCountsOf, untilFinished } from '../../../../test/import-audit.ts'
+import { onlyOnSingleServer } from '../../../../test/single-server.ts'
 import { type Breakpoints, createBreakpoints } from '../../../../test/import-breakpoints.ts'
 import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
 import { until } from '../../../../test/processes.ts'
@@ -92,7 +93,8 @@ const slowAndFailing = `
   end $$;
   create trigger slow_and_fail before insert on contacts for each row execute function slow_and_fail()`
 
-test('eight workers with expiring leases process every row exactly once', async () => {
+test('eight workers with expiring leases process every row exactly once', async (context) => {
+  onlyOnSingleServer(context, 'its tables have no triggers, with which this test makes rows fail')
   await start({ IMPORT_WORKERS: '8', IMPORT_LEASE_SECONDS: '1' })
   await breakpoints.query(slowAndFailing)
   const failing = [1, 2].map((number) => ({ contact: { email: `${number}@failing.example`, note: `of ${number}` } }))
@@ -130,7 +132,8 @@ test('eight workers with expiring leases process every row exactly once', async 
   expect((await organization.call('GET', '/v5/notes/count')).body).toEqual({ count: accepted.length })
 }, 240_000)
 
-test('a batch that fails with a deadlock is retried by the same worker', async () => {
+test('a batch that fails with a deadlock is retried by the same worker', async (context) => {
+  onlyOnSingleServer(context, 'its tables have no triggers, with which this test makes rows fail')
   await start({ IMPORT_WORKERS: '4', IMPORT_LEASE_SECONDS: '3600' })
   // Two of three inserts of contacts fail with a deadlock.
   await breakpoints.query(`
@@ -147,7 +150,8 @@ test('a batch that fails with a deadlock is retried by the same worker', async (
   expect(await failureCountsOf(service, organization)).toEqual({ losses: 0, attempts: 0 })
 }, 180_000)
 
-test('a batch that cannot get its lock again after a deadlock is released as a whole', async () => {
+test('a batch that cannot get its lock again after a deadlock is released as a whole', async (context) => {
+  onlyOnSingleServer(context, 'its tables have no triggers, with which this test makes rows fail')
   await start({ IMPORT_WORKERS: '1', IMPORT_LEASE_SECONDS: '3600' })
   // The first write fails with a deadlock as soon as another session waits for the lock.
   await breakpoints.query(`

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { readId } from '../../../platform/model/ids.ts'
 import { audit, countsOf, newFullLead, untilFinished } from '../../../../test/import-audit.ts'
+import { onlyOnSingleServer } from '../../../../test/single-server.ts'
 import { type Breakpoints, createBreakpoints } from '../../../../test/import-breakpoints.ts'
 import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
 import { until } from '../../../../test/processes.ts'
@@ -44,7 +45,8 @@ async function pushWithPoison(): Promise<{ accepted: string[]; poisonedId: strin
 const rowOf = async (id: string): Promise<Json> =>
   (await organization.call('GET', `/v5/imports/${organization.importId}/rows/${id}`)).body
 
-test('a row that crashes its process is processed alone after the second crash and is DEAD after the third', async () => {
+test('a row that crashes its process is processed alone after the second crash and is DEAD after the third', async (context) => {
+  onlyOnSingleServer(context, 'its tables have no triggers, with which this test makes rows fail')
   await start()
   await breakpoints.query(`
     drop trigger writing on contacts;
@@ -88,7 +90,8 @@ test('a row that crashes its process is processed alone after the second crash a
   expect(await audit(service, organization, { accepted })).toEqual({ PROCESSED: 10 })
 }, 120_000)
 
-test('a row that fails in the database fails alone, is retried with increasing delays, and ends as DEAD', async () => {
+test('a row that fails in the database fails alone, is retried with increasing delays, and ends as DEAD', async (context) => {
+  onlyOnSingleServer(context, 'its tables have no triggers, with which this test makes rows fail')
   await start({ IMPORT_WORKERS: '2' })
   await breakpoints.query(`
     create function refuse() returns trigger language plpgsql as $$ begin raise exception 'rejected by the test: %', new.id; end $$;
@@ -130,7 +133,8 @@ test('a row that fails in the database fails alone, is retried with increasing d
   expect(await audit(service, organization, { accepted })).toEqual({ PROCESSED: 10 })
 }, 120_000)
 
-test('a failed row is processed by a later retry once the cause is gone', async () => {
+test('a failed row is processed by a later retry once the cause is gone', async (context) => {
+  onlyOnSingleServer(context, 'its tables have no triggers, with which this test makes rows fail')
   await start({ IMPORT_WORKERS: '1' })
   await breakpoints.query(`
     create function refuse() returns trigger language plpgsql as $$ begin raise exception 'not now'; end $$;

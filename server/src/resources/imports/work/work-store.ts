@@ -134,23 +134,24 @@ export async function claimRows(
     ),
     transaction.query<{ id: string; status: string }>(sql`
       with candidates as (
-        select id, import_id, status, run_at, losses + (status = 'PROCESSING')::integer as losses, pg_column_size(payload) as size
+        select id, import_id, status, run_at, losses + (status = 'PROCESSING')::integer as losses, pg_column_size(payload) as size,
+          now() as claimed_at, now() + make_interval(secs => ${leaseSeconds}) as lease_ends_at
         from import_rows
         where organization_id = ${transaction.organization} and ${waiting} and run_at <= now()
         order by run_at, id limit ${maxRows} for update skip locked),
       first as (select id, losses from candidates order by run_at, id limit 1),
       sized as (select *, sum(size) over (order by run_at, id) as total from candidates),
       taken as (
-        select sized.id, sized.import_id, sized.status, sized.losses from sized, first
+        select sized.id, sized.import_id, sized.status, sized.losses, claimed_at, lease_ends_at from sized, first
         where sized.id = first.id
           or (first.losses < ${maxLossesInBatch} and sized.losses < ${maxLossesInBatch} and total <= ${maxBytes})),
       claimed as (
       update import_rows row set
-        losses = taken.losses, updated_at = now(), revision = revision + 1,
+        losses = taken.losses, updated_at = claimed_at, revision = revision + 1,
         status = case when taken.losses > ${maxLossesInBatch} then 'DEAD' else 'PROCESSING' end,
         lease = case when taken.losses > ${maxLossesInBatch} then null else ${lease}::uuid end,
-        run_at = case when taken.losses <= ${maxLossesInBatch} then now() + make_interval(secs => ${leaseSeconds}) end,
-        finished_at = case when taken.losses > ${maxLossesInBatch} then now() end,
+        run_at = case when taken.losses <= ${maxLossesInBatch} then lease_ends_at end,
+        finished_at = case when taken.losses > ${maxLossesInBatch} then claimed_at end,
         errors = case when taken.losses > ${maxLossesInBatch} then ${JSON.stringify(lost)}::json else errors end,
         error_codes = case when taken.losses > ${maxLossesInBatch} then array['worker_lost'] else error_codes end
       from taken where row.organization_id = ${transaction.organization} and row.id = taken.id
@@ -182,20 +183,30 @@ export async function readRows(transaction: Transaction, rowIds: readonly string
     order by row.id`)
 }
 
-/** Locks the rows that still belong to the claim, until the transaction ends. Returns their uuids. */
-export async function lockRows(transaction: Transaction, { lease, rowIds }: Claim): Promise<Set<string>> {
-  const rows = await transaction.query<{ id: string }>(sql`
-    select row.id from (select unnest(${rowIds}::uuid[]) as id order by 1) wanted
+/** Locks the rows that still belong to the claim, until the transaction ends: by uuid, the changes of earlier runs. */
+export async function lockRows(
+  transaction: Transaction,
+  { lease, rowIds }: Claim,
+): Promise<Map<string, Outcome['changes']>> {
+  const rows = await transaction.query<{ id: string; changes: Outcome['changes'] | null }>(sql`
+    select row.id, row.changes from (select unnest(${rowIds}::uuid[]) as id order by 1) wanted
     cross join lateral (
-      select id from import_rows
+      select id, case when changes::text <> '[]' then changes end as changes from import_rows
       where organization_id = ${transaction.organization} and id = wanted.id and status = 'PROCESSING'
         and lease = ${lease}::uuid
       for update) row`)
-  return new Set(rows.map(({ id }) => id))
+  return new Map(rows.map(({ id, changes }) => [id, changes ?? []]))
 }
 
-/** Stores the outcomes of rows, in the transaction of their changes. The caller has locked them with `lockRows`. */
-export async function finishRows(transaction: Transaction, outcomes: readonly Outcome[]): Promise<void> {
+/**
+ * Stores the outcomes of rows, in the transaction of their changes. The caller has locked them with `lockRows`. Citus
+ * accepts no casts from text of a column in an update, so that they are in a sub-select.
+ */
+export async function finishRows(
+  transaction: Transaction,
+  outcomes: readonly Outcome[],
+  locked: ReadonlyMap<string, Outcome['changes']>,
+): Promise<void> {
   const ids = new Parameter(outcomes.map(({ rowId }) => rowId))
   const uuids = (prefix: string, shown: (outcome: Outcome) => string | null) =>
     sql`${outcomes.map((one) => readId(prefix, shown(one) ?? '') ?? null)}::uuid[]`
@@ -205,17 +216,18 @@ export async function finishRows(transaction: Transaction, outcomes: readonly Ou
   const finish = sql`
     update import_rows row set
       status = ended.status, contact_id = coalesce(ended.contact_id, row.contact_id),
-      company_id = coalesce(ended.company_id, row.company_id), warnings = ended.warnings::json,
-      errors = ended.errors::json, changes = case when row.changes::text = '[]' then ended.changes::json
-        else (row.changes::jsonb || ended.changes::jsonb)::json end,
-      warning_codes = ended.warning_codes::text[], error_codes = ended.error_codes::text[],
+      company_id = coalesce(ended.company_id, row.company_id), warnings = ended.warnings, errors = ended.errors,
+      changes = ended.changes, warning_codes = ended.warning_codes, error_codes = ended.error_codes,
       run_at = null, lease = null, finished_at = now(), updated_at = now(), revision = row.revision + 1
-    from unnest(${ids}::uuid[], ${outcomes.map(({ status }) => status)}::text[],
-      ${uuids('con', ({ contactId }) => contactId)}, ${uuids('com', ({ companyId }) => companyId)},
-      ${lines(({ warnings }) => JSON.stringify(warnings))}, ${lines(({ errors }) => JSON.stringify(errors))},
-      ${lines(({ changes }) => JSON.stringify(changes))},
-      ${lines(({ warnings }) => codesOf(warnings))}, ${lines(({ errors }) => codesOf(errors))})
-      as ended (id, status, contact_id, company_id, warnings, errors, changes, warning_codes, error_codes)
+    from (
+      select id, status, contact_id, company_id, warnings::json as warnings, errors::json as errors,
+        changes::json as changes, warning_codes::text[] as warning_codes, error_codes::text[] as error_codes
+      from unnest(${ids}::uuid[], ${outcomes.map(({ status }) => status)}::text[],
+        ${uuids('con', ({ contactId }) => contactId)}, ${uuids('com', ({ companyId }) => companyId)},
+        ${lines(({ warnings }) => JSON.stringify(warnings))}, ${lines(({ errors }) => JSON.stringify(errors))},
+        ${lines(({ rowId, changes }) => JSON.stringify([...(locked.get(rowId) ?? []), ...changes]))},
+        ${lines(({ warnings }) => codesOf(warnings))}, ${lines(({ errors }) => codesOf(errors))})
+        as given (id, status, contact_id, company_id, warnings, errors, changes, warning_codes, error_codes)) ended
     where row.organization_id = ${transaction.organization} and row.id = ended.id
       -- For the planner, which might otherwise scan all rows of the organization.
       and row.id = any(${ids}::uuid[])
@@ -246,21 +258,26 @@ export async function failRow(
   { attempts, firstDelaySeconds, maxDelaySeconds }: RetryPolicy,
 ): Promise<void> {
   const failed = [finding('processing_failed', '', 'processing failed')]
+  const jitter = 0.75 + Math.random() / 2
   await database.transaction(serviceActor('work', organizationId), (transaction) =>
     changeProcessed(
       transaction,
       sql`
-      update import_rows set
-        attempts = attempts + 1, losses = 0, lease = null,
-        status = case when attempts + 1 < ${attempts} then 'RETRYING' else 'DEAD' end,
-        finished_at = case when attempts + 1 >= ${attempts} then now() end,
-        run_at = case when attempts + 1 < ${attempts} then now() + make_interval(secs =>
-          least(${maxDelaySeconds}, ${firstDelaySeconds} * power(2, attempts)) * (0.75 + random() / 2)) end,
+      update import_rows row set
+        attempts = failed.attempts, losses = 0, lease = null,
+        status = case when failed.attempts < ${attempts} then 'RETRYING' else 'DEAD' end,
+        finished_at = case when failed.attempts >= ${attempts} then failed_at end,
+        run_at = case when failed.attempts < ${attempts} then next_at end,
         errors = ${JSON.stringify(failed)}::json, error_codes = array['processing_failed'],
-        updated_at = now(), revision = revision + 1
-      where organization_id = ${transaction.organization} and id = ${rowId}::uuid and status = 'PROCESSING'
-        and lease = ${lease}::uuid
-      returning import_id, status`,
+        updated_at = failed_at, revision = revision + 1
+      from (
+        select attempts + 1 as attempts, now() as failed_at, now() + make_interval(secs =>
+          least(${maxDelaySeconds}, ${firstDelaySeconds} * power(2, attempts)) * ${jitter}::float8) as next_at
+        from import_rows
+        where organization_id = ${transaction.organization} and id = ${rowId}::uuid and status = 'PROCESSING'
+          and lease = ${lease}::uuid for update) failed
+      where row.organization_id = ${transaction.organization} and row.id = ${rowId}::uuid
+      returning row.import_id, row.status`,
     ),
   )
 }
