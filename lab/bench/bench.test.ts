@@ -132,7 +132,7 @@ test('creates and pushes are measured with one process and with two', { timeout:
   expect(rows.filter(({ service }) => !(service.perSecond > 0))).toEqual([])
 })
 
-test('a folder keeps the filled database for later runs, which ask for the same number of contacts', async () => {
+test('a folder keeps the filled database for later runs of as many contacts', { timeout: 120_000 }, async () => {
   const kept = join(folder, 'kept')
   const run = (...more: string[]) =>
     promisify(execFile)(process.execPath, [script, ...small, '--row', created, '--folder', kept, ...more], { env })

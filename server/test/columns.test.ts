@@ -159,7 +159,7 @@ test.each(tables)('the columns of %s are nullable exactly where their fields are
 
 /** Tables without an `organization_id`. */
 const installationTables = [
-  ...['instance', 'organizations', 'schema_migrations', 'signing_keys', 'users'],
+  ...['instance', 'organizations', 'rate_limits', 'schema_migrations', 'signing_keys', 'users'],
   // Credentials and logins of people, independent of their organizations.
   ...[
     'factor_failures',

@@ -82,7 +82,7 @@ const redundantPredicates: readonly RedundantPredicate[] = [
   {
     reason: 'the rows belong to the claim, and no other process has its lease',
     location:
-      /^working .* cross join lateral \( select id from import_rows where $|created_contact_id from import_rows where $|as ended \(.*\) where row\.$/,
+      /^working .* cross join lateral \( select id, case .* as changes from import_rows where $|created_contact_id from import_rows where $|as given \(.*\)\) ended where row\.$/,
   },
   {
     reason: 'the foreign keys include the organization: of a row’s import, an import’s team and a contact’s company',

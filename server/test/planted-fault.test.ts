@@ -80,7 +80,7 @@ const redundantPredicates: readonly RedundantPredicate[] = [
   {
     reason: 'planted-fault-properties.test.ts covers the statements about the definitions of custom properties',
     location:
-      /(property_sets|property_sets join .* using \(resource\)|property_sets set .*|from properties( record)?|custom_properties -> \$::text as value(, .* record| from "deals")|"deal_unique_values") where $|from unfit join "deals" record on record\.$|^POST \/v5\/properties\S* all of (select credential\.live|\s+with batch as materialized)/,
+      /(property_sets|property_sets join .* using \(resource\)|property_sets set .*|from properties( record)?|custom_properties -> \$::text as value(, .* record| from "deals")|"deal_unique_values") where $|from unfit join "deals" record on record\.$|^\w+ \/v5\/properties\S* all of (select credential\.live|\s+with batch as materialized|\s+select \(select row_to_json)/,
   },
   {
     reason:
@@ -144,6 +144,10 @@ const redundantPredicates: readonly RedundantPredicate[] = [
   {
     reason: 'the foreign key includes the organization: only a member of the organization can be an author',
     location: /select from members where $/,
+  },
+  {
+    reason: 'the import was found within the organization, and its id is unique: the stats are of its own rows',
+    location: /(select created_at as oldest from import_rows|as recent from import_row_counts) where $/,
   },
   {
     reason: 'the import was read and locked within the organization before its URLs are changed',

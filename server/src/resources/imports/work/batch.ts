@@ -81,7 +81,7 @@ interface ClaimOptions {
   acquireWorkLock: () => Promise<void>
 }
 
-/** Claims rows and reads them; undefined if there are none for this worker. */
+/** Claims rows and reads them; undefined if this worker gets none. */
 async function claimAndRead(
   transaction: Transaction,
   { acquireWorkLock, ...limits }: ClaimOptions,

@@ -1,5 +1,6 @@
 import { serviceActor } from '../../../platform/model/caller.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
+import { withJitter } from '../../../platform/background/loop.ts'
 import { sqlState } from '../../../platform/database/failures.ts'
 import { Parameter, raw, type Sql, sql } from '../../../platform/model/sql.ts'
 import type { JsonValue, JsonObject } from '../../../platform/model/fields.ts'
@@ -258,7 +259,7 @@ export async function failRow(
   { attempts, firstDelaySeconds, maxDelaySeconds }: RetryPolicy,
 ): Promise<void> {
   const failed = [finding('processing_failed', '', 'processing failed')]
-  const jitter = 0.75 + Math.random() / 2
+  const jitter = withJitter(1)
   await database.transaction(serviceActor('work', organizationId), (transaction) =>
     changeProcessed(
       transaction,
