@@ -118,7 +118,9 @@ test('removing the lease from any statement lets a worker store or release what 
   await fill(ours)
   const lost = await claim(ours)
   const analysed = await analyse(lost)
-  await run(sql`update note_leases set expires_at = now() where organization_id = ${uuidOf(ours)}::uuid`)
+  await run(
+    sql`update note_leases set expires_at = now() - interval '1 second' where organization_id = ${uuidOf(ours)}::uuid`,
+  )
   expect((await claim(ours)).notes.length).toBeGreaterThanOrEqual(lost.notes.length)
   const statements = watchStatements({
     pattern: /\b(?:lease\.)?lease = (\$\d+::uuid)/g,
