@@ -36,7 +36,7 @@ interface Lease {
 }
 
 const maxKeys = 20_000
-/** Milliseconds that a request which may need no database waits for it. */
+/** Milliseconds that a public request waits for the database. */
 const timeout = 1000
 /** Milliseconds after which unused tokens are given back. */
 const returnAfter = 1000
@@ -45,8 +45,8 @@ const deletionInterval = 60_000
 /**
  * Token buckets of all services on one database. A service takes several tokens at a time while a bucket has many, so
  * that few requests wait for the database, and single ones when it has few: the services together never allow more than
- * one would alone. If the database does not answer, requests of a credential get a 503, as they would later. Public ones,
- * such as those for documents, are limited by the count of this service alone.
+ * one would alone. If the database does not answer, requests with a credential get a 503, as they would when they read
+ * their records. Public ones, such as those for documents, are limited by the count of this service alone.
  */
 export class SharedRateLimiter implements RateLimiter {
   readonly #options: SharedRateLimiterOptions
