@@ -15,13 +15,15 @@ export interface MailedService {
   close(): Promise<void>
 }
 
+/** Services of one database need the same ones, because each of them sends its mails. */
+export const mailSettings = ({ url }: MailReceiver) => ({ SMTP_URL: url, MAIL_FROM: 'Rapport <crm@example.com>' })
+
 export async function startMailedService(
   environment: Record<string, string> = {},
   existing?: Parameters<typeof startTestService>[1],
 ): Promise<MailedService> {
   const receiver = await startMailReceiver()
-  const mail = { SMTP_URL: receiver.url, MAIL_FROM: 'Rapport <crm@example.com>' }
-  const service = await startTestService({ ...mail, ...environment }, existing)
+  const service = await startTestService({ ...mailSettings(receiver), ...environment }, existing)
   const invite: MailedService['invite'] = async (caller, body = {}) => {
     const email = newEmail()
     const created = await caller('POST', '/v5/invitations', { body: { email, role: 'member', ...body } })

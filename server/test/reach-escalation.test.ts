@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type MailedService, startMailedService } from './mailed-service.ts'
+import { type MailedService, mailSettings, startMailedService } from './mailed-service.ts'
 import { callAs, newOwner, type TestOwner, type TestPerson } from './people.ts'
 import { newRole, personWith } from './reach-fixture.ts'
 import { createDatabase } from './postgres.ts'
@@ -10,8 +10,8 @@ let another: TestService
 let owner: TestOwner
 beforeAll(async () => {
   const { connection, drop } = await createDatabase()
-  another = await startTestService({}, { connection, drop: async () => undefined })
   mailed = await startMailedService({}, { connection, drop })
+  another = await startTestService(mailSettings(mailed.receiver), { connection, drop: async () => undefined })
   owner = await newOwner(mailed.service)
 })
 afterAll(async () => {

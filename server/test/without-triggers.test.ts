@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readId } from '../src/platform/model/ids.ts'
 import { identifier, type Sql, sql } from '../src/platform/model/sql.ts'
-import { type MailedService, startMailedService } from './mailed-service.ts'
+import { type MailedService, mailSettings, startMailedService } from './mailed-service.ts'
 import { callAs, loggedIn, newEmail, newOwner, receiveLinkToken, type TestOwner, type TestPerson } from './people.ts'
 import { createDatabase } from './postgres.ts'
 import { newRole, personWith } from './reach-fixture.ts'
@@ -21,8 +21,8 @@ let another: TestService
 let owner: TestOwner
 beforeAll(async () => {
   const { connection, drop } = await createDatabase()
-  another = await startTestService({}, { connection, drop: async () => undefined })
   mailed = await startMailedService({}, { connection, drop })
+  another = await startTestService(mailSettings(mailed.receiver), { connection, drop: async () => undefined })
   for (const [name, table] of Object.entries(triggersOfPreviousRelease))
     await query(sql`drop trigger ${identifier(name)} on ${identifier(table)}`)
   owner = await newOwner(mailed.service)
