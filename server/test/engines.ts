@@ -1,3 +1,4 @@
+import { organizationParameter, plannerVisible, type Sql } from '../src/platform/model/sql.ts'
 import { testCluster } from './postgres.ts'
 
 /**
@@ -5,3 +6,7 @@ import { testCluster } from './postgres.ts'
  * catalog. `test.skipIf(isDistributed())(…)`, which counts the skip.
  */
 export const isDistributed = (): boolean => testCluster().engine === 'citus'
+
+/** The organization (uuid) in statements, as a connection to the engine of this run has it. */
+export const organizationOnEngine = (id: string): Sql =>
+  isDistributed() ? plannerVisible(organizationParameter(id)) : organizationParameter(id)

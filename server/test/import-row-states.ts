@@ -66,11 +66,11 @@ async function processRows({ service, organization }: RowFixture): Promise<void>
   for (let isMore = true; isMore;) isMore = await processNextBatch(service.database, organizationId, batch)
 }
 
-/** Backdates the counts, because an import's rate of the last minute would change during a test. */
+/** Backdates the counts, because an import's rate of the last minute would change during a test. In UTC: immutable. */
 async function backdateCounts({ service, organization }: RowFixture): Promise<void> {
   await service.database.crossTenantQuery(
     'check the database',
-    sql`update import_row_counts set counted_at = counted_at - interval '1 day'
+    sql`update import_row_counts set counted_at = (counted_at at time zone 'UTC' - interval '1 day') at time zone 'UTC'
       where organization_id = ${readId('org', organization.organizationId)}::uuid
         and counted_at > now() - interval '1 hour'`,
   )

@@ -4,7 +4,7 @@ import type { Field } from '../model/fields.ts'
 import { dayOf, type Operand, type TimeSpan, textsOf } from './operand.ts'
 import type { Operator } from './operators.ts'
 import { anyContained, asJson, containedJson } from './contained-json.ts'
-import { reachConditions, type Scope } from './scope.ts'
+import { distributedOf, reachConditions, type Scope } from './scope.ts'
 import { linkAlias, type Target } from './target.ts'
 
 /** One filter of a request: a field, an operator and a parsed value. */
@@ -14,8 +14,9 @@ export interface Condition {
   operand: Operand
 }
 
-const never = sql`false`
-const always = sql`true`
+/** Conditions that no record meets, and that every record meets. */
+export const never = sql`false`
+export const always = sql`true`
 
 /** Boolean and never null: equals + not = all. `orderedBy`: the sort field, if only the beginning is read. */
 export function conditionSql(resource: Resource, condition: Condition, scope: Scope, orderedBy?: string): Sql {
@@ -55,11 +56,13 @@ function linkCondition(
   scope: Scope,
 ): Sql {
   const { link: _, ...target } = condition.target
+  const organization = distributedOf(scope) ?? sql`${raw(target.alias)}.organization_id`
   const opposite = { equals: 'not', not: 'equals', notIn: 'in' } as const
   const isNull = condition.operand.kind === 'null'
   const isNegated = isNull ? condition.operator === 'equals' : condition.operator in negative
   const operator = isNegated ? opposite[condition.operator as keyof typeof opposite] : condition.operator
   const match = conditionSql(resource, { ...condition, target, operator }, scope)
+  if (match === never) return isNegated ? always : never
   // A link to a record that is deleted or out of reach does not exist.
   const bounds = [
     ...(other.softDelete ? [raw('other.deleted_at is null')] : []),
@@ -69,10 +72,10 @@ function linkCondition(
     bounds.length === 0
       ? raw('')
       : sql` and exists (select from ${identifier(other.table)} other
-        where other.organization_id = ${raw(target.alias)}.organization_id
+        where other.organization_id = ${organization}
           and other.id = ${raw(linkAlias)}.${identifier(otherColumn)} and ${join(bounds, ' and ')})`
   const links = sql`select from ${identifier(table)} ${raw(linkAlias)}
-    where ${raw(linkAlias)}.organization_id = ${raw(target.alias)}.organization_id
+    where ${raw(linkAlias)}.organization_id = ${organization}
       and ${raw(linkAlias)}.${identifier(column)} = ${raw(target.alias)}.id and ${raw(linkAlias)}.deleted_at is null and ${match}${isReached}`
   return isNegated ? sql`(not exists (${links}))` : sql`(exists (${links}))`
 }

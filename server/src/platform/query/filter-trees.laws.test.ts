@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { serviceActor } from '../model/caller.ts'
 import { toSql } from '../database/database.ts'
 import { readId, showId } from '../model/ids.ts'
-import { organizationParameter, type Sql, sql } from '../model/sql.ts'
+import { type Sql, sql } from '../model/sql.ts'
 import { type Filter, filterIndexKind } from './filter.ts'
 import { matching, type PageRow, planCount, planPage } from './page.ts'
 import { readFilters, readList } from './parse.ts'
@@ -12,6 +12,7 @@ import { contacts } from '../../resources/contacts/resource.ts'
 import { contactStore } from '../../resources/contacts/store.ts'
 import { contactBodies, contactModel, filters } from '../../../test/list-arbitraries.ts'
 import type { ModelRecord } from '../../../test/list-model.ts'
+import { organizationOnEngine } from '../../../test/engines.ts'
 import { seed } from '../../../test/seed.ts'
 import { startTestService, type TestService } from '../../../test/service.ts'
 import { matchesTree, type RelatedModel, type Tree, treesOf } from '../../../test/tree-model.ts'
@@ -23,7 +24,7 @@ beforeAll(async () => {
   service = await startTestService()
   const { organizationId, userId, call } = await service.newOrganization()
   const uuid = readId('org', organizationId) ?? ''
-  organization = organizationParameter(uuid)
+  organization = organizationOnEngine(uuid)
   const company = await call('POST', '/v5/companies', { body: { name: 'Engines', domain: 'engines.example' } })
   const [bodies = []] = fc.sample(contactBodies(100, [company.body.id]), { seed, numRuns: 1 })
   const changes = bodies.map((values) => ({ kind: 'create' as const, values }))

@@ -1,8 +1,8 @@
 import type { Resource } from '../model/define.ts'
 import { identifier, join, raw, type Sql, sql } from '../model/sql.ts'
-import { type Condition, conditionSql, type IndexKind, indexKindOf } from './condition.ts'
+import { always, type Condition, conditionSql, type IndexKind, indexKindOf, never } from './condition.ts'
 import type { Relation } from './relations.ts'
-import { andWithinReach, reachConditions, type Scope } from './scope.ts'
+import { andWithinReach, distributedOf, reachConditions, type Scope } from './scope.ts'
 import { isJoined as needsJoin, joins, linkAlias, type Target } from './target.ts'
 
 /** The filter of a list. URL parameters are the flat case: `and` of conditions. */
@@ -75,10 +75,17 @@ export const filterSql = (resource: Resource, filter: Filter, scope: Scope, orde
 function partSql(resource: Resource, filter: Filter, scope: Scope, orderedBy?: string): Sql {
   if (isCondition(filter)) return conditionSql(resource, filter, scope, orderedBy)
   if ('relation' in filter) return relatedSql(filter, scope)
-  if ('not' in filter) return sql`(not ${partSql(resource, filter.not, scope)})`
-  const [separator, none] = 'and' in filter ? ([' and ', 'true'] as const) : ([' or ', 'false'] as const)
+  if ('not' in filter) return negated(partSql(resource, filter.not, scope))
+  const [separator, deciding] = 'and' in filter ? ([' and ', never] as const) : ([' or ', always] as const)
   const all = partsOf(filter).map((part) => partSql(resource, part, scope))
-  return all.length === 0 ? raw(none) : sql`(${join(all, separator)})`
+  if (all.includes(deciding)) return deciding
+  const others = all.filter((part) => part !== negated(deciding))
+  return others.length === 0 ? negated(deciding) : sql`(${join(others, separator)})`
+}
+
+function negated(condition: Sql): Sql {
+  if (condition === never) return always
+  return condition === always ? never : sql`(not ${condition})`
 }
 
 /** Is there a record of the same organization that its own list shows, belongs to this one, and matches? */
@@ -86,11 +93,14 @@ function relatedSql(related: RelatedFilter, scope: Scope): Sql {
   const { relation, alias, relatedAlias, filter } = related
   const { resource, by } = relation
   const [here, there] = [raw(alias), raw(relatedAlias)]
-  const organization = sql`${here}.organization_id`
+  const organization = distributedOf(scope) ?? sql`${here}.organization_id`
   const inner = { ...scope, organization }
   const isJoined = targetsOf(filter).some((target) => needsJoin(resource, target))
   const embedded = isJoined ? joins(resource, inner, relatedAlias) : raw('')
-  const { from, on } = connectionSql(by, here, there)
+  const conditions = filterSql(resource, filter, scope)
+  // Citus cannot plan a related record that does not exist.
+  if (conditions.includes(never)) return never
+  const { from, on } = connectionSql(by, { here, there, organization })
   const parents = (resource.requiredParents ?? []).filter(({ column }) => column !== by.there)
   const parts = [
     sql`${there}.organization_id = ${organization} and ${on}`,
@@ -101,19 +111,22 @@ function relatedSql(related: RelatedFilter, scope: Scope): Sql {
         where parent.organization_id = ${organization} and parent.id = ${id} and parent.deleted_at is null${andWithinReach(parent, inner, raw('parent'))}))`
     }),
     ...reachConditions(resource, inner, there),
-    ...filterSql(resource, filter, scope),
+    ...conditions,
   ]
   return sql`(exists (select from ${identifier(resource.table)} ${there}${embedded}${from} where ${join(parts, ' and ')}))`
 }
 
-function connectionSql(by: Relation['by'], here: Sql, there: Sql): { from: Sql; on: Sql } {
+function connectionSql(
+  by: Relation['by'],
+  { here, there, organization }: Record<'here' | 'there' | 'organization', Sql>,
+): { from: Sql; on: Sql } {
   if (!('linkTable' in by)) {
     return { from: raw(''), on: sql`${there}.${identifier(by.there)} = ${here}.${identifier(by.here)}` }
   }
   const link = raw(linkAlias)
   return {
     from: sql`, ${identifier(by.linkTable)} ${link}`,
-    on: sql`${link}.organization_id = ${here}.organization_id and ${link}.${identifier(by.here)} = ${here}.id
+    on: sql`${link}.organization_id = ${organization} and ${link}.${identifier(by.here)} = ${here}.id
       and ${link}.${identifier(by.there)} = ${there}.id and ${link}.deleted_at is null`,
   }
 }

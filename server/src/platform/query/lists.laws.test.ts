@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { roleScopes } from '../../app.ts'
 import { createIdentifier } from '../../identity/access/identify.ts'
 import { createTokens } from '../../identity/access/tokens.ts'
-import { organizationParameter, sql } from '../model/sql.ts'
+import { sql } from '../model/sql.ts'
 import { readQuery } from './query-string.ts'
 import { type PageRow, planCount, planPage } from './page.ts'
 import { readFilters, readList } from './parse.ts'
@@ -25,6 +25,7 @@ import {
   requests,
 } from '../../../test/list-arbitraries.ts'
 import { runConcurrently } from '../../../test/list-calls.ts'
+import { organizationOnEngine } from '../../../test/engines.ts'
 import { testCluster } from '../../../test/postgres.ts'
 import {
   filterParameter,
@@ -114,7 +115,7 @@ async function create({ apiKey, organizationId }: TestOrganization, bodies: read
 async function spreadTimes({ organizationId }: TestOrganization, contactId?: string): Promise<void> {
   const time = (salt: string, nulls: boolean) => sql`(array[
     '2026-01-01T00:00:00Z', '2026-01-01T23:59:59.999Z', '2026-01-02T00:00:00Z', '2026-01-02T00:00:00.001Z', '2026-03-29T01:30:00.5Z',
-    ${nulls ? null : '2025-12-31T23:59:59.999Z'}])[1 + abs(hashtext(${salt} || id::text)) % 6]::timestamptz`
+    ${nulls ? null : '2025-12-31T23:59:59.999Z'}]::timestamptz[])[1 + abs(hashtext(${salt} || id::text)) % 6]`
   await service.database.crossTenantQuery(
     'check the database',
     sql`update contacts set created_at = ${time('a', false)}, updated_at = ${time('b', false)},
@@ -365,7 +366,7 @@ test(
   'every scan type gives the same results',
   async () => {
     const organizationId = readId('org', large.organization.organizationId) ?? ''
-    const scope = { organization: organizationParameter(organizationId), actor: seesAll }
+    const scope = { organization: organizationOnEngine(organizationId), actor: seesAll }
     const cursorScope = { key: Buffer.alloc(32), organizationId, list: 'contacts', orderBy: '' }
     await checkLaw(
       30,

@@ -188,8 +188,15 @@ function countedEntries(resource: Resource, { tables, within, others }: Entries,
 
 /** The records that match the filters, as `record`, from the table on: for counts and sums. */
 export const matchingRecords = (resource: Resource, request: Filters, scope: Scope, more: Sql = raw('')): Sql =>
-  sql`${identifier(resource.table)} ${raw(root)}${joinsFor(resource, request, scope)}${more}
+  sql`${listedRecords(resource, scope)} ${raw(root)}${joinsFor(resource, request, scope)}${more}
     where ${matching(resource, request, scope)}`
+
+/** The table; for Citus a whole small list, because a condition that excludes a table of a view would hide the shard. */
+function listedRecords(resource: Resource, scope: Scope): Sql {
+  const table = identifier(resource.table)
+  if (!distributedOf(scope) || !resource.parent?.isSmall) return table
+  return sql`(select * from ${table} ${raw(root)} where ${join(withinList(resource, scope, {}), ' and ')} offset 0)`
+}
 
 /** A boolean: does the record match the filters? */
 export function matching(resource: Resource, request: Filters, scope: Scope): Sql {
