@@ -7,11 +7,12 @@ export type Rows = Readonly<Record<string, readonly string[]>>
 /** Columns that any request changes: the last use of a credential. */
 const usageColumns = ['last_used_at', 'last_used_address']
 
-/** Reads all rows of an organization, without the last use of credentials. */
+/** Reads all rows of an organization, without the last use of credentials, and without wakeups, which workers change. */
 export async function rowsOf(client: pg.Client, organizationId: string): Promise<Rows> {
   const { rows: tables } = await client.query<{ name: string }>(
     `select table_name as name from information_schema.tables
-     where table_schema = current_schema() and table_type = 'BASE TABLE' order by table_name`,
+     where table_schema = current_schema() and table_type = 'BASE TABLE' and table_name <> 'wakeups'
+     order by table_name`,
   )
   const all: Record<string, string[]> = {}
   for (const { name } of tables) {

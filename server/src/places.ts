@@ -12,6 +12,7 @@ export const tablesByPlace = {
     'schema_migrations',
     'signing_keys',
     'rate_limits',
+    'wakeups',
     // Organizations and who belongs to them
     'organizations',
     'members',

@@ -14,6 +14,7 @@ import { createAuditLogMaintenance } from './identity/audit-log/maintenance.ts'
 import { setHashQueue } from './identity/access/passwords.ts'
 import { createFailedLogins, type FailedLogins } from './identity/access/failed-logins.ts'
 import { findOrganizationIds, readTimeZone } from './identity/organizations/store.ts'
+import { organizationsByRecords } from './identity/teams/store.ts'
 import { createThrottle } from './identity/access/throttle.ts'
 import { createTokens } from './identity/access/tokens.ts'
 import type { Database } from './platform/database/database.ts'
@@ -24,6 +25,7 @@ import type { ReservedPort } from './platform/http/reserved-port.ts'
 import { listedResources, type Route, type Services } from './platform/http/route.ts'
 import { createServer } from './platform/http/server.ts'
 import { relationsAmong } from './platform/query/relations.ts'
+import { startSweep, Wakeups } from './platform/wakeups/wakeups.ts'
 import { noWebApplication, readWebApplication } from './platform/http/web-files.ts'
 import type { HandedConnections } from './processes/connections.ts'
 import { createLimits, type Limits } from './processes/limits.ts'
@@ -34,12 +36,14 @@ import { webFolder } from './release.ts'
 import { directoryReferences, retentionPolicies } from './retention-policies.ts'
 import { isWithoutUsers } from './resources/home/routes.ts'
 import { createIntake } from './resources/imports/intake/intake.ts'
+import { importWork } from './resources/imports/work/due-store.ts'
 import { createImportWorkers } from './resources/imports/work/import-workers.ts'
 import { insertFirstPipeline } from './resources/pipelines/store.ts'
 import { createInstallation, type SystemFinding } from './resources/system/installation.ts'
 import { savedViews } from './resources/views/store.ts'
 import { version } from './release.ts'
 import { startNoteAnalysis } from './resources/suggestions/start.ts'
+import { analysisWork } from './resources/suggestions/work/due-store.ts'
 import { startMail } from './identity/mails/start.ts'
 
 export interface ServiceOptions {
@@ -102,33 +106,36 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   const servesApi = config.role !== 'work'
   const isMaintaining = config.role !== 'api' && (part?.isFirst ?? true)
   const metrics = createMetrics(() => database.counts)
+  const wakeups = new Wakeups({ database: workDatabase, log })
   const noteAnalysis = startNoteAnalysis({
     ...config,
     database: workDatabase,
     log,
+    wakeups,
     ready,
     onAnalysed: ({ engine, degradedReason = 'ok' }) => metrics.noteAnalysed(engine, degradedReason),
   })
-  const wakeNoteAnalysis = () => {
-    noteAnalysis.wake()
-    part?.notify('notes')
-  }
+  const wakeNoteAnalysis = (organizationId: string) =>
+    wakeups.announce(analysisWork.kind, [organizationId], () => {
+      noteAnalysis.wake()
+      part?.notify('notes')
+    })
   const importWorkers = createImportWorkers({
     database: workDatabase,
     log,
+    wakeups,
     workers: config.importWorkers,
     leaseSeconds: config.importLeaseSeconds,
     isMaintaining,
     ready,
-    onProcessed: () => noteAnalysis.wake(),
+    onProcessed: (organizationId) => wakeups.announce(analysisWork.kind, [organizationId], () => noteAnalysis.wake()),
   })
-  const intake = createIntake({
-    database: options.intakeDatabase,
-    onAccepted: () => {
+  const wakeImports = (organizationIds: Iterable<string>) =>
+    wakeups.announce(importWork.kind, organizationIds, () => {
       importWorkers.wake()
       part?.notify('imports')
-    },
-  })
+    })
+  const intake = createIntake({ database: options.intakeDatabase, onAccepted: wakeImports })
   const failedLogins = createFailedLogins(log)
   const limits =
     part?.limits ?? createLimits(config, config.databaseUrl === undefined ? undefined : options.intakeDatabase)
@@ -137,6 +144,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     intake,
     onFailure: failedLogins.record,
     noteAnalysis: { wake: wakeNoteAnalysis },
+    importWork: { wake: (organizationId) => wakeImports([organizationId]) },
   })
   const { trustProxy, corsOrigins, authOrigin, metricsHost: host } = config
   const { isReady } = options
@@ -180,6 +188,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       await intake.idle()
       await services.denials.idle()
       await Promise.all([importWorkers.close(), noteAnalysis.close(), background?.close()])
+      await wakeups.idle()
       await exporter?.close()
     },
   }
@@ -202,8 +211,9 @@ function createServices(
     limits,
     intake,
     noteAnalysis,
+    importWork: importWaker,
     onFailure,
-  }: Pick<Services, 'intake' | 'noteAnalysis'> & { limits: Limits; onFailure: FailedLogins['record'] },
+  }: Pick<Services, 'intake' | 'noteAnalysis' | 'importWork'> & { limits: Limits; onFailure: FailedLogins['record'] },
 ): Services {
   const tokens = createTokens({ database, secret, roleScopes })
   if (part) setHashQueue(limits.hashing)
@@ -223,6 +233,7 @@ function createServices(
     queryLimiter: limits.costlyQueries,
     intake,
     noteAnalysis,
+    importWork: importWaker,
     installation: createInstallation(
       {
         version: version(),
@@ -276,8 +287,15 @@ function startBackground({ config, findOrigin, metrics, ...options }: Background
   })
   const keyMaintenance = createKeyMaintenance(options)
   const auditLogMaintenance = createAuditLogMaintenance(options)
+  const sweep = startSweep({ ...options, organizations: organizationsByRecords, kinds: [importWork, analysisWork] })
   const close = async () => {
-    await Promise.all([maintenance.close(), keyMaintenance.close(), auditLogMaintenance.close(), mail.close()])
+    await Promise.all([
+      sweep.close(),
+      maintenance.close(),
+      keyMaintenance.close(),
+      auditLogMaintenance.close(),
+      mail.close(),
+    ])
   }
   return { mail, close }
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { sql } from '../src/platform/model/sql.ts'
 import { newId, readId, showId } from '../src/platform/model/ids.ts'
 import type { RowStatus } from '../src/resources/imports/resource.ts'
+import { isDistributed } from './engines.ts'
 import type { TestOrganization, TestService } from './service.ts'
 
 /** The stored values of a row that differ from the defaults. */
@@ -75,7 +76,18 @@ export async function addRows(
         created_at timestamptz)
       where imports.id = ${readId('imp', importId)}`,
   )
+  if (isDistributed()) await countRows(service, importId)
   return rows.map(({ id }) => showId('row', id))
+}
+
+/** Does what a trigger for processes of the previous release does on a single server. */
+async function countRows(service: TestService, importId: string): Promise<void> {
+  await service.database.crossTenantQuery(
+    'check the database',
+    sql`insert into import_row_counts (organization_id, import_id, status, change)
+      select organization_id, import_id, status, count(*) from import_rows
+      where import_id = ${readId('imp', importId)} group by 1, 2, 3`,
+  )
 }
 
 /** The status of each row of the import, oldest first. */

@@ -1,5 +1,5 @@
 import type { Connection, Transaction } from '../../platform/database/database.ts'
-import { prepared, sql } from '../../platform/model/sql.ts'
+import { prepared, raw, sql } from '../../platform/model/sql.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import { readId, showId } from '../../platform/model/ids.ts'
 import { standardStore } from '../../platform/resource/store.ts'
@@ -88,6 +88,9 @@ export async function isDefaultTeam(transaction: Transaction, id: string): Promi
     select id from teams where organization_id = ${transaction.organization} and id = ${id}::uuid and is_default`)
   return found.length > 0
 }
+
+/** One row of each organization, stored with its records. */
+export const organizationsByRecords = raw('(select organization_id from teams where is_default)')
 
 /** The id of the default team; every organization has one. */
 async function findDefaultTeam(transaction: Transaction): Promise<string> {

@@ -20,6 +20,7 @@ export const crossTenantPurposes = [
   'keep pushes',
   'choose whose rows to work on',
   'choose whose notes to analyse',
+  'wake up workers',
   'sum up the counts of imports',
   'send mails',
   'write the audit log',

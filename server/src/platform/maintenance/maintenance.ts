@@ -4,6 +4,7 @@ import { errorForLog } from '../background/error-for-log.ts'
 import { withJitter, pause, startLoop } from '../background/loop.ts'
 import { isOutage } from '../database/failures.ts'
 import type { Resource } from '../model/define.ts'
+import { sharedTurns, turnInterval } from '../wakeups/wakeups.ts'
 import { refreshRenderings } from '../resource/renderings.ts'
 import { type DirectoryReference, removeOrphans } from './orphans-store.ts'
 import { maintainIndexes } from './property-indexes.ts'
@@ -55,7 +56,8 @@ const retryInterval = 60_000
 /** Longer intervals for loops that visit all shards of a distributed database. */
 const purgeInterval = { local: 60_000, distributed: 5 * 60_000 }
 const statisticsInterval = { local: 10_000, distributed: 60_000 }
-const indexingInterval = { local: 2000, distributed: 60_000 }
+const indexingInterval = 2000
+const distributedIndexingSeconds = 60
 const renderingInterval = 60 * 60_000
 const orphanInterval = 24 * 60 * 60_000
 /** Records per step of the rendering scan, which takes some ten milliseconds if all need rendering. */
@@ -78,6 +80,7 @@ export function createMaintenance({ ready, ...options }: MaintenanceOptions): Ma
       onError: (error) => log.error(errorForLog(error), `maintenance: ${failure} failed; it will be retried`),
       run,
     })
+  const takeIndexingTurn = sharedTurns(database, 'indexes', distributedIndexingSeconds)
   const loops = [
     loop('a purge', async (signal) => {
       await rounds.run(signal)
@@ -96,10 +99,11 @@ export function createMaintenance({ ready, ...options }: MaintenanceOptions): Ma
       return withJitter(orphanInterval)
     }),
     loop('an index', async (signal) => {
+      if (!(await takeIndexingTurn())) return withJitter(turnInterval)
       const onError = (error: unknown) =>
         log.error(errorForLog(error), 'maintenance: an index failed; it will be retried')
       const succeeded = await maintainIndexes({ ...options, onError }, signal)
-      return succeeded ? withJitter(intervalOf(indexingInterval)) : retryInterval
+      return succeeded ? withJitter(indexingInterval) : retryInterval
     }),
   ]
   return { close: async () => void (await Promise.all(loops.map((each) => each.close()))) }

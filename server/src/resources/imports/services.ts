@@ -4,5 +4,7 @@ import type { Intake } from './intake/push.ts'
 declare module '../../platform/http/route.ts' {
   interface Services {
     intake: Intake
+    /** Wake it after rows of the organization (uuid) were queued again. */
+    importWork: { wake(organizationId: string): void }
   }
 }

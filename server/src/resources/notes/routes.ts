@@ -11,7 +11,7 @@ const wakingAnalysis = (route: Route): Route =>
         ...route,
         handle: async (request: WriteRequest) => ({
           ...(await route.handle(request)),
-          afterCommit: () => request.services.noteAnalysis.wake(),
+          afterCommit: () => request.services.noteAnalysis.wake(request.db.organizationId),
         }),
       }
     : route

@@ -1,7 +1,7 @@
 /** What the routes of notes use in addition. */
 declare module '../../platform/http/route.ts' {
   interface Services {
-    /** Wake it after a note is committed. */
-    noteAnalysis: { wake(): void }
+    /** Wake it after a note of the organization (uuid) is committed. */
+    noteAnalysis: { wake(organizationId: string): void }
   }
 }

@@ -40,12 +40,17 @@ const byFilter = (action: RowAction, summary: string, description: string): Writ
   supportsIfMatch: false,
   audited: action === 'retry' ? 'rows.retried' : 'rows.cancelled',
   responses: { 200: { kind: 'schema', component: 'RowsChanged', schema: changedSchema } },
-  async handle({ db, params, query }) {
+  async handle({ services, db, params, query }) {
     const request = readChange(rowStore.resource, query)
     const changed = await changeRows(db, params.importId ?? '', action, request)
     const { count } = changed
     const effect = request.dryRun || count === 0 ? 'none' : { details: { count } }
-    return { status: 200, text: JSON.stringify({ dryRun: request.dryRun, ...changed }), effect }
+    return {
+      status: 200,
+      text: JSON.stringify({ dryRun: request.dryRun, ...changed }),
+      effect,
+      ...(action === 'retry' && { afterCommit: () => services.importWork.wake(db.organizationId) }),
+    }
   },
 })
 
@@ -66,7 +71,10 @@ export const rowPart: Part = {
       description:
         'Queues an unsuccessful row again (`PARTIAL`, `INVALID`, `CONFLICT`, `DEAD`, `CANCELLED`, `RETRYING`). Its errors and warnings are cleared. Records that it created or changed stay, and its `changes` continue.',
       audited: 'row.retried',
-      handle: (request: WriteRequest) => changeOne(group, request, { values: {}, columns: retryColumns }),
+      handle: async (request: WriteRequest) => ({
+        ...(await changeOne(group, request, { values: {}, columns: retryColumns })),
+        afterCommit: () => request.services.importWork.wake(request.db.organizationId),
+      }),
     },
   ],
 }

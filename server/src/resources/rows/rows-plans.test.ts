@@ -1,6 +1,7 @@
+import { isDistributed } from '../../../test/engines.ts'
 import { seesAll } from '../../../test/readers.ts'
 import pg from 'pg'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test as anyTest } from 'vitest'
 import { explain, recordsRead } from '../../../test/explain.ts'
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
 import { sessionOptions, toSql, type FixedStatement, type Transaction } from '../../platform/database/database.ts'
@@ -10,6 +11,9 @@ import { planCount, planPage } from '../../platform/query/page.ts'
 import { readChange, readFilters, readList } from '../../platform/query/parse.ts'
 import { rows } from './resource.ts'
 import { changeRows } from './store.ts'
+
+/** The plans of a single server. */
+const test = anyTest.skipIf(isDistributed())
 
 const size = 60_000
 const organizationId = '00000000-0000-7000-8000-000000000001'

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { onlyOnSingleServer } from '../../../test/single-server.ts'
+import { isDistributed } from '../../../test/engines.ts'
 import { addImport, addRows } from '../../../test/import-rows.ts'
 import { until } from '../../../test/processes.ts'
 import { type Call, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 import { serviceActor } from '../../platform/model/caller.ts'
-import { sql } from '../../platform/model/sql.ts'
+import { raw, sql } from '../../platform/model/sql.ts'
 import { readId, showId } from '../../platform/model/ids.ts'
 import type { Outcome } from '../imports/merge/reconcile.ts'
 import { type RowStatus, rowStatuses } from '../imports/resource.ts'
@@ -14,6 +16,7 @@ let organization: TestOrganization
 let call: Call
 beforeAll(async () => {
   service = await startTestService()
+  if (isDistributed()) return
   for (const statement of journal) await service.database.crossTenantQuery('check the database', statement)
 })
 beforeEach(async () => {
@@ -75,7 +78,8 @@ const claimNext = (maxRows: number, leaseSeconds: number): Promise<Claim> =>
     claimRows(transaction, { maxRows, leaseSeconds }),
   )
 
-test('rows that are retried and cancelled during processing change hands without losing an effect', async () => {
+test('rows that are retried and cancelled during processing change hands without losing an effect', async (context) => {
+  onlyOnSingleServer(context, 'a trigger writes the journal')
   const importId = await addImport(service, organization)
   const path = `/v5/imports/${importId}/rows`
   const ids = await addRows(
@@ -222,7 +226,8 @@ test('a retry waits for the worker that is finishing the row and sees the result
 async function waitingForLocks(): Promise<number> {
   const [row] = await service.database.crossTenantQuery<{ count: number }>(
     'check the database',
-    sql`select count(*)::int as count from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+    sql`select count(*)::int as count from ${raw(isDistributed() ? 'citus_stat_activity' : 'pg_stat_activity')}
+      where wait_event_type = 'Lock' and datname = current_database()`,
   )
   return row?.count ?? 0
 }

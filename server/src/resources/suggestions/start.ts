@@ -4,7 +4,10 @@ import { analyseByRules, createModelAnalyser } from './analysis/analyser.ts'
 import { type AnalysisWorkers, type AnalysisWorkersOptions, createAnalysisWorkers } from './work/analysis-workers.ts'
 import { storedTokenBudget } from './work/token-store.ts'
 
-export interface NoteAnalysisOptions extends Pick<AnalysisWorkersOptions, 'database' | 'log' | 'ready' | 'onAnalysed'> {
+export interface NoteAnalysisOptions extends Pick<
+  AnalysisWorkersOptions,
+  'database' | 'log' | 'wakeups' | 'ready' | 'onAnalysed'
+> {
   reasoningUrl: string | undefined
   reasoningModel: string | undefined
   reasoningApiKey: string | undefined
@@ -26,10 +29,11 @@ export function startNoteAnalysis({
   plaintextHosts,
   database,
   log,
+  wakeups,
   ready,
   onAnalysed,
 }: NoteAnalysisOptions): AnalysisWorkers {
-  const shared = { database, log, ready, workers, ...(onAnalysed && { onAnalysed }) }
+  const shared = { database, log, wakeups, ready, workers, ...(onAnalysed && { onAnalysed }) }
   if (url === undefined || model === undefined) {
     return createAnalysisWorkers({ ...shared, analyse: analyseByRules, maxNotes: notesOfRules })
   }

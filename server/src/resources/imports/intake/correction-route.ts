@@ -34,6 +34,10 @@ export const correctionRoute = writeRoute({
     assertMayPush(db)
     await replacePayload(db, group.id(params), body.payload)
     const response = await changeOne(group, request, { values: {}, columns: correctColumns })
-    return { ...response, effect: { fields: ['payload'] } }
+    return {
+      ...response,
+      effect: { fields: ['payload'] },
+      afterCommit: () => request.services.importWork.wake(db.organizationId),
+    }
   },
 })

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test as anyTest } from 'vitest'
+import { isDistributed } from '../../../../test/engines.ts'
 import { countsOf, newFullLead, untilFinished } from '../../../../test/import-audit.ts'
 import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
@@ -7,6 +8,9 @@ import { sql } from '../../../platform/model/sql.ts'
 import { PurgeRounds } from '../../../platform/maintenance/maintenance.ts'
 import { retentionPolicies } from '../../../retention-policies.ts'
 import { rowStatuses } from '../resource.ts'
+
+/** Citus has no triggers to remove. */
+const test = anyTest.skipIf(isDistributed())
 
 let database: TestDatabase
 let service: TestService

@@ -8,14 +8,17 @@ import { type Loop, startLoop } from '../../../platform/background/loop.ts'
 import { errorForLog } from '../../../platform/background/error-for-log.ts'
 import { startQueueLoop } from '../../../platform/background/queue-loop.ts'
 import { retryTransient } from '../../../platform/background/retry.ts'
+import { sharedTurns, type Wakeups } from '../../../platform/wakeups/wakeups.ts'
 import { sumCounts } from '../../row-counts/store.ts'
 import { processClaim, processNextBatch } from './batch.ts'
+import { importWork, secondsUntilDue } from './due-store.ts'
 import { chooseOrganization, type Claim, failRow, type LeasedRows, releaseRows, WorkLockTimeout } from './work-store.ts'
 
 export interface ImportWorkersOptions {
   /** A separate pool, so that imports and requests do not starve each other. */
   database: Database
   log: Logger
+  wakeups: Wakeups
   /** Number of organizations processed at a time; 0 leaves the rows to other processes. */
   workers: number
   /** Seconds that a batch may take before another process can take over its rows. */
@@ -24,8 +27,8 @@ export interface ImportWorkersOptions {
   isMaintaining: boolean
   /** Resolves once the database is available and migrated. */
   ready: Promise<unknown>
-  /** Called after rows were processed, which may have created notes. */
-  onProcessed?: () => void
+  /** Called after rows of the organization (uuid) were processed, which may have created notes. */
+  onProcessed?: (organizationId: string) => void
 }
 
 export interface ImportWorkers {
@@ -53,6 +56,8 @@ interface WorkLoad {
 const maxRows = 200
 const pollIntervals = { shortest: 20, longest: 1000 }
 const compactionInterval = 60_000
+/** Each compaction visits all shards. */
+const distributedCompactionSeconds = 5 * 60
 const retryPolicy = { attempts: 8, firstDelaySeconds: 5, maxDelaySeconds: 3600 }
 /** Number of attempts for a batch after conflicts with other changes. */
 const maxConflictRetries = 3
@@ -72,29 +77,34 @@ export function createImportWorkers({
   }
 }
 
-type WorkerOptions = Pick<ImportWorkersOptions, 'database' | 'log' | 'leaseSeconds' | 'onProcessed'>
+type WorkerOptions = Pick<ImportWorkersOptions, 'database' | 'log' | 'wakeups' | 'leaseSeconds' | 'onProcessed'>
 
 interface Context extends WorkerOptions {
   /** Aborts when the workers are closed. */
   signal: AbortSignal
 }
 
-const startWorker = (ready: Promise<unknown>, options: WorkerOptions): Loop =>
-  startQueueLoop({
-    ready,
-    pollIntervals,
-    onError: (error) => {
-      if (!isRetryable(error)) options.log.error(errorForLog(error), 'imports: reading the queue failed')
-    },
-    choose: (last) => chooseOrganization(options.database, last),
+function startWorker(ready: Promise<unknown>, options: WorkerOptions): Loop {
+  const { database, wakeups } = options
+  const onError = (error: unknown) => {
+    if (!isRetryable(error)) options.log.error(errorForLog(error), 'imports: reading the queue failed')
+  }
+  const queue = wakeups.queue({
+    kind: importWork.kind,
+    onError,
+    choose: (last) => chooseOrganization(database, last),
+    secondsUntilDue: (organizationId) => secondsUntilDue(database, organizationId),
     work: async (organizationId, signal) => {
       const hasProcessed = await processOrganization({ ...options, signal }, organizationId)
-      if (hasProcessed) options.onProcessed?.()
+      if (hasProcessed) options.onProcessed?.(organizationId)
       return hasProcessed
     },
   })
+  return startQueueLoop({ ready, pollIntervals, onError, ...queue })
+}
 
 function startCountCompaction(ready: Promise<unknown>, { database, log }: WorkerOptions): Loop {
+  const takeTurn = sharedTurns(database, 'compaction', distributedCompactionSeconds)
   const { close } = startLoop({
     ready,
     retryMilliseconds: compactionInterval,
@@ -102,7 +112,7 @@ function startCountCompaction(ready: Promise<unknown>, { database, log }: Worker
       if (!isTransient(error)) log.error(errorForLog(error), 'imports: summing up the counts failed')
     },
     run: async () => {
-      await sumCounts(database)
+      if (await takeTurn()) await sumCounts(database)
       return compactionInterval
     },
   })

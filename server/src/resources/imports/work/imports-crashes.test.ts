@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test as anyTest } from 'vitest'
+import { isDistributed } from '../../../../test/engines.ts'
 import { audit, newFullLead, untilFinished } from '../../../../test/import-audit.ts'
 import { type Breakpoints, createBreakpoints, type Step } from '../../../../test/import-breakpoints.ts'
 import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
 import { until } from '../../../../test/processes.ts'
 import { type ServiceProcess, type ServiceProcesses, serviceProcesses } from '../../../../test/service-process.ts'
 import { startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
+
+/** Breakpoints are triggers, which Citus refuses. */
+const test = anyTest.skipIf(isDistributed())
 
 /** Seconds after which another process takes over the rows of a dead one. */
 const lease = { IMPORT_LEASE_SECONDS: '1' }

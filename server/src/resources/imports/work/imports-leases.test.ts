@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test as anyTest } from 'vitest'
 import { serviceActor } from '../../../platform/model/caller.ts'
 import { readId } from '../../../platform/model/ids.ts'
 import { processClaim } from './batch.ts'
 import { type Claim, claimRows, failRow, releaseRows } from './work-store.ts'
+import { isDistributed } from '../../../../test/engines.ts'
 import { audit, countsOf, newFullLead, failureCountsOf, untilFinished } from '../../../../test/import-audit.ts'
 import { onlyOnSingleServer } from '../../../../test/single-server.ts'
 import { type Breakpoints, createBreakpoints } from '../../../../test/import-breakpoints.ts'
@@ -10,6 +11,9 @@ import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
 import { until } from '../../../../test/processes.ts'
 import { pusher } from '../../../../test/pushes.ts'
 import { startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
+
+/** Breakpoints are triggers, which Citus refuses. */
+const test = anyTest.skipIf(isDistributed())
 
 let testDatabase: TestDatabase
 let breakpoints: Breakpoints

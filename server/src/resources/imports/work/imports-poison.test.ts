@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test as anyTest } from 'vitest'
 import { readId } from '../../../platform/model/ids.ts'
+import { isDistributed } from '../../../../test/engines.ts'
 import { audit, countsOf, newFullLead, untilFinished } from '../../../../test/import-audit.ts'
 import { onlyOnSingleServer } from '../../../../test/single-server.ts'
 import { type Breakpoints, createBreakpoints } from '../../../../test/import-breakpoints.ts'
@@ -8,6 +9,9 @@ import { until } from '../../../../test/processes.ts'
 import { pusher } from '../../../../test/pushes.ts'
 import { type ServiceProcesses, serviceProcesses } from '../../../../test/service-process.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
+
+/** Breakpoints are triggers, which Citus refuses. */
+const test = anyTest.skipIf(isDistributed())
 
 let testDatabase: TestDatabase
 let breakpoints: Breakpoints

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readId } from '../../../platform/model/ids.ts'
+import { onlyOnSingleServer } from '../../../../test/single-server.ts'
+import { isDistributed } from '../../../../test/engines.ts'
 import { audit, newFullLead, failureCountsOf, untilFinished } from '../../../../test/import-audit.ts'
 import { type Breakpoints, createBreakpoints } from '../../../../test/import-breakpoints.ts'
 import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
@@ -27,8 +29,10 @@ const journal = `
 beforeAll(async () => {
   testDatabase = await createDatabase()
   auditor = await startTestService({}, { ...testDatabase, drop: async () => undefined })
-  breakpoints = await createBreakpoints(testDatabase.connection)
-  await breakpoints.query(journal)
+  if (!isDistributed()) {
+    breakpoints = await createBreakpoints(testDatabase.connection)
+    await breakpoints.query(journal)
+  }
   processes = await serviceProcesses(testDatabase)
   const lease = { IMPORT_LEASE_SECONDS: '3600' }
   ;[left, right] = await Promise.all([processes.start('left', lease), processes.start('right', lease)])
@@ -36,7 +40,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await processes.close()
   await auditor.close()
-  await breakpoints.end()
+  if (!isDistributed()) await breakpoints.end()
   await testDatabase.drop()
 })
 
@@ -59,7 +63,8 @@ test('fifty identical concurrent pushes to two processes create one contact', as
   }
 })
 
-test('two processes share the rows of several organizations, and only one of them processes each row', async () => {
+test('two processes share the rows of several organizations, and only one of them processes each row', async (context) => {
+  onlyOnSingleServer(context, 'a trigger notes who finished a row')
   const organizations = await Promise.all(Array.from({ length: 4 }, () => auditor.newOrganization()))
   await breakpoints.pauseAt('finishing')
   const accepted = await Promise.all(
@@ -111,7 +116,8 @@ test('an import disabled or rotated in one process is closed immediately in the 
   expect(await pushToBoth(new URL(body.triggerUrl).pathname)).toEqual([200, 200])
 })
 
-test('a process that is stopped during processing releases its rows immediately', async () => {
+test('a process that is stopped during processing releases its rows immediately', async (context) => {
+  onlyOnSingleServer(context, 'breakpoints are triggers')
   const organization = await auditor.newOrganization()
   const path = pathOf(organization)
   const responses = await Promise.all(Array.from({ length: 300 }, () => left.push(path, newFullLead())))

@@ -41,7 +41,8 @@ const maxLossesInBatch = 2
 /** Maximum bytes of the stored payloads of a batch. */
 const maxBytes = 2 * 1024 * 1024
 
-const waiting = raw(`status in ('PENDING', 'RETRYING', 'PROCESSING')`)
+/** Of `import_rows`; the index of the queue contains these rows. */
+export const waiting = raw(`status in ('PENDING', 'RETRYING', 'PROCESSING')`)
 
 /**
  * The next organization after `last` (uuid) with a row to process, in id order and wrapping around: each organization

@@ -4,6 +4,7 @@ import { until } from '../../../../test/processes.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
 import { readId } from '../../../platform/model/ids.ts'
 import { sql } from '../../../platform/model/sql.ts'
+import { Wakeups } from '../../../platform/wakeups/wakeups.ts'
 import { analyseByRules } from '../analysis/analyser.ts'
 import type { Analyse } from '../analysis/analysis.ts'
 import { createAnalysisWorkers } from './analysis-workers.ts'
@@ -48,7 +49,9 @@ async function finish(claimed: Awaited<ReturnType<typeof claim>>): Promise<void>
 /** Runs workers with this engine until the notes are no longer queued. */
 async function analyseWith(analyse: Analyse, notes: readonly Json[]): Promise<void> {
   const log = pino({ level: 'silent' })
-  const options = { database: service.database, log, analyse, workers: 2, maxNotes: 10, ready: Promise.resolve() }
+  const { database } = service
+  const wakeups = new Wakeups({ database, log })
+  const options = { database, log, wakeups, analyse, workers: 2, maxNotes: 10, ready: Promise.resolve() }
   const workers = createAnalysisWorkers(options)
   try {
     for (const { id } of notes) {
@@ -134,7 +137,15 @@ test('a stopping worker gives its notes back', async () => {
     })
   const log = pino({ level: 'silent' })
   const { database } = service
-  const workers = createAnalysisWorkers({ database, log, analyse, workers: 1, maxNotes: 10, ready: Promise.resolve() })
+  const workers = createAnalysisWorkers({
+    database,
+    log,
+    wakeups: new Wakeups({ database, log }),
+    analyse,
+    workers: 1,
+    maxNotes: 10,
+    ready: Promise.resolve(),
+  })
   await started
   await workers.close()
   expect((await claim()).notes).toMatchObject([{ id: readId('not', waiting.id), attempts: 1 }])

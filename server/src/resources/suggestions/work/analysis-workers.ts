@@ -8,7 +8,9 @@ import type { Database } from '../../../platform/database/database.ts'
 import { isTransient } from '../../../platform/database/failures.ts'
 import { showId } from '../../../platform/model/ids.ts'
 import type { Analyse } from '../analysis/analysis.ts'
+import type { Wakeups } from '../../../platform/wakeups/wakeups.ts'
 import { chooseOrganization, type Claim, type ClaimedNote, claimNotes, releaseNotes } from './claim-store.ts'
+import { analysisWork, secondsUntilFree } from './due-store.ts'
 import type { StoredAnalysis } from './result-rows.ts'
 import { type AnalysedNote, storeAnalyses } from './result-store.ts'
 
@@ -16,6 +18,7 @@ export interface AnalysisWorkersOptions {
   /** The pool of background work, so that analyses and requests do not starve each other. */
   database: Database
   log: Logger
+  wakeups: Wakeups
   analyse: Analyse
   /** Number of batches in progress; 0 leaves the notes to other processes. */
   workers: number
@@ -56,21 +59,24 @@ interface Context extends WorkerOptions {
   signal: AbortSignal
 }
 
-const startWorker = (ready: Promise<unknown>, options: WorkerOptions): Loop =>
-  startQueueLoop({
-    ready,
-    pollIntervals,
-    onError: (error) => {
-      if (!isTransient(error)) options.log.error(errorForLog(error), 'notes: reading the queue failed')
-    },
-    choose: (last) => chooseOrganization(options.database, last),
+function startWorker(ready: Promise<unknown>, options: WorkerOptions): Loop {
+  const { database, maxNotes, wakeups } = options
+  const onError = (error: unknown) => {
+    if (!isTransient(error)) options.log.error(errorForLog(error), 'notes: reading the queue failed')
+  }
+  const queue = wakeups.queue({
+    kind: analysisWork.kind,
+    onError,
+    choose: (last) => chooseOrganization(database, last),
+    secondsUntilDue: (organizationId) => secondsUntilFree(database, organizationId),
     work: async (organizationId, signal) => {
-      const { database, maxNotes } = options
       const claim = await claimNotes(database, organizationId, { maxNotes, leaseSeconds })
       if (claim.notes.length > 0) await processClaim({ ...options, signal }, claim)
       return claim.notes.length > 0
     },
   })
+  return startQueueLoop({ ready, pollIntervals, onError, ...queue })
+}
 
 async function processClaim(context: Context, claim: Claim): Promise<void> {
   const analysed: AnalysedNote[] = []

@@ -31,7 +31,7 @@ const maxAttemptsInBatch = 2
 /** Maximum number of old notes that a claim removes from the queue. */
 const maxOldNotes = 500
 
-const isWaiting = raw('note.reasoning_queued_at is not null and note.deleted_at is null')
+export const isWaiting = raw('note.reasoning_queued_at is not null and note.deleted_at is null')
 const isOld = raw(`note.reasoning_queued_at < now() - interval '${maxAgeDays} days'`)
 
 /**
@@ -52,7 +52,7 @@ export async function chooseOrganization(database: Database, last: string | unde
   return found ?? after('00000000-0000-0000-0000-000000000000')
 }
 
-const isFree = (organization: Sql): Sql => sql`not exists (select from note_leases lease
+export const isFree = (organization: Sql): Sql => sql`not exists (select from note_leases lease
   where lease.organization_id = ${organization} and lease.note_id = note.id and lease.expires_at > now())`
 
 export interface ClaimLimits {
@@ -98,14 +98,17 @@ async function leaseNotes(
     taken as (
       select waiting.id from waiting, first
       where waiting.id = first.id
-        or (first.attempts < ${maxAttemptsInBatch} and waiting.attempts < ${maxAttemptsInBatch}))
-    insert into note_leases as current (organization_id, note_id, lease, expires_at)
-    select ${organization}, id, ${lease}::uuid, now() + make_interval(secs => ${leaseSeconds}) from taken order by id
-    on conflict (organization_id, note_id) do update set
-      lease = excluded.lease, expires_at = excluded.expires_at, attempts = current.attempts + 1
-    -- Another process may have claimed it since this statement began.
-    where current.expires_at <= now()
-    returning note_id as id, attempts`)
+        or (first.attempts < ${maxAttemptsInBatch} and waiting.attempts < ${maxAttemptsInBatch})),
+    -- Not the last part, so that Citus sends the whole statement to the shard.
+    leased as (
+      insert into note_leases as current (organization_id, note_id, lease, expires_at)
+      select ${organization}, id, ${lease}::uuid, now() + make_interval(secs => ${leaseSeconds}) from taken order by id
+      on conflict (organization_id, note_id) do update set
+        lease = excluded.lease, expires_at = excluded.expires_at, attempts = current.attempts + 1
+      -- Another process may have claimed it since this statement began. Citus accepts no now() here.
+      where excluded.expires_at - current.expires_at >= make_interval(secs => ${leaseSeconds})
+      returning note_id as id, attempts)
+    select id, attempts from leased`)
   return new Map(rows.map(({ id, attempts }) => [id, attempts]))
 }
 

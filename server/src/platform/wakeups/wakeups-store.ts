@@ -1,0 +1,107 @@
+import type { Database } from '../database/database.ts'
+import { newId } from '../model/ids.ts'
+import { join, raw, type Sql, sql } from '../model/sql.ts'
+
+/** Seconds after a touch in which further work needs none: a worker postpones the wakeup to their end at most. */
+export const coverageSeconds = 0.25
+
+export interface Wakeup {
+  kind: string
+  organizationId: string
+  touch: string
+  /** 0 or less if the last touch no longer covers further work. */
+  coveredSeconds: number
+}
+
+/** A kind of work that a sweep looks for. */
+export interface SweptWork {
+  kind: string
+  hasWork: (organization: Sql) => Sql
+}
+
+const nobody = '00000000-0000-0000-0000-000000000000'
+
+/** Makes wakeups due, because there may be work that is committed. */
+export async function touch(database: Database, kind: string, organizationIds: readonly string[]): Promise<void> {
+  await database.crossTenantQuery(
+    'wake up workers',
+    sql`insert into wakeups (kind, organization_id, due_at, touched_at, touch)
+      select ${kind}, id, now(), now(), ${newId()}::uuid from unnest(${organizationIds}::uuid[]) as given (id) order by id
+      on conflict (organization_id, kind) do update set
+        due_at = excluded.due_at, touched_at = greatest(wakeups.touched_at, excluded.touched_at), touch = excluded.touch`,
+    'touch wakeups',
+  )
+}
+
+/** The next due wakeup after the organization `last`, in id order and wrapping around. */
+export async function findDue(database: Database, kind: string, last = nobody): Promise<Wakeup | undefined> {
+  const [found] = await database.crossTenantQuery<Wakeup>(
+    'wake up workers',
+    sql`select kind, organization_id as "organizationId", touch,
+        extract(epoch from touched_at - now())::float8 + ${coverageSeconds} as "coveredSeconds"
+      from wakeups where kind = ${kind} and due_at <= now() and organization_id > ${last}::uuid
+      order by organization_id limit 1`,
+    'find due wakeups',
+  )
+  return found ?? (last === nobody ? undefined : findDue(database, kind))
+}
+
+/** Does nothing if it was touched meanwhile, as does `remove`. */
+export async function postpone(
+  database: Database,
+  { kind, organizationId, touch: seen }: Wakeup,
+  seconds: number,
+): Promise<void> {
+  await database.crossTenantQuery(
+    'wake up workers',
+    sql`update wakeups set due_at = now() + make_interval(secs => ${seconds})
+      where kind = ${kind} and organization_id = ${organizationId}::uuid and touch = ${seen}::uuid`,
+    'postpone a wakeup',
+  )
+}
+
+export async function remove(database: Database, { kind, organizationId, touch: seen }: Wakeup): Promise<void> {
+  await database.crossTenantQuery(
+    'wake up workers',
+    sql`delete from wakeups
+      where kind = ${kind} and organization_id = ${organizationId}::uuid and touch = ${seen}::uuid`,
+    'remove a wakeup',
+  )
+}
+
+/** Whether this process does the next sweep of this kind: one of all processes, once in this time. */
+export async function claimSweep(database: Database, kind: string, intervalSeconds: number): Promise<boolean> {
+  const claimed = await database.crossTenantQuery(
+    'wake up workers',
+    sql`insert into wakeups (kind, organization_id, due_at, touched_at, touch)
+      values (${kind}, ${nobody}::uuid, now() + make_interval(secs => ${intervalSeconds}), now(), ${newId()}::uuid)
+      on conflict (organization_id, kind) do update set due_at = excluded.due_at
+      where wakeups.due_at <= now() returning kind`,
+    'claim a sweep',
+  )
+  return claimed.length > 0
+}
+
+/** By kind, the organizations of a relation of all of them that have due work. Visits all shards. */
+export async function findWork(
+  database: Database,
+  organizations: Sql,
+  kinds: readonly SweptWork[],
+): Promise<Map<string, string[]>> {
+  const each = kinds.map(
+    ({ hasWork }, index) => sql`
+      select home.organization_id, ${raw(String(index))} as kind from ${organizations} home
+      where ${hasWork(raw('home.organization_id'))}`,
+  )
+  const rows = await database.crossTenantQuery<{ organizationId: string; kind: number }>(
+    'wake up workers',
+    sql`select organization_id as "organizationId", kind from (${join(each, ' union all ')}) found`,
+    'find work',
+  )
+  return new Map(
+    kinds.map(({ kind }, index) => [
+      kind,
+      rows.filter((row) => row.kind === index).map(({ organizationId }) => organizationId),
+    ]),
+  )
+}

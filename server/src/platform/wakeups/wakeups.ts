@@ -1,0 +1,152 @@
+import type { Logger } from 'pino'
+import { errorForLog } from '../background/error-for-log.ts'
+import { type Loop, startLoop, withJitter } from '../background/loop.ts'
+import type { QueueLoopOptions } from '../background/queue-loop.ts'
+import type { Database } from '../database/database.ts'
+import { isTransient } from '../database/failures.ts'
+import type { Sql } from '../model/sql.ts'
+import { RecentTouches } from './recent-touches.ts'
+import { claimSweep, findDue, findWork, postpone, remove, touch, type Wakeup, type SweptWork } from './wakeups-store.ts'
+
+export interface WakeupsOptions {
+  database: Database
+  log: Logger
+}
+
+export interface WorkQueue extends Pick<QueueLoopOptions, 'choose' | 'work' | 'onError'> {
+  kind: string
+  /** Seconds until the organization's next work is due, 0 or less if it is; undefined without any. */
+  secondsUntilDue: (organizationId: string) => Promise<number | undefined>
+}
+
+/** Seconds until the work of an organization is tried again whose shard cannot be used. */
+const retrySeconds = 5
+const sweepSeconds = 60
+/** Milliseconds until a process asks again whether it is its turn to visit all shards. */
+export const turnInterval = 5000
+
+/**
+ * Where there may be work, so that workers do not search all shards of a distributed database. Work is announced after it
+ * is committed: a crash in between delays it until the next sweep. On a single server, workers search the queue itself.
+ */
+export class Wakeups {
+  readonly #database: Database
+  readonly #log: Logger
+  readonly #recent: RecentTouches
+  readonly #pending = new Set<Promise<void>>()
+
+  constructor({ database, log }: WakeupsOptions, recent = new RecentTouches()) {
+    this.#database = database
+    this.#log = log
+    this.#recent = recent
+  }
+
+  /** Calls `wake` when workers can find the work. */
+  announce(kind: string, organizationIds: Iterable<string>, wake: () => void): void {
+    if (!this.#database.isDistributed) return wake()
+    const touched = this.touch(kind, organizationIds)
+      .catch((error: unknown) => {
+        if (!isTransient(error)) this.#log.error(errorForLog(error), 'wakeups: announcing work failed')
+      })
+      .then(wake)
+      .finally(() => this.#pending.delete(touched))
+    this.#pending.add(touched)
+  }
+
+  async touch(kind: string, organizationIds: Iterable<string>): Promise<void> {
+    const uncovered = this.#recent.takeUncovered(kind, organizationIds)
+    if (uncovered.length === 0) return
+    try {
+      await touch(this.#database, kind, uncovered)
+    } catch (error) {
+      this.#recent.forget(kind, uncovered)
+      throw error
+    }
+  }
+
+  async idle(): Promise<void> {
+    while (this.#pending.size > 0) await Promise.all(this.#pending)
+  }
+
+  /** In a distributed database, the queue with wakeups: without any, it sends nothing to the shards. */
+  queue({ kind, choose, work, secondsUntilDue, onError }: WorkQueue): Pick<QueueLoopOptions, 'choose' | 'work'> {
+    const database = this.#database
+    let wakeup: Wakeup | undefined
+    const respond = async (found: Wakeup, signal: AbortSignal): Promise<boolean> => {
+      const seconds = await secondsUntilDue(found.organizationId)
+      if (seconds === undefined || seconds > 0) {
+        await putOff(database, found, seconds)
+        return true
+      }
+      const hasWorked = await work(found.organizationId, signal)
+      // Another worker may have postponed it to the end of a lease that is over now.
+      await this.touch(kind, [found.organizationId])
+      return hasWorked
+    }
+    return {
+      choose: async (last) => {
+        if (!database.isDistributed) return choose(last)
+        wakeup = await findDue(database, kind, last)
+        return wakeup?.organizationId
+      },
+      work: async (organizationId, signal) => {
+        if (wakeup === undefined) return work(organizationId, signal)
+        try {
+          return await respond(wakeup, signal)
+        } catch (error) {
+          onError(error)
+          await postpone(database, wakeup, retrySeconds)
+          return false
+        }
+      },
+    }
+  }
+}
+
+export async function putOff(database: Database, wakeup: Wakeup, seconds: number | undefined): Promise<void> {
+  if (wakeup.coveredSeconds > 0) await postpone(database, wakeup, Math.min(seconds ?? Infinity, wakeup.coveredSeconds))
+  else if (seconds === undefined) await remove(database, wakeup)
+  else await postpone(database, wakeup, seconds)
+}
+
+export interface SweepOptions extends WakeupsOptions {
+  ready: Promise<unknown>
+  /** A relation with one row of each organization, stored with its records. */
+  organizations: Sql
+  kinds: readonly SweptWork[]
+}
+
+/** Finds work that was not announced: at the start, and once a minute in one of all processes. */
+export function startSweep({ database, log, ready, organizations, kinds }: SweepOptions): Loop {
+  const takeTurn = sharedTurns(database, 'sweep', sweepSeconds)
+  return startLoop({
+    ready,
+    retryMilliseconds: turnInterval,
+    onError: (error) => {
+      if (!isTransient(error)) log.error(errorForLog(error), 'wakeups: a sweep failed; it will be retried')
+    },
+    run: async () => {
+      if (!database.isDistributed) return sweepSeconds * 1000
+      if (await takeTurn()) await sweep(database, organizations, kinds)
+      return withJitter(turnInterval)
+    },
+  })
+}
+
+/** In a distributed database: true once at the start, and then for one of all processes in this time. */
+export function sharedTurns(database: Database, kind: string, seconds: number): () => Promise<boolean> {
+  let isFirst = true
+  return async () => {
+    if (!database.isDistributed) return true
+    const isClaimed = await claimSweep(database, kind, seconds)
+    const isTurn = isClaimed || isFirst
+    isFirst = false
+    return isTurn
+  }
+}
+
+export async function sweep(database: Database, organizations: Sql, kinds: readonly SweptWork[]): Promise<void> {
+  const found = await findWork(database, organizations, kinds)
+  for (const [kind, organizationIds] of found)
+    if (organizationIds.length > 0) await touch(database, kind, organizationIds)
+}
