@@ -2,8 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type pg from 'pg'
+import { to as copyTo } from 'pg-copy-streams'
+import { tablesByPlace } from '../src/places.ts'
+import { RowSum, type TableSum } from '../src/platform/backup/row-sum.ts'
+import { sessionSettings } from '../src/platform/backup/take.ts'
 import { connect } from '../src/platform/database/connect.ts'
 import { type ProcessResult, launch, run, databaseUrlOf } from './command-line.ts'
+import { isDistributed } from './engines.ts'
 import type { TestDatabase } from './postgres.ts'
 
 export const secret = 'the same secret for all of them, of 32 characters and more'
@@ -21,6 +26,8 @@ export async function createBackupFixture() {
       run(['backup', file, ...args], settings(database)),
     restore: (database: Pick<TestDatabase, 'connection'>, file: string, ...args: string[]): Promise<ProcessResult> =>
       run(['restore', file, ...args], settings(database)),
+    run: (database: Pick<TestDatabase, 'connection'>, ...args: string[]): Promise<ProcessResult> =>
+      run(args, settings(database)),
     launch: (database: Pick<TestDatabase, 'connection'>, ...args: string[]) => launch(args, settings(database)),
     close: () => rm(home, { recursive: true, force: true }),
   }
@@ -44,6 +51,24 @@ export async function tableChecksums(
       if (rows[0]) found[name] = rows[0]
     }
     return found
+  } finally {
+    await client.end()
+  }
+}
+
+/** The row count and checksum of each table, also of distributed ones, including generated columns. */
+export async function contentsOf({ connection }: Pick<TestDatabase, 'connection'>): Promise<Record<string, TableSum>> {
+  const client = await connect(connection)
+  try {
+    await client.query(sessionSettings)
+    const contents: Record<string, TableSum> = {}
+    for (const table of Object.values(tablesByPlace).flat()) {
+      const sum = new RowSum()
+      for await (const chunk of client.query(copyTo(`copy (select * from ${table}) to stdout`)))
+        sum.add(chunk as Buffer)
+      contents[table] = sum.result()
+    }
+    return contents
   } finally {
     await client.end()
   }
@@ -74,4 +99,10 @@ export async function schemaOf(connection: pg.ClientConfig): Promise<string[]> {
   } finally {
     await client.end()
   }
+}
+
+/** Without the triggers of a restored database that is not distributed yet, if the others are. */
+export async function restoredSchemaOf(connection: pg.ClientConfig): Promise<string[]> {
+  const schema = await schemaOf(connection)
+  return isDistributed() ? schema.filter((line) => !line.includes(' CREATE TRIGGER ')) : schema
 }

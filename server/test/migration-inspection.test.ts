@@ -70,6 +70,10 @@ test.each([
   ['alter table notes alter column body set not null', 'changes notes: AT_SetNotNull body'],
   ['alter table notes alter column body drop default', 'changes notes: AT_ColumnDefault body'],
   ['alter table notes add column kind text not null', 'may refuse rows of notes: kind is required and has no default'],
+  [
+    'alter table notes add column kind text check (length(kind) < 10)',
+    'adds kind to notes with CONSTR_CHECK, not in a statement of its own',
+  ],
   ['alter table notes add check (length(body) < 10)', 'may refuse rows of notes: constraint CONSTR_CHECK'],
   ['alter table notes add constraint one unique (body)', 'may refuse rows of notes: constraint one'],
   ['alter table notes drop constraint notes_check', 'drops constraint notes_check'],
@@ -89,7 +93,7 @@ test.each([
 test.each([
   'create table tags (id uuid primary key); create unique index one on tags (id); insert into tags values (null); drop table tags',
   'create table tags (id uuid); alter table tags add constraint one unique (id), alter column id set not null',
-  'alter table notes add column kind text, add column count integer not null default 0 check (count >= 0)',
+  'alter table notes add column kind text, add column count integer not null default 0',
   'alter table notes alter column body drop not null, alter column kind set default 1, validate constraint one',
   '-- rapport: no transaction\ndrop index concurrently if exists one;\ncreate index concurrently one on notes (body);',
   'create function one() returns trigger language plpgsql as $$ begin return new; end $$; create trigger one after insert on notes execute function one()',

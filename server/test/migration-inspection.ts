@@ -101,6 +101,9 @@ function inspectChange(table: string, { subtype, name, def }: Node): string[] {
 
 function inspectColumn(table: string, { colname, constraints }: Node): string[] {
   const kinds = nodesOf(constraints).map(({ Constraint }) => (Constraint as Node).contype)
+  // As part of the column, Citus refuses it (sendDistributed sends each statement to it).
+  const constraint = kinds.find((kind) => ['CONSTR_CHECK', 'CONSTR_UNIQUE', 'CONSTR_FOREIGN'].includes(String(kind)))
+  if (constraint !== undefined) return [`adds ${colname} to ${table} with ${constraint}, not in a statement of its own`]
   const isFilled = kinds.some((kind) => kind === 'CONSTR_DEFAULT' || kind === 'CONSTR_GENERATED')
   return kinds.includes('CONSTR_NOTNULL') && !isFilled
     ? [`may refuse rows of ${table}: ${colname} is required and has no default`]

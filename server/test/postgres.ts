@@ -70,7 +70,7 @@ export async function createDatabaseFrom(
 }
 
 /** Its servers, the coordinator first. */
-const nodesOf = (cluster: TestCluster): TestCluster[] => [
+export const nodesOf = (cluster: TestCluster): [TestCluster, ...TestCluster[]] => [
   cluster,
   ...(cluster.workers ?? []).map((host) => ({ ...cluster, host })),
 ]

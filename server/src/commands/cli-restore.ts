@@ -10,6 +10,7 @@ import { findService } from './service-file.ts'
 import { type CheckedSnapshot, SnapshotError } from '../platform/backup/format.ts'
 import { checkSnapshot } from '../platform/backup/read.ts'
 import { findAppliedMigrations, restoreSnapshot, type RestoreProgress } from '../platform/backup/restore.ts'
+import { tablesByPlace } from '../places.ts'
 import { migrationsFolder } from '../release.ts'
 import { type BareDatabase, megabytes, withBareDatabase } from './bare-database.ts'
 import { printResult, configuration, Failure, printMessage, UsageError, withExample } from './command.ts'
@@ -163,7 +164,8 @@ async function restore(
     ...(newSecret && { finish: removeEncryptedData }),
   })
   end()
-  return (await migrate(connection, { folder: migrationsFolder, log: printMessage })).applied
+  const distribution = { tables: tablesByPlace.organization, isWanted: false }
+  return (await migrate(connection, { folder: migrationsFolder, log: printMessage, distribution })).applied
 }
 
 /** Shows a progress bar for each stage of the restore. */

@@ -12,6 +12,7 @@ import { StartError } from '../platform/database/start-error.ts'
 import type { Finding } from './doctor.ts'
 import { connectionsOf } from './open.ts'
 import { examineBackup } from './examine-backup.ts'
+import { examineCluster } from './examine-cluster.ts'
 import { examineMail } from './examine-mail.ts'
 import { examineNotes } from './examine-notes.ts'
 import { examineMaintenance, checkTransactions } from './examine-maintenance.ts'
@@ -48,11 +49,14 @@ export async function examineConnection(connection: pg.ClientConfig, config: Con
     found.push(...(await examineFitness(connection, config)))
     const schema = await examineSchema(connection)
     found.push(schema)
+    const cluster = await examineCluster(client)
+    found.push(...cluster)
     if (schema.state === 'ok') found.push(await examineSecret(connection, config))
     for (const check of [checkConnections, checkClock, checkTransactions, checkIndexes, checkCharacters]) {
       found.push(await check(client, config))
     }
-    if (schema.state === 'ok')
+    // The checks of records need all workers.
+    if (schema.state === 'ok' && cluster.every(({ state }) => state !== 'wrong'))
       found.push(
         ...(await examineMaintenance(client, config)),
         await examineMail(client, config),

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { Config } from '../config.ts'
 import { retentionPolicies } from '../retention-policies.ts'
+import { distributedTables } from '../platform/database/distribution.ts'
 import { overdueSql, type RetentionPolicy } from '../platform/maintenance/retention-store.ts'
 import { formatCount, formatBounded, formatDuration } from './progress.ts'
 import type { Finding } from './doctor.ts'
@@ -22,7 +23,12 @@ const hour = 60 * minute
 
 /** Checks that background work keeps up: imports, purging, and cleaning up of tables. */
 export async function examineMaintenance(client: pg.Client, config: Config): Promise<Finding[]> {
-  return [await checkImports(client), await checkRetention(client, config), await checkTables(client)]
+  const isDistributed = (await distributedTables(client)).size > 0
+  return [
+    await checkImports(client, isDistributed),
+    await checkRetention(client, config),
+    await checkTables(client, isDistributed),
+  ]
 }
 
 /** Long-running and forgotten transactions. PostgreSQL cannot remove rows that became dead since they began. */
@@ -66,13 +72,13 @@ const isRapportCommand = (name: string): boolean => /^rapport (backup|restore|mi
 const isWaiting = `status in ('PENDING', 'RETRYING', 'PROCESSING')`
 
 /** How far the processing of pushed rows is behind. */
-async function checkImports(client: pg.Client): Promise<Finding> {
+async function checkImports(client: pg.Client, isDistributed: boolean): Promise<Finding> {
   const count = async (statement: string) => (await client.query<{ count: number }>(statement)).rows[0]?.count ?? 0
   const waiting = await count(
     `select count(*)::int as count from (select id from import_rows where ${isWaiting} limit 1000001) waiting`,
   )
   const dead = await count(`select coalesce(sum(change), 0)::int as count from import_row_counts where status = 'DEAD'`)
-  const lag = await findImportLag(client)
+  const lag = await (isDistributed ? findLagInShards(client) : findImportLag(client))
   const name = 'imports'
   const late = lag >= 1 ? `, the oldest overdue by ${formatDuration(lag)}` : ''
   const message = `${formatBounded(waiting, 1_000_000)} rows waiting${late}; ${formatCount(dead)} dead`
@@ -102,6 +108,14 @@ async function findImportLag(client: pg.Client): Promise<number> {
     longest = Math.max(longest, first.lag)
     after = first.organization
   }
+}
+
+/** Reads all waiting rows of the shards, which are visited only once. */
+async function findLagInShards(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ lag: number | null }>(
+    `select extract(epoch from now() - min(run_at))::float8 as lag from import_rows where ${isWaiting}`,
+  )
+  return rows[0]?.lag ?? 0
 }
 
 /** Rows that should have been purged already. */
@@ -137,15 +151,31 @@ interface Table {
   cleaned: number | null
 }
 
-/** Dead rows that autovacuum has not removed yet, as PostgreSQL estimates them. */
-async function checkTables(client: pg.Client): Promise<Finding> {
-  const { rows: tables } = await client.query<Table>(
-    `select relname as name, n_dead_tup::float8 as dead, (n_live_tup + n_dead_tup)::float8 as rows,
-       extract(epoch from now() - greatest(last_autovacuum, last_vacuum))::float8 as cleaned
-     from pg_stat_user_tables where schemaname = any(current_schemas(false)) order by n_dead_tup desc`,
+const tablesSql = `
+  select relname as name, n_dead_tup::float8 as dead, (n_live_tup + n_dead_tup)::float8 as rows,
+    extract(epoch from now() - greatest(last_autovacuum, last_vacuum))::float8 as cleaned
+  from pg_stat_user_tables where schemaname = any(current_schemas(false)) order by n_dead_tup desc limit 100`
+
+/** Of the coordinator, and the sums of the shards on each worker. */
+const distributedTablesSql = `
+  select * from (${tablesSql}) here
+  union all (
+    select logicalrelid::text, sum(dead), sum(shard.rows), max(cleaned)
+    from run_command_on_workers($$select coalesce(json_agg(t), '[]') from (${tablesSql}) t$$) worker
+      cross join json_to_recordset(worker.result::json) shard (name text, dead float8, rows float8, cleaned float8)
+      join pg_dist_partition on logicalrelid = to_regclass(regexp_replace(name, '_[0-9]+$', ''))
+    where success group by logicalrelid, nodename, nodeport
   )
+  order by dead desc`
+
+const sizeSql = 'pg_database_size(current_database())'
+const workersSizeSql = `(select coalesce(sum(result::bigint), 0) from run_command_on_workers('select ${sizeSql}') where success)`
+
+/** Dead rows that autovacuum has not removed yet, as PostgreSQL estimates them. */
+async function checkTables(client: pg.Client, isDistributed: boolean): Promise<Finding> {
+  const { rows: tables } = await client.query<Table>(isDistributed ? distributedTablesSql : tablesSql)
   const { rows } = await client.query<{ size: string }>(
-    'select pg_size_pretty(pg_database_size(current_database())) as size',
+    `select pg_size_pretty(${sizeSql}${isDistributed ? ` + ${workersSizeSql}` : ''}) as size`,
   )
   const name = 'tables'
   const size = `${rows[0]?.size ?? 'unknown size'} in total`

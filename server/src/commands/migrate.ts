@@ -9,7 +9,7 @@ export const migrateCommand = () =>
       .description('Migrate the database to this version. A start does this too.')
       .option(
         '--distribute',
-        'distribute the records over the workers of a Citus cluster (experimental: not for production)',
+        'distribute existing records over the workers of a Citus cluster. Stop all services first. If it is interrupted, run it again',
       )
       .option('--json', 'print one JSON object: {"applied": [names]}')
       .action(run),

@@ -70,6 +70,8 @@ export async function openRapport(options: OpenOptions): Promise<Rapport> {
     isDistributed = true
     pools.useDistribution()
   }
+  // Requests may arrive before it is prepared. Later, an unreachable database is tried again.
+  if (embedded === undefined && (await hasDistributedTables(connection, 1000).catch(() => false))) onDistributed()
   const preparation = { ...options, connection, pools, secret, attached, onDistributed, signal: closing.signal }
   const prepared = prepare(preparation).then((applied) => {
     isPrepared = !closing.signal.aborted
@@ -170,11 +172,15 @@ interface Preparation extends OpenOptions {
   signal: AbortSignal
 }
 
+/** Milliseconds. */
+const firstPause = 250
+
 /** An unusable database is a final error. An unreachable one is retried, but only by a service. */
 async function prepare(options: Preparation): Promise<string[]> {
   const { config, connection, pools, secret, attached, onDistributed, purpose, log, warn, signal } = options
-  for (let milliseconds = 250; !signal.aborted; milliseconds = Math.min(milliseconds * 2, 5000)) {
+  for (let milliseconds = firstPause; !signal.aborted; milliseconds = Math.min(milliseconds * 2, 5000)) {
     try {
+      if (milliseconds > firstPause && (await hasDistributedTables(connection))) onDistributed()
       for (const warning of await checkDatabase(connection, config.databaseDurability)) warn?.(warning)
       const applied = attached ? await awaitSchema(connection) : await applyMigrations(connection, options)
       if (await hasDistributedTables(connection)) onDistributed()

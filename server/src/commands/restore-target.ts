@@ -18,10 +18,10 @@ export async function findExistingData(client: pg.Client): Promise<string | unde
   const { tables } = await readCatalog(client, namesCreatedBy(await readMigrations(migrationsFolder)))
   const nonEmptyTables: string[] = []
   for (const { name } of tables) {
-    const { rows } = await client.query<{ found: boolean }>(
-      `select exists (select from ${quoteIdentifier(name)} where not (${createdByAnyStart[name] ?? 'false'})) as found`,
+    const { rows } = await client.query(
+      `select true from ${quoteIdentifier(name)} where not (${createdByAnyStart[name] ?? 'false'}) limit 1`,
     )
-    if (rows[0]?.found) nonEmptyTables.push(name)
+    if (rows.length > 0) nonEmptyTables.push(name)
   }
   return nonEmptyTables.length === 0 ? undefined : nonEmptyTables.join(', ').replaceAll('_', ' ')
 }

@@ -45,6 +45,7 @@ export async function runWorker(): Promise<void> {
   if (assignment.isPrepared) setPrepared(assignment.isDistributed)
   state.isStopping ||= assignment.isStopping
   const parts = await open(assignment)
+  if (assignment.isDistributed) parts.useDistribution()
   const prepared = distribution.then((isDistributed) => {
     if (isDistributed) parts.useDistribution()
     state.isPrepared = true

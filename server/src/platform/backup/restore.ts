@@ -4,6 +4,7 @@ import { from as copyFrom } from 'pg-copy-streams'
 import { connect } from '../database/connect.ts'
 import { Interrupted } from '../database/interrupted.ts'
 import { isConnectionLoss } from '../database/failures.ts'
+import { changeCoordinatorOnly } from '../database/distribution.ts'
 import { dropIndexes, recreateIndexes } from '../database/dropped-indexes.ts'
 import { migrationLockKey, type Migration, readMigrations } from '../database/migrate.ts'
 import { namesCreatedBy, quoteIdentifier, readCatalog } from './catalog.ts'
@@ -57,6 +58,7 @@ export async function restoreSnapshot(file: string, options: RestoreOptions): Pr
     await client.query('begin')
     await lockMigrations(client)
     await dropSchema(client, namesCreatedBy(migrations))
+    await changeCoordinatorOnly(client, true)
     await createSchema(client, applied)
     await assertSameTables(client, checked.header, applied)
     await fillTables(client, file, options)

@@ -10,6 +10,7 @@ import { connect } from '../database/connect.ts'
 import { syncFolder } from '../files/durable.ts'
 import { Interrupted } from '../database/interrupted.ts'
 import { readMigrations } from '../database/migrate.ts'
+import { withPausedDirectory } from './citus-snapshot.ts'
 import { type Catalog, namesCreatedBy, quoteIdentifier, readCatalog } from './catalog.ts'
 import {
   type AppliedMigration,
@@ -137,11 +138,16 @@ interface OpenSnapshot {
 /** Locks the tables first: one that a migration rewrites later would look empty in the snapshot. */
 async function beginSnapshot(client: pg.Client, options: SnapshotOptions): Promise<OpenSnapshot> {
   const ownNames = namesCreatedBy(await readMigrations(options.migrationsFolder))
+  const { connection } = options
   for (;;) {
-    const names = tableList(await readCatalog(client, ownNames))
+    const before = await readCatalog(client, ownNames)
+    const names = tableList(before)
     if (!names.includes('"schema_migrations"')) throw new SnapshotError('The database contains no data of Rapport yet.')
-    await client.query(`begin isolation level repeatable read, read only; lock table ${names} in access share mode`)
-    const catalog = await readCatalog(client, ownNames)
+    const tables = before.tables.map(({ name }) => name)
+    const catalog = await withPausedDirectory(client, { connection, tables }, async () => {
+      await client.query(`begin isolation level repeatable read, read only; lock table ${names} in access share mode`)
+      return readCatalog(client, ownNames)
+    })
     if (tableList(catalog) === names) return { catalog, header: await buildHeader(client, catalog, options) }
     await client.query('rollback')
   }

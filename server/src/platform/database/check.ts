@@ -118,6 +118,9 @@ async function checkExtensions(client: pg.Client): Promise<void> {
 }
 
 async function createExtension(client: pg.Client, extension: string): Promise<void> {
+  const { rows } = await client.query('select from pg_extension where extname = $1', [extension])
+  // Citus would connect to all workers, even to create an extension that exists.
+  if (rows.length > 0) return
   try {
     await client.query(`create extension if not exists ${extension}`)
   } catch (error) {

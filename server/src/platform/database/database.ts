@@ -102,7 +102,7 @@ export class Database {
   readonly #pool: pg.Pool
   readonly #size: number
   readonly #deadline: number
-  readonly #fixedTexts = new WeakMap<Actor, Map<string, FixedText>>()
+  #fixedTexts = new WeakMap<Actor, Map<string, FixedText>>()
   readonly #queue: ConnectionQueue
   readonly #connectedClients = new Set<pg.PoolClient>()
   #isDistributed = false
@@ -158,6 +158,7 @@ export class Database {
   /** From now on, credential checks are statements of their own, and statements show the planner their organization. */
   useDistribution(): void {
     this.#isDistributed = true
+    this.#fixedTexts = new WeakMap()
   }
 
   get isDistributed(): boolean {

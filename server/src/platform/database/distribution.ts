@@ -1,59 +1,149 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import { connect } from './connect.ts'
+import { withoutComments } from './split-statements.ts'
 import { StartError } from './start-error.ts'
 
 export interface Distribution {
   tables: readonly string[]
-  /** False to distribute only new tables of a database whose tables are distributed. */
+  /** True to distribute a database that contains records. An empty one is distributed without being asked. */
   isWanted: boolean
   log: (message: string) => void
 }
 
-export async function isDistributed(connection: pg.ClientConfig): Promise<boolean> {
-  const client = await connect({ ...connection, application_name: 'rapport migrate' })
+export type DistributionState = 'impossible' | 'none' | 'interrupted' | 'complete'
+
+export async function isDistributed(connection: pg.ClientConfig, timeout?: number): Promise<boolean> {
+  const client = await connect({ ...connection, application_name: 'rapport migrate' }, timeout)
   try {
-    return (await distributedTables(client)).size > 0
+    return (await distributionState(client)) === 'complete'
   } finally {
     await client.end()
   }
 }
 
+export async function distributionState(session: pg.Client): Promise<DistributionState> {
+  if (!(await hasCitus(session))) return 'impossible'
+  if (await isTrue(session, `to_regclass('${pendingKeys}') is not null`)) return 'interrupted'
+  if ((await distributedTables(session)).size > 0) return 'complete'
+  const hasNodes = await isTrue(session, 'exists (select from pg_dist_node where isactive and shouldhaveshards)')
+  return hasNodes ? 'none' : 'impossible'
+}
+
 /**
- * Distributes what is not yet distributed. Each step is complete or not done at all, so that an interrupted distribution
- * goes on where it stopped. Throws `StartError`.
+ * Distributes the tables if it is wanted, or if they are empty and no service uses them. Each step is one transaction;
+ * the first creates the table of pending keys, and the last drops it. Throws `StartError`.
  */
-export async function distribute(session: pg.Client, { tables, isWanted, log }: Distribution): Promise<void> {
-  if (!(await hasCitus(session))) {
-    if (isWanted)
-      throw new StartError('This database has no extension named citus. Create it first: create extension citus.')
+export async function distribute(
+  session: pg.Client,
+  {
+    tables: listed,
+    isWanted,
+    log,
+    ownSessions,
+    isNew,
+  }: Distribution & { ownSessions: readonly number[]; isNew: boolean },
+): Promise<void> {
+  const state = await distributionState(session)
+  if (state === 'complete') return distributeFunctions(session)
+  if (state === 'impossible') {
+    if (isWanted) throw new StartError(noNodes)
     return
   }
-  const distributed = await distributedTables(session)
-  if (distributed.size === 0 && !isWanted) return
-  const remaining = tables.filter((table) => !distributed.has(table))
-  const isInterrupted = await hasPendingKeys(session)
-  if (remaining.length === 0 && !isInterrupted) return distributeFunctions(session)
-  if (isInterrupted && !isWanted) {
+  const tables = await existingTables(session, listed)
+  const isEmpty = await areEmpty(session, tables)
+  const services = isNew ? 0 : await countServices(session, ownSessions)
+  if (!isWanted && (!isEmpty || services > 0)) {
+    if (state === 'interrupted') throw new StartError(interrupted)
+    log(notDistributed)
+    return
+  }
+  if (services > 0) {
     throw new StartError(
-      'The distribution of this database was interrupted. Finish it: stop all services, then run rapport migrate --distribute.',
+      `${services} connections of services are open on this database. Nothing was changed. Stop all services, then run \`rapport migrate --distribute\` again.`,
     )
   }
-  await assertWorkers(session)
-  await dropTriggers(session)
-  await setKeysAside(session, tables)
-  for (const [index, table] of remaining.entries()) {
-    await distributeTable(session, table, tables)
-    log(`Distributed ${table} (${index + 1} of ${remaining.length}).`)
-  }
-  await restoreKeys(session, log)
+  await session.query(stopWithClient)
+  if (state === 'none') await setKeysAside(session, tables)
+  await distributeTables(session, tables, { log, isEmpty })
+  await restoreKeys(session, { log, isEmpty })
   await distributeFunctions(session)
+  await session.query(`drop table ${pendingKeys}`)
 }
 
-async function hasCitus(session: pg.Client): Promise<boolean> {
-  return (await session.query(`select from pg_extension where extname = 'citus'`)).rows.length > 0
+/**
+ * Sends a statement of a migration, and distributes a new table of the list at once. Skips what Citus does not support:
+ * triggers, which are for processes of the previous release, and statistics targets, which make planning cheaper.
+ */
+export async function sendDistributed(
+  session: pg.Client,
+  statement: string,
+  { tables, log }: Pick<Distribution, 'tables' | 'log'>,
+): Promise<void> {
+  const text = withoutComments(statement)
+  if (triggerStatement.test(text) || tables.includes(statisticsTarget.exec(text)?.[1] ?? '')) {
+    log(`Skipped on Citus: ${text.split('\n', 1)[0]}`)
+    return
+  }
+  await session.query(statement)
+  const created = newTable.exec(text)?.[1]
+  if (created !== undefined && tables.includes(created))
+    await distributeTable(session, created, await distributedTables(session))
 }
 
-async function distributedTables(session: pg.Client): Promise<Set<string>> {
+const newTable = /^create\s+table\s+(?:if\s+not\s+exists\s+)?"?(\w+)/i
+const triggerStatement = /^(?:create\s+(?:or\s+replace\s+)?(?:constraint\s+)?|drop\s+)trigger\s/i
+const statisticsTarget = /^alter\s+table\s+(\w+)\s+alter\s+(?:column\s+)?\w+\s+set\s+statistics\s+\S+$/i
+
+/**
+ * Creates the objects of a new schema on the coordinator only, which is fast: a distribution creates on the workers what
+ * they need. Otherwise, Citus would also want to change the owners of extensions, which takes a superuser.
+ */
+export async function changeCoordinatorOnly(session: pg.Client, isOn: boolean): Promise<void> {
+  if (await hasCitus(session)) await session.query(`set citus.enable_ddl_propagation = ${isOn ? 'off' : 'on'}`)
+}
+
+export const allowManyChanges = `set local citus.multi_shard_modify_mode = 'sequential'`
+
+const notDistributed =
+  'Citus is available, but the records are not distributed. To distribute them, stop all services and run `rapport migrate --distribute`.'
+
+const interrupted =
+  'The distribution of this database was interrupted. Finish it: stop all services, then run `rapport migrate --distribute`.'
+
+const noNodes =
+  'This database has no Citus workers for the records. Create the extension citus in the database of this name on every node, then run on the coordinator: select citus_set_coordinator_host(…), and select citus_add_node(…) for each worker.'
+
+/** Otherwise the server would continue a long copy after this process was killed. */
+const stopWithClient = `set client_connection_check_interval = '1s'`
+
+/** Tables per transaction: fewer are slower, and many need more locks than a server has. */
+const batchOfEmptyTables = 10
+
+async function isTrue(session: pg.Client, condition: string): Promise<boolean> {
+  return (await session.query<{ found: boolean }>(`select ${condition} as found`)).rows[0]?.found === true
+}
+
+const hasCitus = (session: pg.Client): Promise<boolean> =>
+  isTrue(session, `exists (select from pg_extension where extname = 'citus')`)
+
+/** After an interruption, a newer release may have more. */
+async function existingTables(session: pg.Client, tables: readonly string[]): Promise<string[]> {
+  const { rows } = await session.query<{ name: string }>(
+    'select name from unnest($1::text[]) with ordinality as listed (name, position) where to_regclass(name) is not null order by position',
+    [tables],
+  )
+  return rows.map(({ name }) => name)
+}
+
+/** Some of them may be distributed, and Citus does not support statements on both kinds. */
+async function areEmpty(session: pg.Client, tables: readonly string[]): Promise<boolean> {
+  for (const table of tables)
+    if ((await session.query(`select true from ${table} limit 1`)).rows.length > 0) return false
+  return true
+}
+
+export async function distributedTables(session: pg.Client): Promise<Set<string>> {
   if (!(await hasCitus(session))) return new Set()
   const { rows } = await session.query<{ name: string }>(
     `select logicalrelid::text as name from pg_dist_partition where partmethod = 'h'`,
@@ -61,21 +151,90 @@ async function distributedTables(session: pg.Client): Promise<Set<string>> {
   return new Set(rows.map(({ name }) => name))
 }
 
-async function assertWorkers(session: pg.Client): Promise<void> {
-  const { rows } = await session.query(`select from pg_dist_node where isactive and shouldhaveshards limit 1`)
-  if (rows.length > 0) return
-  throw new StartError(
-    'Citus has no node for the records. Add the workers first: select citus_set_coordinator_host(…), then select citus_add_node(…) for each.',
-  )
+/** On all nodes. Those that migrate do not count: they wait. Counts repeatedly, because closed ones stay listed a moment. */
+async function countServices(session: pg.Client, ownSessions: readonly number[]): Promise<number> {
+  for (let attempts = 1; ; attempts++) {
+    const { rows } = await session.query<{ count: number }>(
+      `select count(*)::int as count from citus_stat_activity
+      where datname = current_database() and not is_worker_query and pid <> all($1::int[])
+        and application_name <> 'rapport migrate'
+        and (application_name like 'rapport%' or application_name = current_setting('application_name'))`,
+      [ownSessions],
+    )
+    const count = rows[0]?.count ?? 0
+    if (count === 0 || attempts === 5) return count
+    await delay(200)
+  }
 }
 
-/** Citus supports no triggers on distributed tables. Those left are for processes of former releases only. */
-async function dropTriggers(session: pg.Client): Promise<void> {
-  const { rows } = await session.query<{ name: string; on: string }>(
+/** During a distribution, the foreign keys: Citus refuses one from a distributed to another table. */
+export const pendingKeys = 'distribution_foreign_keys'
+
+/** Also drops the triggers, which Citus does not support. They are for processes of the previous release only. */
+async function setKeysAside(session: pg.Client, tables: readonly string[]): Promise<void> {
+  const { rows: triggers } = await session.query<{ name: string; on: string }>(
     `select quote_ident(tgname) as name, tgrelid::regclass::text as "on" from pg_trigger
     join pg_class on pg_class.oid = tgrelid where not tgisinternal and relnamespace = 'public'::regnamespace`,
   )
-  for (const { name, on } of rows) await session.query(`drop trigger ${name} on ${on}`)
+  const { rows: keys } = await session.query<ForeignKey>(
+    `select conrelid::regclass::text as of, quote_ident(conname) as name, pg_get_constraintdef(oid) as definition
+    from pg_constraint where contype = 'f' and conrelid = any($1::text[]::regclass[])`,
+    [tables],
+  )
+  await inTransaction(session, async () => {
+    for (const { name, on } of triggers) await session.query(`drop trigger ${name} on ${on}`)
+    await session.query(`create table ${pendingKeys} ("of" text, name text, definition text)`)
+    for (const { of, name, definition } of keys) {
+      await session.query(`insert into ${pendingKeys} values ($1, $2, $3)`, [of, name, definition])
+      await session.query(`alter table ${of} drop constraint ${name}`)
+    }
+  })
+}
+
+interface ForeignKey {
+  of: string
+  name: string
+  definition: string
+}
+
+interface Steps {
+  log: (message: string) => void
+  isEmpty: boolean
+}
+
+async function distributeTables(session: pg.Client, tables: readonly string[], { log, isEmpty }: Steps): Promise<void> {
+  const distributed = await distributedTables(session)
+  const remaining = tables.filter((table) => !distributed.has(table))
+  for (const part of parts(remaining, isEmpty ? batchOfEmptyTables : 1)) {
+    await inTransaction(session, async () => {
+      for (const table of part) {
+        await distributeTable(session, table, distributed)
+        if (!isEmpty) await session.query('select truncate_local_data_after_distributing_table($1)', [table])
+        distributed.add(table)
+      }
+    })
+    for (const table of part) log(`Distributed ${table} (${tables.indexOf(table) + 1} of ${tables.length}).`)
+  }
+}
+
+async function distributeTable(session: pg.Client, table: string, others: ReadonlySet<string>): Promise<void> {
+  const [neighbour = 'none'] = others
+  await session.query(`select create_distributed_table($1, 'organization_id', colocate_with => $2)`, [table, neighbour])
+}
+
+async function restoreKeys(session: pg.Client, { log, isEmpty }: Steps): Promise<void> {
+  const { rows } = await session.query<ForeignKey>(`select * from ${pendingKeys}`)
+  let added = 0
+  for (const part of parts(rows, isEmpty ? rows.length : 1)) {
+    await inTransaction(session, async () => {
+      for (const { of, name, definition } of part) {
+        await session.query(`alter table ${of} add constraint ${name} ${definition}`)
+        await session.query(`delete from ${pendingKeys} where "of" = $1 and name = $2`, [of, name])
+      }
+    })
+    added += part.length
+    log(`Added foreign keys between distributed tables (${added} of ${rows.length}).`)
+  }
 }
 
 async function distributeFunctions(session: pg.Client): Promise<void> {
@@ -88,47 +247,16 @@ async function distributeFunctions(session: pg.Client): Promise<void> {
   for (const { signature } of rows) await session.query('select create_distributed_function($1)', [signature])
 }
 
-/** Foreign keys that are added again when all tables are distributed: one between the two kinds is not allowed. */
-const pendingKeys = 'distribution_foreign_keys'
+const parts = <Item>(items: readonly Item[], size: number): Item[][] =>
+  items.length === 0 ? [] : [items.slice(0, size), ...parts(items.slice(size), size)]
 
-async function hasPendingKeys(session: pg.Client): Promise<boolean> {
-  const { rows } = await session.query<{ found: boolean }>(`select to_regclass('${pendingKeys}') is not null as found`)
-  return rows[0]?.found === true
-}
-
-async function setKeysAside(session: pg.Client, tables: readonly string[]): Promise<void> {
-  const { rows: keys } = await session.query<{ of: string; name: string; definition: string }>(
-    `select conrelid::regclass::text as of, quote_ident(conname) as name, pg_get_constraintdef(oid) as definition
-    from pg_constraint where contype = 'f' and conrelid = any($1::text[]::regclass[])
-      and conrelid not in (select logicalrelid from pg_dist_partition)`,
-    [tables],
-  )
+async function inTransaction(session: pg.Client, work: () => Promise<void>): Promise<void> {
   await session.query('begin')
-  await session.query(`create table if not exists ${pendingKeys} ("of" text, name text, definition text)`)
-  for (const { of, name, definition } of keys) {
-    await session.query(`insert into ${pendingKeys} values ($1, $2, $3)`, [of, name, definition])
-    await session.query(`alter table ${of} drop constraint ${name}`)
-  }
-  await session.query('commit')
-}
-
-async function distributeTable(session: pg.Client, table: string, tables: readonly string[]): Promise<void> {
-  const distributed = await distributedTables(session)
-  const neighbour = tables.find((other) => distributed.has(other)) ?? 'none'
-  await session.query('begin')
-  await session.query(`select create_distributed_table($1, 'organization_id', colocate_with => $2)`, [table, neighbour])
-  await session.query('select truncate_local_data_after_distributing_table($1)', [table])
-  await session.query('commit')
-}
-
-async function restoreKeys(session: pg.Client, log: (message: string) => void): Promise<void> {
-  const { rows } = await session.query<{ of: string; name: string; definition: string }>(`select * from ${pendingKeys}`)
-  for (const { of, name, definition } of rows) {
-    await session.query('begin')
-    await session.query(`alter table ${of} add constraint ${name} ${definition}`)
-    await session.query(`delete from ${pendingKeys} where "of" = $1 and name = $2`, [of, name])
+  try {
+    await work()
     await session.query('commit')
+  } catch (error) {
+    await session.query('rollback').catch(() => undefined)
+    throw error
   }
-  await session.query(`drop table ${pendingKeys}`)
-  log(`Added ${rows.length} foreign keys between distributed tables.`)
 }

@@ -4,8 +4,16 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { connect } from './connect.ts'
-import { distribute, type Distribution } from './distribution.ts'
+import {
+  allowManyChanges,
+  changeCoordinatorOnly,
+  distribute,
+  type Distribution,
+  distributionState,
+  sendDistributed,
+} from './distribution.ts'
 import { sqlState } from './failures.ts'
+import { splitStatements } from './split-statements.ts'
 import { StartError } from './start-error.ts'
 
 export interface MigrateOptions {
@@ -25,10 +33,9 @@ export interface Migration {
 
 /**
  * Applies the migrations of the folder; one process applies them and others wait. Each file is one transaction, unless
- * its first line is `-- rapport: no transaction` (for `create index concurrently`): then each statement must end with
- * `;` at the end of a line, and the file must be repeatable after an interruption: start with `drop index concurrently
- * if exists`, because an interrupted build leaves an invalid index. Throws `StartError`; earlier migrations stay
- * applied.
+ * its first line is `-- rapport: no transaction` (for `create index concurrently`): then its statements are sent one by
+ * one, and the file must be repeatable after an interruption: start with `drop index concurrently if exists`, because an
+ * interrupted build leaves an invalid index. Throws `StartError`; earlier migrations stay applied.
  */
 export async function migrate(
   connection: pg.ClientConfig,
@@ -40,8 +47,15 @@ export async function migrate(
     await acquireMigrationLock(lockSession, log)
     const session = await openSession(connection)
     try {
-      const applied = await applyPending(session, lockSession, migrations, log)
-      if (distribution) await distribute(session, { ...distribution, log })
+      const ownSessions = await Promise.all([session, lockSession].map(readPid))
+      const distributing = distribution && { ...distribution, log, ownSessions }
+      const state = distribution ? await distributionState(session) : 'impossible'
+      if (distributing && state === 'interrupted') await distribute(session, { ...distributing, isNew: false })
+      const send = state === 'none' || state === 'impossible' ? undefined : distributing
+      if (send === undefined) await changeCoordinatorOnly(session, true)
+      const applied = await applyPending(session, lockSession, migrations, { log, distribution: send })
+      await changeCoordinatorOnly(session, false)
+      if (distributing) await distribute(session, { ...distributing, isNew: applied.length === migrations.length })
       return { applied }
     } finally {
       await session.end()
@@ -74,6 +88,11 @@ async function openSession(connection: pg.ClientConfig): Promise<pg.Client> {
   return session
 }
 
+async function readPid(session: pg.Client): Promise<number> {
+  const { rows } = await session.query<{ pid: number }>('select pg_backend_pid() as pid')
+  return rows[0]?.pid ?? 0
+}
+
 /** The advisory lock for migrations: an arbitrary number, the same in every version. */
 export const migrationLockKey = '2026112101'
 
@@ -100,8 +119,9 @@ async function applyPending(
   session: pg.Client,
   lockSession: pg.Client,
   migrations: Migration[],
-  log: (message: string) => void,
+  target: Target,
 ): Promise<string[]> {
+  const { log } = target
   const pending = await findPending(session, migrations)
   if (pending.length > 0) await session.query(createMigrationsTable)
   const applied: string[] = []
@@ -110,7 +130,7 @@ async function applyPending(
     await lockSession.query('select').catch((cause: unknown) => {
       throw new StartError('The connection that holds the migration lock was lost. Start again.', { cause })
     })
-    await applyWithRetry(session, migration, log)
+    await applyWithRetry(session, migration, target)
     log(`Applied ${migration.file} (${Math.round(performance.now() - begin)} ms).`)
     applied.push(migration.file)
   }
@@ -156,32 +176,33 @@ async function findPending(session: pg.Client, migrations: Migration[]): Promise
   return pending
 }
 
+interface Target {
+  log: (message: string) => void
+  distribution: Pick<Distribution, 'tables'> | undefined
+}
+
 /** Number of attempts while tables are locked, and milliseconds between them. */
 const maxAttempts = 20
 const retryDelay = 500
 
-async function applyWithRetry(session: pg.Client, migration: Migration, log: (message: string) => void): Promise<void> {
+async function applyWithRetry(session: pg.Client, migration: Migration, target: Target): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await apply(session, migration)
+      return await apply(session, migration, target)
     } catch (error) {
       const state = sqlState(error instanceof FailedStatement ? error.cause : error)
       const isLockConflict = state === '55P03' || state === '40P01'
       if (!isLockConflict || attempt === maxAttempts) throw describeFailure(error, migration)
-      log(`${migration.file} is waiting for tables in use (attempt ${attempt} of ${maxAttempts}).`)
+      target.log(`${migration.file} is waiting for tables in use (attempt ${attempt} of ${maxAttempts}).`)
       await delay(retryDelay)
     }
   }
 }
 
-async function apply(session: pg.Client, migration: Migration): Promise<void> {
+async function apply(session: pg.Client, migration: Migration, target: Target): Promise<void> {
   if (migration.text.split('\n', 1)[0]?.trim() === noTransactionMarker) {
     await session.query(`set lock_timeout = '60s'`)
-    for (const statement of statementsOf(migration.text)) {
-      await session.query(statement.text).catch((error: unknown) => {
-        throw new FailedStatement(error, statement.offset)
-      })
-    }
+    await sendStatements(session, migration, target)
     await recordMigration(session, migration)
     return
   }
@@ -191,11 +212,29 @@ async function apply(session: pg.Client, migration: Migration): Promise<void> {
     await session.query(`set local lock_timeout = '3s'`)
     // Recorded first: if the lock was lost, a second process fails here instead of applying the migration twice.
     await recordMigration(session, migration)
-    await session.query(migration.text)
+    if (target.distribution) {
+      await session.query(allowManyChanges)
+      await sendStatements(session, migration, target)
+    } else await session.query(migration.text)
     await session.query('commit')
   } catch (error) {
     await session.query('rollback').catch(() => undefined)
     throw error
+  }
+}
+
+async function sendStatements(
+  session: pg.Client,
+  { text: file }: Migration,
+  { log, distribution }: Target,
+): Promise<void> {
+  for (const { text, offset } of splitStatements(file)) {
+    const sending = distribution
+      ? sendDistributed(session, text, { tables: distribution.tables, log })
+      : session.query(text)
+    await sending.catch((error: unknown) => {
+      throw new FailedStatement(error, offset)
+    })
   }
 }
 
@@ -205,17 +244,6 @@ async function recordMigration(session: pg.Client, { version, file, checksum }: 
     file,
     checksum,
   ])
-}
-
-/** Splits a non-transactional file into its statements; each ends with `;` at the end of a line. */
-function statementsOf(text: string): { text: string; offset: number }[] {
-  const statements: { text: string; offset: number }[] = []
-  let offset = 0
-  for (const part of text.split(/(?<=;[ \t]*\n)/)) {
-    if (part.replaceAll(/--.*$/gm, '').trim() !== '') statements.push({ text: part, offset })
-    offset += part.length
-  }
-  return statements
 }
 
 class FailedStatement extends Error {
