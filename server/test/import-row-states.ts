@@ -70,7 +70,7 @@ async function processRows({ service, organization }: RowFixture): Promise<void>
 async function backdateCounts({ service, organization }: RowFixture): Promise<void> {
   await service.database.crossTenantQuery(
     'check the database',
-    sql`update import_row_counts set counted_at = (counted_at at time zone 'UTC' - interval '1 day') at time zone 'UTC'
+    sql`update import_row_counts set counted_at = now() - interval '1 day'
       where organization_id = ${readId('org', organization.organizationId)}::uuid
         and counted_at > now() - interval '1 hour'`,
   )
@@ -123,14 +123,21 @@ const withStatus =
   async ({ fixture, pushes, importId, series }) => {
     const id = await pushLead(fixture, { importId, hash: pushes.hashOf(importId) }, acceptedLead(series))
     const errors = code === undefined ? [] : [finding(code, '', 'set by a test')]
+    // Computed here: Citus does not evaluate the time of a row on the server with the row.
+    const day = 24 * 60 * 60 * 1000
+    const [row] = await fixture.service.database.crossTenantQuery<{ created_at: Date }>(
+      'check the database',
+      sql`select created_at from import_rows where id = ${readId('row', id)}::uuid`,
+    )
+    const createdAt = new Date((row?.created_at.getTime() ?? 0) - attempts * day)
     await fixture.service.database.crossTenantQuery(
       'check the database',
       sql`update import_rows set status = ${status}, attempts = ${attempts}, errors = ${JSON.stringify(errors)}::json,
           error_codes = ${errors.map((error) => error.code)}::text[],
           lease = ${status === 'PROCESSING' ? newId() : null}::uuid,
-          run_at = case when ${isDueTomorrow} then now() + interval '1 day' end,
-          finished_at = case when not ${isDueTomorrow} then now() end,
-          created_at = created_at - make_interval(days => ${attempts})
+          run_at = ${isDueTomorrow ? new Date(Date.now() + day) : null}::timestamptz,
+          finished_at = ${isDueTomorrow ? null : new Date()}::timestamptz,
+          created_at = ${createdAt}::timestamptz
         where id = ${readId('row', id)}::uuid`,
     )
     return id

@@ -5,6 +5,7 @@ import { Database } from '../src/platform/database/database.ts'
 import type { RetentionPolicy } from '../src/platform/maintenance/retention-store.ts'
 import { PurgeRounds } from '../src/platform/maintenance/maintenance.ts'
 import { retentionPolicies } from '../src/retention-policies.ts'
+import { tablesByPlace } from '../src/places.ts'
 import { createDatabase, testCluster } from './postgres.ts'
 
 /** A database whose maintenance the test runs round by round. */
@@ -30,7 +31,7 @@ export const importRowsDays = 90
 export async function createMaintenanceFixture(): Promise<MaintenanceFixture> {
   const { connection, drop } = await createDatabase()
   const database = new Database({ connection, size: 4 })
-  if (testCluster().engine === 'citus') database.useDistribution()
+  if (testCluster().engine === 'citus') database.useDistribution(tablesByPlace.organization)
   const client = new pg.Client(connection)
   await client.connect()
   const logged: string[] = []

@@ -45,6 +45,9 @@ const accepted: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'drops constraint deals_organization_id_company_id_fkey': companyKey,
     'may refuse rows of deals: constraint deals_organization_id_company_id_fkey': companyKey,
   },
+  '0220_run_in_organization.sql': {
+    'is not known to be harmless: GrantStmt': 'It concerns a new function, which the previous release does not call.',
+  },
 }
 
 test('processes of the previous release can go on with the schema of every migration', async () => {

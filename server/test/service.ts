@@ -11,6 +11,7 @@ import { createTokens } from '../src/identity/access/tokens.ts'
 import { Database } from '../src/platform/database/database.ts'
 import { sql } from '../src/platform/model/sql.ts'
 import { readId } from '../src/platform/model/ids.ts'
+import { tablesByPlace } from '../src/places.ts'
 import { intakePool } from '../src/resources/imports/intake/intake.ts'
 import { workPool } from '../src/resources/imports/work/import-workers.ts'
 import type { Route } from '../src/platform/http/route.ts'
@@ -90,7 +91,7 @@ export async function startTestService(
     ...workPool(config),
   })
   if (testCluster().engine === 'citus') {
-    for (const pool of [database, intakeDatabase, workDatabase]) pool.useDistribution()
+    for (const pool of [database, intakeDatabase, workDatabase]) pool.useDistribution(tablesByPlace.organization)
   }
   const secret = existing?.secret ?? secretOf(connection)
   const tokens = createTokens({ database, secret, roleScopes })

@@ -115,7 +115,7 @@ export function openPools(config: Config, connection: pg.ClientConfig, log: (mes
   const intakeDatabase = new Database({ connection, ...intakePool, onIdleError })
   const workDatabase = new Database({ connection, ...workPool(config), onIdleError })
   const all = [database, intakeDatabase, workDatabase]
-  const useDistribution = () => all.forEach((pool) => pool.useDistribution())
+  const useDistribution = () => all.forEach((pool) => pool.useDistribution(tablesByPlace.organization))
   const close = async () => void (await Promise.all(all.map((pool) => pool.close())))
   return { database, intakeDatabase, workDatabase, useDistribution, close }
 }

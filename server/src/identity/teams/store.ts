@@ -1,5 +1,5 @@
 import type { Connection, Transaction } from '../../platform/database/database.ts'
-import { prepared, raw, sql } from '../../platform/model/sql.ts'
+import { onShard, prepared, raw, sql } from '../../platform/model/sql.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import { readId, showId } from '../../platform/model/ids.ts'
 import { standardStore } from '../../platform/resource/store.ts'
@@ -95,7 +95,10 @@ export const organizationsByRecords = raw('(select organization_id from teams wh
 /** The id of the default team; every organization has one. */
 async function findDefaultTeam(transaction: Transaction): Promise<string> {
   const [team] = await transaction.query<{ id: string }>(
-    prepared(sql`select id from teams where organization_id = ${transaction.organization} and is_default`),
+    onShard(
+      'teams',
+      prepared(sql`select id from teams where organization_id = ${transaction.organization} and is_default`),
+    ),
   )
   if (!team) throw new Error('an organization always has a default team')
   return team.id

@@ -15,6 +15,7 @@ import {
 import { ConnectionQueue, maxConcurrentStatements } from './connection-queue.ts'
 import type { CrossTenantPurpose } from './cross-tenant-purposes.ts'
 import { nameOf, organizationParameter, Parameter, plannerVisible, prepared, render, Sql, sql } from '../model/sql.ts'
+import { callOf, type OrganizationStatement } from './organization-statements.ts'
 import { NothingSent, type Send, type SendSingle, TransactionAttempt } from './transaction-attempt.ts'
 
 /** Runs statements for one organization, which every statement must reference. */
@@ -105,7 +106,7 @@ export class Database {
   #fixedTexts = new WeakMap<Actor, Map<string, FixedText>>()
   readonly #queue: ConnectionQueue
   readonly #connectedClients = new Set<pg.PoolClient>()
-  #isDistributed = false
+  #distributedTables: ReadonlySet<string> | undefined
 
   constructor({
     connection,
@@ -156,13 +157,18 @@ export class Database {
   }
 
   /** From now on, credential checks are statements of their own, and statements show the planner their organization. */
-  useDistribution(): void {
-    this.#isDistributed = true
+  useDistribution(tables: readonly string[]): void {
+    this.#distributedTables = new Set(tables)
     this.#fixedTexts = new WeakMap()
   }
 
   get isDistributed(): boolean {
-    return this.#isDistributed
+    return this.#distributedTables !== undefined
+  }
+
+  /** Does the statement run on the server with the records of its organization? */
+  #isOnShard({ onlyAt }: Sql): boolean {
+    return onlyAt !== undefined && this.#distributedTables?.has(onlyAt) === true
   }
 
   get counts(): { total: number; idle: number; waiting: number } {
@@ -174,7 +180,7 @@ export class Database {
     const organization = this.#organizationOf(actor)
     const complete = (statement: Sql) => {
       assertScoped(statement)
-      return this.#isDistributed ? statement : withCredentialCheck(actor, statement)
+      return this.isDistributed ? statement : withCredentialCheck(actor, statement)
     }
     return {
       organizationId: actor.organizationId,
@@ -185,7 +191,7 @@ export class Database {
           statement instanceof Sql
             ? render(complete(statement))
             : this.#fixedQuery(actor, { ...statement, build: (given) => complete(statement.build(given)) })
-        if (this.#isDistributed) return this.#send<Row>(query, render(credentialCheck(actor)))
+        if (this.isDistributed) return this.#send<Row>(query, render(credentialCheck(actor)))
         return checkedRows(await this.#send<CredentialChecked<Row>>(query))
       },
     }
@@ -193,7 +199,7 @@ export class Database {
 
   #organizationOf({ organizationId }: Actor): Sql {
     const organization = organizationParameter(organizationId)
-    return this.#isDistributed ? plannerVisible(organization) : organization
+    return this.isDistributed ? plannerVisible(organization) : organization
   }
 
   #fixedQuery(actor: Actor, { name, values: given, build }: FixedStatement): pg.QueryConfig {
@@ -216,7 +222,7 @@ export class Database {
 
   /** Retries after conflicts; resolves once durable. Throws `ApiError` (503: outcome unknown), `CredentialChanged`. */
   async transaction<Result>(actor: Actor, work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
-    return this.#transact(credentialCheck(actor), (send, sendSingle) => {
+    const run = (send: Send, sendSingle: SendSingle) => {
       const runSingle = async <Row extends object>({ name, values, build }: SingleStatement) => {
         const whole = (given: readonly Parameter[]) => writeWithCredentialCheck(actor, build(given, credentialIsLive))
         return checkedRows(
@@ -231,11 +237,13 @@ export class Database {
         query: async <Row extends object>(given: Sql | FixedStatement) => {
           const statement = toSql(given)
           assertScoped(statement)
-          return send<Row>(statement)
+          return send<Row>(statement, this.#isOnShard(statement))
         },
-        runSingle: this.#isDistributed ? undefined : runSingle,
+        runSingle: this.isDistributed ? undefined : runSingle,
       })
-    })
+    }
+    const organizationId = this.isDistributed ? actor.organizationId : undefined
+    return this.#transact(credentialCheck(actor), run, { organizationId })
   }
 
   /** Runs one cross-tenant statement. With a name it is prepared once per connection, with one plan for all values. */
@@ -254,16 +262,21 @@ export class Database {
    */
   async crossTenantBatch<Row extends object>(
     _purpose: CrossTenantPurpose,
-    statements: readonly { name?: string; statement: Sql }[],
+    statements: readonly OrganizationStatement[],
   ): Promise<(Row[] | ApiError)[]> {
-    const queries = statements.map(({ name, statement }) => ({ ...render(statement), name }))
-    const isTransaction = queries.length > 1 && !this.#isDistributed
+    const calls = statements.map((given) =>
+      this.#isOnShard(given.statement)
+        ? callOf(given)
+        : { query: { ...render(given.statement), name: given.name }, rowsOf: ({ rows }: pg.QueryResult) => rows },
+    )
+    const queries = calls.map(({ query }) => query)
+    const isTransaction = queries.length > 1 && !this.isDistributed
     return this.#retry(isUnusableConnection, undefined, async (deadline) => {
       const attempt = new StatementAttempt(() => this.#acquire(deadline))
       const pending = isTransaction ? attempt.transaction(queries) : attempt.each(queries)
       const results = await raceDeadline(pending, deadline, () => attempt.abandon())
-      return results.map((result) => {
-        if (!(result instanceof Error)) return result.rows as Row[]
+      return results.map((result, index) => {
+        if (!(result instanceof Error)) return calls[index]?.rowsOf(result) as Row[]
         const error = toApiError(result)
         if (error instanceof ApiError) return error
         throw error
@@ -278,7 +291,7 @@ export class Database {
     live?: Sql,
     timeout?: number,
   ): Promise<Result> {
-    return this.#transact(live && sql`select ${live} as live`, (send) => work({ query: send }), timeout)
+    return this.#transact(live && sql`select ${live} as live`, (send) => work({ query: send }), { timeout })
   }
 
   /** Throws if the database does not respond. */
@@ -306,10 +319,10 @@ export class Database {
   async #transact<Result>(
     check: Sql | undefined,
     work: (send: Send, sendSingle: SendSingle) => Promise<Result>,
-    timeout?: number,
+    { organizationId, timeout }: { organizationId?: string | undefined; timeout?: number | undefined },
   ): Promise<Result> {
     return this.#retry(isRetryable, timeout, async (deadline) =>
-      new TransactionAttempt(await this.#connect(deadline)).run(check, work, deadline),
+      new TransactionAttempt(await this.#connect(deadline), organizationId).run(check, work, deadline),
     )
   }
 

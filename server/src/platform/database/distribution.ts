@@ -45,7 +45,7 @@ export async function distribute(
   }: Distribution & { ownSessions: readonly number[]; isNew: boolean },
 ): Promise<void> {
   const state = await distributionState(session)
-  if (state === 'complete') return distributeFunctions(session)
+  if (state === 'complete') return distributeFunctions(session, listed)
   if (state === 'impossible') {
     if (isWanted) throw new StartError(noNodes)
     return
@@ -67,7 +67,7 @@ export async function distribute(
   if (state === 'none') await setKeysAside(session, tables)
   await distributeTables(session, tables, { log, isEmpty })
   await restoreKeys(session, { log, isEmpty })
-  await distributeFunctions(session)
+  await distributeFunctions(session, tables)
   await session.query(`drop table ${pendingKeys}`)
 }
 
@@ -237,7 +237,7 @@ async function restoreKeys(session: pg.Client, { log, isEmpty }: Steps): Promise
   }
 }
 
-async function distributeFunctions(session: pg.Client): Promise<void> {
+async function distributeFunctions(session: pg.Client, tables: readonly string[]): Promise<void> {
   const { rows } = await session.query<{ signature: string }>(
     `select oid::regprocedure::text as signature from pg_proc
     where pronamespace = 'public'::regnamespace and prorettype <> 'trigger'::regtype
@@ -245,6 +245,19 @@ async function distributeFunctions(session: pg.Client): Promise<void> {
       and not exists (select from pg_dist_object where classid = 'pg_proc'::regclass and objid = pg_proc.oid)`,
   )
   for (const { signature } of rows) await session.query('select create_distributed_function($1)', [signature])
+  const [table = 'none'] = tables
+  await delegateCalls(session, table)
+}
+
+/** Calls of this function are sent to the server with the records of its first argument. */
+async function delegateCalls(session: pg.Client, table: string): Promise<void> {
+  await session.query(
+    `select create_distributed_function(objid::regprocedure, 'organization_id', colocate_with => $1,
+      force_delegation => true)
+    from pg_dist_object where classid = 'pg_proc'::regclass and distribution_argument_index is null
+      and objid = 'run_in_organization(uuid, text[], jsonb)'::regprocedure`,
+    [table],
+  )
 }
 
 const parts = <Item>(items: readonly Item[], size: number): Item[][] =>

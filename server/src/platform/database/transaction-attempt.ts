@@ -9,9 +9,11 @@ import {
   isUnusableConnection,
 } from './failures.ts'
 import { inOneWrite } from './in-one-write.ts'
+import { OrganizationStatements } from './organization-statements.ts'
 import { render, type Sql } from '../model/sql.ts'
 
-export type Send = <Row extends object>(statement: Sql) => Promise<Row[]>
+/** `isOnShard`: the statement uses the organization's records only, which are on another server. */
+export type Send = <Row extends object>(statement: Sql, isOnShard?: boolean) => Promise<Row[]>
 
 /** Sends the only statement of a transaction, which is a transaction by itself. */
 export type SendSingle = <Row extends object>(query: pg.QueryConfig) => Promise<Row[]>
@@ -36,9 +38,16 @@ export class TransactionAttempt {
   #credentialCheck: Promise<void> | undefined
   /** The first error: without savepoints it causes all later ones. */
   #failure: unknown
+  /** Undefined if records are not on other servers. */
+  readonly #onShard: OrganizationStatements | undefined
 
-  constructor(client: pg.PoolClient) {
+  /** `organizationId`, if given, is that of statements `onShard`. */
+  constructor(client: pg.PoolClient, organizationId?: string) {
     this.#client = client
+    this.#onShard =
+      organizationId === undefined
+        ? undefined
+        : new OrganizationStatements(organizationId, (query) => this.#query<{ results: object[][] }>(query))
   }
 
   /** `check`, if given, returns whether the credential is `live`. */
@@ -61,16 +70,15 @@ export class TransactionAttempt {
   }
 
   async #run<Result>(check: Sql | undefined, work: Work<Result>): Promise<Result> {
-    const send: Send = async <Row extends object>(statement: Sql) => {
+    const send: Send = async <Row extends object>(statement: Sql, isOnShard = false) => {
       // One of several statements sent together has failed: the next one would be committed on its own.
       if (this.#isFinished) throw new Error('the transaction is over')
-      const checked = this.#begin(check)
-      const pending = this.#query<Row>(statement)
+      const { checked, pending } = this.#start<Row>(check, statement, isOnShard)
       // Not awaited before the work starts, whose first statements are sent together with it, but before the work gets
       // a result.
       await checked
       try {
-        return (await pending).rows
+        return await pending
       } catch {
         throw this.#failure
       }
@@ -90,6 +98,7 @@ export class TransactionAttempt {
       )
     } catch (error) {
       this.#isFinished = true
+      this.#onShard?.cancel(error)
       // The work may have wrapped the error.
       const cause = isStalePreparedStatement(this.#failure) ? this.#failure : error
       // Otherwise the next user of the connection would be inside this transaction.
@@ -98,6 +107,20 @@ export class TransactionAttempt {
     }
     if (!this.#isSingleStatement) await this.#commit()
     return result
+  }
+
+  #start<Row extends object>(check: Sql | undefined, statement: Sql, isOnShard: boolean) {
+    if (this.#onShard && isOnShard) {
+      // First, so that it is sent in the same write as the beginning of the transaction.
+      const pending = this.#onShard.add<Row>(statement)
+      pending.catch(() => undefined)
+      return { checked: this.#begin(check), pending }
+    }
+    const checked = this.#begin(check)
+    this.#onShard?.flush()
+    const pending = this.#query<Row>(render(statement)).then(({ rows }) => rows)
+    pending.catch(() => undefined)
+    return { checked, pending }
   }
 
   /** Sent with the first statement, or at the end if the work sent none. */
@@ -110,7 +133,7 @@ export class TransactionAttempt {
 
   async #sendBegin(check: Sql | undefined): Promise<void> {
     const begun = inOneWrite(this.#client, () =>
-      Promise.all([this.#client.query('begin'), check && this.#query<{ live: boolean }>(check)]),
+      Promise.all([this.#client.query('begin'), check && this.#query<{ live: boolean }>(render(check))]),
     )
     const [, checked] = await begun.catch((error: unknown) => {
       this.#hasBegun = false
@@ -119,8 +142,8 @@ export class TransactionAttempt {
     if (checked && !checked.rows[0]?.live) throw new CredentialChanged()
   }
 
-  #query<Row extends object>(statement: Sql): Promise<pg.QueryResult<Row & pg.QueryResultRow>> {
-    const pending = inOneWrite(this.#client, () => this.#client.query<Row & pg.QueryResultRow>(render(statement)))
+  #query<Row extends object>(query: pg.QueryConfig): Promise<pg.QueryResult<Row & pg.QueryResultRow>> {
+    const pending = inOneWrite(this.#client, () => this.#client.query<Row & pg.QueryResultRow>(query))
     pending.catch((error: unknown) => (this.#failure ??= error))
     return pending
   }

@@ -258,24 +258,22 @@ test('requests and responses are not readable in the database', async () => {
   }
 })
 
-/** Runs `work` with a trigger on stored responses; `body` creates its function `on_insert`. */
-async function withInsertTrigger(body: Sql, work: () => Promise<void>): Promise<void> {
+/** Runs `work` while each stored response is checked; `body` creates the function `on_insert` of the check. */
+async function withInsertCheck(body: Sql, work: () => Promise<void>): Promise<void> {
   await execute(body)
-  await execute(
-    sql`create trigger on_insert before insert on idempotency_answers for each row execute function on_insert()`,
-  )
+  await execute(sql`alter table idempotency_answers add constraint on_insert check (on_insert()) not valid`)
   try {
     await work()
   } finally {
-    await execute(sql`drop trigger on_insert on idempotency_answers`)
+    await execute(sql`alter table idempotency_answers drop constraint on_insert`)
     await execute(sql`drop function on_insert`)
   }
 }
 
 test('a request is rolled back if its response cannot be stored', async () => {
   const [key, name] = [randomUUID(), randomUUID()]
-  const failing = sql`create function on_insert() returns trigger language plpgsql as $$ begin raise 'no room'; end $$`
-  await withInsertTrigger(failing, async () => {
+  const failing = sql`create function on_insert() returns boolean language plpgsql as $$ begin raise 'no room'; end $$`
+  await withInsertCheck(failing, async () => {
     expectRefusal(await create(key, { name }), 500, 'internal_error')
     expect(await countByName(name)).toBe(0)
   })
@@ -284,10 +282,11 @@ test('a request is rolled back if its response cannot be stored', async () => {
 
 test('a connection lost before the commit leaves neither record nor response; the retry creates one record', async () => {
   const [key, name] = [randomUUID(), randomUUID()]
-  const slow = sql`create function on_insert() returns trigger language plpgsql as $$ begin perform pg_sleep(3); return new; end $$`
-  await withInsertTrigger(slow, async () => {
+  const slow = sql`create function on_insert() returns boolean language plpgsql as $$ begin perform pg_sleep(3); return true; end $$`
+  await withInsertCheck(slow, async () => {
     const sleeping = () =>
-      execute(sql`select pid from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`)
+      execute(sql`select pid from pg_stat_activity where datname = current_database() and state = 'active'
+        and query like 'insert into idempotency_answers%'`)
     const lost = create(key, { name })
     await expect.poll(sleeping).toHaveLength(1)
     // The first request is in progress, so the second is rejected without waiting.

@@ -18,6 +18,7 @@ import { allNotes } from '../../resources/notes/resource.ts'
 import { explain, recordsRead } from '../../../test/explain.ts'
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
 import { until } from '../../../test/processes.ts'
+import { tablesByPlace } from '../../places.ts'
 import { startTestService } from '../../../test/service.ts'
 
 /** Statistics of a table can be missing or outdated; the test cluster's autovacuum runs only once an hour. */
@@ -254,7 +255,7 @@ test.skipIf(!isDistributed())(
   'statistics of a distributed table are updated when one of its shards has doubled',
   async () => {
     const database = new Database({ connection: testDatabase.connection, size: 2 })
-    database.useDistribution()
+    database.useDistribution(tablesByPlace.organization)
     expect(await takeStatistics(database)).toEqual({ taken: [], failed: false })
     await client.query(`insert into audit_events (organization_id, id, action, actor_kind)
       select '${ours}', gen_random_uuid(), 'login.failed', 'command' from generate_series(1, 5000)`)

@@ -116,6 +116,8 @@ export interface Resource<F extends Fields = Fields> {
   restorableDays: number
   /** True if deleted records can be listed and restored over the API; by default if `softDelete` is true. */
   isRestorable: boolean
+  /** True if its table is a view of several tables, in some of which columns are constant. */
+  isUnion?: boolean
   /** True if an organization has so few of them that reading all is cheap; they then need no indexes. */
   isSmall: boolean
   /** Rules that a declaration cannot express; must be pure. `current` is undefined for a new record. */

@@ -4,24 +4,38 @@ export class Sql {
   readonly values: readonly unknown[]
   readonly scoped: boolean
   readonly isPrepared: boolean
+  /** Set if the statement uses this table and others in the same place only. */
+  readonly onlyAt: string | undefined
 
-  constructor(parts: readonly string[], values: readonly unknown[], scoped: boolean, isPrepared = false) {
+  constructor(
+    parts: readonly string[],
+    values: readonly unknown[],
+    scoped: boolean,
+    { isPrepared = false, onlyAt }: { isPrepared?: boolean; onlyAt?: string } = {},
+  ) {
     this.parts = parts
     this.values = values
     this.scoped = scoped
     this.isPrepared = isPrepared
+    this.onlyAt = onlyAt
   }
 
   /** The text with `$1…` in place of the values. A `Parameter` that occurs twice is sent once. */
   render(): { text: string; values: unknown[] } {
-    let text = this.parts[0] ?? ''
     const values: unknown[] = []
-    this.values.forEach((value, index) => {
+    const text = this.toText((value) => {
       let position = value instanceof Parameter ? values.indexOf(value) : -1
       if (position < 0) position = values.push(value) - 1
-      text += `$${position + 1}${this.parts[index + 1] ?? ''}`
+      return `$${position + 1}`
     })
     return { text, values: values.map((value) => (value instanceof Parameter ? value.value : value)) }
+  }
+
+  /** The text with a placeholder for each value. */
+  toText(placeholderOf: (value: unknown) => string): string {
+    let text = this.parts[0] ?? ''
+    this.values.forEach((value, index) => (text += placeholderOf(value) + (this.parts[index + 1] ?? '')))
+    return text
   }
 }
 
@@ -54,11 +68,22 @@ export function sql(strings: TemplateStringsArray, ...inputs: unknown[]): Sql {
 }
 
 /** Prepares it once per connection. Only for few different texts whose plan follows from keys alone. */
-export const prepared = ({ parts, values, scoped }: Sql): Sql => new Sql(parts, values, scoped, true)
+export const prepared = ({ parts, values, scoped }: Sql): Sql => new Sql(parts, values, scoped, { isPrepared: true })
+
+/**
+ * For a statement of a transaction that uses only tables in the place of this one: if that is distributed, Citus runs it
+ * on the server with the organization's records, in one command with others that are sent at the same time. It must return
+ * rows, which are read as JSON, and values must be cast unless they are texts.
+ */
+export const onShard = (table: string, { parts, values, scoped, isPrepared }: Sql): Sql =>
+  new Sql(parts, values, scoped, { isPrepared, onlyAt: table })
 
 /** Prepared if it is about one record: a set's text differs each time, and planning is cheap per record. */
 export const preparedForOne = (records: readonly unknown[], statement: Sql): Sql =>
   records.length === 1 ? prepared(statement) : statement
+
+/** The rows of the previous statement on the shard, as a JSON array. */
+export const previousRows = new Sql(['$2'], [], false)
 
 /** A prepared statement has a name per connection; the same text always gets the same name. */
 export function render(statement: Sql): { text: string; values: unknown[]; name?: string } {

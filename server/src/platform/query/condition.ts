@@ -56,7 +56,6 @@ function linkCondition(
   scope: Scope,
 ): Sql {
   const { link: _, ...target } = condition.target
-  const organization = distributedOf(scope) ?? sql`${raw(target.alias)}.organization_id`
   const opposite = { equals: 'not', not: 'equals', notIn: 'in' } as const
   const isNull = condition.operand.kind === 'null'
   const isNegated = isNull ? condition.operator === 'equals' : condition.operator in negative
@@ -68,6 +67,7 @@ function linkCondition(
     ...(other.softDelete ? [raw('other.deleted_at is null')] : []),
     ...reachConditions(other, scope, raw('other')),
   ]
+  const organization = distributedOf(scope) ?? sql`${raw(target.alias)}.organization_id`
   const isReached =
     bounds.length === 0
       ? raw('')

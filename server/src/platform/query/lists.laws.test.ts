@@ -25,7 +25,7 @@ import {
   requests,
 } from '../../../test/list-arbitraries.ts'
 import { runConcurrently } from '../../../test/list-calls.ts'
-import { organizationOnEngine } from '../../../test/engines.ts'
+import { isDistributed, organizationOnEngine } from '../../../test/engines.ts'
 import { testCluster } from '../../../test/postgres.ts'
 import {
   filterParameter,
@@ -113,9 +113,10 @@ async function create({ apiKey, organizationId }: TestOrganization, bodies: read
  * values depend on the id.
  */
 async function spreadTimes({ organizationId }: TestOrganization, contactId?: string): Promise<void> {
-  const time = (salt: string, nulls: boolean) => sql`(array[
-    '2026-01-01T00:00:00Z', '2026-01-01T23:59:59.999Z', '2026-01-02T00:00:00Z', '2026-01-02T00:00:00.001Z', '2026-03-29T01:30:00.5Z',
-    ${nulls ? null : '2025-12-31T23:59:59.999Z'}]::timestamptz[])[1 + abs(hashtext(${salt} || id::text)) % 6]`
+  const first = ['2026-01-01T00:00:00Z', '2026-01-01T23:59:59.999Z', '2026-01-02T00:00:00Z', '2026-01-02T00:00:00.001Z']
+  const times = (nulls: boolean) => [...first, '2026-03-29T01:30:00.5Z', nulls ? null : '2025-12-31T23:59:59.999Z']
+  const time = (salt: string, nulls: boolean) =>
+    sql`(${times(nulls)}::timestamptz[])[1 + abs(hashtext(${salt} || id::text)) % 6]`
   await service.database.crossTenantQuery(
     'check the database',
     sql`update contacts set created_at = ${time('a', false)}, updated_at = ${time('b', false)},
@@ -362,7 +363,7 @@ test('select[] returns only the named paths of a record', async () => {
   })
 })
 
-test(
+test.skipIf(isDistributed())(
   'every scan type gives the same results',
   async () => {
     const organizationId = readId('org', large.organization.organizationId) ?? ''

@@ -56,11 +56,11 @@ export function renderedSql(resource: Resource, source: RecordSource, organizati
 }
 
 /** `written` has the new records. `change`: an insert or update of `record`. `isNew`: none can exist already. */
-export function writtenSql(resource: Resource, change: Sql, { isNew = false, isDistributed = false } = {}): Sql {
+export function writtenSql(resource: Resource, change: Sql, { isNew = false } = {}): Sql {
   const rendered = resource.viewOf ?? resource
   if (rendered.renderingVersion === undefined) return sql`written as (${change} returning ${raw(root)}.*)`
   return sql`
-    written as (${change} returning ${raw(root)}.*, ${rowVersion}, ${documentOf(rendered, isDistributed)} as document),
+    written as (${change} returning ${raw(root)}.*, ${rowVersion}, ${documentOf(rendered, false)} as document),
     rendered as (${isNew ? insertSql(rendered, writtenRows) : storeSql(rendered, writtenRows)})`
 }
 
@@ -81,6 +81,23 @@ export const staleSql = (resource: Resource, organization: Sql): Sql => sql`
         from stale join ${identifier(resource.table)} ${raw(root)} using (organization_id, id)
         where organization_id = ${organization}`,
     )} returning true)`
+
+/** Renders these records of the organization (a query of ids) where a valid rendering is missing, as a statement. */
+export function renderSql(resource: Resource, organization: Sql, ids: Sql): Sql | undefined {
+  const rendered = resource.viewOf ?? resource
+  if (rendered.renderingVersion === undefined) return undefined
+  return sql`${storeSql(
+    rendered,
+    // Not the column: then Citus would not know that all rows are of one organization.
+    sql`select ${organization} as organization_id, id, ${rowVersion}, ${documentOf(rendered, true)} as document
+      from ${identifier(rendered.table)} ${raw(root)}
+      where organization_id = ${organization} and id = any(array(${ids})) and not exists (
+        select from ${tableOf(rendered)} known
+        where known.organization_id = ${organization} and known.${ownerOf(rendered)} = ${raw(root)}.id
+          and known.version = ${raw(String(rendered.renderingVersion))}
+          and known.source_xmin = ${raw(root)}.xmin and known.source_ctid = ${raw(root)}.ctid)`,
+  )} returning version`
+}
 
 const writtenRows = sql`select organization_id, id, source_xmin, source_ctid, document from written`
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../model/fields.ts'
 import type { Transaction } from '../database/database.ts'
-import { identifier, isOneOf, join, preparedForOne, raw, type Sql, sql } from '../model/sql.ts'
+import { identifier, isOneOf, join, onShard, preparedForOne, raw, type Sql, sql } from '../model/sql.ts'
 import { withinScope } from '../query/page.ts'
 import type { RecordSource } from '../query/rendering.ts'
 import { documentJoins, documentSql } from '../query/select.ts'
@@ -51,15 +51,24 @@ export async function lockRecords(
   const [, rows] = await Promise.all([
     hasLookups(resource)
       ? transaction.query(
-          preparedForOne(ids, sql`select ${raw(root)}.id from ${identifier(resource.table)} ${raw(root)} ${isWanted}`),
+          onShard(
+            resource.table,
+            preparedForOne(
+              ids,
+              sql`select ${raw(root)}.id from ${identifier(resource.table)} ${raw(root)} ${isWanted}`,
+            ),
+          ),
         )
       : undefined,
     transaction.query<Omit<CurrentRow, 'record'>>(
-      preparedForOne(
-        ids,
-        sql`
+      onShard(
+        resource.table,
+        preparedForOne(
+          ids,
+          sql`
     select ${storedSql(resource, 'table', distributedOf(scope))}, ${danglingSql(resource, scope)} as dangling
     from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, scope)} ${isWanted}`,
+        ),
       ),
     ),
   ])

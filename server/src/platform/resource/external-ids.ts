@@ -1,6 +1,6 @@
 import type { Transaction } from '../database/database.ts'
 import { sqlState } from '../database/failures.ts'
-import { identifier, raw, sql } from '../model/sql.ts'
+import { identifier, onShard, raw, sql } from '../model/sql.ts'
 import type { Resource } from '../model/define.ts'
 import { readId } from '../model/ids.ts'
 import { UniqueConflict } from './unique-conflict.ts'
@@ -18,15 +18,25 @@ export async function syncExternalIds(
   const table = identifier(`${resource.singular}_external_ids`)
   const owner = identifier(`${resource.singular}_id`)
   const team = raw('teamId' in resource.fields ? ', team_id' : '')
-  await transaction.query(sql`delete from ${table}
-    where organization_id = ${transaction.organization} and ${owner} = any(${ids}::uuid[])`)
+  await transaction.query(
+    onShard(
+      resource.table,
+      sql`delete from ${table}
+        where organization_id = ${transaction.organization} and ${owner} = any(${ids}::uuid[]) returning provider`,
+    ),
+  )
   try {
-    await transaction.query(sql`insert into ${table} (organization_id${team}, provider, value, ${owner})
-      select organization_id${team}, external.key, external.value, id
+    await transaction.query(
+      onShard(
+        resource.table,
+        sql`insert into ${table} (organization_id${team}, provider, value, ${owner})
+      select ${transaction.organization}${team}, external.key, external.value, id
       from ${identifier(resource.table)}, jsonb_each_text(external_ids) external
       where organization_id = ${transaction.organization} and id = any(${ids}::uuid[]) and deleted_at is null
       -- Two sets that want the same ids meet at the same one first.
-      order by external.key, external.value`)
+      order by external.key, external.value returning provider`,
+      ),
+    )
   } catch (error) {
     if (sqlState(error) !== '23505') throw error
     throw new UniqueConflict(resource, 'externalIds', holderOf(transaction, resource, written), { cause: error })

@@ -4,7 +4,7 @@ import type { Actor } from '../model/caller.ts'
 import { columnOf, type Resource } from '../model/define.ts'
 import type { JsonObject, JsonValue } from '../model/fields.ts'
 import { newId } from '../model/ids.ts'
-import { identifier, type Parameter, raw, type Sql, sql } from '../model/sql.ts'
+import { identifier, type Parameter, type Sql, sql } from '../model/sql.ts'
 import type { PendingChange } from './write.ts'
 
 /** What a change did to a record. */
@@ -34,21 +34,20 @@ const sources: Readonly<Record<Actor['kind'], ChangeSource>> = {
 /** Who makes the changes of this actor, as the history names it. */
 export const sourceOfChange = ({ kind }: Actor): ChangeSource => sources[kind]
 
-/**
- * Records the changes of a set, as a common table expression after another one of the statement that makes them: a
- * statement of its own would cost more than the rest. Empty if there is nothing to record.
- */
-export function historySql(transaction: Transaction, resource: Resource, pending: readonly PendingChange[]): Sql {
+/** Records the changes of a set. Undefined if there is nothing to record. */
+export function historySql(
+  transaction: Transaction,
+  resource: Resource,
+  pending: readonly PendingChange[],
+): Sql | undefined {
   const rows = pending.flatMap((change) => historyRow(resource, change) ?? [])
-  if (rows.length === 0) return raw('')
+  if (rows.length === 0) return undefined
   const { organization, actor } = transaction
-  return sql`,
-    history as (
-      insert into ${tableOf(resource)} (organization_id, id, ${ownerOf(resource)}, action, changes, import_id,
+  return sql`insert into ${tableOf(resource)} (organization_id, id, ${ownerOf(resource)}, action, changes, import_id,
         import_row_id, source, author_id)
       select ${organization}, change.*, ${sourceOfChange(actor)}::text, ${actor.userId}::uuid
       from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as change(
-        id uuid, record_id uuid, action text, changes jsonb, import_id uuid, import_row_id uuid))`
+        id uuid, record_id uuid, action text, changes jsonb, import_id uuid, import_row_id uuid)`
 }
 
 /** The same for the statement that creates one record. `id`: the uuid of the row. */

@@ -3,7 +3,7 @@ import type { Transaction } from '../database/database.ts'
 import type { DeclaredProperty, PropertyIndex, PropertySet } from '../model/declared-property.ts'
 import type { Resource } from '../model/define.ts'
 import type { JsonValue } from '../model/fields.ts'
-import { raw, type Sql, sql } from '../model/sql.ts'
+import { identifier, raw, type Sql, sql } from '../model/sql.ts'
 import { definableField, objectOf } from './declared-values.ts'
 import type { PendingChange } from './write.ts'
 
@@ -49,22 +49,36 @@ export function entryChanges(
 export function entriesSql({ organization }: Transaction, changes: readonly EntryChange[]): Sql {
   if (changes.length === 0) return raw('')
   return sql`,
-    entry_change as materialized (${changeRows(sql`${JSON.stringify(changes)}`)}),
-    wanted_entry as materialized (${wantedEntries}),
-    removed_entry as (
-      delete from property_entries stored using entry_change change
-      where stored.organization_id = ${organization} and stored.record_id = change.record_id
-        and stored.index_id = change.index_id and not exists (
-          select from wanted_entry wanted where wanted.record_id = stored.record_id
-            and wanted.index_id = stored.index_id and wanted.value_hash = stored.value_hash)),
+    ${entryTables(sql`${JSON.stringify(changes)}`)},
+    removed_entry as (${deleteEntries(organization)}),
     added_entry as (${insertEntries(organization)})`
+}
+
+/** Statements that do the same after the records were written. */
+export function entryStatements(
+  { organization }: Transaction,
+  resource: Resource,
+  changes: readonly EntryChange[],
+): Sql[] {
+  if (changes.length === 0) return []
+  const written = sql`written as (
+    select * from ${identifier(resource.table)}
+    where organization_id = ${organization} and id = any(${changes.map(({ record_id: id }) => id)}::uuid[]))`
+  const tables = sql`with ${written}, ${entryTables(sql`${JSON.stringify(changes)}`)}`
+  return [
+    sql`${tables} ${deleteEntries(organization)} returning stored.record_id`,
+    sql`${tables} ${insertEntries(organization)} returning record_id`,
+  ]
 }
 
 /** The same for the statement that creates one record. `changes`: as JSON. */
 export const creationEntriesSql = ({ organization }: Transaction, changes: Sql): Sql => sql`,
-    entry_change as materialized (${changeRows(changes)}),
-    wanted_entry as materialized (${wantedEntries}),
+    ${entryTables(changes)},
     added_entry as (${insertEntries(organization)})`
+
+const entryTables = (changes: Sql): Sql => sql`
+    entry_change as materialized (${changeRows(changes)}),
+    wanted_entry as materialized (${wantedEntries})`
 
 const changeRows = (changes: Sql): Sql => sql`
   select * from jsonb_to_recordset(${changes}::jsonb) as change(
@@ -74,6 +88,13 @@ const wantedEntries = raw(`
   select written.id as record_id, change.index_id, entry.value_hash, entry.number, entry.text, written.created_at
   from entry_change change join written on written.id = change.record_id
   cross join lateral property_values_of(change.index_id, change.type, change.id_prefix, change.value) entry`)
+
+const deleteEntries = (organization: Sql): Sql => sql`
+  delete from property_entries stored using entry_change change
+  where stored.organization_id = ${organization} and stored.record_id = change.record_id
+    and stored.index_id = change.index_id and not exists (
+      select from wanted_entry wanted where wanted.record_id = stored.record_id
+        and wanted.index_id = stored.index_id and wanted.value_hash = stored.value_hash)`
 
 const insertEntries = (organization: Sql): Sql => sql`
   insert into property_entries (organization_id, record_id, index_id, value_hash, number, text, created_at)

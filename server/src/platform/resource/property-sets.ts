@@ -1,7 +1,7 @@
 import type { Connection, Transaction } from '../database/database.ts'
 import { declaredProperty, type PropertyDefinition, type PropertySet } from '../model/declared-property.ts'
 import type { Resource } from '../model/define.ts'
-import { type Parameter, prepared, type Sql, sql } from '../model/sql.ts'
+import { onShard, type Parameter, prepared, type Sql, sql } from '../model/sql.ts'
 
 interface StoredSet {
   resource: string
@@ -56,10 +56,13 @@ export async function lockPropertySet(transaction: Transaction, resource: Resour
   const before = lastKnownSet(transaction, resource)
   const read = () =>
     transaction.query<StoredSet>(
-      prepared(sql`
+      onShard(
+        table,
+        prepared(sql`
       select resource, revision, refuses_undeclared,
         case when revision <> ${before?.revision ?? noRevision}::integer then definitions end as definitions
       from property_sets where organization_id = ${organization} and resource = ${table} for key share`),
+      ),
     )
   const [found] = await read()
   if (found) return remember(transaction, found, before)

@@ -2,7 +2,7 @@ import type { Transaction } from '../database/database.ts'
 import type { Resource } from '../model/define.ts'
 import { type BodyFault, invalidBody } from '../model/errors.ts'
 import { readId } from '../model/ids.ts'
-import { identifier, isOneOf, preparedForOne, raw, type Sql, sql } from '../model/sql.ts'
+import { identifier, isOneOf, onShard, preparedForOne, raw, type Sql, sql } from '../model/sql.ts'
 import { andWithinReach } from '../query/scope.ts'
 import { scopeOf } from './read.ts'
 import type { PendingChange, WriteSteps } from './write.ts'
@@ -39,12 +39,15 @@ export async function checkReferences(
     if (wanted.length === 0) continue
     const ids = wanted.filter((id) => id !== undefined)
     const rows = await transaction.query<{ id: string }>(
-      preparedForOne(
-        ids,
-        sql`
+      onShard(
+        table,
+        preparedForOne(
+          ids,
+          sql`
       select ${identifier(key)} as id from ${identifier(table)}
       where organization_id = ${transaction.organization} and ${isOneOf(identifier(key), ids, 'uuid')}
       ${raw(softDeleted ? 'and deleted_at is null' : '')}${bounds} order by 1 for key share`,
+        ),
       ),
     )
     const found = new Set(rows.map(({ id }) => id))

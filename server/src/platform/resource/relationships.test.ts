@@ -7,6 +7,7 @@ import { describe, differencesOf } from '../schema/differences.ts'
 import { skeletonOf } from '../schema/migration.ts'
 import { openapi } from '../http/openapi.ts'
 import { deletedRecords } from '../maintenance/deleted-store.ts'
+import { distributeTables } from '../../../test/distribute-tables.ts'
 import { createDatabase } from '../../../test/postgres.ts'
 import { offers, relationships } from '../../../test/relationships.ts'
 import {
@@ -28,7 +29,9 @@ beforeAll(async () => {
   // The same tables as from `npm run generate -- migration`.
   const differences = await findDifferences()
   await client.query(skeletonOf(differences, (await readCatalog(client)).keywords).changes ?? '')
+  const distributed = await distributeTables(client)
   service = await startTestService({}, database, [...routes, ...relationships.routes])
+  if (distributed.length > 0) service.database.useDistribution(distributed)
   organization = await service.newOrganization()
   call = organization.call
 })

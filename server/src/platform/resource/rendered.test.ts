@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { resources } from '../../app.ts'
 import { serviceActor } from '../model/caller.ts'
 import { identifier, raw, sql } from '../model/sql.ts'
+import { distributedOf } from '../query/scope.ts'
 import { composedSql, documentJoins, documentSql, isRendered } from '../query/select.ts'
 import { root } from '../query/target.ts'
 import type { Resource } from '../model/define.ts'
@@ -32,12 +33,13 @@ const createActor = () =>
 
 /** Each record as its stored rendering and as composed from its columns. */
 const readRows = (resource: Resource) =>
-  service.database.transaction(createActor(), (transaction) =>
-    transaction.query<{ stored: string; composed: string }>(sql`
-      select ${documentSql(resource)} as stored, ${composedSql(resource)} as composed
+  service.database.transaction(createActor(), (transaction) => {
+    const organization = distributedOf(transaction)
+    return transaction.query<{ stored: string; composed: string }>(sql`
+      select ${documentSql(resource, { organization })} as stored, ${composedSql(resource, undefined, organization)} as composed
       from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, { organization: transaction.organization, actor: seesAll })}
-      where ${raw(root)}.organization_id = ${transaction.organization}`),
-  )
+      where ${raw(root)}.organization_id = ${transaction.organization}`)
+  })
 
 const create = (store: Pick<typeof contactStore, 'write'>, bodies: readonly JsonObject[]) =>
   service.database.transaction(createActor(), (transaction) =>

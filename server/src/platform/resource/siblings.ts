@@ -1,6 +1,6 @@
 import type { Transaction } from '../database/database.ts'
 import { columnOf, type Resource } from '../model/define.ts'
-import { identifier, prepared, raw, type Sql, sql } from '../model/sql.ts'
+import { identifier, onShard, prepared, raw, type Sql, sql } from '../model/sql.ts'
 import { andWithinReach } from '../query/scope.ts'
 import { parentNotFound, scopeOf } from './read.ts'
 import type { PendingChange } from './write.ts'
@@ -18,11 +18,14 @@ export async function assertParent(
   if (!resource.parent || parentId === undefined) return
   const { resource: parent } = resource.parent
   const rows = await transaction.query(
-    prepared(sql`
+    onShard(
+      parent.table,
+      prepared(sql`
     select id from ${identifier(parent.table)}
     where organization_id = ${transaction.organization} and id = ${parentId}::uuid
     ${raw(parent.softDelete ? 'and deleted_at is null' : '')}${andWithinReach(parent, scopeOf(transaction, undefined), identifier(parent.table))}
     for ${raw(affectsSiblings(resource) ? 'no key update' : 'key share')}`),
+    ),
   )
   if (rows.length === 0) throw parentNotFound(resource)
 }

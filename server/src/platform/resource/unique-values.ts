@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Transaction } from '../database/database.ts'
 import type { DeclaredProperty, PropertySet } from '../model/declared-property.ts'
 import { columnOf, type Resource } from '../model/define.ts'
-import { identifier, raw, type Sql, sql } from '../model/sql.ts'
+import { identifier, onShard, raw, type Sql, sql } from '../model/sql.ts'
+import { distributedOf } from '../query/scope.ts'
 import { definableField, objectOf } from './declared-values.ts'
 import { UniqueConflict } from './unique-conflict.ts'
 import type { PendingChange } from './write.ts'
@@ -45,21 +46,30 @@ export async function syncUniqueValues(
   const properties = [...new Set(touched.flatMap((one) => one.properties))]
   const { organization } = transaction
   const [table, owner] = [uniqueTable(resource), uniqueOwner(resource)]
-  const [, [conflict]] = await Promise.all([
-    transaction.query(sql`
-      delete from ${table} where organization_id = ${organization} and ${owner} = any(${ids}::uuid[])
-        and property_id = any(${properties.map(({ id }) => id)}::uuid[])`),
-    transaction.query<{ property_id: string; value: string; record_id: string }>(sql`
-      with wanted as materialized (${valuesSql(transaction, resource, properties, sql`and record.id = any(${ids}::uuid[])`)}),
-      stored as (
-        insert into ${table} as stored (organization_id, property_id, value, ${owner})
-        -- Two sets that want the same values meet at the same one first.
-        select ${organization}, property_id, value, record_id from wanted order by property_id, value
-        on conflict do nothing returning property_id, value, stored.${owner} as record_id)
-      select property_id, encode(value, 'hex') as value, record_id from wanted
-      where not exists (select from stored where stored.property_id = wanted.property_id and stored.record_id = wanted.record_id)
-      limit 1`),
-  ])
+  const send = <Row extends object>(statement: Sql) => transaction.query<Row>(onShard(resource.table, statement))
+  const wanted = valuesSql(transaction, resource, properties, sql`and record.id = any(${ids}::uuid[])`)
+  const storing = sql`
+    insert into ${table} as stored (organization_id, property_id, value, ${owner})
+    -- Two sets that want the same values meet at the same one first.
+    select ${organization}, property_id, value, record_id from wanted order by property_id, value
+    on conflict do nothing returning property_id, stored.${owner} as record_id`
+  // Citus would send the result of a statement that stores values to all servers, for the rest of the statement.
+  const isSeparate = distributedOf(transaction) !== undefined
+  const stored = isSeparate
+    ? sql`stored as (select property_id, ${owner} as record_id from ${table}
+        where organization_id = ${organization} and ${owner} = any(${ids}::uuid[]))`
+    : sql`stored as (${storing})`
+  // Sent together.
+  const removing = send(sql`
+    delete from ${table} where organization_id = ${organization} and ${owner} = any(${ids}::uuid[])
+      and property_id = any(${properties.map(({ id }) => id)}::uuid[]) returning property_id`)
+  const adding = isSeparate ? send(sql`with wanted as materialized (${wanted}) ${storing}`) : undefined
+  const finding = send<{ property_id: string; value: string; record_id: string }>(sql`
+    with wanted as materialized (${wanted}), ${stored}
+    select property_id, encode(value, 'hex') as value, record_id from wanted
+    where not exists (select from stored where stored.property_id = wanted.property_id and stored.record_id = wanted.record_id)
+    limit 1`)
+  const [, , [conflict]] = await Promise.all([removing, adding, finding])
   if (!conflict) return
   const key = properties.find(({ id }) => id === conflict.property_id)?.key
   const holder = sql`select ${owner} as id from ${table}

@@ -3,13 +3,14 @@ import { sqlState, violatedConstraint } from '../database/failures.ts'
 import { columnOf, columnTypes, initialValues, type Resource } from '../model/define.ts'
 import type { JsonValue } from '../model/fields.ts'
 import { readId } from '../model/ids.ts'
-import { identifier, isOneOf, join, Parameter, preparedForOne, raw, type Sql, sql } from '../model/sql.ts'
-import { writtenSql } from '../query/rendering.ts'
+import { identifier, isOneOf, join, onShard, Parameter, preparedForOne, raw, type Sql, sql } from '../model/sql.ts'
+import { renderSql, writtenSql } from '../query/rendering.ts'
+import { documentJoins } from '../query/select.ts'
 import { distributedOf } from '../query/scope.ts'
 import { lookupJoins, root } from '../query/target.ts'
 import type { PropertySet } from '../model/declared-property.ts'
 import { historySql } from './history.ts'
-import { entriesSql, entryChanges } from './property-entries.ts'
+import { entriesSql, entryChanges, entryStatements } from './property-entries.ts'
 import { storedSql, type StoredRow } from './current.ts'
 import { scopeOf } from './read.ts'
 import { UniqueConflict } from './unique-conflict.ts'
@@ -52,19 +53,16 @@ export async function insert(
   const names = columnsOf(resource, records)
   const targets = ['organization_id', ...names].map(identifier)
   const values = names.map((name) => sql`input.${identifier(name)}`)
-  return runWrite(
-    resource,
-    transaction,
+  return write(transaction, resource, {
     records,
-    returningStatement(transaction, resource, records, {
-      input: inputSql(resource, records, names),
-      change: sql`
+    pending,
+    set,
+    input: inputSql(resource, records, names),
+    change: sql`
       insert into ${identifier(resource.table)} as ${raw(root)} (${join(targets, ', ')})
       select ${transaction.organization}, ${join(values, ', ')} from input`,
-      others: othersSql(transaction, resource, set, pending),
-      isReturned,
-    }),
-  )
+    isReturned,
+  })
 }
 
 /** The times of a new record, read by the worker like its other times: Citus' coordinator computes the defaults earlier. */
@@ -99,48 +97,91 @@ export async function update(
   const ids = records.map(({ id }) => id)
   // For a set, the planner handles the join with the recordset better.
   const byKey = ids.length === 1 ? sql` and ${isOneOf(sql`${raw(root)}.id`, ids, 'uuid')}` : raw('')
-  return runWrite(
-    resource,
-    transaction,
+  return write(transaction, resource, {
     records,
-    returningStatement(transaction, resource, records, {
-      input: inputSql(resource, input, [...names, 'changed']),
-      change: sql`
+    pending,
+    set,
+    input: inputSql(resource, input, [...names, 'changed']),
+    change: sql`
       update ${identifier(resource.table)} ${raw(root)}
       set ${join([...sets, sql`revision = ${raw(root)}.revision + 1`, sql`updated_at = input.updated_at`], ', ')}
       from input where ${raw(root)}.organization_id = ${transaction.organization} and ${raw(root)}.id = input.id${byKey}`,
-      others: othersSql(transaction, resource, set, pending),
-      isReturned,
-    }),
+    isReturned,
+  })
+}
+
+interface RecordWrite {
+  records: readonly StoredColumns[]
+  pending: readonly PendingChange[]
+  set: PropertySet | undefined
+  /** The common table expression `input`. */
+  input: Sql
+  /** The insert or update of the records in `input`. */
+  change: Sql
+  isReturned: boolean
+}
+
+/** Makes the change and returns a `StoredRow` for each record. */
+async function write(transaction: Transaction, resource: Resource, options: RecordWrite): Promise<StoredRow[]> {
+  const isSeparate = distributedOf(transaction) !== undefined
+  try {
+    return isSeparate
+      ? await writeSeparately(transaction, resource, options)
+      : await transaction.query<StoredRow>(wholeStatement(transaction, resource, options))
+  } catch (error) {
+    throw toUniqueConflict(error, resource, transaction, options.records[0] ?? {})
+  }
+}
+
+const withoutText = sql`${raw(root)}.id, '' as text, null as whole, ${raw(root)}.revision`
+
+/** One statement stores the records and what follows from them. */
+function wholeStatement(
+  transaction: Transaction,
+  resource: Resource,
+  { records, pending, set, input, change, isReturned }: RecordWrite,
+): Sql {
+  const history = historySql(transaction, resource, pending)
+  const entries = entriesSql(transaction, entryChanges(resource, set, pending))
+  const result = isReturned
+    ? sql`${storedSql(resource, 'written')} from written ${raw(root)}${lookupJoins(resource, scopeOf(transaction, undefined))}`
+    : sql`${withoutText} from written ${raw(root)}`
+  return preparedForOne(
+    records,
+    sql`
+    with ${input}, ${writtenSql(resource, change)}${history ? sql`, history as (${history})` : raw('')}${entries}
+    select ${result}`,
   )
 }
 
-/** What the statement stores besides the records. */
-const othersSql = (
+/** A statement for each table, sent together: Citus would send the results of one that writes several to all servers. */
+async function writeSeparately(
   transaction: Transaction,
   resource: Resource,
-  set: PropertySet | undefined,
-  pending: readonly PendingChange[],
-): Sql =>
-  sql`${historySql(transaction, resource, pending)}${entriesSql(transaction, entryChanges(resource, set, pending))}`
-
-/** The statement that makes the change and returns a `StoredRow` for each record. */
-function returningStatement(
-  transaction: Transaction,
-  resource: Resource,
-  records: readonly StoredColumns[],
-  { input, change, others, isReturned }: { input: Sql; change: Sql; others: Sql; isReturned: boolean },
-): Sql {
-  const organization = distributedOf(transaction)
-  const isDistributed = organization !== undefined
-  const statement = isReturned
-    ? sql`
-    with ${input}, ${writtenSql(resource, change, { isDistributed })}${others}
-    select ${storedSql(resource, 'written', organization)} from written ${raw(root)}${lookupJoins(resource, scopeOf(transaction, undefined))}`
-    : sql`
-    with ${input}, ${writtenSql(resource, change, { isDistributed })}${others}
-    select id, '' as text, null as whole, revision from written`
-  return preparedForOne(records, statement)
+  { records, pending, set, input, change, isReturned }: RecordWrite,
+): Promise<StoredRow[]> {
+  const { organization } = transaction
+  const scope = scopeOf(transaction, undefined)
+  const ids = records.map(({ id }) => id)
+  const rendering = renderSql(resource, organization, sql`select unnest(${ids}::uuid[])`)
+  const history = historySql(transaction, resource, pending)
+  const statements = [
+    sql`with ${input} ${change} returning ${raw(root)}.id`,
+    ...(rendering ? [rendering] : []),
+    ...(history ? [sql`${history} returning id`] : []),
+    ...entryStatements(transaction, resource, entryChanges(resource, set, pending)),
+  ]
+  const sent = statements.map((statement) => transaction.query(onShard(resource.table, statement)))
+  const result = isReturned ? sql`${storedSql(resource, 'table', organization)}` : withoutText
+  const stored = transaction.query<StoredRow>(
+    onShard(
+      resource.table,
+      sql`select ${result} from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, scope)}
+        where ${raw(root)}.organization_id = ${organization} and ${raw(root)}.id = any(${ids}::uuid[])`,
+    ),
+  )
+  await Promise.all([...sent, stored])
+  return stored
 }
 
 /** For one record all writable ones: planning a new text would cost more than the rest. Otherwise those needed. */
@@ -162,20 +203,6 @@ function inputSql(resource: Resource, records: readonly StoredColumns[], names: 
   const columns = names.map((name) => sql`${identifier(name)} ${raw(types[name] ?? 'text')}`)
   return sql`input as (
     select * from jsonb_to_recordset(${new Parameter(JSON.stringify(records))}::jsonb) as input(${join(columns, ', ')}))`
-}
-
-/** Runs the write; a violated unique index becomes a conflict that can find the other record. */
-async function runWrite(
-  resource: Resource,
-  transaction: Transaction,
-  records: readonly StoredColumns[],
-  statement: Sql,
-): Promise<StoredRow[]> {
-  try {
-    return await transaction.query<StoredRow>(statement)
-  } catch (error) {
-    throw toUniqueConflict(error, resource, transaction, records[0] ?? {})
-  }
 }
 
 /** Converts a violated unique index of a statement that writes `record` and `found` to a conflict. */

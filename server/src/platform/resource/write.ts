@@ -81,6 +81,8 @@ export interface Referable {
 export interface WriteSteps {
   /** Sets columns from other tables, before the table is written. */
   beforeWrite?: (transaction: Transaction, pending: readonly PendingChange[]) => Promise<void>
+  /** Updates other tables in the same round trip as the write, and before it. */
+  alongWrite?: (transaction: Transaction, pending: readonly PendingChange[]) => Promise<void>
   /** Updates other tables, after the table was written. */
   afterWrite?: (
     transaction: Transaction,
@@ -130,9 +132,9 @@ export async function writeSet(
     const created = await tryOneStatement(transaction, resource, changes, steps.singleStatement)
     if (created) return [created]
   }
-  await assertParent(transaction, resource, parentId)
-  // Sent together. The definitions come first, as in every transaction, so that none waits for the other.
-  const [set, current] = await Promise.all([
+  // Sent together. The definitions come before the records, as in every transaction, so that none waits for the other.
+  const [, set, current] = await Promise.all([
+    assertParent(transaction, resource, parentId),
     concernsProperties(resource, changes) ? lockPropertySet(transaction, resource) : undefined,
     preloaded ?? lockRecords(transaction, resource, changes, parentId),
   ])
@@ -144,10 +146,14 @@ export async function writeSet(
   const updated = pending.filter((one) => one.before !== undefined && hasChange(one))
   const isReturned = preloaded === undefined
   // Sent in this order, without waiting for the first result.
+  const along = steps.alongWrite?.(transaction, pending)
+  // An error of the write itself can be a conflict that it describes.
+  along?.catch(() => undefined)
   const rows = await Promise.all([
     insert(transaction, resource, { pending: created, parentId, set, isReturned }),
     update(transaction, resource, { pending: updated, set, isReturned }),
   ])
+  await along
   const byId = new Map(rows.flat().map((row) => [row.id, row]))
   const written = pending.map(({ id, before, revision, values }) => {
     const row = byId.get(id)

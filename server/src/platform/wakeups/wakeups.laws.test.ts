@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
 import { lawTimes, seed } from '../../../test/seed.ts'
+import { tablesByPlace } from '../../places.ts'
 import { Database } from '../database/database.ts'
 import { sql } from '../model/sql.ts'
 import { RecentTouches } from './recent-touches.ts'
@@ -16,7 +17,7 @@ let client: pg.Client
 beforeAll(async () => {
   testDatabase = await createDatabase()
   database = new Database({ connection: testDatabase.connection, size: 6 })
-  database.useDistribution()
+  database.useDistribution(tablesByPlace.organization)
   client = new pg.Client(testDatabase.connection)
   await client.connect()
   await client.query('create table organizations_with_work (organization_id uuid)')

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
 import { until } from '../../../test/processes.ts'
 import { startQueueLoop } from '../background/queue-loop.ts'
+import { tablesByPlace } from '../../places.ts'
 import { Database } from '../database/database.ts'
 import { newId } from '../model/ids.ts'
 import { sql } from '../model/sql.ts'
@@ -20,7 +21,7 @@ beforeAll(async () => {
   await client.connect()
   await client.query('create table organizations_with_work (organization_id uuid)')
   database = new Database({ connection: testDatabase.connection, size: 4 })
-  database.useDistribution()
+  database.useDistribution(tablesByPlace.organization)
   onOneServer = new Database({ connection: testDatabase.connection, size: 1 })
 })
 beforeEach(async () => void (await client.query('delete from wakeups')))

@@ -1,5 +1,5 @@
 import type { Transaction } from '../../platform/database/database.ts'
-import { isOneOf, preparedForOne, raw, sql } from '../../platform/model/sql.ts'
+import { isOneOf, onShard, preparedForOne, raw, sql } from '../../platform/model/sql.ts'
 import type { Key, RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
 
 /**
@@ -19,11 +19,14 @@ export const orphanedRootContacts: RetentionPolicy = {
 export async function leaveRootContacts(transaction: Transaction, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   await transaction.query(
-    preparedForOne(
-      ids,
-      sql`insert into root_contacts_left (organization_id, id)
-        select organization_id, root_contact_id from contacts
-        where organization_id = ${transaction.organization} and ${isOneOf(raw('id'), ids, 'uuid')}`,
+    onShard(
+      'contacts',
+      preparedForOne(
+        ids,
+        sql`insert into root_contacts_left (organization_id, id)
+        select ${transaction.organization}, root_contact_id from contacts
+        where organization_id = ${transaction.organization} and ${isOneOf(raw('id'), ids, 'uuid')} returning id`,
+      ),
     ),
   )
 }

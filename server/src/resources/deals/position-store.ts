@@ -1,5 +1,5 @@
 import type { Connection } from '../../platform/database/database.ts'
-import { prepared, raw, sql } from '../../platform/model/sql.ts'
+import { onShard, prepared, raw, sql } from '../../platform/model/sql.ts'
 import { andWithinReach } from '../../platform/query/scope.ts'
 import { scopeOf } from '../../platform/resource/read.ts'
 import { deals } from './resource.ts'
@@ -13,7 +13,9 @@ export async function topPositions(
   moves: readonly { id: string; stageId: string }[],
 ): Promise<Map<string, string>> {
   const rows = await db.query<{ id: string; position: string }>(
-    prepared(sql`
+    onShard(
+      'deals',
+      prepared(sql`
     select move.id, (
       coalesce((
         select position from deals
@@ -22,6 +24,7 @@ export async function topPositions(
       - move.number - round(random()::numeric, 6))::text as position
     from rows from (jsonb_to_recordset(${JSON.stringify(moves.map(({ id, stageId }) => ({ id, stage_id: stageId })))}::jsonb)
       as (id uuid, stage_id uuid)) with ordinality as move(id, stage_id, number)`),
+    ),
   )
   return new Map(rows.map(({ id, position }) => [id, position]))
 }

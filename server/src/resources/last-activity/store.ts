@@ -1,7 +1,7 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Resource } from '../../platform/model/define.ts'
-import { identifier, join, prepared, type Sql, sql } from '../../platform/model/sql.ts'
-import { writtenSql } from '../../platform/query/rendering.ts'
+import { identifier, join, onShard, prepared, type Sql, sql } from '../../platform/model/sql.ts'
+import { renderSql, writtenSql } from '../../platform/query/rendering.ts'
 import { distributedOf } from '../../platform/query/scope.ts'
 import { companies } from '../companies/resource.ts'
 import { contacts } from '../contacts/resource.ts'
@@ -59,6 +59,11 @@ async function touch(
       order by id for no key update) active
     where record.organization_id = ${transaction.organization} and record.id = active.id
       and (last_activity_at is null or last_activity_at < now()::timestamptz(3))`
-  const written = writtenSql(resource, change, { isDistributed: distributedOf(transaction) !== undefined })
-  await transaction.query(prepared(sql`with ${written} select count(*) from written`))
+  if (!distributedOf(transaction)) {
+    await transaction.query(prepared(sql`with ${writtenSql(resource, change)} select count(*) from written`))
+    return
+  }
+  const rendering = renderSql(resource, transaction.organization, join(ids, ' union all '))
+  const statements = [sql`${change} returning record.id`, ...(rendering ? [rendering] : [])]
+  await Promise.all(statements.map((statement) => transaction.query(onShard(resource.table, statement))))
 }

@@ -26,7 +26,8 @@ function storeOf(resource: Resource): StandardStore {
       writeSet(transaction, resource, changes, {
         ...options,
         steps: {
-          beforeWrite: (_, pending) => beforeWrite(transaction, resource, pending, options?.parentId),
+          beforeWrite: (_, pending) => assignAuthor(transaction, pending),
+          alongWrite: (_, pending) => alongWrite(transaction, resource, pending, options?.parentId),
           afterWrite: (_, __, pending) => storeEditedValues(transaction, contacts, pending.flatMap(editedText)),
         },
       }),
@@ -41,28 +42,33 @@ function editedText({ before, values, columns }: PendingChange) {
   return isEdited ? [{ id: contactId, field: 'notes', value: String(before.body) }] : []
 }
 
-async function beforeWrite(
+async function assignAuthor(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {
+  const created = pending.filter(({ before }) => before === undefined)
+  if (created.length === 0) return
+  const author = await findCallerMember(transaction)
+  for (const { columns } of created) if (author !== undefined) columns.author_id = author
+}
+
+async function alongWrite(
   transaction: Transaction,
   { parent }: Resource,
   pending: readonly PendingChange[],
   parentId: string | undefined,
 ): Promise<void> {
   // Before records are locked, as when a suggestion is accepted.
-  await endSuggestions(transaction, pending)
+  const ending = endSuggestions(transaction, pending)
   const created = pending.filter(({ before }) => before === undefined)
-  if (created.length === 0) return
-  const author = await findCallerMember(transaction)
-  for (const { columns } of created) if (author !== undefined) columns.author_id = author
   const idsIn = (column: string) =>
     parent && parentId !== undefined
       ? idsOf(parent.column === column ? [parentId] : [])
       : idsOf(created.flatMap(({ columns }) => (columns[column] === undefined ? [] : String(columns[column]))))
   // Before the insert of the notes, whose foreign keys would lock the records in the order of the notes.
-  await updateLastActivity(transaction, {
+  const updating = updateLastActivity(transaction, {
     deals: idsIn('deal_id'),
     contacts: idsIn('contact_id'),
     companies: idsIn('company_id'),
   })
+  await Promise.all([ending, updating])
 }
 
 /** Suggestions follow from a text: they end with it. */
@@ -70,6 +76,8 @@ async function endSuggestions(transaction: Transaction, pending: readonly Pendin
   const existing = pending.filter(({ before }) => before !== undefined)
   const deleted = existing.filter(({ columns }) => typeof columns.deleted_at === 'string').map(({ id }) => id)
   const changed = existing.filter(({ values }) => 'body' in values).map(({ id }) => id)
-  if (deleted.length > 0) await endOpenSuggestions(transaction, deleted, 'expired')
-  if (changed.length > 0) await endOpenSuggestions(transaction, changed, 'superseded')
+  await Promise.all([
+    deleted.length > 0 && endOpenSuggestions(transaction, deleted, 'expired'),
+    changed.length > 0 && endOpenSuggestions(transaction, changed, 'superseded'),
+  ])
 }

@@ -5,6 +5,7 @@ import { ApiError, invalidBody } from '../../platform/model/errors.ts'
 import type { JsonObject } from '../../platform/model/fields.ts'
 import { readId } from '../../platform/model/ids.ts'
 import { raw, sql } from '../../platform/model/sql.ts'
+import { distributedOf } from '../../platform/query/scope.ts'
 import { documentSql } from '../../platform/query/select.ts'
 import { root } from '../../platform/query/target.ts'
 import { createIndex, dropIndex, readIndexes } from '../../platform/resource/property-indexes.ts'
@@ -185,7 +186,7 @@ async function updateUniqueValues(transaction: Transaction, change: PendingChang
 async function updateSet(transaction: Transaction, table: string): Promise<void> {
   const indexes = await readIndexes(transaction, table)
   const rows = await transaction.query<{ text: string }>(sql`
-    select ${documentSql(properties)} as text from properties ${raw(root)}
+    select ${documentSql(properties, { organization: distributedOf(transaction) })} as text from properties ${raw(root)}
     where organization_id = ${transaction.organization} and resource = ${table} and deleted_at is null
     order by "position", id`)
   const definitions = rows.map(({ text }) => {

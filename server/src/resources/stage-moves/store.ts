@@ -1,6 +1,6 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import { newId } from '../../platform/model/ids.ts'
-import { prepared, sql } from '../../platform/model/sql.ts'
+import { onShard, prepared, sql } from '../../platform/model/sql.ts'
 
 /** A move to record; ids are uuids. */
 export interface StageMove {
@@ -23,7 +23,9 @@ export async function insertStageMoves(transaction: Transaction, moves: readonly
     since,
   }))
   await transaction.query(
-    prepared(sql`
+    onShard(
+      'stage_moves',
+      prepared(sql`
     insert into stage_moves (organization_id, id, deal_id, from_stage_id, from_stage_name, to_stage_id, to_stage_name,
       seconds_in_stage, moved_by_id)
     select ${organization}, move.id, move.deal_id, move.from_stage_id, previous.name, move.to_stage_id, entered.name,
@@ -31,6 +33,8 @@ export async function insertStageMoves(transaction: Transaction, moves: readonly
     from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as move(
       id uuid, deal_id uuid, from_stage_id uuid, to_stage_id uuid, since timestamptz)
     join stages previous on previous.organization_id = ${organization} and previous.id = move.from_stage_id
-    join stages entered on entered.organization_id = ${organization} and entered.id = move.to_stage_id`),
+    join stages entered on entered.organization_id = ${organization} and entered.id = move.to_stage_id
+    returning id`),
+    ),
   )
 }

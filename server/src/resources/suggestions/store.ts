@@ -1,5 +1,5 @@
 import type { Transaction } from '../../platform/database/database.ts'
-import { prepared, sql } from '../../platform/model/sql.ts'
+import { onShard, prepared, sql } from '../../platform/model/sql.ts'
 import { standardStore } from '../../platform/resource/store.ts'
 import { noteAnalyses, suggestions } from './resource.ts'
 
@@ -14,11 +14,14 @@ export async function endOpenSuggestions(
   status: 'superseded' | 'expired',
 ): Promise<void> {
   await transaction.query(
-    prepared(sql`
+    onShard(
+      'suggestions',
+      prepared(sql`
     update suggestions set status = ${status}, updated_at = now(), revision = revision + 1
     where organization_id = ${transaction.organization} and status = 'pending' and id = any(array(
       select id from suggestions
       where organization_id = ${transaction.organization} and note_id = any(${noteIds}::uuid[]) and status = 'pending'
-      order by id for no key update))`),
+      order by id for no key update)) returning id`),
+    ),
   )
 }

@@ -21,8 +21,8 @@ export const taskStore: StandardStore = {
         async beforeWrite(_, pending) {
           await assignPeople(transaction, changes, pending)
           await assignDeadlines(transaction, pending)
-          await recordActivity(transaction, pending)
         },
+        alongWrite: (_, pending) => recordActivity(transaction, pending),
       },
     }),
 }

@@ -104,6 +104,7 @@ const timelineOf = (resource: Resource, view: { table: string; column: string })
     idPrefix: 'ent',
     roleGroup: 'visible',
     softDelete: false,
+    isUnion: true,
     titleField: 'kind',
     parent: parentOf(resource, view.column),
     reach: {

@@ -1,6 +1,6 @@
 import type { Database } from '../../../platform/database/database.ts'
 import { ApiError } from '../../../platform/model/errors.ts'
-import { Parameter, raw, type Sql, sql } from '../../../platform/model/sql.ts'
+import { onShard, Parameter, previousRows, raw, type Sql, sql } from '../../../platform/model/sql.ts'
 import { countsItselfSql, countSql } from '../../row-counts/store.ts'
 
 /** Hours for which the Idempotency-Key of a push is stored. */
@@ -53,6 +53,7 @@ export async function findOpenImports(
   if (triggers.length === 0) return new Map()
   const organizations = [...groupBy(triggers, ({ organizationId }) => organizationId)]
   const statements = organizations.map(([organizationId, all]) => ({
+    organizationId,
     name: 'find enabled imports',
     statement: sql`select id from imports where organization_id = ${organizationId}::uuid
       and id = any(${all.map(({ importId }) => importId)}::uuid[]) and ${isEnabled}`,
@@ -80,15 +81,18 @@ export async function insertRows(
   rows: readonly NewRow[],
 ): Promise<Map<string, Date | ApiError>> {
   const organizations = byOrganization(rows)
-  const results = await database.crossTenantBatch<{ id: string; created_at: Date }>(
+  const results = await database.crossTenantBatch<{ id: string; created_at: Date | string }>(
     'keep pushes',
     organizations.map(([organizationId, own]) => {
       const hasKeys = own.some(({ key }) => key !== undefined)
-      const statement = insertSql(organizationId, own, { hasKeys, isDistributed: database.isDistributed })
-      return { name: hasKeys ? 'keep pushes with keys' : 'keep pushes', statement }
+      return {
+        organizationId,
+        name: hasKeys ? 'keep pushes with keys' : 'keep pushes',
+        ...(database.isDistributed ? insertSeparately : insertSql)(organizationId, own, hasKeys),
+      }
     }),
   )
-  return mapOf(organizations, results, ({ created_at }) => created_at)
+  return mapOf(organizations, results, ({ created_at }) => new Date(created_at))
 }
 
 /** Finds out what happened to pushes that `insertRows` did not return. */
@@ -99,7 +103,7 @@ export async function findInsertOutcomes(
   const organizations = byOrganization(rows)
   const results = await database.crossTenantBatch<FoundOutcome>(
     'keep pushes',
-    organizations.map(([organizationId, own]) => ({ statement: outcomesSql(organizationId, own) })),
+    organizations.map(([organizationId, own]) => ({ organizationId, statement: outcomesSql(organizationId, own) })),
   )
   return mapOf(organizations, results, toInsertOutcome)
 }
@@ -165,19 +169,43 @@ function outcomesSql(organizationId: string, rows: readonly NewRow[]): Sql {
       and key.import_id = push.import_id and key.key_hash = push.key_hash`
 }
 
-function insertSql(
-  organizationId: string,
-  rows: readonly NewRow[],
-  { hasKeys, isDistributed }: { hasKeys: boolean; isDistributed: boolean },
-): Sql {
+/** One statement for all tables. */
+function insertSql(organizationId: string, rows: readonly NewRow[], hasKeys: boolean): { statement: Sql } {
+  const { organization, keys, inserted } = insertParts(organizationId, rows)
+  const storedKeys = sql`and (push.key_hash is null or push.id in (select row_id from stored_keys))`
+  // Evaluated before the rows are read, and so before a trigger for processes of the previous release counts them.
+  const statement = sql`with counting as (select ${countsItselfSql}),
+    ${hasKeys ? sql`stored_keys as (${keys}),` : raw('')} inserted as (${inserted(hasKeys ? storedKeys : raw(''))}),
+    counted as (${countSql(organization, { after: raw('inserted') })})
+    select id, created_at from inserted where exists (select from counting)`
+  return { statement }
+}
+
+/** A statement for each table: Citus would send the results of one that writes several to all servers. */
+function insertSeparately(organizationId: string, rows: readonly NewRow[], hasKeys: boolean) {
+  const { organization, keys, inserted } = insertParts(organizationId, rows)
+  const storedKeys = sql`and (push.key_hash is null or exists (
+    select from import_push_keys key where key.organization_id = ${organization}
+      and key.import_id = push.import_id and key.key_hash = push.key_hash and key.row_id = push.id))`
+  const after = sql`json_to_recordset(${previousRows}) as inserted(import_id uuid, status text)`
+  return {
+    before: hasKeys ? [keys] : [],
+    statement: onShard('import_rows', inserted(hasKeys ? storedKeys : raw(''))),
+    after: [sql`${countSql(organization, { after: sql`(select * from ${after})` })} returning import_id`],
+  }
+}
+
+function insertParts(organizationId: string, rows: readonly NewRow[]) {
   const organization = sql`${new Parameter(organizationId)}::uuid`
   const open = sql`${pushesSql(rows)}
     join imports on imports.organization_id = ${organization} and imports.id = push.import_id
     join import_secrets secret on secret.organization_id = ${organization} and secret.import_id = push.import_id
       and secret.hash = push.secret_hash and ${isUnexpired}
     where ${isEnabled}`
-  // Immutable, as Citus requires: both times are the beginning of their transaction.
-  const keys = sql`stored_keys as (
+  return {
+    organization,
+    // Immutable, as Citus requires: both times are the beginning of their transaction.
+    keys: sql`
       insert into import_push_keys (organization_id, import_id, key_hash, request_hash, row_id)
       select ${organization}, push.import_id, push.key_hash, push.request_hash, push.id
       from ${open} and push.key_hash is not null
@@ -185,16 +213,12 @@ function insertSql(
       on conflict (organization_id, import_id, key_hash) do update
         set request_hash = excluded.request_hash, row_id = excluded.row_id, created_at = excluded.created_at
         where excluded.created_at - import_push_keys.created_at >= ${raw(`interval '${pushKeyHours} hours'`)}
-      returning row_id),`
-  // Evaluated before the rows are read, and so before a trigger for processes of the previous release counts them.
-  const counting = isDistributed ? raw('') : sql`counting as (select ${countsItselfSql}),`
-  return sql`with ${counting} ${hasKeys ? keys : raw('')} inserted as (
+      returning row_id`,
+    inserted: (more: Sql) => sql`
       insert into import_rows (organization_id, id, import_id, payload, parameters)
-      select ${organization}, push.id, push.import_id, ${payloadSql(rows)}, push.parameters from ${open}
-      ${raw(hasKeys ? 'and (push.key_hash is null or push.id in (select row_id from stored_keys))' : '')}
-      on conflict (organization_id, id) do nothing returning id, import_id, status, created_at),
-    counted as (${countSql(organization, { after: raw('inserted') })})
-    select id, created_at from inserted ${raw(isDistributed ? '' : 'where exists (select from counting)')}`
+      select ${organization}, push.id, push.import_id, ${payloadSql(rows)}, push.parameters from ${open} ${more}
+      on conflict (organization_id, id) do nothing returning id, import_id, status, created_at`,
+  }
 }
 
 /** The secrets are sent once, because pushes of a batch have few of them. */

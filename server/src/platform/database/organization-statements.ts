@@ -1,0 +1,105 @@
+import type pg from 'pg'
+import { Parameter, type Sql, sql, render } from '../model/sql.ts'
+
+/**
+ * The call that runs statements about an organization on the server with its records, one after the other, as one
+ * command. Citus refuses statements that use another organization, and its other servers have no directory.
+ */
+function organizationCall(organizationId: string, statements: readonly Sql[]): pg.QueryConfig {
+  const values: unknown[] = []
+  const positions = new Map<unknown, number>()
+  const positionOf = (value: unknown): number => {
+    const known = value instanceof Parameter ? positions.get(value) : undefined
+    if (known !== undefined) return known
+    const position = values.push(value instanceof Parameter ? value.value : value) - 1
+    if (value instanceof Parameter) positions.set(value, position)
+    return position
+  }
+  const texts = statements.map((statement) => statement.toText((value) => `($1->>${positionOf(value)})`))
+  return render(sql`select run_in_organization(${organizationId}::uuid, ${texts}::text[], ${JSON.stringify(values.map(textOf))}::jsonb)
+    as results`)
+}
+
+/** The rows of each statement. */
+const rowsOf = ({ rows: [row] }: pg.QueryResult<{ results: object[][] }>): object[][] => row?.results ?? []
+
+/** A statement about an organization, with others that are sent with it if it is `onShard`. */
+export interface OrganizationStatement {
+  organizationId: string
+  name?: string
+  before?: readonly Sql[]
+  statement: Sql
+  after?: readonly Sql[]
+}
+
+/** The call for the statement, and its rows. */
+export function callOf({ organizationId, before = [], statement, after = [] }: OrganizationStatement) {
+  return {
+    query: organizationCall(organizationId, [...before, statement, ...after]),
+    rowsOf: (result: pg.QueryResult<{ results: object[][] }>) => rowsOf(result)[before.length] ?? [],
+  }
+}
+
+/** The value as PostgreSQL reads it. An element of an array would crash Citus as the new value of a column. */
+function textOf(value: unknown): string | null {
+  if (value === null || value === undefined) return null
+  if (Buffer.isBuffer(value)) return `\\x${value.toString('hex')}`
+  if (Array.isArray(value)) return `{${value.map(elementOf).join(',')}}`
+  return value instanceof Date ? value.toISOString() : String(value)
+}
+
+function elementOf(value: unknown): string {
+  const text = textOf(value)
+  return text === null ? 'NULL' : `"${text.replaceAll(/["\\]/g, '\\$&')}"`
+}
+
+interface Waiting {
+  statement: Sql
+  resolve: (rows: object[]) => void
+  reject: (error: unknown) => void
+}
+
+/** Sends statements of a transaction that are about its organization; those of one turn of the event loop as one command. */
+export class OrganizationStatements {
+  readonly #organizationId: string
+  readonly #send: (query: pg.QueryConfig) => Promise<pg.QueryResult<{ results: object[][] }>>
+  #waiting: Waiting[] = []
+
+  constructor(
+    organizationId: string,
+    send: (query: pg.QueryConfig) => Promise<pg.QueryResult<{ results: object[][] }>>,
+  ) {
+    this.#organizationId = organizationId
+    this.#send = send
+  }
+
+  add<Row extends object>(statement: Sql): Promise<Row[]> {
+    if (this.#waiting.length === 0) process.nextTick(() => this.flush())
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ statement, resolve: (rows) => resolve(rows as Row[]), reject })
+    })
+  }
+
+  /** Sends what is waiting, before another statement is sent. */
+  flush(): void {
+    const batch = this.#waiting
+    if (batch.length === 0) return
+    this.#waiting = []
+    const call = organizationCall(
+      this.#organizationId,
+      batch.map(({ statement }) => statement),
+    )
+    this.#send(call).then(
+      (result) => {
+        const results = rowsOf(result)
+        batch.forEach(({ resolve }, index) => resolve(results[index] ?? []))
+      },
+      (error: unknown) => batch.forEach(({ reject }) => reject(error)),
+    )
+  }
+
+  /** Sends nothing of what is waiting: the transaction is over. */
+  cancel(error: unknown): void {
+    for (const { reject } of this.#waiting.splice(0)) reject(error)
+  }
+}
