@@ -5,6 +5,7 @@ import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { runChecks } from './check.mjs'
+import { citusObstacle, shortTests } from './citus.mjs'
 import { exit } from './exit.mjs'
 import { ensureInstalled } from './install.mjs'
 import { exitOnRefusal } from './refusal.mjs'
@@ -24,9 +25,13 @@ const folder = mkdtempSync(join(tmpdir(), 'rapport-test-results-'))
 writeFileSync(join(folder, 'runner'), String(process.pid))
 try {
   // In parallel, because neither the checks nor the suite use both cores all the time.
-  const [checked, tested] = await Promise.all([check(), runSuite(isOnBoth ? 'both' : 'embedded')])
+  const [checked, tested] = await Promise.all([
+    check(),
+    runSuite(isOnBoth ? 'both' : 'embedded', ['--exclude=**/citus-*.test.ts']),
+  ])
   add(checked)
   add(tested)
+  await testOnCitus()
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
@@ -62,9 +67,18 @@ async function check() {
   }
 }
 
-async function runSuite(engine) {
-  const file = join(folder, 'results.json')
-  const options = ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${file}`]
+/** Citus is not a package of Debian, so that a machine without it lacks nothing; but what is announced must work. */
+async function testOnCitus() {
+  const obstacle = citusObstacle()
+  if (obstacle === undefined) return add(await runSuite('citus', shortTests))
+  if (process.env.CITUS_FILES) return missing(`${obstacle}: nothing ran on Citus`)
+  total.skipped++
+  remarks.push(`Skipped: ${obstacle}: nothing ran on Citus (CONTRIBUTING.md).`)
+}
+
+async function runSuite(engine, chosen) {
+  const file = join(folder, `results-${engine}.json`)
+  const options = ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${file}`, ...chosen]
   const code = await runTool('vitest/vitest.mjs', options, { environment: { TEST_ENGINE: engine } })
   return countsOf(file, code)
 }

@@ -67,6 +67,28 @@ describe.skipIf(!isDistributed())('on Citus (TEST_ENGINE=citus and CITUS_FILES)'
     expect(await contentsOf(database)).toEqual(before)
   }, 180_000)
 
+  test('a distribution that loses its connection reports it and is continued', async (context) => {
+    const { database, rapport } = await filledDatabase(context)
+    const before = await contentsOf(database)
+    const reader = new pg.Client(database.connection)
+    await reader.connect()
+    await reader.query('begin; lock table teams in access share mode')
+    const interrupted = rapport('migrate', '--distribute')
+    const waiting = `from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+      and application_name = 'rapport migrate'`
+    await until(
+      'it waits for the reader',
+      async () => (await query(database.connection, `select ${waiting}`)).length > 0,
+    )
+    await query(database.connection, `select pg_terminate_backend(pid) ${waiting}`)
+    const { code, errors } = await interrupted
+    expect(code).toBe(3)
+    expect(errors).toContain('Run `rapport migrate --distribute` again, which continues it.')
+    await reader.end()
+    expect(await rapport('migrate', '--distribute')).toMatchObject({ code: 0 })
+    expect(await contentsOf(database)).toEqual(before)
+  }, 180_000)
+
   test('a distribution that is killed at any moment is continued, and nothing else runs before', async (context) => {
     const { database, rapport, launch } = await filledDatabase(context)
     const [before, schema] = [await contentsOf(database), await keysOf(database)]

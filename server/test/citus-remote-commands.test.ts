@@ -1,8 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isDistributed } from './engines.ts'
-import { startMailReceiver } from './mail-receiver.ts'
 import { logIn, newOwner } from './people.ts'
 import { createDatabase } from './postgres.ts'
 import { recordRemoteCommands, type RemoteCommands } from './remote-commands.ts'
@@ -130,33 +128,3 @@ describe.skipIf(!isDistributed())('between the servers of a Citus cluster', () =
     expect(commands).toEqual([])
   })
 })
-
-/** Seconds over which the commands of a service without requests are counted. */
-const idleSeconds = 10
-const maxPerIdleSecond = 2
-
-// Today about 20: each loop asks all shards for work.
-test.skipIf(!isDistributed()).fails(
-  `a service without requests sends at most ${maxPerIdleSecond} commands per second to the workers of Citus`,
-  async () => {
-    const { connection, drop } = await createDatabase()
-    const remote = await recordRemoteCommands(connection)
-    const receiver = await startMailReceiver()
-    const environment = {
-      IMPORT_WORKERS: '2',
-      REASONING_CONCURRENCY: '2',
-      SMTP_URL: receiver.url,
-      MAIL_FROM: 'Rapport <crm@example.com>',
-    }
-    const service = await startTestService(environment, { connection: remote.connection, drop })
-    onTestFinished(async () => {
-      await service.close()
-      await receiver.close()
-    })
-    const organizations = [await service.newOrganization(), await service.newOrganization()]
-    for (const { call } of organizations) await call('POST', '/v5/contacts', { body: { email: 'ada@example.com' } })
-    const { commands } = await remote.during(() => delay(idleSeconds * 1000))
-    expect(commands.length / idleSeconds).toBeLessThanOrEqual(maxPerIdleSecond)
-  },
-  60_000,
-)

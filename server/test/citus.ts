@@ -7,6 +7,7 @@ import { migrate } from '../src/platform/database/migrate.ts'
 import { tablesByPlace } from '../src/places.ts'
 import { migrationsFolder } from '../src/release.ts'
 import type { TestCluster } from './postgres.ts'
+import { until } from './processes.ts'
 
 /** Debian's folders of the PostgreSQL that the files of Citus were built for. */
 const installed = ['usr/lib/postgresql/15', 'usr/share/postgresql/15']
@@ -20,38 +21,69 @@ export interface CitusOptions {
   template: string
 }
 
-/** Starts a coordinator and two workers with Unix sockets in the folder. */
+/** A server of the cluster. */
+export interface CitusNode {
+  connection: Pick<TestCluster, 'host' | 'port' | 'user'>
+  /** Ends the server without a warning, like a power failure of its machine. */
+  kill(): Promise<void>
+  /** Starts it again, as the init system of its machine would. */
+  restart(): Promise<void>
+}
+
+/** Starts a coordinator and two workers, in this order, with Unix sockets in the folder. */
 export async function startCitus(folder: string, { settings, template }: CitusOptions) {
   const binaries = await copyWithCitus(join(folder, 'postgres'))
   const nodes = await Promise.all(
-    ['coordinator', 'worker1', 'worker2'].map(async (name) => {
-      const [data, socketFolder, logFile] = ['data', 'socket', 'log'].map((part) =>
-        join(folder, `${name}-${part}`),
-      ) as [string, string, string]
-      await initializeCluster({ binaries, folder: data, sync: false })
-      const server = await startPostgres({
-        binaries,
-        folder: data,
-        socketFolder,
-        logFile,
-        settings: {
-          ...settings,
-          shared_preload_libraries: 'citus',
-          max_prepared_transactions: 200,
-          'citus.shard_count': shards,
-          'citus.node_conninfo': 'sslmode=disable',
-          'citus.enable_statistics_collection': 'off',
-        },
-      })
-      return { server, connection: clusterConnection(socketFolder) as Pick<TestCluster, 'host' | 'port' | 'user'> }
-    }),
+    ['coordinator', 'worker1', 'worker2'].map((name) => startNode(binaries, join(folder, name), settings)),
   )
   const connections = nodes.map(({ connection }) => connection)
   await createTemplate(connections, template)
   const [coordinator, ...workers] = connections
   if (!coordinator) throw new Error('no node was started')
   const cluster: TestCluster = { ...coordinator, engine: 'citus', template, workers: workers.map(({ host }) => host) }
-  return { cluster, stop: async () => void (await Promise.all(nodes.map(({ server }) => server.stop('immediate')))) }
+  const stop = async () => void (await Promise.all(nodes.map(({ stop: stopNode }) => stopNode())))
+  return { cluster, nodes: nodes as readonly CitusNode[], stop }
+}
+
+async function startNode(binaries: string, path: string, settings: CitusOptions['settings']) {
+  const [data, socketFolder, logFile] = ['data', 'socket', 'log'].map((part) => `${path}-${part}`) as [
+    string,
+    string,
+    string,
+  ]
+  await initializeCluster({ binaries, folder: data, sync: false })
+  const start = () =>
+    startPostgres({
+      binaries,
+      folder: data,
+      socketFolder,
+      logFile,
+      settings: {
+        ...settings,
+        shared_preload_libraries: 'citus',
+        max_prepared_transactions: 200,
+        'citus.shard_count': shards,
+        'citus.node_conninfo': 'sslmode=disable',
+        'citus.enable_statistics_collection': 'off',
+      },
+    })
+  let server = await start()
+  return {
+    connection: clusterConnection(socketFolder) as CitusNode['connection'],
+    stop: () => server.stop('immediate'),
+    kill: async () => {
+      process.kill(server.pid, 'SIGKILL')
+      await server.exited
+    },
+    restart: async () => {
+      const tryStart = async () => {
+        server = await start()
+        return true
+      }
+      // Processes of the killed server may still be ending; until then, its memory is in use.
+      await until('the server starts', () => tryStart().catch(() => false))
+    },
+  }
 }
 
 /** PostgreSQL 15 finds extensions only in its own folders, so that Citus needs a copy of them. Returns its folder. */

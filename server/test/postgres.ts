@@ -54,8 +54,8 @@ export async function createEmptyDatabase(): Promise<TestDatabase> {
 export async function createDatabaseFrom(
   template: string,
   database = `test_${randomBytes(8).toString('hex')}`,
+  cluster = testCluster(),
 ): Promise<TestDatabase> {
-  const cluster = testCluster()
   const { host, port, user } = cluster
   const nodes = nodesOf(cluster)
   // Copying the files takes half the time of copying through the write-ahead log.

@@ -63,12 +63,21 @@ export async function distribute(
       `${services} connections of services are open on this database. Nothing was changed. Stop all services, then run \`rapport migrate --distribute\` again.`,
     )
   }
-  await session.query(stopWithClient)
-  if (state === 'none') await setKeysAside(session, tables)
-  await distributeTables(session, tables, { log, isEmpty })
-  await restoreKeys(session, { log, isEmpty })
-  await distributeFunctions(session, tables)
-  await session.query(`drop table ${pendingKeys}`)
+  try {
+    await session.query(stopWithClient)
+    if (state === 'none') await setKeysAside(session, tables)
+    await distributeTables(session, tables, { log, isEmpty })
+    await restoreKeys(session, { log, isEmpty })
+    await distributeFunctions(session, tables)
+    await session.query(`drop table ${pendingKeys}`)
+  } catch (cause) {
+    if (!isWanted) throw cause
+    const reason = cause instanceof Error ? cause.message.trim() : String(cause)
+    throw new StartError(
+      `The distribution was interrupted: ${reason}. Run \`rapport migrate --distribute\` again, which continues it.`,
+      { cause },
+    )
+  }
 }
 
 /**
@@ -249,15 +258,20 @@ async function distributeFunctions(session: pg.Client, tables: readonly string[]
   await delegateCalls(session, table)
 }
 
-/** Calls of this function are sent to the server with the records of its first argument. */
+/**
+ * Calls of this function are sent to the server with the records of its first argument. Citus does not copy the rights of
+ * a function.
+ */
 async function delegateCalls(session: pg.Client, table: string): Promise<void> {
-  await session.query(
+  const signature = 'run_in_organization(uuid, text[], jsonb)'
+  const { rows } = await session.query(
     `select create_distributed_function(objid::regprocedure, 'organization_id', colocate_with => $1,
       force_delegation => true)
     from pg_dist_object where classid = 'pg_proc'::regclass and distribution_argument_index is null
-      and objid = 'run_in_organization(uuid, text[], jsonb)'::regprocedure`,
-    [table],
+      and objid = to_regprocedure($2)`,
+    [table, signature],
   )
+  if (rows.length > 0) await session.query(`revoke execute on function ${signature} from public`)
 }
 
 const parts = <Item>(items: readonly Item[], size: number): Item[][] =>

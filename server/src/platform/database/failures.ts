@@ -18,6 +18,8 @@ const socketFaults = new Set([
 
 /** PostgreSQL's codes (manual, appendix A) for shutting down, starting, and out of connections. */
 const unavailable = new Set(['57P01', '57P02', '57P03', '53300', '53400'])
+/** A server or, with Citus, its worker was killed during a statement. Both are reported as internal errors (XX000). */
+const lostServer = /^(?:failure on connection marked as essential|postmaster was shut down)/
 const outOfSpace = new Set(['53100', '53200'])
 
 /** PostgreSQL's error code, or undefined if the error is from elsewhere. */
@@ -40,7 +42,8 @@ export const violatesConstraint = (error: unknown, constraint: string): boolean 
 export function isConnectionLoss(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = (error as NodeJS.ErrnoException).code
-  if (error instanceof DatabaseError) return unavailable.has(code ?? '') || (code ?? '').startsWith('08')
+  if (error instanceof DatabaseError)
+    return unavailable.has(code ?? '') || (code ?? '').startsWith('08') || lostServer.test(error.message)
   if (code !== undefined && socketFaults.has(code)) return true
   return /Connection terminated|timeout exceeded when trying to connect|connection (?:is closed|error)|not queryable/i.test(
     error.message,

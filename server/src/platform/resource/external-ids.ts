@@ -1,6 +1,7 @@
 import type { Transaction } from '../database/database.ts'
 import { sqlState } from '../database/failures.ts'
 import { identifier, onShard, raw, sql } from '../model/sql.ts'
+import { distributedOf } from '../query/scope.ts'
 import type { Resource } from '../model/define.ts'
 import { readId } from '../model/ids.ts'
 import { UniqueConflict } from './unique-conflict.ts'
@@ -30,7 +31,7 @@ export async function syncExternalIds(
       onShard(
         resource.table,
         sql`insert into ${table} (organization_id${team}, provider, value, ${owner})
-      select ${transaction.organization}${team}, external.key, external.value, id
+      select ${distributedOf(transaction) ?? raw('organization_id')}${team}, external.key, external.value, id
       from ${identifier(resource.table)}, jsonb_each_text(external_ids) external
       where organization_id = ${transaction.organization} and id = any(${ids}::uuid[]) and deleted_at is null
       -- Two sets that want the same ids meet at the same one first.

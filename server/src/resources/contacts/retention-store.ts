@@ -1,5 +1,6 @@
 import type { Transaction } from '../../platform/database/database.ts'
-import { isOneOf, onShard, preparedForOne, raw, sql } from '../../platform/model/sql.ts'
+import { isOneOf, onShard, preparedForOne, raw, type Sql, sql } from '../../platform/model/sql.ts'
+import { distributedOf } from '../../platform/query/scope.ts'
 import type { Key, RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
 
 /**
@@ -15,6 +16,9 @@ export const orphanedRootContacts: RetentionPolicy = {
   discard: deleteOrphanedRootContacts,
 }
 
+/** Citus has to see that all rows are of one organization. */
+const organizationIn = (transaction: Transaction): Sql => distributedOf(transaction) ?? raw('organization_id')
+
 /** Records the root contacts of these locked contacts (uuids), before they get others or are purged. */
 export async function leaveRootContacts(transaction: Transaction, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
@@ -24,7 +28,7 @@ export async function leaveRootContacts(transaction: Transaction, ids: readonly 
       preparedForOne(
         ids,
         sql`insert into root_contacts_left (organization_id, id)
-        select ${transaction.organization}, root_contact_id from contacts
+        select ${organizationIn(transaction)}, root_contact_id from contacts
         where organization_id = ${transaction.organization} and ${isOneOf(raw('id'), ids, 'uuid')} returning id`,
       ),
     ),

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { isDistributed } from '../../../test/engines.ts'
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
 import { until } from '../../../test/processes.ts'
 import { pusher } from '../../../test/pushes.ts'
@@ -107,11 +108,12 @@ const operations: Record<string, { run: () => Promise<unknown>; locks: () => Jso
 
 const tables: Readonly<Record<string, string>> = { del: 'deals', con: 'contacts', com: 'companies' }
 
-/** Whether a transaction waits for a lock. */
+/** Whether a transaction waits for a lock, on any server. */
 async function isWaiting(): Promise<boolean> {
+  const activity = raw(isDistributed() ? 'citus_stat_activity' : 'pg_stat_activity')
   const waiting = await service.database.crossTenantQuery(
     'check the database',
-    sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    sql`select from ${activity} where datname = current_database() and wait_event_type = 'Lock'`,
   )
   return waiting.length > 0
 }

@@ -1,3 +1,4 @@
+import { isDistributed } from '../../../test/engines.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type MailedService, startMailedService } from '../../../test/mailed-service.ts'
 import { newOwner, type TestOwner, type TestPerson } from '../../../test/people.ts'
@@ -274,39 +275,43 @@ test('the personal views of a person who has left stay, but nobody sees them; th
   expect((await admin.call('DELETE', `/v5/views/${shared.id}`)).status).toBe(204)
 })
 
-test('removing the reach from any statement reveals a personal view of another person', async () => {
-  const { id } = await newView(ada.call, { name: 'Hidden', filter: isVip })
-  const deleted = await newView(ada.call, { name: 'Hidden and deleted' })
-  await ada.call('DELETE', `/v5/views/${deleted.id}`)
-  const reach = /\(record\.is_shared or record\.owner_id = (\$\d+)::uuid\)/g
-  const statements = watchStatements({ pattern: reach, without: (whole) => `(${whole} or true)` })
-  const probe = (method: string, path: string, body?: object): Probe => ({
-    description: `${method} ${path}`,
-    observe: async () => {
-      const { status, text } = await bob.call(method, path, body ? { body } : {})
-      return `${status} ${text}`
-    },
-  })
-  const hidden = { filter: { name: { startsWith: 'Hidden' } } }
-  try {
-    const { missed, detected } = await statements.plant([
-      probe('GET', '/v5/views?limit=100'),
-      probe('GET', '/v5/views?deleted=true'),
-      probe('GET', `/v5/views?startingAfter=${id}`),
-      probe('GET', '/v5/views/count'),
-      probe('POST', '/v5/views/search', hidden),
-      probe('POST', '/v5/views/search/count', hidden),
-      probe('GET', `/v5/views/${id}`),
-      probe('PATCH', `/v5/views/${id}`, { name: 'Seen' }),
-      probe('DELETE', `/v5/views/${id}`),
-      probe('POST', `/v5/views/${deleted.id}/restore`),
-      probe('GET', `/v5/contacts?view=${id}`),
-      probe('POST', '/v5/contacts/search', { view: id }),
-    ])
-    // The page after a record that is out of reach is empty either way.
-    expect(missed.filter((location) => !/startingAfter.* as key_0/.test(location))).toEqual([])
-    expect(detected.length).toBeGreaterThanOrEqual(12)
-  } finally {
-    statements.restore()
-  }
-})
+// On Citus, the statements of changes are values of a call, which the faults do not reach.
+test.skipIf(isDistributed())(
+  'removing the reach from any statement reveals a personal view of another person',
+  async () => {
+    const { id } = await newView(ada.call, { name: 'Hidden', filter: isVip })
+    const deleted = await newView(ada.call, { name: 'Hidden and deleted' })
+    await ada.call('DELETE', `/v5/views/${deleted.id}`)
+    const reach = /\(record\.is_shared or record\.owner_id = (\$\d+)::uuid\)/g
+    const statements = watchStatements({ pattern: reach, without: (whole) => `(${whole} or true)` })
+    const probe = (method: string, path: string, body?: object): Probe => ({
+      description: `${method} ${path}`,
+      observe: async () => {
+        const { status, text } = await bob.call(method, path, body ? { body } : {})
+        return `${status} ${text}`
+      },
+    })
+    const hidden = { filter: { name: { startsWith: 'Hidden' } } }
+    try {
+      const { missed, detected } = await statements.plant([
+        probe('GET', '/v5/views?limit=100'),
+        probe('GET', '/v5/views?deleted=true'),
+        probe('GET', `/v5/views?startingAfter=${id}`),
+        probe('GET', '/v5/views/count'),
+        probe('POST', '/v5/views/search', hidden),
+        probe('POST', '/v5/views/search/count', hidden),
+        probe('GET', `/v5/views/${id}`),
+        probe('PATCH', `/v5/views/${id}`, { name: 'Seen' }),
+        probe('DELETE', `/v5/views/${id}`),
+        probe('POST', `/v5/views/${deleted.id}/restore`),
+        probe('GET', `/v5/contacts?view=${id}`),
+        probe('POST', '/v5/contacts/search', { view: id }),
+      ])
+      // The page after a record that is out of reach is empty either way.
+      expect(missed.filter((location) => !/startingAfter.* as key_0/.test(location))).toEqual([])
+      expect(detected.length).toBeGreaterThanOrEqual(12)
+    } finally {
+      statements.restore()
+    }
+  },
+)

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { isDistributed } from '../../../../test/engines.ts'
 import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
 import { until } from '../../../../test/processes.ts'
 import { newImport, newLead, rowsOf, type TestImport } from '../../../../test/pushes.ts'
@@ -8,7 +9,7 @@ import { openRaw, requestText } from '../../../../test/raw-http.ts'
 import { expectRefusal } from '../../../../test/refusals.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
 import type { Database } from '../../../platform/database/database.ts'
-import { sql } from '../../../platform/model/sql.ts'
+import { raw, sql } from '../../../platform/model/sql.ts'
 import type { Push } from './push.ts'
 import { newId } from '../../../platform/model/ids.ts'
 import type { IntakeDatabase } from './intake-store.ts'
@@ -53,7 +54,7 @@ async function lockRows(): Promise<{ release(): Promise<void> }> {
 
 const inserting = async (): Promise<number> => {
   const [row] = await check(
-    sql`select count(*)::int as count from pg_stat_activity
+    sql`select count(*)::int as count from ${raw(isDistributed() ? 'citus_stat_activity' : 'pg_stat_activity')}
       where datname = current_database() and pid <> pg_backend_pid() and wait_event_type = 'Lock'
         and query like '%insert into import_rows%'`,
   )

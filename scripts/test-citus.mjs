@@ -1,0 +1,35 @@
+// `npm run test:citus`: starts a Citus cluster and runs on it what must give the same results as on one PostgreSQL.
+import './node-version.mjs'
+import { allTests, citusObstacle, shortTests } from './citus.mjs'
+import { exit } from './exit.mjs'
+import { ensureInstalled } from './install.mjs'
+import { exitOnRefusal } from './refusal.mjs'
+import { root, runTool } from './run.mjs'
+
+const usage = `Usage: npm run test:citus [-- [--short] [file …]]
+
+Starts a coordinator and two workers, and runs the tests of scripts/citus.mjs on them, or those of the files.
+
+  --short  only what npm test runs too
+  --help   print this
+
+CITUS_FILES names a folder with lib/ and extension/ of Citus, built for Debian's postgresql-15, which must be installed.
+IMPORT_LEADS=10000 imports ten thousand leads three times; by default, 300.`
+
+const given = process.argv.slice(2)
+const [options, files] = [given.filter((word) => word.startsWith('-')), given.filter((word) => !word.startsWith('-'))]
+if (options.includes('--help')) {
+  console.log(usage)
+  await exit(0)
+}
+if (options.some((option) => option !== '--short')) await refuse(`Unknown option: ${options.join(' ')}\n\n${usage}`)
+const obstacle = citusObstacle()
+if (obstacle !== undefined) await refuse(`${obstacle}.\n\n${usage}`)
+await exitOnRefusal(() => ensureInstalled(root, { development: true, log: console.log }))
+const chosen = files.length > 0 ? files : options.includes('--short') ? shortTests : allTests
+await exit(await runTool('vitest/vitest.mjs', ['run', ...chosen], { environment: { TEST_ENGINE: 'citus' } }))
+
+async function refuse(message) {
+  console.error(message)
+  await exit(2)
+}
