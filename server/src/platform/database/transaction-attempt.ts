@@ -152,6 +152,7 @@ export class TransactionAttempt {
   async #commit(): Promise<void> {
     this.#isFinished = true
     this.#isCommitting = true
+    this.#onShard?.flush()
     const { command } = await this.#client.query('commit')
     if (command === 'COMMIT') return
     this.#isCommitting = false
