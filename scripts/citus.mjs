@@ -3,10 +3,24 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** In each run of the suite: what only Citus can break, in less than 90 seconds. */
-export const shortTests = ['server/test/citus-']
+export const shortTests = [
+  ...['remote-commands', 'writes', 'crashes', 'idle', 'doctor'].map((name) => `server/test/citus-${name}.test.ts`),
+]
 
-/** In `npm run test:citus`: what must give the same results on Citus as on a single PostgreSQL. */
-export const allTests = [...shortTests]
+/** In `npm run test:citus`: what must give the same results on Citus as on a single PostgreSQL. Parts of paths. */
+export const allTests = [
+  'server/test/citus-',
+  // Conformance of each route and list, and the border between organizations
+  ...['every-', 'tenancy.test', 'reach'].map((name) => `server/test/${name}`),
+  // Laws of lists, filters and searches
+  ...['lists.laws', 'filter-trees', 'search.laws', 'relations'].map((name) => `server/src/platform/query/${name}`),
+  ...['http/idempotency', 'resource/rendered', 'wakeups', 'backup/backup'].map((name) => `server/src/platform/${name}`),
+  // Logins, sessions, credentials, people, mails and the audit log
+  'server/src/identity',
+  ...['imports', 'rows', 'notes', 'suggestions', 'contacts', 'companies', 'deals', 'tasks', 'campaigns'].map(
+    (name) => `server/src/resources/${name}`,
+  ),
+]
 
 /** Why nothing can run on Citus; undefined if it can. */
 export function citusObstacle() {

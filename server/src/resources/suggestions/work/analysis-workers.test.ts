@@ -30,7 +30,9 @@ const read = async (url: string): Promise<Json> => (await organization.call('GET
 const uuid = () => readId('org', organization.organizationId) ?? ''
 const claim = () => claimNotes(service.database, uuid(), { maxNotes: 10, leaseSeconds: 60 })
 const run = (statement: ReturnType<typeof sql>) => service.database.crossTenantQuery('check the database', statement)
-const expireLeases = () => run(sql`update note_leases set expires_at = now() where organization_id = ${uuid()}::uuid`)
+/** In the past, because times are rounded to milliseconds. */
+const expireLeases = () =>
+  run(sql`update note_leases set expires_at = now() - interval '1 second' where organization_id = ${uuid()}::uuid`)
 
 /** The signal of a service that runs. */
 const { signal } = new AbortController()
