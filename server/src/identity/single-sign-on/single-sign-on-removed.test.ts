@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Sql, sql } from '../../platform/model/sql.ts'
 import { readId } from '../../platform/model/ids.ts'
+import { setAddress } from '../auth/store.ts'
 import { Browser } from '../../../test/browser.ts'
 import type { IdentityProvider } from '../../../test/identity-provider.ts'
 import { type MailedService, startMailedService } from '../../../test/mailed-service.ts'
@@ -75,8 +76,10 @@ async function unlinkIdentity({ member }: RemovalContext): Promise<void> {
 /** Changes the address of the account. */
 async function changeEmail({ member }: RemovalContext): Promise<void> {
   const email = newEmail()
-  await execute(sql`update users set email = ${email}, email_key = ${email}, verified_at = now()
-    where id = ${readId('usr', member.userId)}::uuid`)
+  const userId = readId('usr', member.userId) ?? ''
+  await mailed.service.database.crossTenantTransaction('check the database', (db) =>
+    setAddress(db, userId, { email, isVerified: true }),
+  )
   member.email = email
 }
 

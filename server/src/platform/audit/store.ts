@@ -1,5 +1,5 @@
 import type { CrossTenantConnection, Transaction } from '../database/database.ts'
-import { sql } from '../model/sql.ts'
+import { onShard, sql } from '../model/sql.ts'
 import type { JsonObject } from '../model/fields.ts'
 import { newId } from '../model/ids.ts'
 import type { StandardAction } from '../model/define.ts'
@@ -45,9 +45,14 @@ export async function recordEvent(transaction: Transaction | CrossTenantConnecti
     throw new Error('An audit event must belong to the organization of its transaction.')
   }
   const organization = hasOrganization ? transaction.organization : sql`${event.organizationId}::uuid`
-  await transaction.query(sql`
-    insert into audit_events (organization_id, id, ${eventColumns})
-    values (${organization}, ${newId()}::uuid, ${eventValues(event)})`)
+  // Its time is that of the change, which the same server reads.
+  await transaction.query(
+    onShard(
+      'audit_events',
+      sql`insert into audit_events (organization_id, id, ${eventColumns})
+        values (${organization}, ${newId()}::uuid, ${eventValues(event)}) returning id`,
+    ),
+  )
 }
 
 export const recordCommand = (

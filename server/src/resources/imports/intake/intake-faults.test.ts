@@ -131,7 +131,7 @@ test('broken database connections neither lose nor duplicate a push with a 200',
       const killed = await check(
         sql`select pg_terminate_backend(pid) from pg_stat_activity
           where datname = current_database() and pid <> pg_backend_pid()
-            and (query like '%insert into import_rows%' or query = 'commit')`,
+            and (query like '%insert into import_rows%' or query like '%run_in_organization%' or query = 'commit')`,
       )
       broken += killed.length
     }

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { isDistributed } from '../../../../test/engines.ts'
 import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
 import { until } from '../../../../test/processes.ts'
 import { type ServiceProcesses, serviceProcesses } from '../../../../test/service-process.ts'
@@ -54,7 +55,9 @@ test(
     // The result is written, but not committed: the notes leave the queue last.
     await client.query('begin; lock table suggestions in share mode')
     await addNotes()
-    const isStoring = `pg_stat_activity where application_name = 'victim' and wait_event_type = 'Lock'`
+    const isStoring = isDistributed()
+      ? `citus_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      : `pg_stat_activity where application_name = 'victim' and wait_event_type = 'Lock'`
     await until('the process is storing results', async () => (await count(isStoring)) > 0)
     victim.signal('SIGKILL')
     await victim.ended
