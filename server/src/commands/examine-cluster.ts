@@ -18,7 +18,7 @@ export async function examineCluster(client: pg.Client): Promise<Finding[]> {
   return [{ name, state: 'note', message, advice: `To distribute them, ${command}` }]
 }
 
-/** Milliseconds by which the clocks of the servers may differ: the events of a change get times of both. */
+/** Milliseconds by which the clocks of the servers may differ, because times of several of them are compared. */
 const clockTolerance = 2000
 
 async function checkWorkers(client: pg.Client): Promise<Finding> {

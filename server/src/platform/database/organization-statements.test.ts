@@ -134,3 +134,18 @@ test('only the owner of the database may call the function', async () => {
   )
   expect(row).toEqual({ isPublic: false })
 })
+
+test('an object that is not sent as JSON text is refused instead of being stored as a text', async () => {
+  const write = transact((transaction) => {
+    const { organization: own } = transaction
+    return transaction.query(
+      onShard(
+        'campaigns',
+        sql`insert into campaigns (organization_id, id, name)
+          values (${own}, ${newId()}::uuid, ${{ name: 'Object' }}) returning name`,
+      ),
+    )
+  })
+  await expect(write).rejects.toThrow('must be sent as JSON text')
+  expect(await namesLike('[object')).toEqual([])
+})

@@ -45,7 +45,9 @@ function textOf(value: unknown): string | null {
   if (value === null || value === undefined) return null
   if (Buffer.isBuffer(value)) return `\\x${value.toString('hex')}`
   if (Array.isArray(value)) return `{${value.map(elementOf).join(',')}}`
-  return value instanceof Date ? value.toISOString() : String(value)
+  if (value instanceof Date) return value.toISOString()
+  if (typeof value === 'object') throw new Error('An object must be sent as JSON text.')
+  return String(value)
 }
 
 function elementOf(value: unknown): string {
@@ -85,15 +87,10 @@ export class OrganizationStatements {
     const batch = this.#waiting
     if (batch.length === 0) return
     this.#waiting = []
-    const call = organizationCall(
-      this.#organizationId,
-      batch.map(({ statement }) => statement),
-    )
-    this.#send(call).then(
-      (result) => {
-        const results = rowsOf(result)
-        batch.forEach(({ resolve }, index) => resolve(results[index] ?? []))
-      },
+    const statements = batch.map(({ statement }) => statement)
+    const send = async () => rowsOf(await this.#send(organizationCall(this.#organizationId, statements)))
+    send().then(
+      (results) => batch.forEach(({ resolve }, index) => resolve(results[index] ?? [])),
       (error: unknown) => batch.forEach(({ reject }) => reject(error)),
     )
   }

@@ -79,8 +79,8 @@ export class TransactionAttempt {
       await checked
       try {
         return await pending
-      } catch {
-        throw this.#failure
+      } catch (error) {
+        throw this.#failure ?? error
       }
     }
     const sendSingle: SendSingle = async <Row extends object>(query: pg.QueryConfig) => {
