@@ -18,8 +18,19 @@ const socketFaults = new Set([
 
 /** PostgreSQL's codes (manual, appendix A) for shutting down, starting, and out of connections. */
 const unavailable = new Set(['57P01', '57P02', '57P03', '53300', '53400'])
-/** A server or, with Citus, its worker was killed during a statement. Both are reported as internal errors (XX000). */
-const lostServer = /^(?:failure on connection marked as essential|postmaster was shut down)/
+/** A server or, with Citus, its worker was lost during a statement or its commit: reported as internal errors (XX000). */
+const lostServer = new RegExp(
+  [
+    '^postmaster was shut down',
+    '^failure on connection marked as essential',
+    '^could not commit transaction for shard',
+    '^failed to (?:commit|prepare) transaction',
+    '^failed to send query to',
+    '^could not connect to any active placements',
+    '^could not establish any connections',
+    '^execution cannot recover from multiple connection failures',
+  ].join('|'),
+)
 const outOfSpace = new Set(['53100', '53200'])
 
 /** PostgreSQL's error code, or undefined if the error is from elsewhere. */
