@@ -10,9 +10,10 @@ await loadModule()
 export function contractionsIn(text: string): string[] {
   const { stmts = [] } = parseSync(text) as { stmts?: { stmt: Node }[] }
   const created = new Set<string>()
-  return stmts.flatMap(({ stmt }) =>
+  const found = stmts.flatMap(({ stmt }) =>
     Object.entries(stmt).flatMap(([kind, statement]) => contractionsOf(kind, statement as Node, created)),
   )
+  return [...new Set(found)]
 }
 
 type Node = Record<string, unknown>
@@ -33,7 +34,8 @@ const inspections: Readonly<Record<string, Inspect>> = {
   CommentStmt: harmless,
   VariableSetStmt: harmless,
   // Lets processes of the previous release do what the code now does itself.
-  CreateTrigStmt: harmless,
+  CreateTrigStmt: ({ relation }, created) => creates(writersOf(nameIn(relation)), created),
+  LockStmt: inspectLock,
   CreateFunctionStmt: ({ funcname, replace }, created) =>
     replace === true ? [`replaces function ${lastName(funcname)}`] : creates(lastName(funcname), created),
   ViewStmt: ({ view, replace }, created) =>
@@ -46,7 +48,7 @@ const inspections: Readonly<Record<string, Inspect>> = {
   DropStmt: inspectDrop,
   RenameStmt: ({ relation, subname, newname }, created) =>
     created.has(nameIn(relation)) ? [] : [`renames ${nameIn(relation)} ${subname ?? ''} to ${newname}`],
-  InsertStmt: changesRows,
+  InsertStmt: inspectInsert,
   UpdateStmt: changesRows,
   DeleteStmt: changesRows,
 }
@@ -83,6 +85,33 @@ const droppedName = ({ List, ObjectWithArgs, TypeName }: Node): string =>
 function changesRows({ relation }: Node, created: Set<string>): string[] {
   const table = nameIn(relation)
   return created.has(table) ? [] : [`changes rows of ${table} in one transaction`]
+}
+
+/** A name in `created` for: from here on, no transaction that writes the table is older than this statement. */
+const writersOf = (table: string): string => `writers of ${table}`
+
+/** Readers can go on, and writers wait: until the end of a migration, which must be short. */
+function inspectLock({ relations, mode }: Node, created: Set<string>): string[] {
+  const tables = nodesOf(relations).map(({ RangeVar }) => nameIn(RangeVar))
+  for (const table of tables) creates(writersOf(table), created)
+  return mode === shareMode ? [] : [`locks ${tables.join(', ')} against readers`]
+}
+
+/** ShareLock (PostgreSQL, lockdefs.h). */
+const shareMode = 5
+
+/** A copy misses what others are writing, unless they are waited for first, as `create trigger` and `lock table` do. */
+function inspectInsert(statement: Node, created: Set<string>): string[] {
+  const { SelectStmt: select } = (statement.selectStmt ?? {}) as { SelectStmt?: Node }
+  const missed = nodesOf(select?.fromClause)
+    .map(({ RangeVar }) => RangeVar as Node | undefined)
+    .filter((source) => source !== undefined)
+    .map(nameIn)
+    .filter((table) => !created.has(table) && !created.has(writersOf(table)))
+  return [
+    ...changesRows(statement, created),
+    ...missed.map((table) => `copies ${table} before a trigger on it, or a lock in share mode`),
+  ]
 }
 
 /** Changes that only read the table, or only its entry in the catalog. */

@@ -5,13 +5,7 @@ import type { Actor } from '../model/caller.ts'
 import { ApiError } from '../model/errors.ts'
 import { StatementAttempt } from './statement-attempt.ts'
 import { raceDeadline } from './deadline.ts'
-import {
-  CredentialChanged,
-  isStalePreparedStatement,
-  isRetryable,
-  isUnusableConnection,
-  toApiError,
-} from './failures.ts'
+import { CredentialChanged, isStalePreparedStatement, isRetryable, isRepeatable, toApiError } from './failures.ts'
 import { ConnectionQueue, maxConcurrentStatements } from './connection-queue.ts'
 import type { CrossTenantPurpose } from './cross-tenant-purposes.ts'
 import { nameOf, organizationParameter, Parameter, plannerVisible, prepared, render, Sql, sql } from '../model/sql.ts'
@@ -271,7 +265,7 @@ export class Database {
     )
     const queries = calls.map(({ query }) => query)
     const isTransaction = queries.length > 1 && !this.isDistributed
-    return this.#retry(isUnusableConnection, undefined, async (deadline) => {
+    return this.#retry(isRepeatable, undefined, async (deadline) => {
       const attempt = new StatementAttempt(() => this.#acquire(deadline))
       const pending = isTransaction ? attempt.transaction(queries) : attempt.each(queries)
       const results = await raceDeadline(pending, deadline, () => attempt.abandon())
@@ -305,11 +299,11 @@ export class Database {
   }
 
   /**
-   * A single statement is its own transaction; repeated on another connection if this one is unusable. `check`, if
-   * given, is sent before it and returns whether the credential is `live`.
+   * A single statement is its own transaction; repeated after a conflict, and on another connection if this one is
+   * unusable. `check`, if given, is sent before it and returns whether the credential is `live`.
    */
   #send<Row extends object>(query: pg.QueryConfig, check?: pg.QueryConfig): Promise<Row[]> {
-    return this.#retry(isUnusableConnection, undefined, async (deadline) => {
+    return this.#retry(isRepeatable, undefined, async (deadline) => {
       const attempt = new StatementAttempt(() => this.#acquire(deadline))
       const pending = attempt.query<Row & pg.QueryResultRow>(query, check)
       return (await raceDeadline(pending, deadline, () => attempt.abandon())).rows

@@ -138,6 +138,23 @@ test('a migration waits for a table that others use, without blocking them, and 
   expect(await migrating).toEqual({ applied: ['0002_second.sql'] })
 })
 
+test('a migration that holds the table a request waits for gives way, so that the request does not fail', async (context) => {
+  const { run, client, write, logged } = await createTestMigrations(context, {
+    '0001_first.sql': 'create table one (id integer); create table two (id integer);',
+  })
+  await run()
+  const second = 'alter table two add column more text; select pg_sleep(0.3); alter table one add column more text;'
+  await write({ '0002_second.sql': second })
+  await client.query('begin; lock table one in access share mode')
+  const migrating = run()
+  const held = `select from pg_locks where relation = 'two'::regclass and mode = 'AccessExclusiveLock' and granted`
+  await until('it holds the second table', async () => (await client.query(held)).rows.length > 0)
+  await client.query('select from two')
+  await client.query('commit')
+  expect(await migrating).toEqual({ applied: ['0002_second.sql'] })
+  expect(logged.filter((line) => line.includes('is waiting for tables in use'))).toHaveLength(1)
+})
+
 test('four processes that migrate at once apply each file exactly once', async (context) => {
   const files = Object.fromEntries(
     Array.from({ length: 8 }, (_, index) => [

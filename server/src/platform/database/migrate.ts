@@ -181,19 +181,31 @@ interface Target {
   distribution: Pick<Distribution, 'tables'> | undefined
 }
 
-/** Number of attempts while tables are locked, and milliseconds between them. */
-const maxAttempts = 20
-const retryDelay = 500
+/**
+ * While a migration waits for a table, all later statements wait behind it, and they may hold another one that it needs.
+ * It gives up well before PostgreSQL looks for such a deadlock (deadlock_timeout, 1 s) and lets a request fail.
+ */
+const lockTimeout = 300
+/** Milliseconds between attempts, and for how long a migration is tried while tables are in use. */
+const retryDelay = 300
+const maxRetryTime = 70_000
+/** Milliseconds between messages. */
+const logInterval = 5000
 
 async function applyWithRetry(session: pg.Client, migration: Migration, target: Target): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
+  const begin = performance.now()
+  for (let nextLogAt = begin; ;) {
     try {
       return await apply(session, migration, target)
     } catch (error) {
       const state = sqlState(error instanceof FailedStatement ? error.cause : error)
       const isLockConflict = state === '55P03' || state === '40P01'
-      if (!isLockConflict || attempt === maxAttempts) throw describeFailure(error, migration)
-      target.log(`${migration.file} is waiting for tables in use (attempt ${attempt} of ${maxAttempts}).`)
+      const now = performance.now()
+      if (!isLockConflict || now - begin > maxRetryTime) throw describeFailure(error, migration)
+      if (now >= nextLogAt) {
+        target.log(`${migration.file} is waiting for tables in use (${Math.round((now - begin) / 1000)} s).`)
+        nextLogAt = now + logInterval
+      }
       await delay(retryDelay)
     }
   }
@@ -208,8 +220,7 @@ async function apply(session: pg.Client, migration: Migration, target: Target): 
   }
   await session.query('begin')
   try {
-    // While it waits for a table, all later statements wait behind it. So it gives up soon and tries again.
-    await session.query(`set local lock_timeout = '3s'`)
+    await session.query(`set local lock_timeout = ${lockTimeout}`)
     // Recorded first: if the lock was lost, a second process fails here instead of applying the migration twice.
     await recordMigration(session, migration)
     if (target.distribution) {

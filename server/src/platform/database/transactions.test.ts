@@ -290,3 +290,21 @@ test('a migration that changes the result of a prepared statement fails no reque
   expect(await manyConnections.transaction(actor(), select)).toMatchObject([{ one: 1, two: 2 }])
   await manyConnections.close()
 })
+
+test('a read that PostgreSQL ends because of a deadlock, as with a migration, is repeated', async ({
+  onTestFinished,
+}) => {
+  const other = new pg.Client(testDatabase.connection)
+  await other.connect()
+  onTestFinished(() => other.end())
+  await other.query('create table locked_first (); create table locked_second ()')
+  await other.query(`set deadlock_timeout = '1min'; begin; lock table locked_second`)
+  const reader = database.reader(actor())
+  const reading = reader.query(
+    sql`select count(*)::int as count from (select ${reader.organization} from locked_first, locked_second) both_tables`,
+  )
+  const waiting = `select from pg_locks where relation = 'locked_second'::regclass and not granted`
+  await vi.waitFor(async () => expect((await other.query(waiting)).rows).toHaveLength(1))
+  await other.query('lock table locked_first; commit')
+  expect(await reading).toEqual([expect.objectContaining({ count: 0 })])
+})

@@ -1,16 +1,26 @@
 import { readFile } from 'node:fs/promises'
 import { randomUUID } from 'node:crypto'
+import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { raw, sql } from '../../platform/model/sql.ts'
 import { readId } from '../../platform/model/ids.ts'
+import { createDatabase } from '../../../test/postgres.ts'
 import { pushesOf } from '../../../test/processed-pushes.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 
 let service: TestService
+/** A connection of its own, as `rapport migrate` has. */
+let migration: pg.Client
 beforeAll(async () => {
-  service = await startTestService()
+  const testDatabase = await createDatabase()
+  service = await startTestService({}, testDatabase)
+  migration = new pg.Client(testDatabase.connection)
+  await migration.connect()
 })
-afterAll(() => service.close())
+afterAll(async () => {
+  await migration.end()
+  await service.close()
+})
 
 const textOf = (name: string) => readFile(new URL(`../../../migrations/${name}.sql`, import.meta.url), 'utf8')
 
@@ -116,4 +126,33 @@ test('notes and jobs deleted before edits were stored are not created again', as
   expect((await push(lead))[0]).toMatchObject({ status: 'PROCESSED', changes: [] })
   expect((await call('GET', `${path}/employments`)).body).toEqual([])
   expect((await call('GET', `${path}/notes`)).body).toEqual([])
+})
+
+test('secrets of imports that were written while they were copied are valid, or not, as they are in the directory', async () => {
+  const { call, organizationId } = await service.newOrganization()
+  const imports: { path: string; id: string }[] = []
+  for (const name of ['Missed', 'Rotated meanwhile', 'Deleted meanwhile', 'Copied']) {
+    const { body } = await call('POST', '/v5/imports', { body: { name } })
+    imports.push({ path: new URL(body.triggerUrl).pathname, id: readId('imp', body.id) ?? '' })
+  }
+  const [missed, rotated, deleted] = imports.map(({ id }) => id)
+  await migration.query('delete from import_secrets where import_id = $1', [missed])
+  await migration.query(`update import_triggers set expires_at = '2020-01-01' where import_id = $1`, [rotated])
+  await migration.query('update import_secrets set expires_at = null where import_id = $1', [rotated])
+  const { rows } = await migration.query('select * from import_secrets where import_id = $1', [deleted])
+  await migration.query('delete from import_triggers where import_id = $1', [deleted])
+  await migration.query(
+    'insert into import_secrets (organization_id, import_id, hash) values ($1, $2, $3) on conflict do nothing',
+    [rows[0].organization_id, rows[0].import_id, rows[0].hash],
+  )
+  await migration.query(await textOf('0240_lost_import_secrets'))
+  const statuses: number[] = []
+  for (const { path } of imports)
+    statuses.push((await call('POST', path, { body: { contact: { email: 'ada@example.com' } } })).status)
+  expect(statuses).toEqual([200, 404, 404, 200])
+  const secretsIn = async (table: string) => {
+    const statement = `select import_id, hash, expires_at from ${table} where organization_id = $1 order by import_id`
+    return (await migration.query(statement, [readId('org', organizationId)])).rows
+  }
+  expect(await secretsIn('import_secrets')).toEqual(await secretsIn('import_triggers'))
 })
