@@ -2,6 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import { sha256 } from '../../server/src/platform/secret/encryption.ts'
 import type { CrossTenantPurpose } from '../../server/src/platform/database/cross-tenant-purposes.ts'
+import { toSql } from '../../server/src/platform/database/fixed-statements.ts'
+import type { OrganizationStatement } from '../../server/src/platform/database/organization-statements.ts'
 import type { Sql } from '../../server/src/platform/model/sql.ts'
 import type { JsonObject } from '../../server/src/platform/model/fields.ts'
 import { newId } from '../../server/src/platform/model/ids.ts'
@@ -60,8 +62,8 @@ export async function enqueue({ client }: Stage, loads: readonly Load[]): Promis
   const sender = {
     crossTenantQuery,
     isDistributed: false,
-    crossTenantBatch: <Row extends object>(purpose: CrossTenantPurpose, all: readonly { statement: Sql }[]) =>
-      Promise.all(all.map(({ statement }) => crossTenantQuery<Row>(purpose, statement))),
+    crossTenantBatch: <Row extends object>(purpose: CrossTenantPurpose, all: readonly OrganizationStatement[]) =>
+      Promise.all(all.map(({ statement }) => crossTenantQuery<Row>(purpose, toSql(statement)))),
   }
   const rows = loads.flatMap(({ queue: { organizationId, importId, hash }, leads }) =>
     leads.map((lead) => {

@@ -1,5 +1,5 @@
 import { seesAll } from './readers.ts'
-import { toSql } from '../src/platform/database/database.ts'
+import { toSql } from '../src/platform/database/fixed-statements.ts'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { resources } from '../src/app.ts'

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import type { Actor } from '../model/caller.ts'
@@ -8,7 +7,17 @@ import { raceDeadline } from './deadline.ts'
 import { CredentialChanged, isStalePreparedStatement, isRetryable, isRepeatable, toApiError } from './failures.ts'
 import { ConnectionQueue, maxConcurrentStatements } from './connection-queue.ts'
 import type { CrossTenantPurpose } from './cross-tenant-purposes.ts'
-import { nameOf, organizationParameter, Parameter, plannerVisible, prepared, render, Sql, sql } from '../model/sql.ts'
+import {
+  nameOf,
+  organizationParameter,
+  type Parameter,
+  plannerVisible,
+  prepared,
+  render,
+  Sql,
+  sql,
+} from '../model/sql.ts'
+import { type FixedStatement, FixedTexts, toSql } from './fixed-statements.ts'
 import { callOf, type OrganizationStatement } from './organization-statements.ts'
 import { NothingSent, type Send, type SendSingle, TransactionAttempt } from './transaction-attempt.ts'
 
@@ -40,17 +49,6 @@ export interface SingleStatement {
   /** Its common table expressions, which write nothing unless `live` is true, and the result from them. */
   build: (values: readonly Parameter[], live: Sql) => { tables: Sql; result: Sql }
 }
-
-/** A statement with the same text and plan for all values: built once per caller, prepared once per connection. */
-export interface FixedStatement {
-  name: string
-  values: readonly string[]
-  build: (values: readonly Parameter[]) => Sql
-}
-
-/** The statement with its values, for a single use. */
-export const toSql = (statement: Sql | FixedStatement): Sql =>
-  statement instanceof Sql ? statement : statement.build(statement.values.map((value) => new Parameter(value)))
 
 export interface CrossTenantConnection {
   query<Row extends object>(statement: Sql): Promise<Row[]>
@@ -97,7 +95,8 @@ export class Database {
   readonly #pool: pg.Pool
   readonly #size: number
   readonly #deadline: number
-  #fixedTexts = new WeakMap<Actor, Map<string, FixedText>>()
+  #fixedTexts = new WeakMap<Actor, FixedTexts>()
+  readonly #crossTenantTexts = new FixedTexts()
   readonly #queue: ConnectionQueue
   readonly #connectedClients = new Set<pg.PoolClient>()
   #distributedTables: ReadonlySet<string> | undefined
@@ -196,22 +195,12 @@ export class Database {
     return this.isDistributed ? plannerVisible(organization) : organization
   }
 
-  #fixedQuery(actor: Actor, { name, values: given, build }: FixedStatement): pg.QueryConfig {
-    const known = this.#fixedTexts.get(actor) ?? new Map<string, FixedText>()
-    this.#fixedTexts.set(actor, known)
-    let fixed = known.get(name)
-    if (!fixed) {
-      // Unique markers find each value's position: a request's id could equal the organization's own.
-      const markers = given.map(() => randomUUID())
-      const { text, values } = render(build(markers.map((marker) => new Parameter(marker))))
-      // A custom role changes the text, for each kind of reach.
-      const preparedName = actor.role === 'custom' || actor.reach ? nameOf(text) : `${actor.kind} ${name}`
-      fixed = { name: preparedName, text, values, positions: markers.map((marker) => values.indexOf(marker)) }
-      known.set(name, fixed)
-    }
-    const values = [...fixed.values]
-    fixed.positions.forEach((position, index) => (values[position] = given[index]))
-    return { name: fixed.name, text: fixed.text, values }
+  #fixedQuery(actor: Actor, statement: FixedStatement): pg.QueryConfig {
+    const texts = this.#fixedTexts.get(actor) ?? new FixedTexts()
+    this.#fixedTexts.set(actor, texts)
+    // A custom role changes the text, for each kind of reach.
+    const isOwnText = actor.role === 'custom' || actor.reach
+    return texts.queryOf(statement, (text) => (isOwnText ? nameOf(text) : `${actor.kind} ${statement.name}`))
   }
 
   /** Retries after conflicts; resolves once durable. Throws `ApiError` (503: outcome unknown), `CredentialChanged`. */
@@ -258,11 +247,13 @@ export class Database {
     _purpose: CrossTenantPurpose,
     statements: readonly OrganizationStatement[],
   ): Promise<(Row[] | ApiError)[]> {
-    const calls = statements.map((given) =>
-      this.#isOnShard(given.statement)
-        ? callOf(given)
-        : { query: { ...render(given.statement), name: given.name }, rowsOf: ({ rows }: pg.QueryResult) => rows },
-    )
+    const calls = statements.map((given) => {
+      const { statement } = given
+      const isFixed = !(statement instanceof Sql)
+      if (!isFixed && this.#isOnShard(statement)) return callOf(given)
+      const query = isFixed ? this.#crossTenantTexts.queryOf(statement, () => statement.name) : render(statement)
+      return { query, rowsOf: ({ rows }: pg.QueryResult) => rows }
+    })
     const queries = calls.map(({ query }) => query)
     const isTransaction = queries.length > 1 && !this.isDistributed
     return this.#retry(isRepeatable, undefined, async (deadline) => {
@@ -350,13 +341,6 @@ export class Database {
       }
     }
   }
-}
-
-interface FixedText {
-  name: string
-  text: string
-  values: unknown[]
-  positions: number[]
 }
 
 type CredentialChecked<Row> = Row & { credential_live: boolean; result_present: boolean | null }

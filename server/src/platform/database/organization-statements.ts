@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { type FixedStatement, toSql } from './fixed-statements.ts'
 import { Parameter, type Sql, sql, render } from '../model/sql.ts'
 
 /**
@@ -26,16 +27,15 @@ const rowsOf = ({ rows: [row] }: pg.QueryResult<{ results: object[][] }>): objec
 /** A statement about an organization, with others that are sent with it if it is `onShard`. */
 export interface OrganizationStatement {
   organizationId: string
-  name?: string
   before?: readonly Sql[]
-  statement: Sql
+  statement: Sql | FixedStatement
   after?: readonly Sql[]
 }
 
 /** The call for the statement, and its rows. */
 export function callOf({ organizationId, before = [], statement, after = [] }: OrganizationStatement) {
   return {
-    query: organizationCall(organizationId, [...before, statement, ...after]),
+    query: organizationCall(organizationId, [...before, toSql(statement), ...after]),
     rowsOf: (result: pg.QueryResult<{ results: object[][] }>) => rowsOf(result)[before.length] ?? [],
   }
 }

@@ -1,6 +1,6 @@
 import { seesAll } from '../../../test/readers.ts'
 import type { JsonObject } from '../model/fields.ts'
-import { toSql } from '../database/database.ts'
+import { toSql } from '../database/fixed-statements.ts'
 import { createSecretKey, randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import pg from 'pg'

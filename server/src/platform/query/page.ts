@@ -1,4 +1,4 @@
-import type { FixedStatement } from '../database/database.ts'
+import type { FixedStatement } from '../database/fixed-statements.ts'
 import { identifier, join, Parameter, raw, type Sql, sql, plannerVisible } from '../model/sql.ts'
 import { columnOf, type Resource } from '../model/define.ts'
 import { hasTrigram, lookupSql, lookupValues, type IndexKind } from './condition.ts'

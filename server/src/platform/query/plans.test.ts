@@ -1,5 +1,6 @@
 import { seesAll } from '../../../test/readers.ts'
-import { sessionOptions, toSql } from '../database/database.ts'
+import { sessionOptions } from '../database/database.ts'
+import { toSql } from '../database/fixed-statements.ts'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { withoutIndexes } from '../../../../lab/bench/copy.ts'

@@ -1,4 +1,6 @@
 import type { Database } from '../../../platform/database/database.ts'
+import type { FixedStatement } from '../../../platform/database/fixed-statements.ts'
+import type { OrganizationStatement } from '../../../platform/database/organization-statements.ts'
 import { ApiError } from '../../../platform/model/errors.ts'
 import { onShard, Parameter, previousRows, raw, type Sql, sql } from '../../../platform/model/sql.ts'
 import { countsItselfSql, countSql } from '../../row-counts/store.ts'
@@ -54,9 +56,10 @@ export async function findOpenImports(
   const organizations = [...groupBy(triggers, ({ organizationId }) => organizationId)]
   const statements = organizations.map(([organizationId, all]) => ({
     organizationId,
-    name: 'find enabled imports',
-    statement: sql`select id from imports where organization_id = ${organizationId}::uuid
-      and id = any(${all.map(({ importId }) => importId)}::uuid[]) and ${isEnabled}`,
+    statement: enabledImports(
+      organizationId,
+      all.map(({ importId }) => importId),
+    ),
   }))
   const enabled = await database.crossTenantBatch<{ id: string }>('find the import of a push', statements)
   const found = new Map<string, OpenImport | ApiError>()
@@ -85,11 +88,7 @@ export async function insertRows(
     'keep pushes',
     organizations.map(([organizationId, own]) => {
       const hasKeys = own.some(({ key }) => key !== undefined)
-      return {
-        organizationId,
-        name: hasKeys ? 'keep pushes with keys' : 'keep pushes',
-        ...(database.isDistributed ? insertSeparately : insertSql)(organizationId, own, hasKeys),
-      }
+      return (database.isDistributed ? insertSeparately : insertTogether)(organizationId, own, hasKeys)
     }),
   )
   return mapOf(organizations, results, ({ created_at }) => new Date(created_at))
@@ -156,11 +155,19 @@ function groupBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): M
   return groups
 }
 
+const enabledImports = (organizationId: string, importIds: readonly string[]): FixedStatement => ({
+  name: 'find enabled imports',
+  values: [organizationId, importIds],
+  build: ([organization, ids]) => sql`select id from imports where organization_id = ${organization}::uuid
+    and id = any(${ids}::uuid[]) and ${isEnabled}`,
+})
+
 function outcomesSql(organizationId: string, rows: readonly NewRow[]): Sql {
-  const organization = sql`${new Parameter(organizationId)}::uuid`
+  const pushes = pushesOf(valuesOf(organizationId, rows).map((value) => new Parameter(value)))
+  const { organization } = pushes
   return sql`select push.id, own.created_at as own_created_at, imports.id is not null and secret.hash is not null as is_open,
       key.row_id as stored_id, key.created_at as stored_at, key.request_hash = push.request_hash as is_same
-    from ${pushesSql(rows)}
+    from ${pushes.table}
     left join import_rows own on own.organization_id = ${organization} and own.id = push.id
     left join imports on imports.organization_id = ${organization} and imports.id = push.import_id and ${isEnabled}
     left join import_secrets secret on secret.organization_id = ${organization} and secret.import_id = push.import_id
@@ -170,74 +177,104 @@ function outcomesSql(organizationId: string, rows: readonly NewRow[]): Sql {
 }
 
 /** One statement for all tables. */
-function insertSql(organizationId: string, rows: readonly NewRow[], hasKeys: boolean): { statement: Sql } {
-  const { organization, keys, inserted } = insertParts(organizationId, rows)
-  const storedKeys = sql`and (push.key_hash is null or push.id in (select row_id from stored_keys))`
-  // Evaluated before the rows are read, and so before a trigger for processes of the previous release counts them.
-  const statement = sql`with counting as (select ${countsItselfSql}),
-    ${hasKeys ? sql`stored_keys as (${keys}),` : raw('')} inserted as (${inserted(hasKeys ? storedKeys : raw(''))}),
-    counted as (${countSql(organization, { after: raw('inserted') })})
-    select id, created_at from inserted where exists (select from counting)`
-  return { statement }
-}
+const insertTogether = (organizationId: string, rows: readonly NewRow[], hasKeys: boolean): OrganizationStatement => ({
+  organizationId,
+  statement: {
+    name: hasKeys ? 'keep pushes with keys' : 'keep pushes',
+    values: valuesOf(organizationId, rows),
+    build: (values) => {
+      const pushes = pushesOf(values)
+      const storedKeys = sql`and (push.key_hash is null or push.id in (select row_id from stored_keys))`
+      // Evaluated before the rows are read, and so before a trigger for processes of the previous release counts them.
+      return sql`with counting as (select ${countsItselfSql}),
+        ${hasKeys ? sql`stored_keys as (${insertKeys(pushes)}),` : raw('')}
+        inserted as (${insertPushes(pushes, hasKeys ? storedKeys : raw(''))}),
+        counted as (${countSql(pushes.organization, { after: raw('inserted') })})
+        select id, created_at from inserted where exists (select from counting)`
+    },
+  },
+})
 
 /** A statement for each table: Citus would send the results of one that writes several to all servers. */
-function insertSeparately(organizationId: string, rows: readonly NewRow[], hasKeys: boolean) {
-  const { organization, keys, inserted } = insertParts(organizationId, rows)
+function insertSeparately(organizationId: string, rows: readonly NewRow[], hasKeys: boolean): OrganizationStatement {
+  const pushes = pushesOf(valuesOf(organizationId, rows).map((value) => new Parameter(value)))
+  const { organization } = pushes
   const storedKeys = sql`and (push.key_hash is null or exists (
     select from import_push_keys key where key.organization_id = ${organization}
       and key.import_id = push.import_id and key.key_hash = push.key_hash and key.row_id = push.id))`
   const after = sql`json_to_recordset(${previousRows}) as inserted(import_id uuid, status text)`
   return {
-    before: hasKeys ? [keys] : [],
-    statement: onShard('import_rows', inserted(hasKeys ? storedKeys : raw(''))),
+    organizationId,
+    before: hasKeys ? [insertKeys(pushes)] : [],
+    statement: onShard('import_rows', insertPushes(pushes, hasKeys ? storedKeys : raw(''))),
     after: [sql`${countSql(organization, { after: sql`(select * from ${after})` })} returning import_id`],
   }
 }
 
-function insertParts(organizationId: string, rows: readonly NewRow[]) {
-  const organization = sql`${new Parameter(organizationId)}::uuid`
-  const open = sql`${pushesSql(rows)}
-    join imports on imports.organization_id = ${organization} and imports.id = push.import_id
-    join import_secrets secret on secret.organization_id = ${organization} and secret.import_id = push.import_id
-      and secret.hash = push.secret_hash and ${isUnexpired}
-    where ${isEnabled}`
+/** Pushes as a table, to be joined with others. */
+interface Pushes {
+  organization: Sql
+  table: Sql
+  payload: Sql
+}
+
+/** Immutable, as Citus requires: both times are the beginning of their transaction. */
+const insertKeys = (pushes: Pushes): Sql => sql`
+  insert into import_push_keys (organization_id, import_id, key_hash, request_hash, row_id)
+  select ${pushes.organization}, push.import_id, push.key_hash, push.request_hash, push.id
+  from ${acceptedOf(pushes)} and push.key_hash is not null
+  order by push.import_id, push.key_hash
+  on conflict (organization_id, import_id, key_hash) do update
+    set request_hash = excluded.request_hash, row_id = excluded.row_id, created_at = excluded.created_at
+    where excluded.created_at - import_push_keys.created_at >= ${raw(`interval '${pushKeyHours} hours'`)}
+  returning row_id`
+
+const insertPushes = (pushes: Pushes, condition: Sql): Sql => sql`
+  insert into import_rows (organization_id, id, import_id, payload, parameters)
+  select ${pushes.organization}, push.id, push.import_id, ${pushes.payload}, push.parameters
+  from ${acceptedOf(pushes)} ${condition}
+  on conflict (organization_id, id) do nothing returning id, import_id, status, created_at`
+
+/** Those whose secret is valid for an enabled import; ends with a condition. */
+const acceptedOf = ({ organization, table }: Pushes): Sql => sql`${table}
+  join imports on imports.organization_id = ${organization} and imports.id = push.import_id
+  join import_secrets secret on secret.organization_id = ${organization} and secret.import_id = push.import_id
+    and secret.hash = push.secret_hash and ${isUnexpired}
+  where ${isEnabled}`
+
+/** All payloads are sent as one byte array, so that none is decoded, escaped or rewritten on the way. */
+function pushesOf(values: readonly Parameter[]): Pushes {
+  const [organization, secrets, ids, importIds, positions, starts, lengths, parameters, keyHashes, requestHashes] =
+    values
   return {
-    organization,
-    // Immutable, as Citus requires: both times are the beginning of their transaction.
-    keys: sql`
-      insert into import_push_keys (organization_id, import_id, key_hash, request_hash, row_id)
-      select ${organization}, push.import_id, push.key_hash, push.request_hash, push.id
-      from ${open} and push.key_hash is not null
-      order by push.import_id, push.key_hash
-      on conflict (organization_id, import_id, key_hash) do update
-        set request_hash = excluded.request_hash, row_id = excluded.row_id, created_at = excluded.created_at
-        where excluded.created_at - import_push_keys.created_at >= ${raw(`interval '${pushKeyHours} hours'`)}
-      returning row_id`,
-    inserted: (more: Sql) => sql`
-      insert into import_rows (organization_id, id, import_id, payload, parameters)
-      select ${organization}, push.id, push.import_id, ${payloadSql(rows)}, push.parameters from ${open} ${more}
-      on conflict (organization_id, id) do nothing returning id, import_id, status, created_at`,
+    organization: sql`${organization}::uuid`,
+    table: sql`(select unnested.*, (${secrets}::bytea[])[secret_position] as secret_hash from
+      unnest(${ids}::uuid[], ${importIds}::uuid[], ${positions}::int[], ${starts}::int[], ${lengths}::int[],
+      ${parameters}::jsonb[], ${keyHashes}::bytea[], ${requestHashes}::bytea[])
+      unnested (id, import_id, secret_position, payload_start, payload_length, parameters, key_hash, request_hash)) push`,
+    payload: sql`convert_from(substr(${values[10]}::bytea, push.payload_start, push.payload_length), 'UTF8')::json`,
   }
 }
 
-/** The secrets are sent once, because pushes of a batch have few of them. */
-function pushesSql(rows: readonly NewRow[]): Sql {
+/** The values of `pushesOf`. The secrets are sent once, because pushes of a batch have few of them. */
+function valuesOf(organizationId: string, rows: readonly NewRow[]): unknown[] {
+  const secrets: Buffer[] = []
+  const positions = rows.map(({ triggerHash }) => {
+    const index = secrets.findIndex((secret) => secret.equals(triggerHash))
+    return index < 0 ? secrets.push(triggerHash) : index + 1
+  })
   let end = 0
-  const starts = rows.map(({ payload }) => (end += payload.length) - payload.length + 1)
-  const secrets = [...new Set(rows.map(({ triggerHash }) => triggerHash.toString('base64')))]
-  const positions = rows.map(({ triggerHash }) => secrets.indexOf(triggerHash.toString('base64')) + 1)
-  const hashes = secrets.map((secret) => Buffer.from(secret, 'base64'))
-  return sql`(select unnested.*, (${new Parameter(hashes)}::bytea[])[secret_position] as secret_hash from
-    unnest(${new Parameter(rows.map(({ id }) => id))}::uuid[],
-    ${new Parameter(rows.map(({ importId }) => importId))}::uuid[], ${new Parameter(positions)}::int[],
-    ${new Parameter(starts)}::int[], ${new Parameter(rows.map(({ payload }) => payload.length))}::int[],
-    ${new Parameter(rows.map(({ parameters }) => parameters))}::jsonb[],
-    ${new Parameter(rows.map(({ key }) => key?.keyHash ?? null))}::bytea[],
-    ${new Parameter(rows.map(({ key }) => key?.requestHash ?? null))}::bytea[])
-    unnested (id, import_id, secret_position, payload_start, payload_length, parameters, key_hash, request_hash)) push`
+  return [
+    organizationId,
+    secrets,
+    rows.map(({ id }) => id),
+    rows.map(({ importId }) => importId),
+    positions,
+    rows.map(({ payload }) => (end += payload.length) - payload.length + 1),
+    rows.map(({ payload }) => payload.length),
+    rows.map(({ parameters }) => parameters),
+    rows.map(({ key }) => key?.keyHash ?? null),
+    rows.map(({ key }) => key?.requestHash ?? null),
+    Buffer.concat(rows.map(({ payload }) => payload)),
+  ]
 }
-
-/** All payloads are sent as one byte array, so that none is decoded, escaped or rewritten on the way. */
-const payloadSql = (rows: readonly NewRow[]): Sql =>
-  sql`convert_from(substr(${Buffer.concat(rows.map(({ payload }) => payload))}::bytea, push.payload_start, push.payload_length), 'UTF8')::json`
