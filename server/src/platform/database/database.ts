@@ -241,7 +241,7 @@ export class Database {
   /**
    * Runs statements, prepared by name, in one network write: as one transaction, which costs less than one for each, or in
    * a distributed database each on its own, because they may be on different servers. Resolves to the rows of each, or to
-   * its `ApiError` while others succeed. Repeated if the connection is lost, so repeating them must do no harm.
+   * its `ApiError` while others succeed. Repeated after a conflict or a lost connection, which must do no harm.
    */
   async crossTenantBatch<Row extends object>(
     _purpose: CrossTenantPurpose,
