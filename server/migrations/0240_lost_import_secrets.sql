@@ -8,4 +8,6 @@ on conflict (organization_id, import_id, hash) do update set expires_at = exclud
 where import_secrets.expires_at is distinct from excluded.expires_at;
 
 delete from import_secrets
-where (organization_id, import_id, hash) not in (select organization_id, import_id, hash from import_triggers);
+where (organization_id, import_id, hash) in (
+  select organization_id, import_id, hash from import_secrets
+  except select organization_id, import_id, hash from import_triggers);
