@@ -4,7 +4,13 @@ import type { Actor } from '../model/caller.ts'
 import { ApiError } from '../model/errors.ts'
 import { StatementAttempt } from './statement-attempt.ts'
 import { raceDeadline } from './deadline.ts'
-import { CredentialChanged, isStalePreparedStatement, isRetryable, isRepeatable, toApiError } from './failures.ts'
+import {
+  CredentialChanged,
+  isStalePreparedStatement,
+  isRetryableTransaction,
+  isRetryableStatement,
+  toApiError,
+} from './failures.ts'
 import { ConnectionQueue, maxConcurrentStatements } from './connection-queue.ts'
 import type { CrossTenantPurpose } from './cross-tenant-purposes.ts'
 import {
@@ -256,7 +262,7 @@ export class Database {
     })
     const queries = calls.map(({ query }) => query)
     const isTransaction = queries.length > 1 && !this.isDistributed
-    return this.#retry(isRepeatable, undefined, async (deadline) => {
+    return this.#retry(isRetryableStatement, undefined, async (deadline) => {
       const attempt = new StatementAttempt(() => this.#acquire(deadline))
       const pending = isTransaction ? attempt.transaction(queries) : attempt.each(queries)
       const results = await raceDeadline(pending, deadline, () => attempt.abandon())
@@ -294,7 +300,7 @@ export class Database {
    * unusable. `check`, if given, is sent before it and returns whether the credential is `live`.
    */
   #send<Row extends object>(query: pg.QueryConfig, check?: pg.QueryConfig): Promise<Row[]> {
-    return this.#retry(isRepeatable, undefined, async (deadline) => {
+    return this.#retry(isRetryableStatement, undefined, async (deadline) => {
       const attempt = new StatementAttempt(() => this.#acquire(deadline))
       const pending = attempt.query<Row & pg.QueryResultRow>(query, check)
       return (await raceDeadline(pending, deadline, () => attempt.abandon())).rows
@@ -306,7 +312,7 @@ export class Database {
     work: (send: Send, sendSingle: SendSingle) => Promise<Result>,
     { organizationId, timeout }: { organizationId?: string | undefined; timeout?: number | undefined },
   ): Promise<Result> {
-    return this.#retry(isRetryable, timeout, async (deadline) =>
+    return this.#retry(isRetryableTransaction, timeout, async (deadline) =>
       new TransactionAttempt(await this.#connect(deadline), organizationId).run(check, work, deadline),
     )
   }

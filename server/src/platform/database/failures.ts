@@ -86,10 +86,11 @@ export const isTransactionConflict = (error: unknown): boolean =>
   error instanceof OutdatedRead || ['40001', '40P01'].includes(sqlState(error) ?? '')
 
 /** Should a single statement be repeated? It did not run or was rolled back, or it does no harm when it runs twice. */
-export const isRepeatable = (error: unknown): boolean => isUnusableConnection(error) || isTransactionConflict(error)
+export const isRetryableStatement = (error: unknown): boolean =>
+  isUnusableConnection(error) || isTransactionConflict(error)
 
 /** Should it be retried: a conflict, a purged record that it references (23503), or a stale prepared statement? */
-export const isRetryable = (error: unknown): boolean =>
+export const isRetryableTransaction = (error: unknown): boolean =>
   isTransactionConflict(error) || sqlState(error) === '23503' || isStalePreparedStatement(error)
 
 /** Converts a database error to the API's error; returns other errors unchanged. */
