@@ -19,6 +19,11 @@ beforeEach(async () => {
   await page.getByRole('heading', { level: 1, name }).waitFor()
 })
 
+/** What requests can wait for, and what lets them pass. */
+const gate = (): [opened: Promise<void>, open: () => void] => {
+  let open = () => {}
+  return [new Promise<void>((resolve) => (open = resolve)), () => open()]
+}
 const properties = () => page.getByRole('complementary', { name: 'Properties' })
 const expectStored = (values: object) =>
   expect.poll(async () => (await call('GET', `/v5/contacts/${contact.id}`)).body).toMatchObject(values)
@@ -97,6 +102,29 @@ browserTest('a note whose answer was lost is posted once, and can be changed bef
   await post('Second, changed')
   await expect.poll(() => box.inputValue()).toBe('')
   expect(await notes()).toEqual(['Second, changed', 'Second', 'First'])
+})
+
+browserTest('the next note can be typed and posted before the answers about the last one are there', async () => {
+  const box = page.getByRole('textbox', { name: 'New note' })
+  const [notesOpen, openNotes] = gate()
+  const [timelinesOpen, openTimelines] = gate()
+  await page.route(/\/notes$/, (route) => notesOpen.then(() => route.continue()))
+  const sent = page.waitForRequest(/\/notes$/)
+  await box.fill('One')
+  await page.keyboard.press('Control+Enter')
+  await sent
+  await page.keyboard.type(' and more')
+  await page.route(/\/v5\/.*\/timeline/, (route) => timelinesOpen.then(() => route.continue()))
+  openNotes()
+  await toast('Note added').waitFor()
+  expect(await box.inputValue()).toBe('One and more')
+  await box.fill('Two')
+  await page.keyboard.press('Control+Enter')
+  await expect.poll(() => box.inputValue()).toBe('')
+  const { body } = await call('GET', `/v5/contacts/${contact.id}/notes`)
+  expect(body.map((note: Json) => note.body)).toEqual(['Two', 'One'])
+  openTimelines()
+  await page.unrouteAll({ behavior: 'wait' })
 })
 
 browserTest('a link with a path in place of an id reaches no other route of the API', async () => {

@@ -30,15 +30,17 @@ export function NoteForm({ owner: { resource, id } }: { owner: Owner }) {
     setBusy(true)
     try {
       await postOnce(`/v5/${resource}/${id}/notes`, { body: text.trim() })
-      write('')
-      await readTimelinesAgain()
-      notify(t('noteSaved'))
     } catch (error) {
       reportFailure(t('noteNotSaved'), error)
+      return
     } finally {
       setBusy(false)
       input.current?.focus()
     }
+    // What was typed meanwhile is kept.
+    if (!input.current || input.current.value === text) write('')
+    notify(t('noteSaved'))
+    await readTimelinesAgain()
   }
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
