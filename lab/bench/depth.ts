@@ -31,19 +31,19 @@ export async function collectDeepCursors(
   let query = ''
   for (let count = 0; count < records;) {
     const limit = Math.min(maxPageSize, records - count)
-    const path = `/v5/contacts?select[]=id&limit=${limit}${query}`
+    const path = `/v5/contacts?select[]=id&select[]=createdAt&limit=${limit}${query}`
     const response = await fetch(`http://127.0.0.1:${port}${path}`, { headers })
-    const page = (await response.json()) as { id: string }[]
+    const page = (await response.json()) as { id: string; createdAt: string }[]
     const cursor = /[?&]startingAfter=([^&>]+)[^>]*>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1]
     if (!response.ok || page.length !== limit || cursor === undefined) throw new Error(`${path}: ${response.status}`)
-    // Ids sort by creation time, like the list.
-    for (const { id } of page) {
-      if (id >= last) throw new Error(`The list repeats or misplaces ${id}.`)
-      last = id
+    for (const { id, createdAt } of page) {
+      const place = `${createdAt} ${id}`
+      if (place >= last) throw new Error(`The list repeats or misplaces ${id}.`)
+      last = place
     }
     count += limit
     query = `&startingAfter=${cursor}`
-    depth.ids.push(last)
+    depth.ids.push(page.at(-1)!.id)
     depth.cursors.push(cursor)
   }
   const cursorCount = Math.min(maxCursors, Math.ceil(depth.ids.length / 10))
