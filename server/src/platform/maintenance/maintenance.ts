@@ -51,6 +51,8 @@ const sizes = { min: 5, first: 100, max: 500 }
 const durations = { local: { quick: 100, slow: 300 }, distributed: { quick: 300, slow: 1000 } }
 /** After each step, pause for this multiple of its duration, within these milliseconds. */
 const pauseRatio = 3
+/** After a look at records that need no rendering: it reads the ids of all, at each start and once an hour. */
+const lookRatio = 10
 const pauses = { shortest: 10, longest: 2000 }
 const retryInterval = 60_000
 /** Longer intervals for loops that visit all shards of a distributed database. */
@@ -133,7 +135,7 @@ async function renderStaleOf(
     const step = await refreshRenderings(database, resource, { organizationId, after, limit: renderingBatchSize })
     after = step.last
     if (after === undefined) break
-    if (step.rendered > 0) await pause(pauseRatio * (performance.now() - began), signal)
+    await pause((step.rendered > 0 ? pauseRatio : lookRatio) * (performance.now() - began), signal)
   }
 }
 
