@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { vi } from 'vitest'
 import { main } from '../src/main.ts'
 import type { TestDatabase } from './postgres.ts'
+import { recording } from './recorded-statements.ts'
 
 export const entry = fileURLToPath(new URL('../../bin/rapport.js', import.meta.url))
 
@@ -27,7 +28,8 @@ export function launch(
   args: readonly string[],
   { environment = {}, input = '', program = entry }: RunOptions = {},
 ): ChildProcess {
-  const env = settings(environment)
+  // Another release has statements of its own.
+  const env = { ...settings(environment), ...(program === entry && recording) }
   const child = spawn(process.execPath, [program, ...args], { env, stdio: ['pipe', 'pipe', 'pipe'] })
   child.stdin.end(input)
   return child

@@ -1,41 +1,50 @@
 import pg from 'pg'
 import { afterAll } from 'vitest'
+import { takeRecordedStatements } from './recorded-statements.ts'
 import { violationsOf } from './statement-inspection.ts'
 
 /**
- * Loaded before each test file: inspects every statement that the service sends in this process, and fails the file
- * whose tests sent one that breaks a rule of `places.ts`.
+ * Loaded before each test file: inspects every statement that the service sends, in this process or in one that the
+ * tests start, and fails the file whose tests sent one that breaks a rule of `places.ts`.
  */
 
 /** Commands that work on the whole database: they lock or copy all tables, and nothing else runs meanwhile. */
 const ofWholeDatabase = new Set(['rapport migrate', 'rapport backup', 'rapport restore', 'rapport service'])
 
 type Query = (this: pg.Client, statement: unknown, ...others: unknown[]) => unknown
-type InspectedClient = { query: Query; violations?: Set<string> }
+type InspectedClient = { query: Query; inspection?: Inspection }
+
+interface Inspection {
+  seen: Set<string>
+  violations: Set<string>
+}
 
 // Test files of one worker share `pg`.
 const client = pg.Client.prototype as unknown as InspectedClient
-const violations = (client.violations ??= inspect(client))
+const inspection = (client.inspection ??= inspectQueries(client))
 
 afterAll(() => {
-  const found = [...violations]
-  violations.clear()
+  for (const { name, text } of takeRecordedStatements()) if (!ofWholeDatabase.has(name)) inspect(text, inspection)
+  const found = [...inspection.violations]
+  inspection.violations.clear()
   if (found.length > 0) throw new Error(found.join('\n\n'))
 })
 
-function inspect(inspected: InspectedClient): Set<string> {
+function inspectQueries(inspected: InspectedClient): Inspection {
   const { query } = inspected
-  const seen = new Set<string>()
-  const violations = new Set<string>()
+  const started: Inspection = { seen: new Set(), violations: new Set() }
   inspected.query = function (statement, ...others) {
     const text = textOf(statement)
-    if (text !== undefined && !seen.has(text) && isOfService(this)) {
-      seen.add(text)
-      for (const violation of violationsOf(text)) violations.add(`A statement ${violation}:\n${text}`)
-    }
+    if (text !== undefined && isOfService(this)) inspect(text, started)
     return query.call(this, statement, ...others)
   }
-  return violations
+  return started
+}
+
+function inspect(text: string, { seen, violations }: Inspection): void {
+  if (seen.has(text)) return
+  seen.add(text)
+  for (const violation of violationsOf(text)) violations.add(`A statement ${violation}:\n${text}`)
 }
 
 function textOf(statement: unknown): string | undefined {

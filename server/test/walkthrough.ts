@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { until } from './processes.ts'
+import { recording } from './recorded-statements.ts'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -42,7 +43,7 @@ export async function startWalkthrough(command: string): Promise<Walkthrough> {
   // If we run as root, the database runs as another user, which must be able to enter the folder.
   await chmod(folder, 0o711)
   const unset = { DATABASE_URL: '', PUBLIC_URL: '', AUTH_ORIGIN: '', SECRET: '', RATE_LIMIT_PER_MINUTE: '', HOST: '' }
-  const environment = { ...process.env, ...unset, PORT: '0', DATA_DIR: join(folder, 'data') }
+  const environment = { ...process.env, ...recording, ...unset, PORT: '0', DATA_DIR: join(folder, 'data') }
   const service = spawn('bash', ['-c', `exec ${command}`], { cwd: root, env: environment, detached: true })
   let printed = ''
   collect(service, (chunk) => (printed += chunk))

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { livePostmaster } from '../platform/embedded-postgres/postmaster.ts'
 import { waitForExit } from '../../test/command-line.ts'
 import { until } from '../../test/processes.ts'
+import { recording } from '../../test/recorded-statements.ts'
 
 // Starts and stops the service as a user does: with npm, a data folder and the embedded database. For crashes, see
 // faults.test.ts.
@@ -63,7 +64,7 @@ const statusOf = (url: string): Promise<number> =>
 test('on SIGTERM to npm, the service reports not ready, finishes requests in progress and stops PostgreSQL last', async () => {
   const npm = spawn('npm', ['start'], {
     cwd: root,
-    env: { PATH: process.env.PATH ?? '', HOME: folder, ...environment, DRAIN_MILLISECONDS: '1500' },
+    env: { PATH: process.env.PATH ?? '', HOME: folder, ...recording, ...environment, DRAIN_MILLISECONDS: '1500' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const end = waitForExit(npm)
