@@ -117,7 +117,7 @@ browserTest('the next note can be typed and posted before the answers about the 
   await page.route(/\/v5\/.*\/timeline/, (route) => timelinesOpen.then(() => route.continue()))
   openNotes()
   await toast('Note added').waitFor()
-  expect(await box.inputValue()).toBe('One and more')
+  expect(await box.inputValue()).toBe('and more')
   await box.fill('Two')
   await page.keyboard.press('Control+Enter')
   await expect.poll(() => box.inputValue()).toBe('')

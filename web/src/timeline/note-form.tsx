@@ -38,7 +38,8 @@ export function NoteForm({ owner: { resource, id } }: { owner: Owner }) {
       input.current?.focus()
     }
     // What was typed meanwhile is kept.
-    if (!input.current || input.current.value === text) write('')
+    const current = input.current?.value ?? text
+    write(current.startsWith(text) ? current.slice(text.length).trimStart() : current)
     notify(t('noteSaved'))
     await readTimelinesAgain()
   }
