@@ -64,8 +64,20 @@ export async function createDatabaseFrom(
   return {
     connection: { host, port, user, database },
     drop: async () => {
-      for (const node of nodes) await administer(node, `drop database if exists ${database} with (force)`)
+      for (const node of nodes) await dropDatabase(node, database)
     },
+  }
+}
+
+/** Again if a background process opens the database meanwhile, as Citus' maintenance does, which `force` may not end. */
+async function dropDatabase(node: TestCluster, database: string): Promise<void> {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return await administer(node, `drop database if exists ${database} with (force)`)
+    } catch (error) {
+      const isOpened = error instanceof pg.DatabaseError && error.code === '55006'
+      if (!isOpened || attempts === 3) throw error
+    }
   }
 }
 
