@@ -51,9 +51,9 @@ const sizes = { min: 5, first: 100, max: 500 }
 const durations = { local: { quick: 100, slow: 300 }, distributed: { quick: 300, slow: 1000 } }
 /** After each step, pause for this multiple of its duration, within these milliseconds. */
 const pauseRatio = 3
-/** After a look at records that need no rendering: it reads the ids of all, at each start and once an hour. */
-const lookRatio = 10
 const pauses = { shortest: 10, longest: 2000 }
+/** The same for a look at records that need no rendering: it reads the ids of all, at each start and once an hour. */
+const lookRatio = 10
 const retryInterval = 60_000
 /** Longer intervals for loops that visit all shards of a distributed database. */
 const purgeInterval = { local: 60_000, distributed: 5 * 60_000 }
