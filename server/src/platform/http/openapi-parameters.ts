@@ -150,13 +150,15 @@ function selectParameter(resource: Resource, components: Components): Schema {
 }
 
 /** Interface 4.5, `query`. */
-function searchParameter({ search, searchEmbedded, singular }: Resource, components: Components): Schema[] {
+function searchParameter({ search, searchEmbedded, searchKey, singular }: Resource, components: Components): Schema[] {
   if (search.length === 0) return []
   return [
     components.parameter(`${singular}.query`, {
       name: 'query',
       in: 'query',
-      description: `Full-text search: each word must occur, as a word or part of one, in ${[...search, ...searchEmbedded].map(code).join(', ')}. Case and accents are ignored.`,
+      description: searchKey
+        ? `Search: ${search.map(code).join(', ')} must begin with each word. Case is ignored.`
+        : `Full-text search: each word must occur, as a word or part of one, in ${[...search, ...searchEmbedded].map(code).join(', ')}. Case and accents are ignored.`,
       schema: { type: 'string', minLength: 1 },
     }),
   ]

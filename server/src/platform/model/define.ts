@@ -86,6 +86,8 @@ export interface Resource<F extends Fields = Fields> {
   search: readonly string[]
   /** Embedded fields that `query` searches too, such as `company.name`. */
   searchEmbedded: readonly string[]
+  /** `query` compares words with the beginnings of these keys: an index of texts costs more with every write. */
+  searchKey?: { column: string; key: (word: string) => string }
   /** Hidden columns that `prepare` sets, with their types. */
   hidden: Record<string, string>
   /** By unique index: the field for callers, its columns, and whether case and accents are ignored. */

@@ -277,6 +277,7 @@ function filtersSql(resource: Resource, { filter, words }: Filters, scope: Scope
 /** Records with all words in the search column are matched first, so that the index intersects the words. */
 function wordsSql(resource: Resource, words: readonly string[], scope: Scope): Sql {
   const conditions = words.map((word) => {
+    if (resource.searchKey) return { own: beginsWith(resource.searchKey, word), through: [] }
     const pattern = sql`'%' || like_literal(${new Parameter(word)}::text) || '%'`
     return { own: sql`${raw(root)}.search like ${pattern}`, through: embeddedSearchSql(resource, pattern, scope) }
   })
@@ -294,6 +295,11 @@ function wordsSql(resource: Resource, words: readonly string[], scope: Scope): S
     return sql`(${join([one.own, ...members], ' or ')})`
   })
   return sql`(${own} or ${join(everywhere, ' and ')} and (${join(listed, ' or ')}))`
+}
+
+function beginsWith({ column, key }: NonNullable<Resource['searchKey']>, word: string): Sql {
+  const [value, first] = [sql`${raw(root)}.${identifier(column)}`, key(word)]
+  return sql`(${value} >= ${first}::text and ${value} < ${`${first}\u{10ffff}`}::text)`
 }
 
 interface EmbeddedSearch {
@@ -320,7 +326,7 @@ function embeddedSearchSql(resource: Resource, pattern: Sql, scope: Scope): Embe
 function indexKindFor(resource: Resource, { filter, words, deleted }: Filters): IndexKind | undefined {
   if (deleted) return undefined
   const found = filterIndexKind(filter)
-  if (resource.parent?.isSmall || found === 'sorted') return 'sorted'
+  if (resource.parent?.isSmall || found === 'sorted' || (resource.searchKey && words.length > 0)) return 'sorted'
   return found === 'inverted' || words.some(hasTrigram) ? 'inverted' : undefined
 }
 

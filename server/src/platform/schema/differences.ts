@@ -1,7 +1,7 @@
 import { columnOf, type Resource } from '../model/define.ts'
 import type { ActualTable, Catalog } from './catalog.ts'
 import { type DocumentFunction, documentOf } from './document.ts'
-import { type Column, type ForeignKey, type Index, isServedBy, type Table, tableOf } from './tables.ts'
+import { type Column, type ForeignKey, hasSearchText, type Index, isServedBy, type Table, tableOf } from './tables.ts'
 
 export type Difference =
   | { kind: 'table'; table: Table }
@@ -79,8 +79,8 @@ function compareColumns(resource: Resource, table: Table, { columns }: ActualTab
   return [...differences, ...undeclared.map((column): Difference => ({ kind: 'undeclared', table, column }))]
 }
 
-const isSearchSame = ({ search }: Resource, { searched }: ActualTable): boolean =>
-  [...searched].sort().join() === search.map(columnOf).sort().join()
+const isSearchSame = (resource: Resource, { searched }: ActualTable): boolean =>
+  [...searched].sort().join() === (hasSearchText(resource) ? resource.search : []).map(columnOf).sort().join()
 
 export function describe(difference: Difference): string {
   const { name } = difference.table

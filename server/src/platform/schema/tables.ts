@@ -40,6 +40,8 @@ export interface Table {
   search: readonly string[] | undefined
 }
 
+export const hasSearchText = ({ search, searchKey }: Resource): boolean => search.length > 0 && searchKey === undefined
+
 const typeNames: Readonly<Record<string, string>> = { timestamptz: 'timestamp(3) with time zone' }
 
 /** The table of a resource. `views` are the resources over the same table that have a list. */
@@ -50,7 +52,7 @@ export function tableOf(resource: Resource, views: readonly Resource[]): Table {
     foreignKeys: foreignKeysOf(resource),
     checks: checksOf(resource),
     indexes: resource.isSmall ? [...uniquesOf(resource), ...deletedIndex(resource)] : indexesOf(resource, views),
-    search: resource.search.length === 0 ? undefined : resource.search.map((name) => searchText(resource, name)),
+    search: hasSearchText(resource) ? resource.search.map((name) => searchText(resource, name)) : undefined,
   }
 }
 
@@ -130,6 +132,7 @@ function indexesOf(resource: Resource, views: readonly Resource[]): Index[] {
     ...views.flatMap(ordersOf),
     ...foreignKeysOf(resource).map(({ column }) => btree(resource, withoutId(column), [column], { isWhole: true })),
     ...equalitiesOf(resource),
+    ...searchKeyOf(resource),
     ...ginsOf(resource),
     ...deletedIndex(resource),
     ...views.flatMap(deletedListIndex),
@@ -233,6 +236,16 @@ function equalitiesOf(resource: Resource): Index[] {
   })
 }
 
+const searchKeyOf = (resource: Resource): Index[] =>
+  resource.searchKey
+    ? [
+        btree(resource, resource.searchKey.column, [
+          ...(resource.parent ? [resource.parent.column] : []),
+          resource.searchKey.column,
+        ]),
+      ]
+    : []
+
 /** Without the organization on purpose (docs/decisions/0005-gin-without-organization.md). */
 function ginsOf(resource: Resource): Index[] {
   const gin = (column: string, operators?: string): Index => ({
@@ -247,7 +260,7 @@ function ginsOf(resource: Resource): Index[] {
     if (filter === 'properties') return [gin(columnOf(name), 'jsonb_path_ops')]
     return filter === 'array' && equality === 'indexed' && indexedAlong === undefined ? [gin(columnOf(name))] : []
   })
-  return resource.search.length > 0 ? [gin('search', 'gin_trgm_ops'), ...fields] : fields
+  return hasSearchText(resource) ? [gin('search', 'gin_trgm_ops'), ...fields] : fields
 }
 
 /** Finds the records to purge, in all organizations. */

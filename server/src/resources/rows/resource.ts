@@ -1,5 +1,6 @@
 import { defineResource, narrowView } from '../../platform/model/define.ts'
-import { choice, id, integer, reference, text, timestamp, stringList } from '../../platform/model/fields.ts'
+import { choice, email, id, integer, reference, text, timestamp, stringList } from '../../platform/model/fields.ts'
+import { emailKey } from '../../platform/model/normalizers.ts'
 import { constantText, document, documents } from '../../platform/model/object-fields.ts'
 import { companies } from '../companies/resource.ts'
 import { contacts } from '../contacts/resource.ts'
@@ -24,6 +25,11 @@ export const changeSchema = {
 
 const parent = { parameter: 'importId', resource: imports, column: 'import_id', isSmall: false }
 
+/** The beginning of an address, as keys have it. */
+export function addressStart(word: string): string {
+  return word.includes('@') ? emailKey(word) : word.normalize('NFC').toLowerCase()
+}
+
 /** A push with its payload, findings and results. */
 export const rowDetails = defineResource({
   name: 'rows',
@@ -42,7 +48,9 @@ export const rowDetails = defineResource({
       { resource: companies, column: 'company_id' },
     ],
   },
-  hidden: { losses: 'integer', lease: 'uuid' },
+  hidden: { email_key: 'text', losses: 'integer', lease: 'uuid' },
+  search: ['email'],
+  searchKey: { column: 'email_key', key: addressStart },
   fields: {
     // Ids are in creation order, but no index has them for one import.
     id: { ...id('row'), order: 'scan' },
@@ -57,6 +65,13 @@ export const rowDetails = defineResource({
       initial: 'PENDING',
       equality: 'indexed',
       indexedAlong: 'createdAt',
+    }),
+    email: email({
+      label: 'Email',
+      description: 'The address in the payload; null if it has none',
+      readOnly: true,
+      equality: 'indexed',
+      lookup: { column: 'email_key', key: emailKey },
     }),
     importId: reference('imp', { label: 'Import', readOnly: true, nullable: false }),
     contactId: reference('con', {
@@ -130,6 +145,7 @@ export const rows = narrowView(rowDetails, {
     'id',
     'object',
     'status',
+    'email',
     'importId',
     'contactId',
     'companyId',

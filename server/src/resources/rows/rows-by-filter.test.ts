@@ -97,7 +97,6 @@ test.each([
   ['limit=5', 'limit', 'unknown parameter'],
   ['sort=asc', 'sort', 'unknown parameter'],
   ['select[]=id', 'select', 'has no fields to select'],
-  ['query=ada', 'query', 'do not support full-text search'],
   ['filter.payload.equals=x', 'filter.payload.equals', 'unknown field'],
   ['filter.status.gt=DEAD', 'filter.status.gt', 'supports equals'],
   ['filter.createdAt.gt=yesterday', 'filter.createdAt.gt', 'expected an ISO 8601 date'],

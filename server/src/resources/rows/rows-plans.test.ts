@@ -53,10 +53,11 @@ async function fill(of: Of, count: number): Promise<void> {
     [organizationId, id],
   )
   await client.query(
-    `insert into import_rows (organization_id, import_id, id, status, error_codes, contact_id, payload, created_at)
+    `insert into import_rows (organization_id, import_id, id, status, error_codes, contact_id, email, email_key, payload, created_at)
       select $1::uuid, $2::uuid, md5($2::text || number)::uuid, status,
         case status when 'DEAD' then '{worker_lost}' when 'CONFLICT' then '{ambiguous_contact}' else '{}' end::text[],
         case when status = 'PROCESSED' then md5('contact' || number)::uuid end,
+        number || '@example.com', number || '@example.com',
         jsonb_build_object('contact', jsonb_build_object('email', number || '@example.com', 'bio', repeat(md5(number::text), 10))),
         timestamptz '2026-01-01Z' + number * interval '1 second'
       from (select number, case
@@ -101,6 +102,10 @@ test.each([
   ['done', 'an error code without rows', 'filter.errorCodes.has=invalid_payload', 100],
   ['done', 'rows with errors', 'filter.errorCodes.isEmpty=false', page],
   ['done', 'the rows of a contact', 'filter.contactId.equals=con_0123456789abcdef0123456789abcdef', page],
+  ['done', 'an address', 'filter.email.equals=30000@example.com', page],
+  ['done', 'a searched address', 'query=30000@example.com', page],
+  ['done', 'a searched beginning', 'query=3000', page],
+  ['done', 'a searched address that no row has', 'query=nobody@example.com', page],
   ['done', 'the newest', 'filter.createdAt.gte=2026-01-01T16:00', page],
 ] as const)('%s: a page with %s reads only the rows that it shows', async (of, _, query, max) => {
   const plan = await planOf(of, query)
@@ -113,6 +118,7 @@ test.each([
   ['filter.status.equals=PENDING', 1010],
   ['filter.errorCodes.has=worker_lost', 100],
   ['filter.contactId.equals=con_0123456789abcdef0123456789abcdef', page],
+  ['query=30000@example.com', page],
 ])('counting by %s reads only the rows that it counts', async (query, max) => {
   const plan = planCount(rows, readFilters(rows, readQuery(`/?${query}`)), scopeOf('done'))
   expect(plan.isExpensive).toBe(false)

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { addImport, addRows, hasEnded, queueStateOf } from '../../../test/import-rows.ts'
 import {
   type Call,
@@ -49,6 +49,7 @@ test('a list of rows shows results, and a single row shows everything', async ()
       id,
       object: 'row',
       status: 'PARTIAL',
+      email: null,
       importId,
       contactId,
       companyId: null,
@@ -93,7 +94,7 @@ test('rows can be filtered, ordered and paged by the fields of the list', async 
   expect(await numbersOf(`filter.status.equals=DEAD&endingBefore=${ids[3]}&limit=1`)).toEqual([2])
   expect((await call('GET', `${path}/count?filter.status.equals=DEAD`)).body).toEqual({ count: 2 })
   expect((await call('GET', `${path}/count`)).body).toEqual({ count: 4 })
-  for (const query of ['filter.payload.equals=x', 'select[]=payload', 'orderBy=payload', 'query=ada']) {
+  for (const query of ['filter.payload.equals=x', 'select[]=payload', 'orderBy=payload']) {
     expect([query, (await call('GET', `${path}?${query}`)).status]).toEqual([query, 400])
   }
 })
@@ -211,4 +212,65 @@ test('the scope to read rows does not allow retrying or cancelling them', async 
     const allowed = await organization.withScopes([`row:${action}:write`])
     expect((await allowed('POST', `${place}?dryRun=maybe`)).status).toBe(400)
   }
+})
+
+describe('rows by address', () => {
+  const push = async (...payloads: object[]): Promise<string[]> => {
+    const created = await call('POST', '/v5/imports', { body: { name: 'Addresses' } })
+    path = `/v5/imports/${created.body.id}/rows`
+    const ids: string[] = []
+    for (const body of payloads) {
+      const pushed = await service.anonymous('POST', new URL(created.body.triggerUrl).pathname, { body })
+      ids.push(pushed.body.id)
+    }
+    return ids
+  }
+  const found = async (query: string): Promise<string[]> => {
+    const [list, count, search] = await Promise.all([
+      call('GET', `${path}?sort=asc&query=${encodeURIComponent(query)}`),
+      call('GET', `${path}/count?query=${encodeURIComponent(query)}`),
+      call('POST', `${path}/search`, { body: { query, sort: 'asc' } }),
+    ])
+    const ids = (body: Json) => body.map(({ id }: Json) => id)
+    expect([query, count.body, ids(search.body)]).toEqual([query, { count: list.body.length }, ids(list.body)])
+    return ids(list.body)
+  }
+
+  test('`query` finds them by the whole address or its beginning, in any spelling of it', async () => {
+    const [ada, other, idn, none] = await push(
+      { contact: { email: 'Ada.Lovelace@Example.com' } },
+      { contact: { email: 'ada.byron@example.com' } },
+      { contact: { email: 'jörg@münchen.example' } },
+      { contact: { email: null, githubHandle: 'ada' } },
+    )
+    expect(await found('ada.lovelace@example.com')).toEqual([ada])
+    expect(await found(' ADA.LOVELACE@EXAMPLE.COM ')).toEqual([ada])
+    expect(await found('ada')).toEqual([ada, other])
+    expect(await found('ada.b ada')).toEqual([other])
+    expect(await found('ada.b lovelace')).toEqual([])
+    expect(await found('jörg@xn--mnchen-3ya.example')).toEqual([idn])
+    expect(await found('JÖRG')).toEqual([idn])
+    expect(await found('lovelace@example.com')).toEqual([])
+    expect(await found('ada%')).toEqual([])
+    const { body: shown } = await call('GET', `${path}?sort=asc&select[]=email`)
+    expect(shown.map(({ email }: Json) => email)).toEqual([
+      'Ada.Lovelace@Example.com',
+      'ada.byron@example.com',
+      'jörg@münchen.example',
+      null,
+    ])
+    expect((await call('GET', `${path}?filter.email.equalsIgnoreCase=ada.lovelace@example.com`)).body).toHaveLength(1)
+    expect((await call('GET', `${path}?filter.email.equals=null`)).body).toMatchObject([{ id: none }])
+  })
+
+  test('a corrected row is found by its new address only, and an action on rows takes the same search', async () => {
+    const [id] = await push({ contact: { email: 'wrong@example.com' } }, { contact: { email: 'other@example.com' } })
+    const dryRun = (query: string) => call('POST', `${path}/cancel?dryRun=true&query=${query}`)
+    expect((await dryRun('wrong@')).body).toMatchObject({ count: 1 })
+    expect((await call('POST', `${path}/cancel?query=wrong@example.com`)).body).toMatchObject({ count: 1 })
+    const body = { payload: { contact: { email: 'Right@example.com' } } }
+    expect((await call('PATCH', `${path}/${id}`, { body })).body).toMatchObject({ email: 'Right@example.com' })
+    expect(await found('wrong@example.com')).toEqual([])
+    expect(await found('right@example.com')).toEqual([id])
+  })
 })

@@ -6,6 +6,7 @@ import { matching, planCount } from '../../platform/query/page.ts'
 import type { ChangeRequest, Filters } from '../../platform/query/parse.ts'
 import { findTarget, root } from '../../platform/query/target.ts'
 import { readId } from '../../platform/model/ids.ts'
+import { emailKey } from '../../platform/model/normalizers.ts'
 import { columnTypes } from '../../platform/model/define.ts'
 import type { JsonObject, JsonValue } from '../../platform/model/fields.ts'
 import { readCount, scopeOf } from '../../platform/resource/read.ts'
@@ -100,9 +101,14 @@ export const correctColumns: ColumnsOf = ({ status }) => {
  * Replaces the payload of a row. A separate statement, because the standard write would reorder the properties of the
  * JSON. The caller checks in the same transaction that the row exists and may be corrected.
  */
-export async function replacePayload(db: Transaction, rowId: string, payload: JsonObject): Promise<void> {
+export async function replacePayload(
+  db: Transaction,
+  rowId: string,
+  { payload, email }: { payload: JsonObject; email: string | undefined },
+): Promise<void> {
   await db.query(sql`
-    update import_rows set payload = ${JSON.stringify(payload)}::json
+    update import_rows set payload = ${JSON.stringify(payload)}::json, email = ${email ?? null}::text,
+      email_key = ${email === undefined ? null : emailKey(email)}::text
     where organization_id = ${db.organization} and id = ${rowId}::uuid and status = any(${correctable}::text[])`)
 }
 

@@ -5,7 +5,7 @@ import { bodyShapeOf } from '../../../platform/resource/body.ts'
 import { changeOne, RouteGroup } from '../../../platform/routes/standard-routes.ts'
 import { correctColumns, replacePayload, rowDetailsStore } from '../../rows/store.ts'
 import { assertMayPush } from '../store.ts'
-import { pushExample, readPush } from '../payload/payload.ts'
+import { addressOf, pushExample, readPush } from '../payload/payload.ts'
 
 const group = new RouteGroup(rowDetailsStore, '/v5/imports/{importId}/rows')
 
@@ -32,7 +32,7 @@ export const correctionRoute = writeRoute({
     if ('faults' in read)
       throw invalidBody(read.faults.map(({ field, message }) => ({ field: `payload.${field}`, message })))
     assertMayPush(db)
-    await replacePayload(db, group.id(params), body.payload)
+    await replacePayload(db, group.id(params), { payload: body.payload, email: addressOf(read.lead) })
     const response = await changeOne(group, request, { values: {}, columns: correctColumns })
     return {
       ...response,

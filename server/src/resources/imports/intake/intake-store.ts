@@ -2,6 +2,7 @@ import type { Database } from '../../../platform/database/database.ts'
 import type { FixedStatement } from '../../../platform/database/fixed-statements.ts'
 import type { OrganizationStatement } from '../../../platform/database/organization-statements.ts'
 import { ApiError } from '../../../platform/model/errors.ts'
+import { emailKey } from '../../../platform/model/normalizers.ts'
 import { onShard, Parameter, previousRows, raw, type Sql, sql } from '../../../platform/model/sql.ts'
 import { countsItselfSql, countSql } from '../../row-counts/store.ts'
 
@@ -24,6 +25,7 @@ export interface NewRow {
   triggerHash: Buffer
   /** JSON as it was sent. */
   payload: Uint8Array
+  email?: string | undefined
   /** JSON. */
   parameters: string
   key: { keyHash: Buffer; requestHash: Buffer } | undefined
@@ -230,8 +232,8 @@ const insertKeys = (pushes: Pushes): Sql => sql`
   returning row_id`
 
 const insertPushes = (pushes: Pushes, condition: Sql): Sql => sql`
-  insert into import_rows (organization_id, id, import_id, payload, parameters)
-  select ${pushes.organization}, push.id, push.import_id, ${pushes.payload}, push.parameters
+  insert into import_rows (organization_id, id, import_id, payload, parameters, email, email_key)
+  select ${pushes.organization}, push.id, push.import_id, ${pushes.payload}, push.parameters, push.email, push.email_key
   from ${acceptedOf(pushes)} ${condition}
   on conflict (organization_id, id) do nothing returning id, import_id, status, created_at`
 
@@ -244,15 +246,16 @@ const acceptedOf = ({ organization, table }: Pushes): Sql => sql`${table}
 
 /** All payloads are sent as one byte array, so that none is decoded, escaped or rewritten on the way. */
 function pushesOf(values: readonly Parameter[]): Pushes {
-  const [organization, secrets, ids, importIds, positions, starts, lengths, parameters, keyHashes, requestHashes] =
-    values
+  const [organization, secrets, ids, importIds, positions, starts, lengths, parameters, ...others] = values
+  const [keyHashes, requestHashes, emails, emailKeys, payloads] = others
   return {
     organization: sql`${organization}::uuid`,
     table: sql`(select unnested.*, (${secrets}::bytea[])[secret_position] as secret_hash from
       unnest(${ids}::uuid[], ${importIds}::uuid[], ${positions}::int[], ${starts}::int[], ${lengths}::int[],
-      ${parameters}::jsonb[], ${keyHashes}::bytea[], ${requestHashes}::bytea[])
-      unnested (id, import_id, secret_position, payload_start, payload_length, parameters, key_hash, request_hash)) push`,
-    payload: sql`convert_from(substr(${values[10]}::bytea, push.payload_start, push.payload_length), 'UTF8')::json`,
+      ${parameters}::jsonb[], ${keyHashes}::bytea[], ${requestHashes}::bytea[], ${emails}::text[], ${emailKeys}::text[])
+      unnested (id, import_id, secret_position, payload_start, payload_length, parameters, key_hash, request_hash, email,
+        email_key)) push`,
+    payload: sql`convert_from(substr(${payloads}::bytea, push.payload_start, push.payload_length), 'UTF8')::json`,
   }
 }
 
@@ -275,6 +278,8 @@ function valuesOf(organizationId: string, rows: readonly NewRow[]): unknown[] {
     rows.map(({ parameters }) => parameters),
     rows.map(({ key }) => key?.keyHash ?? null),
     rows.map(({ key }) => key?.requestHash ?? null),
+    rows.map(({ email }) => email ?? null),
+    rows.map(({ email }) => (email === undefined ? null : emailKey(email))),
     Buffer.concat(rows.map(({ payload }) => payload)),
   ]
 }

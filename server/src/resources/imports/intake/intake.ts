@@ -92,10 +92,10 @@ class BatchingIntake implements LocalIntake {
     }
   }
 
-  #add({ organizationId, importId, hash }: Trigger, { payload, parameters, key }: Push): Promise<StoredPush> {
-    const parametersJson = JSON.stringify(parameters)
-    const row = { id: newId(), organizationId, importId, triggerHash: hash, payload, parameters: parametersJson, key }
-    return this.#batches.add(row, payload.length + parametersJson.length)
+  #add({ organizationId, importId, hash }: Trigger, push: Push): Promise<StoredPush> {
+    const parameters = JSON.stringify(push.parameters)
+    const row = { ...push, id: newId(), organizationId, importId, triggerHash: hash, parameters }
+    return this.#batches.add(row, push.payload.length + parameters.length)
   }
 
   async #storeAll(rows: readonly NewRow[]): Promise<(StoredPush | Error)[]> {

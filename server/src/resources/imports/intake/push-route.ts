@@ -1,10 +1,10 @@
 import { invalidParameters } from '../../../platform/model/errors.ts'
-import { type PushKey, readPushBody } from './push.ts'
+import { type Push, readPushBody } from './push.ts'
 import type { PushRoute } from '../../../platform/http/route.ts'
 import { type PushRequest, servePush } from './serve-push.ts'
 import type { QueryParameter } from '../../../platform/query/query-string.ts'
 import { showId } from '../../../platform/model/ids.ts'
-import { pushExample, pushSchema, readPush } from '../payload/payload.ts'
+import { addressOf, pushExample, pushSchema, readPush } from '../payload/payload.ts'
 
 const acceptedSchema = {
   type: 'object',
@@ -37,8 +37,9 @@ export const pushRoute: PushRoute = {
   responses: { 200: { kind: 'schema', component: 'AcceptedRow', schema: acceptedSchema } },
   serve: servePush(async ({ services, trigger, query, bytes, keyOf }) => {
     const parameters = parametersOf(query)
-    const key = validate(bytes, parameters, keyOf)
-    const { id, createdAt, isReplay } = await services.intake.store(trigger, { payload: bytes, parameters, key })
+    const validated = validate(bytes, parameters, keyOf)
+    const push = { payload: bytes, parameters, ...validated }
+    const { id, createdAt, isReplay } = await services.intake.store(trigger, push)
     const time = createdAt.toISOString()
     const row = { id: showId('row', id), object: 'row', status: 'PENDING', createdAt: time, updatedAt: time }
     return { status: 200, text: JSON.stringify(row), headers: isReplay ? { 'idempotent-replayed': 'true' } : {} }
@@ -53,11 +54,11 @@ function validate(
   bytes: Uint8Array,
   parameters: Record<string, string | string[]>,
   keyOf: PushRequest['keyOf'],
-): PushKey | undefined {
+): Pick<Push, 'key' | 'email'> {
   const payload = readPushBody(bytes)
   const read = readPush(payload, parameters)
   if ('faults' in read) throw invalidParameters(read.faults)
-  return keyOf?.(payload)
+  return { key: keyOf?.(payload), email: addressOf(read.lead) }
 }
 
 /** A repeated parameter becomes a list of its values. */

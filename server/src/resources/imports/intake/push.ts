@@ -20,6 +20,8 @@ export interface PushKey {
 export interface Push {
   /** Validated JSON, as it was sent. */
   payload: Uint8Array
+  /** The contact's address. */
+  email?: string | undefined
   /** The query parameters; a repeated one is a list. */
   parameters: Readonly<Record<string, string | readonly string[]>>
   key: PushKey | undefined

@@ -25,6 +25,10 @@ export interface Lead {
 /** A lead, or all errors that reject the push. */
 export type ReadPush = { lead: Lead } | { faults: Fault[] }
 
+/** The address by which a lead's row can be found. */
+export const addressOf = ({ contact: { email } }: Lead): string | undefined =>
+  typeof email === 'string' ? email : undefined
+
 const maxJobs = 100
 
 /** Reads the body of a push, which has been parsed strictly, and its query parameters. Pure. */
