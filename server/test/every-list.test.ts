@@ -8,7 +8,7 @@ import { conditionSql, indexKindOf } from '../src/platform/query/condition.ts'
 import { conditionsOf } from '../src/platform/query/filter.ts'
 import { allOperators } from '../src/platform/query/operators.ts'
 import { readFilters, readList } from '../src/platform/query/parse.ts'
-import { columnOf, type Resource } from '../src/platform/model/define.ts'
+import { columnOf, type Resource, searchedPaths } from '../src/platform/model/define.ts'
 import {
   type Collection,
   collections,
@@ -256,16 +256,12 @@ async function readPages(collection: Collection, order: readonly (readonly [stri
 }
 
 test.each(collectionsWith('list'))(
-  '%s: a search finds a word in any case in every searched field and in no other field, or is rejected',
+  '%s: a search finds a word in any case in every searched field and in no other field',
   async (_, collection) => {
-    const { resource, list } = collection
-    const { fixture, rows } = filledOf(collection)
-    const searched = [...resource.search, ...resource.searchEmbedded]
-    if (searched.length === 0) {
-      const refused = await fixture.request(list, { params: fixture.params(collection), query: [['query', 'ada']] })
-      expect(refused).toMatchObject({ status: 400, body: { details: [{ field: 'query' }] } })
-      return
-    }
+    const { resource } = collection
+    const { rows } = filledOf(collection)
+    const searched = searchedPaths(resource)
+    expect(searched.length).toBeGreaterThan(0)
     const textOf = (row: JsonObject, path: string) => fold([valueAt(resource, row, path)].flat().join('\n'))
     // A view may search fields that it does not show.
     const shown = searched.filter((path) => resource.propertyNames.includes(path.split('.')[0] ?? ''))
@@ -275,7 +271,9 @@ test.each(collectionsWith('list'))(
         .sort((left, right) => right.length - left.length)
       return longest ? [longest] : []
     })
-    expect(words).toHaveLength(shown.length)
+    // Without a search column, the searched fields may be ones that no sample has.
+    if (resource.search.length > 0) expect(words).toHaveLength(shown.length)
+    expect(words.length).toBeGreaterThan(0)
     for (const word of [...words, 'zzzz']) {
       const found = await idsOfList(collection, [
         ['query', word.toUpperCase()],

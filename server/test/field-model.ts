@@ -1,6 +1,6 @@
-import { type Operator, operatorsFor } from '../src/platform/query/operators.ts'
+import { type Operator, operatorsFor, operatorsOf } from '../src/platform/query/operators.ts'
 import type { Resource } from '../src/platform/model/define.ts'
-import type { FilterType, JsonValue, JsonObject } from '../src/platform/model/fields.ts'
+import type { FilterType, JsonValue, JsonObject, Schema } from '../src/platform/model/fields.ts'
 import { fieldOf } from './samples.ts'
 
 /** A path by which a list can be filtered or ordered, as documented. */
@@ -19,7 +19,7 @@ export interface Path {
   prefix: string
 }
 
-/** Every path of a resource: its fields, those of embedded records, and these keys of custom properties. */
+/** Every path of a resource: its fields, those of embedded records and documents, and these keys of custom properties. */
 export function pathsOf(resource: Resource, keys: readonly string[]): Path[] {
   return resource.propertyNames.flatMap((member): Path[] => {
     const embedded = resource.embedded[member]
@@ -30,9 +30,30 @@ export function pathsOf(resource: Resource, keys: readonly string[]): Path[] {
     const field = fieldOf(resource, member)
     const isRead = Object.values(resource.embedded).some(({ through }) => through === member)
     const own = pathOf(resource, member, member, field.nullable || isRead)
+    if (field.filter === 'none')
+      return [own, ...leavesOf(member, field.schema).map((name) => ({ ...inDocument, name }))]
     if (field.filter !== 'properties') return [own]
     const isFree = field.schema.additionalProperties === true
     return (isFree ? keys : ['billing']).map((key) => ({ ...own, name: `${member}.${key}`, nullable: true }))
+  })
+}
+
+/** A value in a document is compared like a custom property without a definition. */
+const inDocument = {
+  type: 'properties' as const,
+  nullable: true,
+  operators: operatorsOf.properties,
+  choices: [],
+  isRanked: false,
+  isDecimal: false,
+  prefix: '',
+}
+
+/** The paths of a schema's values, at any depth, except lists, whose order is not documented. */
+function leavesOf(parent: string, schema: Schema): string[] {
+  return Object.entries((schema.properties ?? {}) as Record<string, Schema>).flatMap(([key, inner]) => {
+    if (inner.type === 'array') return []
+    return inner.properties === undefined ? [`${parent}.${key}`] : leavesOf(`${parent}.${key}`, inner)
   })
 }
 
@@ -43,7 +64,7 @@ function pathOf(resource: Resource, fieldName: string, name: string, nullable: b
     name,
     type: filter,
     nullable,
-    operators: operatorsFor(field),
+    operators: filter === 'none' && nullable ? ['equals', 'not'] : operatorsFor(field),
     choices: Array.isArray(schema.enum) ? schema.enum.map(String) : [],
     isRanked: field.ranks !== undefined,
     isDecimal: databaseType === 'numeric',
@@ -160,6 +181,7 @@ export function filtersFor(path: Path, values: readonly JsonValue[]): [operator:
 
 function textsFor(path: Path, operator: string, first: string, second: string): string[] {
   const nulls = path.nullable ? ['null'] : []
+  if (path.type === 'none') return nulls
   if (operator === 'isEmpty') return ['true', 'false']
   if (path.type === 'boolean') return ['true', 'false', ...nulls]
   if (['in', 'notIn', 'hasSome', 'hasEvery'].includes(operator)) return listsFor(path, first, second)

@@ -43,6 +43,7 @@ export const members = defineResource({
   heading: 'The people of an organization and their roles.',
   roleGroup: 'visible',
   titleField: 'person.name',
+  searchedWhenRead: ['person.name', 'person.email', 'role'],
   softDelete: false,
   hidden: { user_id: 'uuid' },
   prepare: prepareRole,

@@ -12,6 +12,7 @@ export const teamMembers = defineResource({
   idPrefix: 'usr',
   roleGroup: 'visible',
   titleField: 'person.name',
+  searchedWhenRead: ['person.name', 'person.email'],
   softDelete: false,
   parent: { parameter: 'teamId', resource: teams, column: 'team_id', isSmall: true, isElsewhere: true },
   embedded: { person },

@@ -1,5 +1,5 @@
 import { type Operator, operatorsFor, operatorsOf, takesList } from '../query/operators.ts'
-import { findTarget } from '../query/target.ts'
+import { findTarget, hasPaths } from '../query/target.ts'
 import type { Resource } from '../model/define.ts'
 import { linkFields } from '../model/links.ts'
 import type { Field, FilterType, JsonValue, Schema } from '../model/fields.ts'
@@ -29,16 +29,29 @@ export function filterParameter(resource: Resource, components: Components): Sch
   return [parameter]
 }
 
+/** An object whose keys are not declared one by one, and a key for examples. */
+interface OpenPath {
+  path: string
+  key: string
+}
+
+/** A key of a document with a single value; organizations choose those of custom properties. */
+function exampleKey({ schema }: Field): string {
+  const properties = (schema.properties ?? {}) as Record<string, Schema>
+  return Object.keys(properties).find((key) => properties[key]?.properties === undefined) ?? 'plan'
+}
+
 /** The filters of the declared fields, and the paths of objects whose keys the organization chooses. */
-function filtersOf(resource: Resource, components: Components): { known: Record<string, Schema>; open: string[] } {
+function filtersOf(resource: Resource, components: Components): { known: Record<string, Schema>; open: OpenPath[] } {
   const known: Record<string, Schema> = {}
-  const open: string[] = []
+  const open: OpenPath[] = []
   for (const path of pathsOf(resource)) {
     const target = findTarget(resource, path)
     if ('fault' in target) throw new Error(`${resource.name}: ${path} ${target.fault}`)
     const { field, nullable } = target
-    if (field.filter === 'properties') open.push(path)
-    else Object.assign(known, fieldFilters(path, field, nullable, components))
+    if (field.filter === 'properties' || hasPaths(field)) open.push({ path, key: exampleKey(field) })
+    if (field.filter === 'none' && nullable) Object.assign(known, nullFilters(path, components))
+    if (field.filter !== 'properties') Object.assign(known, fieldFilters(path, field, nullable, components))
   }
   return { known, open }
 }
@@ -48,6 +61,20 @@ export const pathsOf = ({ propertyNames, embedded, links }: Resource): string[] 
   ...propertyNames.flatMap((name) => embedded[name]?.show.map((inner) => `${name}.${inner}`) ?? [name]),
   ...Object.entries(links).flatMap(([name, link]) => Object.keys(linkFields(link)).map((inner) => `${name}.${inner}`)),
 ]
+
+/** A whole object that can be missing is compared with null only. */
+const nullFilters = (path: string, components: Components): Record<string, Schema> => ({
+  [`filter.${path}.equals`]: components.schema('FilterNull', {
+    type: 'string',
+    const: 'null',
+    description: 'Matches records without a value.',
+  }),
+  [`filter.${path}.not`]: components.schema('FilterNotNull', {
+    type: 'string',
+    const: 'null',
+    description: 'Matches records with a value.',
+  }),
+})
 
 function fieldFilters(path: string, field: Field, nullable: boolean, components: Components): Record<string, Schema> {
   const filters = Object.fromEntries(
@@ -155,8 +182,10 @@ export function describeOperator(
   return meanings[operator]
 }
 
-/** Filters on organization-defined keys. With `additionalProperties`, typed clients would accept any name. */
-function openFilters(paths: readonly string[]): Schema {
+/** Filters on organization-defined keys and inside documents. With `additionalProperties`, typed clients would accept any name. */
+function openFilters(open: readonly OpenPath[]): Schema {
+  const paths = open.map(({ path }) => path)
+  const [example] = open
   const operators = operatorsOf.properties.join('|')
   return {
     propertyNames: { pattern: `^(?!filter\\.(?:${paths.join('|')})\\.)|\\.(?:${operators})$` },
@@ -164,6 +193,6 @@ function openFilters(paths: readonly string[]): Schema {
       type: 'string',
       description: `Filters of ${paths.map((path) => `\`${path}.<key>\``).join(' and ')}. The operators are ${operatorsOf.properties.map((name) => `\`${name}\``).join(', ')}.`,
     },
-    examples: [{ [`filter.${paths[0]}.plan.equals`]: 'pro' }],
+    examples: [{ [`filter.${example?.path}.${example?.key}.equals`]: 'pro' }],
   }
 }

@@ -1,6 +1,6 @@
-import type { Resource } from '../model/define.ts'
+import { type Resource, searchedPaths } from '../model/define.ts'
 import type { Schema } from '../model/fields.ts'
-import { findTarget } from '../query/target.ts'
+import { findTarget, hasPaths } from '../query/target.ts'
 import type { Components } from './openapi-components.ts'
 import { filterParameter } from './openapi-filters.ts'
 import { isCacheable, type Route, supportsIdempotencyKey } from './route.ts'
@@ -131,7 +131,8 @@ function pageParameters(resource: Resource, components: Components): Schema[] {
 function sortablePaths(resource: Resource): string[] {
   return resource.propertyNames.flatMap((name) => {
     const target = findTarget(resource, name)
-    if ('fault' in target || target.field.filter === 'none') return []
+    if ('fault' in target) return []
+    if (target.field.filter === 'none') return hasPaths(target.field) ? [`${name}.<key>`] : []
     return target.field.filter === 'properties' ? [`${name}.<key>`] : [name]
   })
 }
@@ -150,15 +151,14 @@ function selectParameter(resource: Resource, components: Components): Schema {
 }
 
 /** Interface 4.5, `query`. */
-function searchParameter({ search, searchEmbedded, searchKey, singular }: Resource, components: Components): Schema[] {
-  if (search.length === 0) return []
+function searchParameter(resource: Resource, components: Components): Schema[] {
   return [
-    components.parameter(`${singular}.query`, {
+    components.parameter(`${resource.singular}.query`, {
       name: 'query',
       in: 'query',
-      description: searchKey
-        ? `Search: ${search.map(code).join(', ')} must begin with each word. Case is ignored.`
-        : `Full-text search: each word must occur, as a word or part of one, in ${[...search, ...searchEmbedded].map(code).join(', ')}. Case and accents are ignored.`,
+      description: resource.searchKey
+        ? `Search: ${resource.search.map(code).join(', ')} must begin with each word. Case is ignored.`
+        : `Full-text search: each word must occur, as a word or part of one, in ${searchedPaths(resource).map(code).join(', ')}. Case and accents are ignored.`,
       schema: { type: 'string', minLength: 1 },
     }),
   ]

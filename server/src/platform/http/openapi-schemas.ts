@@ -20,13 +20,9 @@ export function selectionSchema(resource: Resource): Schema {
     const embedded = resource.embedded[name]
     if (embedded) return [name, embeddedSchema(embedded, [])]
     const field = fieldOf(resource, name)
-    return [
-      name,
-      withDescription(
-        field,
-        field.filter === 'properties' ? partialSchema(field.schema) : responseValueSchema(resource, name),
-      ),
-    ]
+    const isOpen = field.filter === 'properties'
+    const whole = isOpen ? partialSchema(field.schema) : partialDocument(responseValueSchema(resource, name))
+    return [name, withDescription(field, whole)]
   })
   const description = 'The properties named in `select[]`; all of them without `select[]`.'
   return { ...closedObject(properties, []), description }
@@ -35,6 +31,16 @@ export function selectionSchema(resource: Resource): Schema {
 /** Some keys of the object, which may be missing there. */
 function partialSchema({ type, additionalProperties: values, examples }: Schema): Schema {
   return { type, additionalProperties: values === true ? true : orNull(values as Schema), examples }
+}
+
+/** Some properties of the object, at any depth; one that the record lacks reads as null. */
+function partialDocument({ required: _, ...schema }: Schema): Schema {
+  if (schema.properties === undefined) return schema
+  const properties = Object.entries(schema.properties as Record<string, Schema>).map(([key, inner]) => [
+    key,
+    inner.type === undefined ? inner : orNull(partialDocument(inner)),
+  ])
+  return { ...schema, properties: Object.fromEntries(properties) }
 }
 
 export function bodySchema({ fields, mode }: BodyShape): Schema {
@@ -106,8 +112,8 @@ function closedObject(
 export function orNull(schema: Schema): Schema {
   const { type, enum: values, ...rest } = schema
   return {
-    type: [type, 'null'].flat(),
-    ...(Array.isArray(values) && { enum: [...(values as JsonValue[]), null] }),
+    type: [...new Set([type, 'null'].flat())],
+    ...(Array.isArray(values) && { enum: [...new Set([...(values as JsonValue[]), null])] }),
     ...rest,
   }
 }

@@ -3,7 +3,7 @@ import type { Field, FilterType, JsonValue, Schema } from '../model/fields.ts'
 import { type Operator, operatorsFor, takesList } from '../query/operators.ts'
 import type { Relations } from '../query/relations.ts'
 import { countedUnits, maxUnits, periods } from '../query/relative-dates.ts'
-import { findTarget } from '../query/target.ts'
+import { findTarget, hasPaths } from '../query/target.ts'
 import { maxDepth, maxLeaves, maxRelations } from '../query/tree.ts'
 import type { Components } from './openapi-components.ts'
 import { describeOperator, pathsOf } from './openapi-filters.ts'
@@ -15,7 +15,7 @@ export function searchBody({ search }: SearchRoute, relations: Relations, compon
   const { resource, returns } = search
   const filter = treeSchema(resource, relations, components)
   const query = {
-    ...(resource.search.length > 0 && { query: { type: 'string', description: 'Full-text search, as in the list.' } }),
+    query: { type: 'string', description: 'Full-text search, as in the list.' },
     ...(resource.hasViews && {
       view: { ...viewSchema, description: 'A saved view, as in the list. Its filter and its query apply as well.' },
     }),
@@ -98,11 +98,24 @@ function fieldSchemas(resource: Resource, components: Components) {
     const target = findTarget(resource, path)
     if ('fault' in target) throw new Error(`${resource.name}: ${path} ${target.fault}`)
     const operators = operatorsFor(target.field)
-    if (target.field.filter === 'properties') open.push(path)
+    if (target.field.filter === 'none' && target.nullable) fields[path] = nullConditions(components)
+    if (target.field.filter === 'properties' || hasPaths(target.field)) open.push(path)
     else if (operators.length > 0) fields[path] = fieldConditions(target.field, target.nullable, components)
   }
   return { fields, open }
 }
+
+/** A whole object that can be missing is compared with null only. */
+const nullConditions = (components: Components): Schema =>
+  components.schema('NullConditions', {
+    type: 'object',
+    minProperties: 1,
+    additionalProperties: false,
+    properties: {
+      equals: { type: 'null', description: 'Matches records without a value.' },
+      not: { type: 'null', description: 'Matches records with a value.' },
+    },
+  })
 
 const fieldConditions = (field: Field, nullable: boolean, components: Components): Schema =>
   conditionsSchema(field.filter, field.lookup ? ['equalsIgnoreCase'] : [], nullable, components)

@@ -88,6 +88,11 @@ export interface Resource<F extends Fields = Fields> {
   searchEmbedded: readonly string[]
   /** `query` compares words with the beginnings of these keys: an index of texts costs more with every write. */
   searchKey?: { column: string; key: (word: string) => string }
+  /**
+   * The paths that `query` searches in a resource without a search column: their text is composed whenever it is read.
+   * By default, all own fields that contain text.
+   */
+  searchedWhenRead: readonly string[]
   /** Hidden columns that `prepare` sets, with their types. */
   hidden: Record<string, string>
   /** By unique index: the field for callers, its columns, and whether case and accents are ignored. */
@@ -134,10 +139,10 @@ export const actionOf = ({ singular, audited = {} }: Resource, change: AuditedCh
   audited[change] === undefined ? undefined : `${singular}.${auditedChanges[change]}`
 
 type Defaults =
-  | ('embedded' | 'propertyNames' | 'search' | 'searchEmbedded' | 'hidden' | 'uniques')
+  | ('embedded' | 'propertyNames' | 'search' | 'searchEmbedded' | 'searchedWhenRead' | 'hidden' | 'uniques')
   | ('softDelete' | 'restorableDays' | 'isRestorable' | 'isSmall' | 'table' | 'links' | 'titleField' | 'hasViews')
 
-/** Declares a resource. Defaults: nothing embedded, no search, a table of the same name, 30 days to restore. */
+/** Declares a resource. Defaults: nothing embedded, no search column, a table of the same name, 30 days to restore. */
 export function defineResource<F extends Fields>(
   declaration: Omit<Resource<F>, Defaults> & Partial<Pick<Resource<F>, Defaults>>,
 ): Resource<F> {
@@ -153,6 +158,7 @@ export function defineResource<F extends Fields>(
     propertyNames,
     search: [],
     searchEmbedded: [],
+    searchedWhenRead: declaration.search === undefined ? textFields(declaration.fields) : [],
     hidden: {},
     uniques: {},
     softDelete: true,
@@ -164,6 +170,19 @@ export function defineResource<F extends Fields>(
     ...declaration,
   }
 }
+
+/** The stored fields that contain text or a list of texts. */
+const textFields = (fields: Fields): string[] =>
+  Object.entries(fields).flatMap(([name, { filter, computed }]) =>
+    computed === undefined && (filter === 'string' || filter === 'array') ? [name] : [],
+  )
+
+/** Everything that `query` searches, as paths. */
+export const searchedPaths = ({ search, searchEmbedded, searchedWhenRead }: Resource): readonly string[] => [
+  ...search,
+  ...searchEmbedded,
+  ...searchedWhenRead,
+]
 
 type ValueOf<T> = T extends Field<infer Value> ? Value : never
 

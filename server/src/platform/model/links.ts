@@ -18,6 +18,9 @@ export function linkResource(owner: Resource, name: string): Resource {
     restorableDays: owner.restorableDays,
     parent: { parameter: ownerId, resource: owner, column: columnOf(ownerId), isSmall: true },
     uniques: { [`${table}_unique`]: { field: otherId, columns: [columnOf(ownerId), columnOf(otherId)] } },
+    searchedWhenRead: show.flatMap((shown) =>
+      other.fields[shown]?.filter === 'string' ? [`${other.singular}.${shown}`] : [],
+    ),
     embedded: { [other.singular]: { label, through: otherId, resource: other, show, orderBy } },
     fields: {
       id: id(idPrefix),

@@ -263,8 +263,9 @@ function equalsAny(resource: Resource, target: Target, values: readonly string[]
   const within = days.map((day) => compareInstant(value, 'equals', day))
   const others = values.filter((text) => dayOf(text) === undefined)
   if (others.length === 0) return within
+  const isEqual = sql`${value} = any(${asJson(others)}::jsonb[])`
   return [
-    sql`(${anyContained(resource, target, asJson(others))} and ${value} = any(${asJson(others)}::jsonb[]))`,
+    target.isDocument ? isEqual : sql`(${anyContained(resource, target, asJson(others))} and ${isEqual})`,
     ...within,
   ]
 }
@@ -299,10 +300,10 @@ export type IndexKind = 'sorted' | 'inverted'
 
 /** The index that serves a condition, so that its cost depends on the matches, not the organization's size. */
 export function indexKindOf({ target, operator, operand }: Condition): IndexKind | undefined {
-  const { field, isOwn, link } = target
+  const { field, isOwn, isDocument, link } = target
   if (link)
     return isPositiveId(operator) && field.equality === 'indexed' && operand.kind === 'ids' ? 'sorted' : undefined
-  if (!isOwn) return undefined
+  if (!isOwn || isDocument) return undefined
   if (operator === 'isEmpty') return field.indexedAlong && !isTrue(operand) ? 'sorted' : undefined
   if (target.declared) return containedJson({ target, operator, operand }).length > 0 ? 'inverted' : undefined
   if (operand.kind === 'boolean') return isServedCondition(field, operator, operand) ? 'sorted' : undefined

@@ -20,7 +20,7 @@ import {
 } from './scope.ts'
 import { boundarySql, isIndexUsed, keyNamesOf, type PageSource, pageSql } from './scans.ts'
 import { pageColumns, documentJoins, documentSql } from './select.ts'
-import { isJoined, joins, root, type Target } from './target.ts'
+import { findTarget, isJoined, joins, root, type Target } from './target.ts'
 
 /** The single row that a page's statement returns. */
 export interface PageRow {
@@ -256,8 +256,9 @@ export const restorable = (days: number): Sql =>
   raw(`${root}.deleted_at is not null and (${root}.deleted_at > now() - interval '${days} days') is true`)
 
 /** The joins of a list, only if a filter or the order uses an embedded record. */
-function joinsFor(resource: Resource, { filter }: Filters, scope: Scope, ordered?: Target): Sql {
-  const targets = [...targetsOf(filter), ...(ordered ? [ordered] : [])]
+function joinsFor(resource: Resource, { filter, words }: Filters, scope: Scope, ordered?: Target): Sql {
+  const searched = words.length > 0 ? composedTargets(resource) : []
+  const targets = [...targetsOf(filter), ...searched, ...(ordered ? [ordered] : [])]
   return targets.some((target) => isJoined(resource, target)) ? joins(resource, scope) : raw('')
 }
 
@@ -276,10 +277,11 @@ function filtersSql(resource: Resource, { filter, words }: Filters, scope: Scope
 
 /** Records with all words in the search column are matched first, so that the index intersects the words. */
 function wordsSql(resource: Resource, words: readonly string[], scope: Scope): Sql {
+  const text = resource.search.length > 0 ? raw(`${root}.search`) : composedText(resource)
   const conditions = words.map((word) => {
     if (resource.searchKey) return { own: beginsWith(resource.searchKey, word), through: [] }
     const pattern = sql`'%' || like_literal(${new Parameter(word)}::text) || '%'`
-    return { own: sql`${raw(root)}.search like ${pattern}`, through: embeddedSearchSql(resource, pattern, scope) }
+    return { own: sql`${text} like ${pattern}`, through: embeddedSearchSql(resource, pattern, scope) }
   })
   const own = join(
     conditions.map(({ own }) => own),
@@ -300,6 +302,23 @@ function wordsSql(resource: Resource, words: readonly string[], scope: Scope): S
 function beginsWith({ column, key }: NonNullable<Resource['searchKey']>, word: string): Sql {
   const [value, first] = [sql`${raw(root)}.${identifier(column)}`, key(word)]
   return sql`(${value} >= ${first}::text and ${value} < ${`${first}\u{10ffff}`}::text)`
+}
+
+/** What `query` searches in a resource without a search column. */
+const composedTargets = (resource: Resource): Target[] =>
+  resource.searchedWhenRead.map((path) => {
+    const target = findTarget(resource, path)
+    if ('fault' in target) throw new Error(`${resource.name} search ${path}, which ${target.fault}`)
+    return target
+  })
+
+/** The searched text of a record, folded like that of a search column. */
+function composedText(resource: Resource): Sql {
+  const parts = composedTargets(resource).map(({ field, value }) => {
+    if (field.filter === 'array') return sql`array_to_string(${value}, E'\\n')`
+    return field.filter === 'properties' ? sql`(${value} #>> '{}')` : sql`${value}::text`
+  })
+  return sql`fold(concat_ws(E'\\n', ${join(parts, ', ')}))`
 }
 
 interface EmbeddedSearch {
@@ -327,7 +346,8 @@ function indexKindFor(resource: Resource, { filter, words, deleted }: Filters): 
   if (deleted) return undefined
   const found = filterIndexKind(filter)
   if (resource.parent?.isSmall || found === 'sorted' || (resource.searchKey && words.length > 0)) return 'sorted'
-  return found === 'inverted' || words.some(hasTrigram) ? 'inverted' : undefined
+  const isSearchIndexed = resource.search.length > 0 && words.some(hasTrigram)
+  return found === 'inverted' || isSearchIndexed ? 'inverted' : undefined
 }
 
 /** A page is cheap if an index finds the matches, or if an index provides the order and there are no filters. */

@@ -99,7 +99,7 @@ export function readPage(
   const limit = readLimit(reader)
   const order = readOrder(reader, resource)
   const cursor = readCursors(reader, resource, scopeOf(order ? cursorOrder(order) : ''))
-  const words = readWords(reader, resource)
+  const words = readWords(reader)
   const selection = readSelected(reader, resource)
   return order && { limit, order, cursor, words, selection }
 }
@@ -107,18 +107,18 @@ export function readPage(
 /** Reads the parameters of a count: filters and `query`. Throws 400 `invalid_parameters` with every error. */
 export function readFilters(resource: Resource, parameters: readonly QueryParameter[]): Filters {
   const reader = read(resource, parameters, withDeleted(resource, ['query']))
-  return filtersOf(reader, resource, 'a count')
+  return filtersOf(reader, 'a count')
 }
 
 /** The parameters of a change by filter: a count's and `dryRun`. Throws `invalid_parameters` (400) with every error. */
 export function readChange(resource: Resource, parameters: readonly QueryParameter[]): ChangeRequest {
   const reader = read(resource, parameters, ['query', 'dryRun'])
   const dryRun = readFlag(reader, 'dryRun')
-  return { ...filtersOf(reader, resource, 'a change by filter'), dryRun }
+  return { ...filtersOf(reader, 'a change by filter'), dryRun }
 }
 
-function filtersOf(reader: QueryReader, resource: Resource, what: string): Filters {
-  const words = readWords(reader, resource)
+function filtersOf(reader: QueryReader, what: string): Filters {
+  const words = readWords(reader)
   const deleted = readFlag(reader, 'deleted')
   if (reader.selected.length > 0) reader.addError('select', `${what} has no fields to select`)
   if (reader.faults.length > 0) throw invalidParameters(reader.faults)
@@ -216,15 +216,16 @@ function readShorthand(
   else
     reader.addError(
       name,
-      unknownParameter(reader.suggestions, name, [...parametersOf(resource, known), ...resource.propertyNames]),
+      unknownParameter(reader.suggestions, name, [...parametersOf(known), ...resource.propertyNames]),
     )
 }
 
-/** The supported parameters: not every resource has a search, and only lists have fields to select. */
-function parametersOf(resource: Resource, known: readonly string[]): readonly string[] {
-  const own = resource.search.length > 0 ? known : known.filter((name) => name !== 'query')
-  return [...own, anyFilter, ...(known.includes('limit') ? ['select[]'] : [])]
-}
+/** The supported parameters: only lists have fields to select. */
+const parametersOf = (known: readonly string[]): readonly string[] => [
+  ...known,
+  anyFilter,
+  ...(known.includes('limit') ? ['select[]'] : []),
+]
 
 function addCondition(reader: QueryReader, name: string, target: Target, operator: string, value: string): void {
   const condition = readCondition(target, operator, (known) => writtenInUrl(target, known, value))
@@ -238,15 +239,31 @@ export function readCondition(
   operator: string,
   written: (operator: Operator) => WrittenValue | { fault: string },
 ): Condition | { fault: string } {
+  if (target.field.filter === 'none') return readObjectCondition(target, operator, written)
   const allowed = operatorsFor(target.field)
-  if (allowed.length === 0 || (target.field.filter === 'properties' && target.keys.length === 0))
-    return { fault: `${target.name} is an object, which cannot be filtered by; use one of its fields` }
+  if (target.field.filter === 'properties' && target.keys.length === 0) return { fault: objectFault(target) }
   if (!isOperator(operator) || !allowed.includes(operator))
     return { fault: `${target.name} supports ${allowed.join(', ')}; found "${operator.slice(0, 40)}"` }
   const value = written(operator)
   const operand = 'fault' in value ? value : readOperand(target, operator, value)
   return 'fault' in operand ? operand : { target, operator, operand }
 }
+
+/** A whole object that can be missing is compared with null only. */
+function readObjectCondition(
+  target: Target,
+  operator: string,
+  written: (operator: Operator) => WrittenValue | { fault: string },
+): Condition | { fault: string } {
+  if (target.nullable && (operator === 'equals' || operator === 'not')) {
+    const value = written(operator)
+    if (!('fault' in value) && value.kind === 'null') return { target, operator, operand: value }
+  }
+  return { fault: objectFault(target) }
+}
+
+const objectFault = ({ name }: Target): string =>
+  `${name} is an object, which cannot be filtered by; use one of its fields`
 
 function readLimit(reader: QueryReader): number {
   const text = reader.scalars.get('limit')
@@ -291,12 +308,11 @@ function readCursors(reader: QueryReader, resource: Resource, scope: CursorScope
   return { direction, parameter, at: { id: nilUuid } }
 }
 
-export function readWords(reader: QueryReader, resource: Resource): string[] {
+export function readWords(reader: QueryReader): string[] {
   const text = reader.scalars.get('query')
   if (text === undefined) return []
   const words = text.split(/\s+/u).filter((word) => word !== '')
-  if (resource.search.length === 0) reader.addError('query', `${resource.name} do not support full-text search`)
-  else if (words.length === 0) reader.addError('query', 'expected a word')
+  if (words.length === 0) reader.addError('query', 'expected a word')
   else if (words.some(isEmptyAfterFolding))
     reader.addError('query', 'expected a search term with at least one letter, digit or sign besides accents')
   else if (words.length > maxWords) reader.addError('query', `expected at most ${maxWords} words`)

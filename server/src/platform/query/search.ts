@@ -27,7 +27,7 @@ export function readSearch(sent: SentSearch, scopeOf: (orderBy: string, deleted:
 /** Reads the count of a search, which has no page. Throws 422 with every error. */
 export function readSearchCount(sent: SentSearch): Filters {
   const { reader, filter } = read(sent, ['filter', 'query'])
-  const words = readWords(reader, sent.resource)
+  const words = readWords(reader)
   if (reader.faults.length > 0) throw invalidBody(reader.faults)
   return { filter, words, deleted: readDeleted(reader) }
 }

@@ -165,7 +165,7 @@ function propertySql(resource: Resource, name: string, part: true | Selection, o
   const field = resource.fields[name]
   if (!field) throw new Error(`${resource.name} has no field ${name}`)
   const value = valueOf(resource, name, root, organization)
-  return part === true ? shownValue(field, value) : pickSql(value, part)
+  return part === true ? shownValue(field, value) : pickSql(sql`(${value})::jsonb`, part)
 }
 
 /** The shown fields of an embedded record, by name. */

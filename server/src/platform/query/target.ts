@@ -4,7 +4,7 @@ import type { DeclaredProperty } from '../model/declared-property.ts'
 import { columnOf, type Embedded, type Resource } from '../model/define.ts'
 import { linkFields, linkTable } from '../model/links.ts'
 import { maxSuggestions } from '../model/errors.ts'
-import type { Field } from '../model/fields.ts'
+import type { Field, Schema } from '../model/fields.ts'
 import { declaredValue } from './declared-value.ts'
 import { andWithinReach, type Scope } from './scope.ts'
 
@@ -24,6 +24,8 @@ export interface Target {
   isMissing?: Sql
   /** True if the field belongs to the record itself, not to an embedded record. */
   isOwn: boolean
+  /** True for a path into a document, which has no index. */
+  isDocument?: true
   /** The definition of the custom property, whose field and SQL value these are. */
   declared?: DeclaredProperty
   /** The links with this field; a record has any number of them, and `value` is that of one link. */
@@ -32,6 +34,7 @@ export interface Target {
 
 /** Maximum characters of a path into custom properties, because it is part of cursors. */
 const maxPathLength = 200
+const maxKeys = 16
 
 /** The alias of the record's table in all standard statements. */
 export const root = 'record'
@@ -94,6 +97,7 @@ export function findTarget(
   const field = resource.propertyNames.includes(head) ? resource.fields[head] : undefined
   if (!field) return { fault: unknownField(resource, path, suggestions) }
   if (field.filter === 'properties') return propertiesTarget(resource, head, field, { path, alias }, rest)
+  if (rest.length > 0 && field.filter === 'none') return documentTarget(resource, head, field, { path, alias }, rest)
   if (rest.length > 0) return { fault: `unknown field; ${head} has no fields of its own` }
   return {
     name: path,
@@ -163,13 +167,64 @@ function propertiesTarget(
 ): Target | { fault: string } {
   const keys = written.map((key, index) => (index === 0 && field.keyForm ? field.keyForm(key) : key))
   if (keys.includes('')) return { fault: `expected a key, as in ${head}.plan` }
-  if (keys.length > 16) return { fault: 'is nested too deeply' }
-  if (path.length > maxPathLength) return { fault: `must have at most ${maxPathLength} characters` }
+  const fault = tooLong(path, keys)
+  if (fault !== undefined) return { fault }
   const declared = field.declared?.properties.get(keys[0] ?? '')
   if (declared) return declaredTarget(resource, head, declared, { path, alias }, keys)
   // Key by key: `#>` would treat a number as a list index, which neither containment nor select[] does.
   const value = keys.reduce((inner, key) => sql`(${inner} -> ${key}::text)`, valueOf(resource, head, alias))
   return { name: path, field, alias, value, keys, nullable: true, isOwn: true }
+}
+
+/** A value inside a document is compared like a custom property without a definition; an object has fields only. */
+function documentTarget(
+  resource: Resource,
+  head: string,
+  field: Field,
+  { path, alias }: Start,
+  keys: string[],
+): Target | { fault: string } {
+  const found = schemaAt(head, field.schema, keys)
+  if ('fault' in found) return found
+  const fault = tooLong(path, keys)
+  if (fault !== undefined) return { fault }
+  const document = sql`(${valueOf(resource, head, alias)})::jsonb`
+  return {
+    name: path,
+    // The schema of a value would be taken for that of the field, whose choices filters are checked against.
+    field: { ...field, filter: found.schema.properties ? 'none' : 'properties', schema: {} },
+    alias,
+    value: keys.reduce((inner, key) => sql`(${inner} -> ${key}::text)`, document),
+    keys,
+    nullable: true,
+    isOwn: true,
+    isDocument: true,
+  }
+}
+
+/** Has the document properties that a path can name? */
+export const hasPaths = ({ filter, schema }: Field): boolean =>
+  filter === 'none' && (schema.properties !== undefined || schema.additionalProperties === true)
+
+/** The schema at a path into an object with this schema; an empty one where any value is possible. */
+function schemaAt(
+  parent: string,
+  schema: Schema,
+  [key, ...others]: readonly string[],
+): { schema: Schema } | { fault: string } {
+  if (key === undefined) return { schema }
+  if (key === '') return { fault: `expected a key, as in ${parent}.<key>` }
+  const properties = (schema.properties ?? {}) as Readonly<Record<string, Schema>>
+  const inner = Object.hasOwn(properties, key) ? properties[key] : undefined
+  if (inner) return schemaAt(`${parent}.${key}`, inner, others)
+  if (schema.additionalProperties === true) return { schema: {} }
+  const names = Object.keys(properties)
+  return { fault: `unknown field; ${parent} has ${names.length > 0 ? names.join(', ') : 'no fields of its own'}` }
+}
+
+function tooLong(path: string, keys: readonly string[]): string | undefined {
+  if (keys.length > maxKeys) return 'is nested too deeply'
+  return path.length > maxPathLength ? `must have at most ${maxPathLength} characters` : undefined
 }
 
 /** A property with a definition is compared like a field of its type; an amount of money by its parts. */

@@ -41,7 +41,7 @@ export function readView(
     if (value !== null) reader.scalars.set(name, value)
   }
   const tree = readTree(reader, resource, relations, filter)
-  const words = readWords(reader, resource)
+  const words = readWords(reader)
   readOrder(reader, resource)
   return { filter: tree, words, orderBy, sort }
 }

@@ -186,6 +186,7 @@ export const suggestions = defineResource({
   roleGroup: 'records',
   softDelete: false,
   titleField: 'type',
+  searchedWhenRead: ['intent', 'type', 'status', 'evidence.text', 'params.title', 'params.name', 'rejectionReason'],
   requiredParents,
   embedded: {
     analysis: {

@@ -106,6 +106,7 @@ const timelineOf = (resource: Resource, view: { table: string; column: string })
     softDelete: false,
     isUnion: true,
     titleField: 'kind',
+    searchedWhenRead: ['kind', 'note.body', 'task.title', 'stageMove.fromStageName', 'stageMove.toStageName'],
     parent: parentOf(resource, view.column),
     reach: {
       follows: [
