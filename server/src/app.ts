@@ -30,6 +30,7 @@ import { suggestionPart } from './resources/suggestions/routes.ts'
 import { propertyPart } from './resources/properties/routes.ts'
 import { pipelinePart } from './resources/pipelines/routes.ts'
 import { schemaRoutes } from './resources/schema/routes.ts'
+import { refusedPushPart } from './resources/refused-pushes/routes.ts'
 import { rowPart } from './resources/rows/routes.ts'
 import { stageMovePart } from './resources/stage-moves/routes.ts'
 import { stagePart } from './resources/stages/routes.ts'
@@ -74,6 +75,7 @@ const records: readonly Part[] = [
   propertyPart,
   importPart,
   rowPart,
+  refusedPushPart,
   teamPart,
   teamMemberPart,
   rolePart(isScopeUsed, () => roleScopes),

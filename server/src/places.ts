@@ -95,5 +95,8 @@ export const tablesByPlace = {
     'import_rows',
     'import_push_keys',
     'import_row_counts',
+    'refused_pushes',
+    'refused_push_counts',
+    'refused_senders',
   ],
 } as const

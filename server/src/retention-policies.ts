@@ -20,6 +20,7 @@ import {
   finishedRows,
   hasWaitingRows,
   pushKeys,
+  refusals,
   withImportData,
 } from './resources/imports/retention-store.ts'
 
@@ -45,6 +46,7 @@ const orderedPolicies = ({ importRowsDays }: Pick<Config, 'importRowsDays'>): Re
   orphanedRootContacts,
   ...(importRowsDays > 0 ? [finishedRows(importRowsDays)] : []),
   pushKeys,
+  ...refusals,
   ...expiredSecrets,
   expiredKeyHashes,
   storedResponsePolicy,

@@ -36,9 +36,11 @@ import { webFolder } from './release.ts'
 import { directoryReferences, retentionPolicies } from './retention-policies.ts'
 import { isWithoutUsers } from './resources/home/routes.ts'
 import { createIntake } from './resources/imports/intake/intake.ts'
+import { createRefusals } from './resources/imports/intake/refusals.ts'
 import { importWork } from './resources/imports/work/due-store.ts'
 import { createImportWorkers } from './resources/imports/work/import-workers.ts'
 import { insertFirstPipeline } from './resources/pipelines/store.ts'
+import { countAlarmingImports } from './resources/refused-pushes/store.ts'
 import { createInstallation, type SystemFinding } from './resources/system/installation.ts'
 import { savedViews } from './resources/views/store.ts'
 import { version } from './release.ts'
@@ -105,7 +107,10 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   const ready = Promise.race([options.prepared, stopped])
   const servesApi = config.role !== 'work'
   const isMaintaining = config.role !== 'api' && (part?.isFirst ?? true)
-  const metrics = createMetrics(() => database.counts)
+  const metrics = createMetrics(
+    () => database.counts,
+    isMaintaining ? () => countAlarmingImports(workDatabase) : undefined,
+  )
   const wakeups = new Wakeups({ database: workDatabase, log })
   const noteAnalysis = startNoteAnalysis({
     ...config,
@@ -136,12 +141,14 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       part?.notify('imports')
     })
   const intake = createIntake({ database: options.intakeDatabase, onAccepted: wakeImports })
+  const refusals = createRefusals({ database, secret, log, onRefused: metrics.pushRefused })
   const failedLogins = createFailedLogins(log)
   const limits =
     part?.limits ?? createLimits(config, config.databaseUrl === undefined ? undefined : options.intakeDatabase)
   const services = createServices(options, {
     limits,
     intake,
+    refusals,
     onFailure: failedLogins.record,
     noteAnalysis: { wake: wakeNoteAnalysis },
     importWork: { wake: (organizationId) => wakeImports([organizationId]) },
@@ -186,6 +193,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       await limits.close?.()
       // Pushes whose clients did not wait for the response.
       await intake.idle()
+      await refusals.idle()
       await services.denials.idle()
       await Promise.all([importWorkers.close(), noteAnalysis.close(), background?.close()])
       await wakeups.idle()
@@ -210,10 +218,14 @@ function createServices(
   {
     limits,
     intake,
+    refusals,
     noteAnalysis,
     importWork: importWaker,
     onFailure,
-  }: Pick<Services, 'intake' | 'noteAnalysis' | 'importWork'> & { limits: Limits; onFailure: FailedLogins['record'] },
+  }: Pick<Services, 'intake' | 'refusals' | 'noteAnalysis' | 'importWork'> & {
+    limits: Limits
+    onFailure: FailedLogins['record']
+  },
 ): Services {
   const tokens = createTokens({ database, secret, roleScopes })
   if (part) setHashQueue(limits.hashing)
@@ -232,6 +244,7 @@ function createServices(
     egress: createEgress({ allowed, plaintextHosts }),
     queryLimiter: limits.costlyQueries,
     intake,
+    refusals,
     noteAnalysis,
     importWork: importWaker,
     installation: createInstallation(

@@ -20,6 +20,7 @@ import { dealContacts, deals } from '../src/resources/deals/resource.ts'
 import { companyTimeline, contactTimeline, dealTimeline } from '../src/resources/timeline/resource.ts'
 import { stageMoves } from '../src/resources/stage-moves/resource.ts'
 import { rowDetails, rows } from '../src/resources/rows/resource.ts'
+import { refusedPushDetails } from '../src/resources/refused-pushes/resource.ts'
 import { teamMembers } from '../src/identity/team-members/resource.ts'
 import { noteAnalyses, suggestions } from '../src/resources/suggestions/resource.ts'
 import { createFinishedMail } from './mail-queue.ts'
@@ -194,6 +195,14 @@ async function pushContactNote({ organization, pushes }: Fixture, references: Re
 /** By table, creates a record that has no create route, for example by pushing a lead; returns its id. */
 const recordFactories: Readonly<Record<string, (fixture: Fixture, parentId: string) => Promise<string>>> = {
   [rowDetails.table]: ({ pushes }, parentId) => pushes.row(parentId),
+  [refusedPushDetails.table]: async ({ pushes, organization: { call } }, importId) => {
+    const newest = async () => (await call('GET', `/v5/imports/${importId}/refused-pushes?limit=1`)).body[0]?.id
+    const before = await newest()
+    await pushes.refuse(importId)
+    // It is stored after the response.
+    await until('the refused push is stored', async () => (await newest()) !== before)
+    return newest()
+  },
   audit_events: async ({ organization: { call, withScopes }, references }) => {
     const newest = '/v5/audit-log?limit=1&select[]=id'
     const refusal = async () => (await call('GET', `${newest}&filter.action.equals=scope.denied`)).body[0]?.id

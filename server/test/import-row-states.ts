@@ -14,6 +14,8 @@ export interface Pushes {
   hashOf(importId: string): string
   /** Pushes a lead and processes it; returns the id of its row. */
   push(importId: string, lead: JsonObject): Promise<string>
+  /** Pushes what is refused. */
+  refuse(importId: string): Promise<void>
   /** Creates a row that no worker will process soon, in a different state each time; returns its id. */
   row(importId: string): Promise<string>
 }
@@ -35,6 +37,12 @@ export function pushesOf(fixture: RowFixture): Pushes {
       await processRows(fixture)
       await backdateCounts(fixture)
       return id
+    },
+    async refuse(importId) {
+      const params = { importId, hash: pushes.hashOf(importId) }
+      const body = { contact: { email: `refused.${createdCount++}@example.com`, website: 1 } }
+      const { status, text } = await fixture.request(pushRoute, { params, body })
+      if (status !== 400) throw new Error(`A push was not refused: ${text}`)
     },
     async row(importId) {
       const [status, create] = rowKinds[createdCount % rowKinds.length] ?? ['PROCESSED', processed(acceptedLead)]

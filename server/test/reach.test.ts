@@ -12,6 +12,7 @@ import {
   ownedTables,
   type ReachFixture,
 } from './reach-fixture.ts'
+import { until } from './processes.ts'
 import { casesOf, findDeviation } from './tenancy.ts'
 import type { Json } from './service.ts'
 
@@ -231,4 +232,20 @@ test('a push belongs to its contact: before it has one, only those who see all c
   const change = { body: { ownerId: person.userId } }
   expect((await owner.call('PATCH', `/v5/contacts/${row.contactId}`, change)).status).toBe(200)
   expect((await person.call('GET', path)).body).toEqual(row)
+})
+
+test('a refused push is only for those who see all contacts, also in counts', async () => {
+  const { person, owner, ours } = fixture
+  const importId = owner.organization.importId
+  const path = `/v5/imports/${importId}/refused-pushes`
+  await ours.pushes.refuse(importId)
+  await until('it is stored', async () => (await owner.call('GET', path)).body.length > 0)
+  const [{ id }] = (await owner.call('GET', path)).body
+  expect((await person.call('GET', path)).body).toEqual([])
+  expect((await person.call('GET', `${path}/count`)).body).toEqual({ count: 0 })
+  expect((await person.call('GET', `${path}/${id}`)).status).toBe(404)
+  const statistics = async (call: typeof person.call) =>
+    JSON.stringify((await call('GET', '/v5/imports/statistics')).body)
+  expect(await statistics(owner.call)).toContain('"REFUSED"')
+  expect(await statistics(person.call)).not.toContain('"REFUSED"')
 })

@@ -11,6 +11,7 @@ const encryptedColumns = [
   { table: 'signing_keys', column: 'private_key_encrypted', id: 'id', type: 'text', purpose: 'signing key' },
   { table: 'totp_secrets', column: 'secret_encrypted', id: 'user_id', type: 'uuid', purpose: 'totp secret' },
   { table: 'mails', column: 'body_sealed', id: 'id', type: 'uuid', purpose: 'mail' },
+  { table: 'refused_pushes', column: 'content_sealed', id: 'id', type: 'uuid', purpose: 'refused push' },
   { table: 'sso_connections', column: 'client_secret_encrypted', id: 'id', type: 'uuid', purpose: 'client secret' },
 ] as const satisfies readonly EncryptedColumn[]
 
@@ -36,6 +37,7 @@ const removalStatements: Readonly<Record<string, string>> = {
   'users.second_factors': `update users set second_factors = array_remove(second_factors, 'totp')
     where 'totp' = any(second_factors)`,
   'mails.body_sealed': 'update mails set body_sealed = null where body_sealed is not null',
+  'refused_pushes.content_sealed': 'update refused_pushes set content_sealed = null where content_sealed is not null',
   'sso_connections.client_secret_encrypted': `update sso_connections
     set client_secret_encrypted = null, revision = revision + 1, updated_at = now()
     where client_secret_encrypted is not null`,

@@ -14,6 +14,7 @@ import { connectionsOf } from './open.ts'
 import { examineBackup } from './examine-backup.ts'
 import { examineCluster } from './examine-cluster.ts'
 import { examineMail } from './examine-mail.ts'
+import { examinePushes } from './examine-pushes.ts'
 import { examineNotes } from './examine-notes.ts'
 import { examineMaintenance, checkTransactions } from './examine-maintenance.ts'
 import { compareSchema } from './schema.ts'
@@ -61,6 +62,7 @@ export async function examineConnection(connection: pg.ClientConfig, config: Con
         ...(await examineMaintenance(client, config)),
         await examineMail(client, config),
         await examineNotes(client, config),
+        await examinePushes(client),
         await examineBackup(client),
       )
     return found

@@ -20,6 +20,8 @@ export const auditActions = {
   'import.disabled': 'An import was disabled.',
   'row.retried': 'A row of an import was queued again.',
   'row.corrected': 'The payload of a row of an import was corrected, and the row was queued again.',
+  'refused-push.accepted': 'A refused push was corrected and accepted as a row of an import.',
+  'refused-push.deleted': 'A refused push was deleted.',
   'rows.retried': 'Rows of an import were queued again.',
   'rows.cancelled': 'Rows of an import were cancelled.',
   'api-key.created': 'An API key was created and shown.',

@@ -18,6 +18,7 @@ export const crossTenantPurposes = [
   'check the database',
   'find the import of a push',
   'keep pushes',
+  'count refused senders',
   'choose whose rows to work on',
   'choose whose notes to analyse',
   'wake up workers',

@@ -11,6 +11,8 @@ export interface Metrics {
   /** Counts a request that was rejected early because too many were waiting. */
   rejected(): void
   purged(name: string, count: number): void
+  /** Counts a push that was answered with an error. */
+  pushRefused(code: string): void
   /** Counts a note that was analysed; `result` says why the configured model did not answer, or `ok`. */
   noteAnalysed(engine: string, result: string): void
   /** In the Prometheus text format. */
@@ -24,7 +26,10 @@ export function createProcessMetrics(): Registry {
   return registry
 }
 
-export function createMetrics(pool: () => { total: number; idle: number; waiting: number }): Metrics {
+export function createMetrics(
+  pool: () => { total: number; idle: number; waiting: number },
+  countAlarmingImports?: () => Promise<number>,
+): Metrics {
   const registry = createProcessMetrics()
   const seconds = new Histogram({
     name: 'rapport_http_request_duration_seconds',
@@ -59,6 +64,21 @@ export function createMetrics(pool: () => { total: number; idle: number; waiting
     labelNames: ['engine', 'result'],
     registers: [registry],
   })
+  const refused = new Counter({
+    name: 'rapport_pushes_refused_total',
+    help: 'Pushes to imports that were answered with an error, by its code',
+    labelNames: ['code'],
+    registers: [registry],
+  })
+  if (countAlarmingImports)
+    new Gauge({
+      name: 'rapport_imports_refusing',
+      help: 'Imports with a sender whose last pushes were all refused; not a number while the database is unavailable',
+      registers: [registry],
+      async collect() {
+        this.set(await countAlarmingImports().catch(() => Number.NaN))
+      },
+    })
   const children = new Map<string, ReturnType<typeof seconds.labels>>()
   return {
     observe(method, route, status, took) {
@@ -69,6 +89,7 @@ export function createMetrics(pool: () => { total: number; idle: number; waiting
     },
     rejected: () => rejected.inc(),
     purged: (kind, count) => purged.inc({ kind }, count),
+    pushRefused: (code) => refused.inc({ code }),
     noteAnalysed: (engine, result) => analysed.inc({ engine, result }),
     text: () => registry.metrics(),
     snapshot: () => registry.getMetricsAsJSON(),

@@ -20,6 +20,7 @@ function collect({ raw: stream, requestContext, address }: FastifyRequest, limit
       // Closing the connection now could lose the response, so the rest of the body is discarded until the request
       // times out.
       stream.off('data', onData).resume()
+      requestContext.beginning = Buffer.from(buffer.subarray(0, Math.min(length, maxBeginning)))
       buffer = emptyBuffer
       reject(error)
     }
@@ -61,3 +62,30 @@ function collect({ raw: stream, requestContext, address }: FastifyRequest, limit
 }
 
 const emptyBuffer = Buffer.alloc(0)
+const maxBeginning = 64 * 1024
+
+/** The beginning of the body, even if it was refused before it was read. Never rejects. */
+export function bodyBeginning(
+  request: FastifyRequest,
+  limit: number,
+): Promise<{ bytes: Buffer; isTruncated: boolean }> {
+  const { requestContext, raw: stream } = request
+  const { bytes, beginning } = requestContext
+  if (bytes) return Promise.resolve({ bytes: Buffer.from(bytes.subarray(0, limit)), isTruncated: bytes.length > limit })
+  if (beginning) return Promise.resolve({ bytes: beginning.subarray(0, limit), isTruncated: true })
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = []
+    let length = 0
+    const end = () => {
+      stream.off('data', onData).off('end', end).off('error', end).off('close', end).resume()
+      resolve({ bytes: Buffer.concat(chunks).subarray(0, limit), isTruncated: length > limit || !stream.readableEnded })
+    }
+    const onData = (chunk: Buffer) => {
+      chunks.push(chunk)
+      length += chunk.length
+      if (length > limit) end()
+    }
+    if (stream.destroyed || stream.readableEnded) end()
+    else stream.on('data', onData).once('end', end).once('error', end).once('close', end)
+  })
+}

@@ -17,6 +17,8 @@ export interface RequestContext {
   budget: BodyBudget
   /** This request's share of the budget. */
   bodyReservation?: BodyReservation
+  /** The beginning of a body that was too large. */
+  beginning?: Buffer
   /** The body; the stream can only be read once. */
   bytes?: Uint8Array
 }

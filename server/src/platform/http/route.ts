@@ -11,7 +11,7 @@ import type { Relations } from '../query/relations.ts'
 import type { SavedViews } from '../query/view.ts'
 import type { BodyShape } from '../resource/body.ts'
 import type { Resource } from '../model/define.ts'
-import type { BodyFault } from '../model/errors.ts'
+import type { ApiError, BodyFault } from '../model/errors.ts'
 import type { JsonObject, JsonValue, Schema } from '../model/fields.ts'
 import type { RequestContext } from './request-context.ts'
 import type { Identifier } from './identifier.ts'
@@ -231,6 +231,8 @@ export interface PushRoute extends RouteBase {
   query: { kind: 'none' }
   payload: { component: string; schema: Schema; example: JsonValue }
   serve: Serve
+  /** Called after the service has decided on an error response. */
+  refused(services: Services, request: FastifyRequest, error: ApiError): void
 }
 
 /** A health check on every host: no credential, no rate limit; query strings are ignored. */

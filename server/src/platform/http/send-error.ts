@@ -5,8 +5,8 @@ import { applicationBase, errorPage, wantsPage } from './html.ts'
 import { requestTarget } from './request-context.ts'
 import type { Services } from './route.ts'
 
-/** Sends an error: a page for browsers, or the login page if they are not logged in; JSON for everyone else. */
-export function sendError(services: Services, request: FastifyRequest, reply: FastifyReply, error: unknown): void {
+/** Sends an error: a page for browsers, or the login page if they are not logged in; JSON for everyone else. Returns it. */
+export function sendError(services: Services, request: FastifyRequest, reply: FastifyReply, error: unknown): ApiError {
   const apiError = toApiError(error)
   // An error without a cause (not ready, overloaded) is fully described by the request's log line.
   if (apiError.status >= 500 && apiError.cause !== undefined) {
@@ -16,13 +16,15 @@ export function sendError(services: Services, request: FastifyRequest, reply: Fa
   }
   if (apiError.status === 401 && wantsPage(request)) {
     const next = encodeURIComponent(requestTarget(request))
-    return void reply.redirect(`${applicationBase(services)}/login?next=${next}`, 303)
+    void reply.redirect(`${applicationBase(services)}/login?next=${next}`, 303)
+    return apiError
   }
   void reply.code(apiError.status).headers(apiError.headers)
   if (wantsPage(request)) {
     const { text, headers } = errorPage(apiError, { requestId: request.id, home: `${applicationBase(services)}/` })
     void reply.headers(headers).send(text)
   } else void reply.type('application/json; charset=utf-8').send(JSON.stringify(apiError.body()))
+  return apiError
 }
 
 /** Leaves out what PostgreSQL adds to its errors (the row, the value), so that no records enter the log. */

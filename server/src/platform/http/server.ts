@@ -51,6 +51,9 @@ declare module 'fastify' {
     /** The caller's address in canonical form. */
     readonly address: string
   }
+  interface FastifyContextConfig {
+    route?: ServedRoute
+  }
 }
 
 /** Creates the HTTP server. Every response has the headers and error format of the interface. */
@@ -140,7 +143,11 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     if (!options.isReady()) reply.header('connection', 'close')
     done()
   })
-  app.setErrorHandler((error, request, reply) => sendError(services, request, reply, error))
+  app.setErrorHandler((error, request, reply) => {
+    const apiError = sendError(services, request, reply, error)
+    const { route } = request.routeOptions.config
+    if (route?.kind === 'push') route.refused(services, request, apiError)
+  })
   addCors(app, corsOrigins)
   app.addHook('onRequest', (request, _reply, done) => {
     checkLimits(request)
@@ -176,6 +183,7 @@ function addRoute(app: FastifyInstance, options: ServerOptions, route: ServedRou
   app.route({
     method: methodsOf(route.method),
     url: pattern(route.path),
+    config: { route },
     // Not async: awaiting the reply would cost more than the rest of `serve`'s overhead.
     handler: (request, reply) => {
       if (route.kind === 'public' && route.hasWebPage && sendWebPage(request, reply)) return

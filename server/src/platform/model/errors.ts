@@ -91,8 +91,8 @@ export const errorCodes = {
   already_decided: {
     status: 409,
     message: 'Already decided',
-    when: 'The suggestion was accepted or rejected before, or its note was changed or deleted.',
-    remedy: 'Read the suggestions of the note again.',
+    when: 'The suggestion was accepted or rejected before, or its note was changed or deleted. Or the refused push was accepted before, with another payload.',
+    remedy: 'Read the suggestions of the note again, or correct the row of the accepted push.',
   },
   idempotency_in_progress: {
     status: 409,

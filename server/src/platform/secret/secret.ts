@@ -55,6 +55,7 @@ export type Purpose =
   | 'passkey challenge'
   | 'client secret'
   | 'single sign-on'
+  | 'refused push'
 
 /** 32 bytes for one purpose, and for one `info` within it (HKDF-SHA-256, RFC 5869). */
 export const deriveKey = (secret: Secret, purpose: Purpose, info = ''): Buffer =>

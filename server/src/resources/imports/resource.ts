@@ -2,7 +2,7 @@ import { defineResource } from '../../platform/model/define.ts'
 import { choice, id, reference, type Schema, text, timestamp, stringList } from '../../platform/model/fields.ts'
 import { computed } from '../../platform/model/object-fields.ts'
 import { rotationBody } from '../../platform/routes/one-time-secret.ts'
-import { importStats } from './stats-store.ts'
+import { importRefusals, importStats } from './stats-store.ts'
 
 /** Codes of the findings of a row, with hints. The list is closed. */
 export const findingCodes = {
@@ -75,6 +75,27 @@ export const rowStatuses = [
 export type RowStatus = (typeof rowStatuses)[number]
 
 const count = { type: 'integer', minimum: 0 }
+const time = { type: 'string', format: 'date-time' }
+
+/** A sender whose last pushes, at least this many, were all refused is reported. */
+export const alarmingRefusals = 5
+
+const refusedSender: Schema = {
+  type: 'object',
+  required: ['sender', 'count', 'since', 'lastAt', 'code', 'message'],
+  additionalProperties: false,
+  properties: {
+    sender: {
+      type: ['string', 'null'],
+      description: 'Origin of a page, or network address; null: every push to the import was refused, whoever sent it.',
+    },
+    count: { ...count, description: 'Number of refused pushes since the last accepted one.' },
+    since: time,
+    lastAt: time,
+    code: { type: 'string', description: 'Code of the last error.' },
+    message: { type: 'string', description: 'The last error.' },
+  },
+}
 
 /** A source of leads: other systems push to its secret URL. */
 export const imports = defineResource({
@@ -131,6 +152,21 @@ export const imports = defineResource({
           },
           rowsPerSecond: { type: 'number', minimum: 0 },
           oldestPendingAt: { type: ['string', 'null'], format: 'date-time' },
+        },
+      },
+    }),
+    refused: computed({
+      label: 'Refused pushes',
+      description: `Number of pushes that were answered with an error in the last 30 days, when the last one was, and the senders whose last pushes, at least ${alarmingRefusals}, were all refused`,
+      value: importRefusals(alarmingRefusals),
+      schema: {
+        type: 'object',
+        required: ['count', 'lastAt', 'senders'],
+        additionalProperties: false,
+        properties: {
+          count,
+          lastAt: { ...time, type: ['string', 'null'] },
+          senders: { type: 'array', items: refusedSender },
         },
       },
     }),

@@ -51,6 +51,27 @@ export const pushKeys: RetentionPolicy = {
   ttlSeconds: pushKeyHours * hour,
 }
 
+const day = 24 * hour
+
+/** Refused pushes, what is known of their senders, and their counts, which statistics read. */
+export const refusals: readonly RetentionPolicy[] = [
+  { name: 'refused_pushes', table: 'refused_pushes', key: { id: 'uuid' }, since: 'created_at', ttlSeconds: 30 * day },
+  {
+    name: 'refused_senders',
+    table: 'refused_senders',
+    key: { import_id: 'uuid', sender: 'text' },
+    since: 'last_at',
+    ttlSeconds: 30 * day,
+  },
+  {
+    name: 'refused_push_counts',
+    table: 'refused_push_counts',
+    key: { import_id: 'uuid', code: 'text', counted_at: 'timestamptz' },
+    since: 'counted_at',
+    ttlSeconds: 90 * day,
+  },
+]
+
 /** Previous URLs that have expired after a rotation. */
 export const expiredSecrets = (['import_triggers', 'import_secrets'] as const).map((table): RetentionPolicy => ({
   name: table,

@@ -6,10 +6,11 @@ import { showId } from '../../platform/model/ids.ts'
 import { dailyStatisticsRoute } from '../../platform/routes/daily-statistics.ts'
 import { changeOne, RouteGroup, standardRoutes } from '../../platform/routes/standard-routes.ts'
 import { recordWithSecret, overlapOf, withSecretFields } from '../../platform/routes/one-time-secret.ts'
+import { acceptanceRoute } from './intake/acceptance-route.ts'
 import { correctionRoute } from './intake/correction-route.ts'
 import { pushRoute } from './intake/push-route.ts'
 import { importRotationShape, imports, rowStatuses } from './resource.ts'
-import { readImportStatistics } from './statistics-store.ts'
+import { readImportStatistics, refusedKey } from './statistics-store.ts'
 import { createImport, importStore, rotateTrigger, type ImportWithSecret } from './store.ts'
 import { triggerUrl } from './trigger.ts'
 
@@ -71,11 +72,13 @@ const statisticsRoute = dailyStatisticsRoute({
   path: `${group.path}/statistics`,
   summary: 'Count the pushes to all imports by day',
   description:
-    'For charts: the rows pushed on each local day, by their current status, which has no entry if its count is 0. Without the rows of deleted imports, and without those that were purged.',
+    'For charts: the rows pushed on each local day, by their current status, which has no entry if its count is 0, and the refused pushes as `REFUSED`. Without the rows of deleted imports, and without those that were purged.',
   counts: {
     type: 'object',
     additionalProperties: false,
-    properties: Object.fromEntries(rowStatuses.map((status) => [status, { type: 'integer', minimum: 1 }])),
+    properties: Object.fromEntries(
+      [...rowStatuses, refusedKey].map((status) => [status, { type: 'integer', minimum: 1 }]),
+    ),
   },
   read: readImportStatistics,
 })
@@ -112,5 +115,6 @@ export const importPart: Part = {
     },
     pushRoute,
     correctionRoute,
+    acceptanceRoute,
   ],
 }

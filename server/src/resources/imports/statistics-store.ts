@@ -2,16 +2,19 @@ import type { Connection } from '../../platform/database/database.ts'
 import { raw, sql } from '../../platform/model/sql.ts'
 import { readTimeZone } from '../../identity/organizations/store.ts'
 import { type DayRange, daySpanSql, spanColumns } from '../../platform/query/day-range.ts'
-import { andWithinReach } from '../../platform/query/scope.ts'
+import { andWithinReach, isRestricted } from '../../platform/query/scope.ts'
 import { scopeOf } from '../../platform/resource/read.ts'
 import { rowDetails } from '../rows/resource.ts'
 import { type RowStatus, rowStatuses } from './resource.ts'
+
+/** The refused pushes of a day, next to its rows by state. */
+export const refusedKey = 'REFUSED'
 
 export interface ImportStatistics {
   from: string
   to: string
   timeZone: string
-  days: { date: string; counts: Partial<Record<RowStatus, number>> }[]
+  days: { date: string; counts: Partial<Record<RowStatus | typeof refusedKey, number>> }[]
 }
 
 /**
@@ -34,7 +37,9 @@ export async function readImportStatistics(db: Connection, range: DayRange): Pro
             and created_at >= (select min(begins) from days) and created_at < (select max(ends) from days)
           group by 1) pushed
         where import.organization_id = ${db.organization} and import.deleted_at is null
-        group by 1, 2) counted
+        group by 1, 2
+        union all
+        ${refusedByDay(db)}) counted
       group by day)
     select ${spanColumns},
       (select json_agg(json_build_object('date', to_char(day, 'YYYY-MM-DD'), 'counts', coalesce(counts, '{}')) order by day)
@@ -42,4 +47,17 @@ export async function readImportStatistics(db: Connection, range: DayRange): Pro
   if (!row) throw new Error('the statistics returned no row')
   const { from, to, timeZone, days } = row
   return { from, to, timeZone, days }
+}
+
+/** Refused pushes concern nobody whom a reader could be allowed to see. */
+const refusedByDay = (db: Connection) => {
+  const sees = isRestricted(rowDetails, scopeOf(db, undefined)) ? raw('false') : raw('true')
+  return sql`
+    select first + width_bucket(counted_at, (select array_agg(begins order by day) from days)) - 1 as day,
+      ${refusedKey}::text as status, sum(refused.count)::integer as count
+    from span, refused_push_counts refused join imports on imports.organization_id = refused.organization_id
+      and imports.id = refused.import_id and imports.deleted_at is null
+    where refused.organization_id = ${db.organization} and ${sees}
+      and counted_at >= (select min(begins) from days) and counted_at < (select max(ends) from days)
+    group by 1`
 }

@@ -5,7 +5,7 @@ import type { Filter } from '../../platform/query/filter.ts'
 import { matching, planCount } from '../../platform/query/page.ts'
 import type { ChangeRequest, Filters } from '../../platform/query/parse.ts'
 import { findTarget, root } from '../../platform/query/target.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { newId, readId } from '../../platform/model/ids.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 import { columnTypes } from '../../platform/model/define.ts'
 import type { JsonObject, JsonValue } from '../../platform/model/fields.ts'
@@ -91,9 +91,14 @@ const notCorrectable: Partial<Record<RowStatus, string>> = {
   RETRYING: 'This row is waiting for its next attempt. Cancel it, then correct it.',
 }
 
-/** Columns that queue a row with a corrected payload. Errors: 423 unless it was unsuccessful. */
-export const correctColumns: ColumnsOf = ({ status }) => {
-  if (correctable.includes(status as RowStatus)) return retry.columns
+/** A successful row can be corrected if it has warnings, because some of its values were not stored. */
+const correctableWithWarnings: readonly RowStatus[] = ['PROCESSED', 'DUPLICATE']
+
+/** Columns that queue a row with a corrected payload. Errors: 423 if everything in it was stored, or it is not finished. */
+export const correctColumns: ColumnsOf = ({ status, warningCodes }) => {
+  const hasWarnings = Array.isArray(warningCodes) && warningCodes.length > 0
+  const statuses = hasWarnings ? [...correctable, ...correctableWithWarnings] : correctable
+  if (statuses.includes(status as RowStatus)) return retry.columns
   throw new ApiError('resource_locked', notCorrectable[status as RowStatus] ?? 'This row cannot be corrected.')
 }
 
@@ -109,7 +114,32 @@ export async function replacePayload(
   await db.query(sql`
     update import_rows set payload = ${JSON.stringify(payload)}::json, email = ${email ?? null}::text,
       email_key = ${email === undefined ? null : emailKey(email)}::text
-    where organization_id = ${db.organization} and id = ${rowId}::uuid and status = any(${correctable}::text[])`)
+    where organization_id = ${db.organization} and id = ${rowId}::uuid and (status = any(${correctable}::text[])
+      or status = any(${correctableWithWarnings}::text[]) and warning_codes <> '{}')`)
+}
+
+/** Inserts a row as a push does; returns its uuid. */
+export async function insertRow(
+  db: Transaction,
+  { importId, payload, email }: { importId: string; payload: JsonObject; email: string | undefined },
+): Promise<string> {
+  const id = newId()
+  await countItself(db)
+  await db.query(sql`
+    with inserted as (
+      insert into import_rows (organization_id, id, import_id, payload, email, email_key)
+      values (${db.organization}, ${id}::uuid, ${importId}::uuid, ${JSON.stringify(payload)}::json,
+        ${email ?? null}::text, ${email === undefined ? null : emailKey(email)}::text)
+      returning import_id, status)
+    ${countSql(db.organization, { after: raw('inserted') })}`)
+  return id
+}
+
+/** The payload of a row (uuid); undefined if the row was purged. */
+export async function findPayload(db: Transaction, rowId: string): Promise<JsonValue | undefined> {
+  const [row] = await db.query<{ payload: JsonValue }>(sql`
+    select payload from import_rows where organization_id = ${db.organization} and id = ${rowId}::uuid`)
+  return row?.payload
 }
 
 /** Maximum number of rows that one call changes, so that it stays within the statement timeout. */

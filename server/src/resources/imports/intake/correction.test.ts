@@ -189,3 +189,27 @@ test('a row of another organization or import is not found, and the scope row:up
   expect((await allowed('PATCH', pathOf(row), { body })).status).toBe(200)
   expect(await statusesOf(service, other)).toEqual([])
 })
+
+test.each(['PROCESSED', 'DUPLICATE'] as const)(
+  'a %s row with warnings can be corrected, and changes the contact that it created or matched',
+  async (status) => {
+    const email = newAddress()
+    const push = pushesOf(service, organization)
+    const wrong = status === 'DUPLICATE' ? { webpage: 'https://ada.example.com' } : { website: 'no website' }
+    const payload = { contact: { email, name: 'Ada Lovelace', ...wrong } }
+    const pushed = (await push(...(status === 'DUPLICATE' ? [payload, payload] : [payload]))).at(-1)
+    expect(pushed).toMatchObject({ status, warnings: [{ path: `contact.${Object.keys(wrong)[0]}` }] })
+    const { contact } = payloadOf(email)
+    const corrected = await correct(pushed?.id ?? '', { contact: { ...contact, website: 'https://ada.example.com' } })
+    expect(corrected).toMatchObject({ status: 200, body: { status: 'PENDING', warnings: [], warningCodes: [] } })
+    await processRows()
+    expect(await rowOf(pushed?.id ?? '')).toMatchObject({
+      status: 'PROCESSED',
+      contactId: pushed?.contactId,
+      warnings: [],
+    })
+    const { body } = await organization.call('GET', `/v5/contacts/${pushed?.contactId}`)
+    expect(body.website).toBe('https://ada.example.com')
+    expect((await correct(pushed?.id ?? '', payload)).status).toBe(423)
+  },
+)

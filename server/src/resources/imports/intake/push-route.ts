@@ -1,7 +1,7 @@
 import { invalidParameters } from '../../../platform/model/errors.ts'
 import { type Push, readPushBody } from './push.ts'
 import type { PushRoute } from '../../../platform/http/route.ts'
-import { type PushRequest, servePush } from './serve-push.ts'
+import { type PushRequest, recordRefusal, servePush } from './serve-push.ts'
 import type { QueryParameter } from '../../../platform/query/query-string.ts'
 import { showId } from '../../../platform/model/ids.ts'
 import { addressOf, pushExample, pushSchema, readPush } from '../payload/payload.ts'
@@ -35,6 +35,7 @@ export const pushRoute: PushRoute = {
   query: { kind: 'none' },
   payload: { component: 'Push', schema: pushSchema, example: pushExample },
   responses: { 200: { kind: 'schema', component: 'AcceptedRow', schema: acceptedSchema } },
+  refused: recordRefusal,
   serve: servePush(async ({ services, trigger, query, bytes, keyOf }) => {
     const parameters = parametersOf(query)
     const validated = validate(bytes, parameters, keyOf)

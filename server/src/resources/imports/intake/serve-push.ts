@@ -41,13 +41,26 @@ export const servePush =
     progress.credential = showId(imports.idPrefix, trigger.importId)
     try {
       await charge(services, reply, progress, 'push', trigger.importId)
-      return await handlePush(handle, services, request, trigger)
+      const response = await handlePush(handle, services, request, trigger)
+      services.refusals.accepted(request, trigger)
+      return response
     } catch (error) {
       // A cached import that has been disabled since must give the same response as an unknown one.
       if (await isClosed(services, trigger, error)) throw await unknownTrigger(services, request, reply, progress)
       throw error
     }
   }
+
+/** Records a push that was answered with an error, unless its URL is invalid or the service could not do its work. */
+export function recordRefusal({ intake, refusals }: Services, request: FastifyRequest, error: ApiError): void {
+  if (error.status === 404 || error.status >= 500) return
+  const { importId = '', hash = '' } = request.params as Record<string, string | undefined>
+  const find = async () => {
+    const trigger = await intake.find(readId(imports.idPrefix, importId) ?? nilUuid, hash)
+    return trigger && (await intake.isOpen(trigger)) ? trigger : undefined
+  }
+  refusals.refused(request, hash, find, error)
+}
 
 async function handlePush(
   handle: Handle,

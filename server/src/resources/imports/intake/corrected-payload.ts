@@ -1,0 +1,23 @@
+import { invalidBody } from '../../../platform/model/errors.ts'
+import type { JsonObject } from '../../../platform/model/fields.ts'
+import { document } from '../../../platform/model/object-fields.ts'
+import { bodyShapeOf } from '../../../platform/resource/body.ts'
+import { type Lead, pushExample, readPush } from '../payload/payload.ts'
+
+/** The body of a correction of a row, and of an acceptance of a refused push. */
+export const correctedPayload = bodyShapeOf({
+  payload: document({
+    label: 'Payload',
+    description: 'The whole corrected payload, as in a push',
+    required: true,
+    schema: { type: 'object', additionalProperties: true, examples: [pushExample] },
+  }),
+})
+
+/** Errors: 422, which names fields as `payload.contact.email`. */
+export function readCorrectedPush(payload: JsonObject): Lead {
+  const read = readPush(payload, {})
+  if ('faults' in read)
+    throw invalidBody(read.faults.map(({ field, message }) => ({ field: `payload.${field}`, message })))
+  return read.lead
+}
