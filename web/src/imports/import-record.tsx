@@ -14,9 +14,13 @@ import { importQuery, type RotatedImport, rowsPathOf } from './import-queries.ts
 import { Enabled } from './imports.tsx'
 import styles from './imports.module.css'
 import { forgetUrl, keptUrl } from './one-time-url.ts'
+import { RefusalAlarm } from './refusal-alarm.tsx'
+import { RefusedList } from './refused-list.tsx'
+import { RefusedPanel } from './refused-panel.tsx'
 import { RowFilters } from './row-filters.tsx'
 import { RowList } from './row-list.tsx'
 import { RowPanel } from './row-panel.tsx'
+import { refusedPathOf } from './refused-queries.ts'
 import { filtersOf } from './row-states.ts'
 import { TriggerUrl } from './trigger-url.tsx'
 
@@ -46,6 +50,8 @@ function ImportPage({ importId }: { importId: string }) {
   if (!data) return null
   const one = data.body
   const filters = filtersOf(search)
+  const showsRefused = search.show === 'refused'
+  const close = () => openRow(undefined)
   return (
     <>
       <PageBar title={one.name}>
@@ -55,17 +61,30 @@ function ImportPage({ importId }: { importId: string }) {
       <div className={classes(styles.page, rowId !== undefined && styles.withPanel)}>
         <div className={styles.main}>
           {secret.url !== undefined && <TriggerUrl url={secret.url} text={secret.text} onDone={secret.forget} />}
+          <RefusalAlarm one={one} />
           <RowFilters one={one} search={search}>
-            <BulkActions one={one} filters={filters} />
-            <CopyRequest path={rowsPathOf(importId)} query={filters} />
+            {!showsRefused && <BulkActions one={one} filters={filters} />}
+            <CopyRequest
+              path={showsRefused ? refusedPathOf(importId) : rowsPathOf(importId)}
+              query={showsRefused ? queryOf(filters) : filters}
+            />
           </RowFilters>
-          <RowList one={one} filters={filters} openId={rowId} onOpen={openRow} />
+          {showsRefused ? (
+            <RefusedList importId={importId} query={filters.query ?? ''} openId={rowId} onOpen={openRow} />
+          ) : (
+            <RowList one={one} filters={filters} openId={rowId} onOpen={openRow} />
+          )}
         </div>
-        {rowId !== undefined && <RowPanel importId={importId} rowId={rowId} onClose={() => openRow(undefined)} />}
+        {rowId?.startsWith('ref_') && <RefusedPanel importId={importId} id={rowId} onClose={close} />}
+        {rowId?.startsWith('row_') && <RowPanel importId={importId} rowId={rowId} onClose={close} />}
       </div>
     </>
   )
 }
+
+/** Refused pushes have no other filters. */
+const queryOf = ({ query }: Readonly<Record<string, string>>): Record<string, string> =>
+  query === undefined ? {} : { query }
 
 /** The URL of an import that was just created or rotated. Only this page knows it, until it is left. */
 function useTriggerUrl(importId: string) {

@@ -87,12 +87,29 @@ function ImportTable({ imports, filters }: { imports: readonly Import[]; filters
   const columns: TableColumn<Import>[] = [
     name,
     ...(isFiltered ? [matching] : []),
-    { title: t('state'), show: ({ disabledAt }) => <Enabled isEnabled={disabledAt === null} /> },
+    { title: t('state'), show: (one) => <State of={one} /> },
     { title: t('rows'), show: (one) => <Counts of={one} /> },
     { title: t('lastPush'), show: ({ id }) => <LastPush importId={id} /> },
     ...(teams.size > 1 && !isPhone ? [team] : []),
   ]
   return <Table label={t('title')} columns={columns} rows={shown} keyOf={({ id }) => id} />
+}
+
+/** Whether it is enabled, and whether a sender is only refused. */
+function State({ of: { id, disabledAt, refused } }: { of: Import }) {
+  const t = useTranslations('imports')
+  return (
+    <div className={styles.counts}>
+      <Enabled isEnabled={disabledAt === null} />
+      {refused.senders.length > 0 && (
+        <Link to="/imports/$importId" params={{ importId: id }} search={{ show: 'refused' }}>
+          <Tag tint="red" hasDot>
+            {t('onlyRefused')}
+          </Tag>
+        </Link>
+      )}
+    </div>
+  )
 }
 
 export function Enabled({ isEnabled }: { isEnabled: boolean }) {
@@ -105,7 +122,7 @@ export function Enabled({ isEnabled }: { isEnabled: boolean }) {
 }
 
 /** How its rows fared; each number leads to these rows. */
-function Counts({ of: { id, stats } }: { of: Import }) {
+function Counts({ of: { id, stats, refused } }: { of: Import }) {
   const t = useTranslations('imports')
   const groups: { key: 'waitingRows' | 'doneRows' | 'failedRows'; statuses: readonly RowStatus[]; tint: Tint }[] = [
     { key: 'failedRows', statuses: failed, tint: 'red' },
@@ -113,7 +130,7 @@ function Counts({ of: { id, stats } }: { of: Import }) {
     { key: 'doneRows', statuses: done, tint: 'green' },
   ]
   const shown = groups.filter(({ statuses }) => sumOf(stats.counts, statuses) > 0)
-  if (shown.length === 0) return <span className={styles.soft}>{t('noRows')}</span>
+  if (shown.length === 0 && refused.count === 0) return <span className={styles.soft}>{t('noRows')}</span>
   return (
     <div className={styles.counts}>
       {shown.map(({ key, statuses, tint }) => (
@@ -126,6 +143,11 @@ function Counts({ of: { id, stats } }: { of: Import }) {
           <Tag tint={tint}>{t(key, { count: sumOf(stats.counts, statuses) })}</Tag>
         </Link>
       ))}
+      {refused.count > 0 && (
+        <Link to="/imports/$importId" params={{ importId: id }} search={{ show: 'refused' }}>
+          <Tag tint="red">{t('refusedRows', { count: refused.count })}</Tag>
+        </Link>
+      )}
     </div>
   )
 }

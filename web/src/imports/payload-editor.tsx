@@ -1,37 +1,32 @@
-import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { ApiError } from '../api/error.ts'
 import { TextAreaField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
-import { notify } from '../ui/toast.tsx'
-import { change, type RowDetails, rowsPathOf } from './import-queries.ts'
-import styles from './imports.module.css'
 
-/** Corrects the payload of a row and queues it again. */
-export function PayloadEditor({ row, onClose }: { row: RowDetails; onClose(): void }) {
+interface PayloadEditorProps {
+  text: string
+  onChange(text: string): void
+  submitLabel: string
+  onSubmit(payload: unknown): Promise<void>
+  onClose(): void
+}
+
+/** A payload as JSON. */
+export function PayloadEditor({ text, onChange, submitLabel, onSubmit, onClose }: PayloadEditorProps) {
   const t = useTranslations('imports')
-  const [text, setText] = useState(() => JSON.stringify(row.payload, undefined, 2))
-  const save = async () => {
-    const payload = parse(text, t('notJson'))
-    await change(`${rowsPathOf(row.importId)}/${row.id}`, { payload }, 'PATCH')
-    onClose()
-    notify(t('retried'))
-  }
   return (
-    <div className={styles.editor}>
-      <Form onSubmit={save} onCancel={onClose} submitLabel={t('saveAndRetry')}>
-        {(errorOf) => (
-          <TextAreaField
-            label={t('payloadLabel')}
-            error={errorOf('payload')}
-            spellCheck={false}
-            rows={14}
-            value={text}
-            onChange={({ target }) => setText(target.value)}
-          />
-        )}
-      </Form>
-    </div>
+    <Form onSubmit={() => onSubmit(parse(text, t('notJson')))} onCancel={onClose} submitLabel={submitLabel}>
+      {(errorOf) => (
+        <TextAreaField
+          label={t('payloadLabel')}
+          error={errorOf('payload')}
+          spellCheck={false}
+          rows={14}
+          value={text}
+          onChange={({ target }) => onChange(target.value)}
+        />
+      )}
+    </Form>
   )
 }
 

@@ -2,7 +2,9 @@ import { useNavigate } from '@tanstack/react-router'
 import { X } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useFormatter, useTranslations } from 'use-intl'
+import { useResource } from '../api/schema.ts'
 import { Chip } from '../ui/chip.tsx'
+import { SearchField } from '../ui/search-field.tsx'
 import type { Import, RowStatus } from './import-queries.ts'
 import styles from './imports.module.css'
 import { chosenStatuses, rowStatuses, rowTints, sumOf, withStatuses } from './row-states.ts'
@@ -23,6 +25,8 @@ export function RowFilters({ one, search, children }: RowFiltersProps) {
   const navigate = useNavigate()
   const { counts } = one.stats
   const chosen = chosenStatuses(search)
+  const showsRefused = search.show === 'refused'
+  const mayReadRefused = useResource('refused-pushes')?.permissions.list === true
   const period = periodOf(search)
   const shown = rowStatuses.filter((status) => counts[status] > 0 || chosen.includes(status))
   const show = (next: Search) => void navigate({ to: '.', search: next, replace: true, resetScroll: false })
@@ -35,7 +39,11 @@ export function RowFilters({ one, search, children }: RowFiltersProps) {
     <div className={styles.filters}>
       <fieldset className={styles.chips}>
         <legend className="visually-hidden">{t('filterByStatus')}</legend>
-        <Chip isPressed={chosen.length === 0} onClick={() => show(withStatuses(search, []))} {...countOf(rowStatuses)}>
+        <Chip
+          isPressed={chosen.length === 0 && !showsRefused}
+          onClick={() => show(withStatuses(search, []))}
+          {...countOf(rowStatuses)}
+        >
           {t('all')}
         </Chip>
         {shown.map((status) => (
@@ -49,11 +57,38 @@ export function RowFilters({ one, search, children }: RowFiltersProps) {
             {t(`statuses.${status}`)}
           </Chip>
         ))}
+        {mayReadRefused && (one.refused.count > 0 || showsRefused) && (
+          <Chip
+            isPressed={showsRefused}
+            tint="red"
+            count={format.number(one.refused.count)}
+            onClick={() => show(withRefused(search, !showsRefused))}
+          >
+            {t('refused')}
+          </Chip>
+        )}
         {period && <PeriodChip period={period} onClear={() => show(withoutPeriod(search))} />}
       </fieldset>
+      <SearchField
+        label={t('searchRows')}
+        value={typeof search.query === 'string' ? search.query : ''}
+        onSearch={(text) => show(withQuery(search, text))}
+        isCompact
+      />
       {children}
     </div>
   )
+}
+
+/** The address that is searched stays. */
+const withRefused = ({ query }: Search, isShown: boolean): Search => ({
+  ...(query !== undefined && { query }),
+  ...(isShown && { show: 'refused' }),
+})
+
+function withQuery(search: Search, text: string): Search {
+  const { query: _query, row: _row, ...others } = search
+  return text === '' ? others : { ...others, query: text }
 }
 
 interface Period {

@@ -8,13 +8,15 @@ import { Failure } from '../ui/empty-state.tsx'
 import { SidePanel } from '../ui/side-panel.tsx'
 import { Tag } from '../ui/tag.tsx'
 import { notify, useNotifyFailure } from '../ui/toast.tsx'
-import { changed, type Finding, type RowDetails, rowQuery, rowsPathOf } from './import-queries.ts'
+import { change, changed, type Finding, type RowDetails, rowQuery, rowsPathOf } from './import-queries.ts'
 import styles from './imports.module.css'
-import { PayloadEditor } from './payload-editor.tsx'
+import { hasDraft } from './drafts.ts'
+import type { Payload } from './payload-fields.ts'
+import { PayloadForm } from './payload-form.tsx'
 import { RecordLink } from './record-link.tsx'
 import { RowChanges } from './row-changes.tsx'
 import { codeName, useTimeOf } from './row-list.tsx'
-import { cancellable, correctable, retryable, rowTints } from './row-states.ts'
+import { cancellable, isCorrectable, retryable, rowTints } from './row-states.ts'
 
 interface RowPanelProps {
   importId: string
@@ -50,8 +52,12 @@ export function RowPanel({ importId, rowId, onClose }: RowPanelProps) {
 
 function RowContent({ row }: { row: RowDetails }) {
   const t = useTranslations('imports')
-  const [isEditing, setEditing] = useState(false)
-  const mayEdit = useResource('rows')?.permissions.update === true && correctable.includes(row.status)
+  const [isEditing, setEditing] = useState(() => hasDraft(row.id))
+  const mayEdit = useResource('rows')?.permissions.update === true && isCorrectable(row)
+  const save = async (payload: unknown) => {
+    await change(`${rowsPathOf(row.importId)}/${row.id}`, { payload }, 'PATCH')
+    notify(t('retried'))
+  }
   const hasParameters = Object.keys(row.parameters).length > 0
   return (
     <>
@@ -64,7 +70,15 @@ function RowContent({ row }: { row: RowDetails }) {
           {mayEdit && !isEditing && <Button onClick={() => setEditing(true)}>{t('editAndRetry')}</Button>}
         </div>
         {isEditing && mayEdit ? (
-          <PayloadEditor row={row} onClose={() => setEditing(false)} />
+          <PayloadForm
+            subject={row.id}
+            payload={row.payload as Payload}
+            sent={JSON.stringify(row.payload, undefined, 2)}
+            findings={[...row.errors, ...row.warnings]}
+            submitLabel={t('saveAndRetry')}
+            onSubmit={save}
+            onClose={() => setEditing(false)}
+          />
         ) : (
           <pre className={styles.payload} role="region" aria-labelledby="row-payload" tabIndex={0}>
             {JSON.stringify(row.payload, undefined, 2)}

@@ -23,8 +23,14 @@ export const failed: readonly RowStatus[] = ['PARTIAL', 'INVALID', 'CONFLICT', '
 
 export const retryable: readonly RowStatus[] = [...failed, 'CANCELLED', 'RETRYING']
 export const cancellable: readonly RowStatus[] = ['PENDING', 'RETRYING']
-/** A payload can be corrected while no worker can take the row. */
-export const correctable: readonly RowStatus[] = [...failed, 'CANCELLED']
+/** A payload can be corrected while no worker can take the row; of a successful one, if it has warnings. */
+export const isCorrectable = ({
+  status,
+  warningCodes,
+}: {
+  status: RowStatus
+  warningCodes: readonly string[]
+}): boolean => status === 'CANCELLED' || failed.includes(status) || (done.includes(status) && warningCodes.length > 0)
 
 /** The number of rows in these states. */
 export const sumOf = (counts: Readonly<Record<RowStatus, number>>, statuses: readonly RowStatus[]): number =>
@@ -36,7 +42,7 @@ type Search = Readonly<Record<string, unknown>>
 export const filtersOf = (search: Search): Record<string, string> =>
   Object.fromEntries(
     Object.entries(search).flatMap(([name, value]) =>
-      name.startsWith('filter.') && typeof value === 'string' ? [[name, value]] : [],
+      (name === 'query' || name.startsWith('filter.')) && typeof value === 'string' ? [[name, value]] : [],
     ),
   )
 
@@ -49,7 +55,7 @@ export function chosenStatuses(search: Search): readonly RowStatus[] {
 
 /** The search parameters for rows in these states; all other parameters stay. */
 export function withStatuses(search: Search, statuses: readonly RowStatus[]): Record<string, unknown> {
-  const { 'filter.status.equals': _equals, 'filter.status.in': _in, row: _row, ...others } = search
+  const { 'filter.status.equals': _equals, 'filter.status.in': _in, row: _row, show: _show, ...others } = search
   if (statuses.length === 0) return others
   return statuses.length === 1
     ? { ...others, 'filter.status.equals': statuses[0] }

@@ -146,7 +146,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   app.setErrorHandler((error, request, reply) => {
     const apiError = sendError(services, request, reply, error)
     const { route } = request.routeOptions.config
-    if (route?.kind === 'push') route.refused(services, request, apiError)
+    if (route?.kind === 'push' && request.method === 'POST') route.refused(services, request, apiError)
   })
   addCors(app, corsOrigins)
   app.addHook('onRequest', (request, _reply, done) => {
@@ -181,11 +181,13 @@ function addRoutes(app: FastifyInstance, options: ServerOptions): void {
 function addRoute(app: FastifyInstance, options: ServerOptions, route: ServedRoute, sendWebPage: SendWebPage): void {
   const { services, authOrigin } = options
   app.route({
-    method: methodsOf(route.method),
+    // A page asks first whether it may push.
+    method: [...methodsOf(route.method), ...(route.kind === 'push' ? ['OPTIONS'] : [])],
     url: pattern(route.path),
     config: { route },
     // Not async: awaiting the reply would cost more than the rest of `serve`'s overhead.
     handler: (request, reply) => {
+      if (request.method === 'OPTIONS') return void reply.code(204).header('allow', 'OPTIONS, POST').send()
       if (route.kind === 'public' && route.hasWebPage && sendWebPage(request, reply)) return
       request.requestContext.route = route.path
       request.requestContext.isPush = route.kind === 'push'

@@ -58,6 +58,9 @@ beforeAll(async () => {
     root_contacts_left: () => ({ id: randomUUID() }),
     import_rows: () => ({ id: randomUUID(), import_id: recordId, status: 'PROCESSED', payload: {} }),
     import_push_keys: () => ({ import_id: recordId, row_id: randomUUID(), ...hashes() }),
+    refused_pushes: () => ({ id: randomUUID(), import_id: recordId, ...refused, address: '-' }),
+    refused_senders: () => ({ import_id: recordId, ...refused, sender: randomUUID(), refused: 1, since: ago(0) }),
+    refused_push_counts: () => ({ import_id: recordId, code: randomUUID(), count: 1 }),
     import_triggers: () => ({ import_id: recordId, hash: hash() }),
     import_secrets: () => ({ import_id: recordId, hash: hash() }),
     idempotency_answers: () => ({ credential_id: randomUUID(), ...hashes(), answer_encrypted: hash() }),
@@ -93,6 +96,7 @@ beforeAll(async () => {
 })
 afterAll(() => fixture.close())
 
+const refused = { code: 'any', message: 'any', sender: '-' }
 const mail = { kind: 'sign-up', recipient: 'a@b.c', recipient_key: 'a@b.c', status: 'kept', run_at: null }
 
 const hash = () => `\\x${randomUUID().replaceAll('-', '')}`

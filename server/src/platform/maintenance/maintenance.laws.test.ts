@@ -63,6 +63,7 @@ const organizationData = fc.record({
     12,
   ),
   keys: arrayOf({ import: pick, days: fc.constantFrom(0, 0.99, 1.01, 5) }, 4),
+  refusals: arrayOf({ import: pick, days: fc.constantFrom(0, 29.9, 30.1, 89.9, 90.1) }, 6),
   triggers: arrayOf({ import: pick, days: fc.constantFrom(null, -1, 0.01, 3) }, 4),
   answers: arrayOf({ days: fc.constantFrom(0, 0.99, 1.01, 5) }, 4),
   sessions: arrayOf({ ended: fc.constantFrom(null, 1, 29.9, 30.1), lapsed: fc.constantFrom(-1, 1, 29.9, 30.1) }, 4),
@@ -126,8 +127,10 @@ async function store(fixture: MaintenanceFixture, generated: OrganizationData): 
   for (const table of ['pipelines', 'stages', 'deals', 'deal_contacts', 'stage_moves', 'deal_changes'] as const)
     await storeRows(table, sales[table])
   for (const resource of others) {
+    // Some names are unique.
+    const named = () => ({ ...minimalRow(resource, {}), ...('name' in resource.fields && { name: randomUUID() }) })
     const rows = generated.others.map(({ deleted }) =>
-      expectedRow({ organization_id, ...minimalRow(resource, {}), deleted_at: since(deleted) }, isExpired(deleted)),
+      expectedRow({ organization_id, ...named(), deleted_at: since(deleted) }, isExpired(deleted)),
     )
     await storeRows(resource.table, rows)
   }
@@ -307,6 +310,21 @@ async function storeExpiring(
     ),
   )
   await storeRows('import_push_keys', keys)
+  const refusals = (rowOf: (days: number) => StoredRow, maxDays: number) =>
+    generated.refusals.flatMap(({ import: index, days }) => rowsOfImport(index, rowOf(days), days > maxDays))
+  const reason = { code: 'any', message: 'any' }
+  const refused = (days: number) => ({ id: randomUUID(), ...reason, sender: '-', address: '-', created_at: ago(days) })
+  await storeRows('refused_pushes', refusals(refused, 30))
+  const sender = (days: number) => ({
+    ...reason,
+    sender: randomUUID(),
+    refused: 1,
+    since: ago(100),
+    last_at: ago(days),
+  })
+  await storeRows('refused_senders', refusals(sender, 30))
+  const count = (days: number) => ({ code: randomUUID(), counted_at: ago(days), count: 1 })
+  await storeRows('refused_push_counts', refusals(count, 90))
   const triggers = generated.triggers.flatMap(({ import: index, days }) =>
     rowsOfImport(index, { hash: hash(), expires_at: since(days) }, days !== null && days > 0),
   )
@@ -334,6 +352,8 @@ const keys: Readonly<Record<string, readonly string[]>> = {
   contact_edited_values: ['contact_id'],
   company_edited_values: ['company_id'],
   import_push_keys: ['key_hash'],
+  refused_senders: ['sender'],
+  refused_push_counts: ['code'],
   idempotency_answers: ['key_hash'],
   import_triggers: ['hash'],
   import_secrets: ['hash'],

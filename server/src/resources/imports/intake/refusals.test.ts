@@ -13,11 +13,9 @@ import { generateTriggerSecret } from '../trigger.ts'
 
 let service: TestService
 let organization: TestOrganization
-let target: TestImport
 beforeAll(async () => {
   service = await startTestService({ TRUST_PROXY: '127.0.0.1', LOG_LEVEL: 'trace' })
   organization = await service.newOrganization()
-  target = await newImport(service, organization)
 })
 afterAll(() => service.close())
 
