@@ -41,7 +41,7 @@ describe.skipIf(!isDistributed())('on Citus (TEST_ENGINE=citus and CITUS_FILES)'
     for (const target of targets) {
       const restored = await fixture.restore(target, file, '--force')
       expect(restored).toMatchObject({ code: 0 })
-      expect(restored.errors.includes('run `rapport migrate --distribute`')).toBe(target !== targets[0])
+      expect(restored.errors.includes('run `node bin/rapport.js migrate --distribute`')).toBe(target !== targets[0])
       expect(await contentsOf(target)).toMatchObject(before)
       if (target === targets[0]) continue
       expect(await fixture.run(target, 'migrate', '--distribute')).toMatchObject({ code: 0 })

@@ -83,7 +83,7 @@ describe.skipIf(!isDistributed())('on Citus (TEST_ENGINE=citus and CITUS_FILES)'
     await query(database.connection, `select pg_terminate_backend(pid) ${waiting}`)
     const { code, errors } = await interrupted
     expect(code).toBe(3)
-    expect(errors).toContain('Run `rapport migrate --distribute` again, which continues it.')
+    expect(errors).toContain('Run `node bin/rapport.js migrate --distribute` again, which continues it.')
     await reader.end()
     expect(await rapport('migrate', '--distribute')).toMatchObject({ code: 0 })
     expect(await contentsOf(database)).toEqual(before)
@@ -106,7 +106,9 @@ describe.skipIf(!isDistributed())('on Citus (TEST_ENGINE=citus and CITUS_FILES)'
       expect(state).toBe('interrupted')
       const refused = await rapport('migrate')
       expect(refused.code).toBe(3)
-      expect(refused.errors).toContain('Finish it: stop all services, then run `rapport migrate --distribute`.')
+      expect(refused.errors).toContain(
+        'Finish it: stop all services, then run `node bin/rapport.js migrate --distribute`.',
+      )
     }
     expect(interruptions).toBeGreaterThan(2)
     expect(await contentsOf(database)).toEqual(before)

@@ -36,7 +36,9 @@ describe.skipIf(!isDistributed())('on Citus (TEST_ENGINE=citus and CITUS_FILES)'
     const onCitus = { ...single, DATABASE_URL: databaseUrlOf(database), DATA_DIR: file('new') }
     const restored = await run(['restore', file('before')], { environment: onCitus })
     expect(restored).toMatchObject({ code: 0 })
-    expect(restored.errors).toContain('To distribute them, stop all services and run `rapport migrate --distribute`.')
+    expect(restored.errors).toContain(
+      'To distribute them, stop all services and run `node bin/rapport.js migrate --distribute`.',
+    )
     expect(await run(['migrate', '--distribute'], { environment: onCitus })).toMatchObject({ code: 0 })
     expect(await run(['backup', file('after')], { environment: onCitus })).toMatchObject({ code: 0 })
     const [sums, newSums] = [await sumsOf(file('before')), await sumsOf(file('after'))]

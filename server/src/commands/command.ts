@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { type Config, configWarnings, readConfig } from '../config.ts'
+import { withInvocation } from './invocation.ts'
 
 /** Exit codes of the command line. Scripts may rely on them. */
 export const exitCodes = {
@@ -28,11 +29,11 @@ export class CommandExit extends Error {
 /** The result goes to standard output; messages go to standard error. */
 export function printResult(text: string): void {
   endBarLine()
-  process.stdout.write(`${text}\n`)
+  process.stdout.write(`${withInvocation(text)}\n`)
 }
 export function printMessage(text: string): void {
   endBarLine()
-  process.stderr.write(`${text}\n`)
+  process.stderr.write(`${withInvocation(text)}\n`)
 }
 
 const clearLine = '\r\u001b[2K'
@@ -70,7 +71,9 @@ export const withExample = (command: Command, example: string): Command =>
   command.addHelpText('after', () =>
     [
       '\nExample:',
-      ...example.split('\n').map((line) => `  ${line}`),
+      ...withInvocation(example)
+        .split('\n')
+        .map((line) => `  ${line}`),
       '\nExit codes:',
       ...Object.entries(exitCodes).map(([code, meaning]) => `  ${code}  ${meaning}`),
       '\nSettings are environment variables: see docs/configuration.md.',

@@ -14,11 +14,11 @@ export async function examineBackup(client: pg.Client): Promise<Finding> {
   const [row] = rows
   if (!row) {
     const advice = 'Run `rapport backup` every night (docs/guides/backup.md), unless you back up in another way.'
-    return { name, state: 'note', message: 'rapport backup has not backed up this database yet', advice }
+    return { name, state: 'note', message: '`rapport backup` has not backed up this database yet', advice }
   }
   const { takenAt, folder } = readLastBackup(row.value)
   const message = `the latest is of ${takenAt}, ${folder === null ? 'to standard output' : `in ${folder}`}`
   const days = Math.floor((Date.now() - Date.parse(takenAt)) / day)
   if (days < maxAge) return { name, state: 'ok', message }
-  return { name, state: 'note', message, advice: `It is ${days} days old. Check the job that runs rapport backup.` }
+  return { name, state: 'note', message, advice: `It is ${days} days old. Check the job that runs \`rapport backup\`.` }
 }

@@ -3,6 +3,7 @@ import type { Config } from '../config.ts'
 import type { SystemFinding } from '../resources/system/installation.ts'
 import { examineConfiguration, type Finding } from './doctor.ts'
 import { examineConnection } from './examine-database.ts'
+import { withInvocation } from './invocation.ts'
 import { examineMachine } from './examine-machine.ts'
 
 const levels = { ok: 'ok', note: 'warning', wrong: 'error' } as const
@@ -14,5 +15,10 @@ export async function examineInstallation(config: Config, connection: pg.ClientC
     ...(await examineMachine(config)),
     ...(await examineConnection(connection, config)),
   ]
-  return findings.map(({ name, state, message, advice = null }) => ({ level: levels[state], name, message, advice }))
+  return findings.map(({ name, state, message, advice }) => ({
+    level: levels[state],
+    name,
+    message: withInvocation(message),
+    advice: advice === undefined ? null : withInvocation(advice),
+  }))
 }

@@ -10,6 +10,7 @@ import { addressesOfService, localUrl, publishAddresses } from './addresses.ts'
 import { printResult, configuration, withExample } from './command.ts'
 import { drain, drainTimeout } from './drain.ts'
 import { examineInstallation } from './examine-installation.ts'
+import { commandHere, withInvocation } from './invocation.ts'
 import { openRapport, type Rapport } from './open.ts'
 import { reservePorts } from './reserve-ports.ts'
 import { createSetUpLink } from './set-up-link.ts'
@@ -110,7 +111,7 @@ async function announce(config: Config, url: string, log: Logger): Promise<(() =
 }
 
 const linkFailedMessage =
-  'The set-up link could not be created. If there are no users yet, start again, or run `node bin/rapport.js bootstrap` on this machine.'
+  'The set-up link could not be created. If there are no users yet, start again, or run `rapport bootstrap` on this machine.'
 
 const notPublishedMessage =
   'The addresses of this service could not be stored. Until the next start, commands print the addresses of their own settings.'
@@ -135,7 +136,7 @@ async function printWelcome({ config, database }: Rapport, url: string, log: Log
     `  OpenAPI        ${root}/v5/docs`,
   ]
   const link = await createSetUpLink(database, addresses.authOrigin ?? root).catch((error: unknown) => {
-    log.error(errorForLog(error), linkFailedMessage)
+    log.error(errorForLog(error), withInvocation(linkFailedMessage))
     return undefined
   })
   if (link !== undefined) {
@@ -144,7 +145,7 @@ async function printWelcome({ config, database }: Rapport, url: string, log: Log
       'There are no users yet. Open this link to create the first owner and organization. It works once, for 30 minutes:',
       `  ${link}`,
       'Or run this command on this machine, which also creates an API key and an import:',
-      '  node bin/rapport.js bootstrap --email you@example.com --organization "Your company"',
+      `  ${commandHere('bootstrap --email you@example.com --organization "Your company"')}`,
     )
   }
   printResult(lines.join('\n'))

