@@ -42,7 +42,16 @@ export async function startWalkthrough(command: string): Promise<Walkthrough> {
   const folder = await mkdtemp(join(tmpdir(), 'rapport-walkthrough-'))
   // If we run as root, the database runs as another user, which must be able to enter the folder.
   await chmod(folder, 0o711)
-  const unset = { DATABASE_URL: '', PUBLIC_URL: '', AUTH_ORIGIN: '', SECRET: '', RATE_LIMIT_PER_MINUTE: '', HOST: '' }
+  // Bootstrap takes the zone of the machine, and the guides print times.
+  const unset = {
+    TZ: 'UTC',
+    DATABASE_URL: '',
+    PUBLIC_URL: '',
+    AUTH_ORIGIN: '',
+    SECRET: '',
+    RATE_LIMIT_PER_MINUTE: '',
+    HOST: '',
+  }
   const environment = { ...process.env, ...recording, ...unset, PORT: '0', DATA_DIR: join(folder, 'data') }
   const service = spawn('bash', ['-c', `exec ${command}`], { cwd: root, env: environment, detached: true })
   let printed = ''

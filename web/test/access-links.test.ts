@@ -31,13 +31,16 @@ const open = (fragment: string, existing?: Page) =>
 const footerLinks = (page: Page) => page.getByRole('link').allTextContents()
 
 test.skipIf(!chromium)('the set-up link opens a form that creates the first owner and logs them in', async () => {
-  const { page, errors } = await open(`set-up=${await setUpToken(service)}`)
+  const { page, errors } = await visit(browser, `${service.url}/account#set-up=${await setUpToken(service)}`, {
+    timezoneId: 'Asia/Tokyo',
+  })
   await heading(page, 'Set up Rapport')
   // The page removes the token from the address and the history.
   expect(page.url()).toBe(`${service.url}/account`)
   expect(await page.evaluate('history.length')).toBeLessThanOrEqual(2)
   expect(await page.title()).toBe('Set up Rapport · Rapport')
   expect(await focused(page)).toBe('email')
+  expect(await page.getByRole('combobox', { name: 'Time zone' }).inputValue()).toBe('Asia/Tokyo')
   const person = { email: owner, name: 'Ada', organization: 'Ada & Co' }
   await send(page, 'Set up', { ...person, password: 'password1234' })
   await page.getByText('most common').waitFor()
@@ -56,7 +59,8 @@ test.skipIf(!chromium)('the set-up link opens a form that creates the first owne
   await page.reload()
   await isInside(page)
   expect(errors).toEqual([])
-  await loggedIn(service, owner)
+  const { call } = await loggedIn(service, owner)
+  expect((await call('GET', '/v5/organization')).body.timeZone).toBe('Asia/Tokyo')
 })
 
 test.skipIf(!chromium)('each link in a mail opens a form that works once', async () => {

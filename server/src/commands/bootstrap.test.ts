@@ -25,7 +25,12 @@ const addresses = {
   teamBaseUrl: 'https://crm.example',
 }
 
-function run(options: { email?: string; password?: string; organization: string }): Promise<BootstrapResult> {
+function run(options: {
+  email?: string
+  password?: string
+  organization: string
+  timeZone?: string
+}): Promise<BootstrapResult> {
   const { database, secret, tokens } = access
   return bootstrap({ database, secret, tokens, addresses, ...owner, ...options })
 }
@@ -226,4 +231,21 @@ test('no table contains a usable secret', async () => {
       expect(text.replaceAll('\n', '').includes(form), form.slice(0, 8)).toBe(false)
     }
   }
+})
+
+test('the organization begins in the time zone that is named, which must exist', async () => {
+  const zoneOf = async (organization: string) => {
+    const [row] = await access.database.crossTenantQuery<{ zone: string }>(
+      'check the database',
+      sql`select time_zone as zone from organizations where name = ${organization}`,
+    )
+    return row?.zone
+  }
+  await run({ organization: 'In Lisbon', timeZone: 'europe/lisbon' })
+  expect(await zoneOf('In Lisbon')).toBe('Europe/Lisbon')
+  await run({ organization: 'Somewhere' })
+  expect(await zoneOf('Somewhere')).toBe('UTC')
+  const nowhere = run({ organization: 'Nowhere', timeZone: 'Europe/Nowhere' })
+  await expect(nowhere).rejects.toThrow('--time-zone: expected an IANA time zone')
+  expect(await zoneOf('Nowhere')).toBeUndefined()
 })

@@ -10,6 +10,7 @@ import type { Database, CrossTenantConnection } from '../platform/database/datab
 import { violatesConstraint } from '../platform/database/failures.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import { newId, showId } from '../platform/model/ids.ts'
+import { normalizers } from '../platform/model/normalizers.ts'
 import { slugOf } from '../platform/model/slug.ts'
 import { insertApiKey } from '../identity/api-keys/store.ts'
 import { insertFirstImport } from '../resources/imports/store.ts'
@@ -27,6 +28,8 @@ export interface BootstrapOptions {
   password: string
   /** Name of the new organization. */
   organization: string
+  /** IANA name of its time zone. Default: UTC. */
+  timeZone?: string | undefined
 }
 
 export interface BootstrapResult {
@@ -70,6 +73,7 @@ export async function planBootstrap(options: BootstrapOptions): Promise<PlannedB
   const { database, secret, tokens, addresses } = options
   const name = readName(options.organization)
   const email = readEmail(options.email)
+  const timeZone = options.timeZone === undefined ? undefined : readTimeZone(options.timeZone)
   const slug = slugFromName(name)
   if (await hasSlug(database, slug)) throw nameTakenError(name, slug)
   const owner = await readOwner(database, { email, password: options.password, organization: name })
@@ -85,7 +89,8 @@ export async function planBootstrap(options: BootstrapOptions): Promise<PlannedB
   const keyId = newId()
   const insert = async (db: CrossTenantConnection): Promise<string> => {
     if (owner.isNew) await insertUser(db, { ...owner, email })
-    await insertOrganization(db, { id: organizationId, name, slug, teamId, ownerId: owner.id }, insertFirstPipeline)
+    const organization = { id: organizationId, name, slug, timeZone, teamId, ownerId: owner.id }
+    await insertOrganization(db, organization, insertFirstPipeline)
     await insertApiKey(db, {
       id: keyId,
       organizationId,
@@ -169,6 +174,12 @@ function readEmail(text: string): string {
   throw new StartError(`"${text}" is not an email address.`)
 }
 
+function readTimeZone(text: string): string {
+  const read = normalizers.timeZone(text)
+  if ('fault' in read) throw new StartError(`--time-zone: ${read.fault}.`)
+  return String(read.value)
+}
+
 /** Slug of an organization. Errors: `StartError` if the name has neither a letter nor a digit. */
 export function slugFromName(name: string): string {
   const slug = slugOf(name)
@@ -178,5 +189,5 @@ export function slugFromName(name: string): string {
 
 const nameTakenError = (name: string, slug: string) =>
   new StartError(
-    `An organization called "${name}" (${slug}) already exists. Choose another name, or create a key for it with \`api-key create\`.`,
+    `An organization called "${name}" (${slug}) already exists. Choose another name, or create a key for it with \`rapport api-key create\`.`,
   )

@@ -10,6 +10,7 @@ import { readPassword } from './password.ts'
 interface Options {
   email: string
   organization: string
+  timeZone: string
   password?: string
   passwordStdin?: boolean
   json?: boolean
@@ -24,6 +25,7 @@ export const bootstrapCommand = () =>
       )
       .requiredOption('--email <address>', 'email address of the owner; for an existing user, enter their password')
       .requiredOption('--organization <name>', 'name of the new organization')
+      .option('--time-zone <name>', 'time zone of the organization', systemZone)
       .option(
         '--password <password>',
         'password of the owner; other users of this machine can see it while the command runs',
@@ -35,14 +37,17 @@ export const bootstrapCommand = () =>
     '$ rapport bootstrap --email you@example.com --organization "Your company" --json',
   )
 
-async function run({ email, organization, password, passwordStdin, json }: Options): Promise<void> {
+/** The zone of this machine: what people mean by "10 o’clock" until they choose another one. */
+const systemZone = Intl.DateTimeFormat().resolvedOptions().timeZone
+
+async function run({ email, organization, timeZone, password, passwordStdin, json }: Options): Promise<void> {
   const config = configuration()
   const ownerPassword = await readPassword({ password, passwordStdin })
   const result = await withRapport({ config, purpose: 'rapport bootstrap', log: printMessage }, async (rapport) => {
     const { database, secret } = rapport
     const tokens = await commandTokens(rapport)
     const addresses = await addressesOf(rapport)
-    return bootstrap({ database, secret, tokens, addresses, email, password: ownerPassword, organization })
+    return bootstrap({ database, secret, tokens, addresses, email, password: ownerPassword, organization, timeZone })
   })
   printResult(json ? JSON.stringify(result) : describe(result, organization))
 }

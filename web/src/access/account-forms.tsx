@@ -5,7 +5,9 @@ import { sendPublic } from '../api/client.ts'
 import { forgetAccessToken, type Tokens } from '../api/session.ts'
 import { buttonClasses } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
+import { timeZone } from '../preferences/locale.ts'
 import { Form } from '../ui/form.tsx'
+import { TimeZoneField } from '../ui/time-zone-field.tsx'
 import { Card } from './card.tsx'
 import { useEnter } from './enter.ts'
 import { NewPasswordField } from './new-password-field.tsx'
@@ -105,6 +107,7 @@ export function AccountOf({ email }: { email: string | null | undefined }) {
 export const accountErrors = (errorOf: (field: string) => string | undefined) => ({
   name: errorOf('name'),
   organization: errorOf('organization'),
+  timeZone: errorOf('timeZone'),
   password: errorOf('password'),
 })
 
@@ -130,6 +133,15 @@ export function PersonFields({ errors, hasOrganization, email }: PersonFieldsPro
         />
       )}
       <NewPasswordField name="password" label={t('password')} error={errors.password} email={email ?? undefined} />
+      {hasOrganization && (
+        <TimeZoneField
+          label={t('timeZone')}
+          hint={t('timeZoneHint')}
+          name="timeZone"
+          current={timeZone}
+          error={errors.timeZone}
+        />
+      )}
     </>
   )
 }

@@ -2,7 +2,7 @@ import { formFields, stringOf } from '../access/forms.ts'
 import { type OneTimePurpose, readOneTimeToken, type OneTimeToken } from '../access/one-time-token-store.ts'
 import { type ApiError, type BodyFault, invalidBody } from '../../platform/model/errors.ts'
 import type { PublicRequest } from '../../platform/http/route.ts'
-import { email, secretText, text } from '../../platform/model/fields.ts'
+import { email, secretText, text, timeZone } from '../../platform/model/fields.ts'
 
 /** Body fields of these routes. */
 export const requestFields = {
@@ -10,6 +10,10 @@ export const requestFields = {
   email: email({ label: 'Email', required: true }),
   password: secretText({ label: 'Password', required: true, max: 1000 }),
   organization: text({ label: 'Organization', description: 'Name of the organization', required: true, max: 100 }),
+  organizationZone: timeZone({
+    label: 'Time zone',
+    description: 'IANA name of the organization’s time zone, such as that of the person’s browser. Default: `UTC`',
+  }),
 }
 
 const deadLinkFault = { field: 'token', message: 'was already used or has expired; request a new link' }

@@ -25,6 +25,7 @@ const personFields = {
   name: requestFields.personName,
   password: requestFields.newPassword,
   organization: requestFields.organization,
+  timeZone: requestFields.organizationZone,
   cookie: requestFields.cookie,
 }
 
@@ -141,7 +142,7 @@ interface NewPerson {
   email: string
   name: string
   passwordHash: string
-  organization: { name: string; slug: string }
+  organization: { name: string; slug: string; timeZone: string | undefined }
   wantsCookie: boolean
 }
 
@@ -175,7 +176,15 @@ async function prepareNewPerson(
   if (!link || slug === undefined) throw deadLink()
   const email = emailOf(link)
   const passwordHash = await hashPassword(stringOf(body, 'password'), addressKey(client.address))
-  return { userId: newId(), email, name, passwordHash, organization: { name: organization, slug }, wantsCookie }
+  const timeZone = stringOf(body, 'timeZone') || undefined
+  return {
+    userId: newId(),
+    email,
+    name,
+    passwordHash,
+    organization: { name: organization, slug, timeZone },
+    wantsCookie,
+  }
 }
 
 /** Inserts the person, their organization with its default team, and the first event of its audit log. */

@@ -10,6 +10,7 @@ import { chargeAttempt } from '../../platform/http/request-context.ts'
 import { addressKey } from '../../platform/http/rate-limit.ts'
 import { type AccountRoute, toRoute } from '../access/account-route.ts'
 import type { Client, Route } from '../../platform/http/route.ts'
+import { timeZone } from '../../platform/model/fields.ts'
 import { newId, showId } from '../../platform/model/ids.ts'
 import { addMember } from '../members/store.ts'
 import { chooseOrganization, readMembership } from '../organizations/store.ts'
@@ -69,6 +70,10 @@ const acceptRoute = authRoute({
     token: formFields.token,
     name: formFields.personName,
     password: { ...formFields.newPassword, label: 'Password' },
+    timeZone: timeZone({
+      label: 'Time zone',
+      description: 'IANA name of the person’s own time zone. Default: that of each organization',
+    }),
     cookie: formFields.cookie,
   }),
   responses: { 200: { kind: 'schema', component: 'Login', schema: loginSchema } },
@@ -102,7 +107,9 @@ const acceptRoute = authRoute({
       const invitation = await requireInvitation(db, link)
       assertNoAccount(invitation)
       const { email, isMailed } = invitation
-      await insertUser(db, { id: userId, email, name, passwordHash, isVerified: isMailed }).catch((error: unknown) => {
+      const zone = stringOf(body, 'timeZone') || undefined
+      const person = { id: userId, email, name, passwordHash, isVerified: isMailed, timeZone: zone }
+      await insertUser(db, person).catch((error: unknown) => {
         throw violatesConstraint(error, 'users_email_unique') ? accountExists() : error
       })
       await join(db, { invitation, userId, client })

@@ -25,7 +25,10 @@ export const settingsShape: BodyShape<Update<{ fields: typeof settings }>> = {
 }
 
 /** The body that creates an organization. */
-export const newShape = bodyShapeOf({ name })
+export const newShape = bodyShapeOf({
+  name,
+  timeZone: timeZone({ label: 'Time zone', description: 'IANA name. Default: `UTC`' }),
+})
 
 /** The body that selects an organization. */
 export const choiceShape = bodyShapeOf({

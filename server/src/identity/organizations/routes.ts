@@ -128,7 +128,9 @@ const create = accountRoute({
     if (slug === undefined) throw invalidBody([{ field: 'name', message: 'expected at least one letter or digit' }])
     const id = newId()
     const { userId, sessionId } = person
-    await insertOrganization(db, { id, name, slug, teamId: newId(), ownerId: userId }, services.addFirstRecords)
+    const timeZone = body.timeZone === undefined || body.timeZone === null ? undefined : String(body.timeZone)
+    const owned = { id, name, slug, timeZone, teamId: newId(), ownerId: userId }
+    await insertOrganization(db, owned, services.addFirstRecords)
     await chooseOrganization(db, { sessionId, organizationId: id, onlyIfNone: true })
     await recordEvent(db, { organizationId: id, action: 'organization.created', ...eventOf({ client, person }, id) })
     return { status: 201, text: JSON.stringify({ id: showId('org', id), name, slug, role: 'owner' }) }

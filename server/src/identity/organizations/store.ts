@@ -12,11 +12,20 @@ export type AddFirstRecords = (db: CrossTenantConnection, organizationId: string
 /** A new organization with its default team, its first owner and its first records. */
 export async function insertOrganization(
   db: CrossTenantConnection,
-  organization: { id: string; name: string; slug: string; teamId: string; ownerId: string },
+  organization: {
+    id: string
+    name: string
+    slug: string
+    timeZone?: string | undefined
+    teamId: string
+    ownerId: string
+  },
   addFirstRecords: AddFirstRecords,
 ): Promise<void> {
-  const { id, name, slug, teamId, ownerId } = organization
-  await db.query(sql`insert into organizations (id, name, slug) values (${id}, ${name}, ${slug})`)
+  const { id, name, slug, timeZone = 'UTC', teamId, ownerId } = organization
+  await db.query(
+    sql`insert into organizations (id, name, slug, time_zone) values (${id}, ${name}, ${slug}, ${timeZone})`,
+  )
   await db.query(
     sql`insert into teams (organization_id, id, name, is_default) values (${id}, ${teamId}, 'Default team', true)`,
   )

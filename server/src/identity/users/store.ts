@@ -20,12 +20,20 @@ export async function findUserByEmail(database: Database, email: string): Promis
 
 export async function insertUser(
   db: CrossTenantConnection,
-  user: { id: string; email: string; name: string; passwordHash: string | null; isVerified?: boolean },
+  user: {
+    id: string
+    email: string
+    name: string
+    passwordHash: string | null
+    isVerified?: boolean
+    /** Undefined for the time zone of each organization. */
+    timeZone?: string | undefined
+  },
 ): Promise<void> {
-  const { id, email, name, passwordHash, isVerified = false } = user
+  const { id, email, name, passwordHash, isVerified = false, timeZone = null } = user
   await db.query(
-    sql`insert into users (id, email, email_key, name, password_hash, verified_at)
-      values (${id}, ${email}, ${emailKey(email)}, ${name}, ${passwordHash}, case when ${isVerified}::boolean then now() end)`,
+    sql`insert into users (id, email, email_key, name, password_hash, time_zone, verified_at)
+      values (${id}, ${email}, ${emailKey(email)}, ${name}, ${passwordHash}, ${timeZone}, case when ${isVerified}::boolean then now() end)`,
   )
 }
 

@@ -1,0 +1,20 @@
+import type { ComponentProps } from 'react'
+import { SelectField } from './field.tsx'
+
+/** `UTC` is not among those that the browser lists. */
+const listed = ['UTC', ...Intl.supportedValuesOf('timeZone')]
+
+/** A time zone, by its IANA name. `current`: the service may know one that this browser does not. */
+export function TimeZoneField({
+  current,
+  ...field
+}: Omit<ComponentProps<typeof SelectField>, 'options'> & { current: string }) {
+  const zones = listed.includes(current) ? listed : [current, ...listed]
+  return (
+    <SelectField
+      {...field}
+      defaultValue={current}
+      options={zones.map((value) => ({ value, label: value.replaceAll('_', ' ') }))}
+    />
+  )
+}
