@@ -15,6 +15,7 @@ import { contactPart } from './resources/contacts/routes.ts'
 import { explorerFiles } from './resources/docs/explorer.ts'
 import { dealPart } from './resources/deals/routes.ts'
 import { docsRoutes } from './resources/docs/routes.ts'
+import { exampleDataPart } from './resources/example-data/routes.ts'
 import { homeRoutes } from './resources/home/routes.ts'
 import { importPart } from './resources/imports/routes.ts'
 import { acceptanceRoutes } from './identity/invitations/acceptance.ts'
@@ -76,6 +77,7 @@ const records: readonly Part[] = [
   importPart,
   rowPart,
   refusedPushPart,
+  exampleDataPart,
   teamPart,
   teamMemberPart,
   rolePart(isScopeUsed, () => roleScopes),

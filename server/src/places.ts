@@ -88,6 +88,7 @@ export const tablesByPlace = {
     'property_sets',
     'property_indexes',
     'property_entries',
+    'example_records',
     // Imports
     'imports',
     'import_secrets',

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { CircleCheck, CircleDashed, X } from 'lucide-react'
+import { CircleCheck, CircleDashed, Eraser, Sparkles, X } from 'lucide-react'
 import { type ReactNode, useEffect, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { send } from '../api/client.ts'
@@ -10,7 +10,9 @@ import { importsQuery } from '../imports/import-queries.ts'
 import { rowStatuses, sumOf } from '../imports/row-states.ts'
 import { readPreference, storePreference } from '../preferences/storage.ts'
 import { IconButton } from '../ui/button.tsx'
+import { classes } from '../ui/classes.ts'
 import { Panel } from '../ui/page.tsx'
+import { exampleDataQuery, isAnyExample, useExamples, useMayUseExamples } from './example-data.ts'
 import styles from './home.module.css'
 
 type Name = 'contact' | 'key' | 'import' | 'colleague'
@@ -23,11 +25,17 @@ interface Step {
   search?: Record<string, string>
 }
 
+interface ChecklistProps {
+  /** What is shown above the rest of the page, or in its place while there is nothing to show. */
+  children: ReactNode
+}
+
 /**
- * The first steps in an organization, above the rest of the page. It ends when all are done, and can be closed in this
- * browser. The rest waits until it is known whether there are steps, because they would push it down.
+ * The first steps in an organization: in the place of the rest of the page while there are no contacts, then above it. It
+ * ends when all are done, and can be closed in this browser. The rest waits until it is known whether there are steps,
+ * because they would push it down.
  */
-export function Checklist({ children }: { children: ReactNode }) {
+export function Checklist({ children }: ChecklistProps) {
   const { id } = useOrganization()
   const preference = `checklist.${id}`
   const [isOver, setOver] = useState(() => readPreference(preference) !== undefined)
@@ -40,7 +48,8 @@ export function Checklist({ children }: { children: ReactNode }) {
 
 function Steps({ onEnd, children }: { onEnd(): void; children: ReactNode }) {
   const t = useTranslations('home')
-  const steps = useSteps()
+  const { steps, isEmpty } = useSteps()
+  const mayUseExamples = useMayUseExamples()
   const isKnown = steps.every(({ isDone }) => isDone !== undefined)
   const done = steps.filter(({ isDone }) => isDone).length
   const isOver = isKnown && done === steps.length
@@ -56,7 +65,12 @@ function Steps({ onEnd, children }: { onEnd(): void; children: ReactNode }) {
         description={t('checklistDone', { done, total: steps.length })}
         actions={<IconButton icon={X} label={t('dismiss')} onClick={onEnd} />}
       >
-        <ul className={styles.steps}>
+        <ul className={classes(styles.steps, isEmpty && styles.leading)}>
+          {mayUseExamples && (
+            <li>
+              <ExampleCard />
+            </li>
+          )}
           {steps.map((step) => (
             <li key={step.name}>
               <StepCard step={step} />
@@ -64,8 +78,32 @@ function Steps({ onEnd, children }: { onEnd(): void; children: ReactNode }) {
           ))}
         </ul>
       </Panel>
-      {children}
+      {!isEmpty && children}
     </>
+  )
+}
+
+/** Fills the organization with example data, or removes them. */
+function ExampleCard() {
+  const t = useTranslations('home.examples')
+  const { data: examples } = useQuery(exampleDataQuery)
+  const { isBusy, fill, remove } = useExamples()
+  const isFilled = isAnyExample(examples)
+  const Icon = isFilled ? Eraser : Sparkles
+  return (
+    <button
+      type="button"
+      className={styles.step}
+      aria-busy={isBusy}
+      aria-disabled={isBusy || examples === undefined}
+      onClick={() => examples && void (isFilled ? remove() : fill())}
+    >
+      <Icon size={18} strokeWidth={1.75} aria-hidden />
+      <span className={styles.stepText}>
+        <strong>{t(isFilled ? 'remove' : 'fill')}</strong>
+        <span className={styles.soft}>{t(isBusy ? 'busy' : isFilled ? 'removeText' : 'fillText')}</span>
+      </span>
+    </button>
   )
 }
 
@@ -95,8 +133,8 @@ function StepCard({ step: { name, isDone, to, search } }: { step: Step }) {
   )
 }
 
-/** The steps that the person may do, and whether they are done in the organization. */
-function useSteps(): readonly Step[] {
+/** The steps that the person may do, whether they are done in the organization, and whether it has no contacts. */
+function useSteps(): { steps: readonly Step[]; isEmpty: boolean } {
   const schema = useSchema()
   const may = (name: string) => schema.some((one) => one.name === name && one.permissions.create)
   const contacts = useCount('contacts', may('contacts'))
@@ -116,9 +154,11 @@ function useSteps(): readonly Step[] {
     to: '/settings/invitations',
     search: { new: 'true' },
   }
-  return [
+  const { data: examples } = useQuery({ ...exampleDataQuery, enabled: useMayUseExamples() })
+  const ownContacts = contacts === undefined ? undefined : contacts - (examples?.contacts ?? 0)
+  const steps = [
     ...(may('contacts')
-      ? [{ name: 'contact' as const, isDone: isAny(contacts), to: '/contacts', search: { new: '1' } }]
+      ? [{ name: 'contact' as const, isDone: isAny(ownContacts), to: '/contacts', search: { new: '1' } }]
       : []),
     ...(may('api-keys')
       ? [{ name: 'key' as const, isDone: isAny(keys), to: '/settings/api-keys', search: { new: 'true' } }]
@@ -126,6 +166,7 @@ function useSteps(): readonly Step[] {
     ...(may('imports') ? [importStep] : []),
     ...(may('invitations') ? [colleague] : []),
   ]
+  return { steps, isEmpty: contacts === 0 }
 }
 
 const isAny = (count: number | undefined): boolean | undefined => (count === undefined ? undefined : count > 0)

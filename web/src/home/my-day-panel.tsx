@@ -88,7 +88,7 @@ export function MyDay() {
             ))}
         </div>
       )}
-      {isCreating && <NewTask subject={{}} onClose={close} />}
+      {isCreating && <NewTask onClose={close} />}
     </Panel>
   )
 }

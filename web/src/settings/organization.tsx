@@ -1,3 +1,4 @@
+import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useLocale, useTranslations } from 'use-intl'
@@ -6,11 +7,14 @@ import { withRecentAuthentication } from '../access/reauthenticate.tsx'
 import { useSwitchOrganization } from '../access/switch-organization.ts'
 import { api, dataOf, send } from '../api/client.ts'
 import { useMe, useOrganization, useRole } from '../api/me.ts'
+import { exampleDataQuery, isAnyExample, useExamples, useMayUseExamples } from '../home/example-data.ts'
 import { Button } from '../ui/button.tsx'
 import { CopyField } from '../ui/copy-field.tsx'
 import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
 import { SelectField, TextField } from '../ui/field.tsx'
+import { timeZone as browserZone } from '../preferences/locale.ts'
 import { Form } from '../ui/form.tsx'
+import { TimeZoneField } from '../ui/time-zone-field.tsx'
 import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
 import { notify } from '../ui/toast.tsx'
 import { useGoTo, useSectionSearch } from './location.ts'
@@ -32,6 +36,7 @@ export function OrganizationSettings() {
           <CopyField label={t('id')} value={id} />
         </Panel>
         <SecondFactor />
+        {useMayUseExamples() && <Examples />}
         <Panel title={t('membership')}>
           <List label={t('membership')}>
             <CreateRow />
@@ -62,13 +67,7 @@ function GeneralForm() {
         <>
           <TextField label={t('name')} name="name" defaultValue={name} error={errorOf('name')} autoComplete="off" />
           <div className={styles.columns}>
-            <SelectField
-              label={t('timeZone')}
-              name="timeZone"
-              defaultValue={timeZone}
-              error={errorOf('timeZone')}
-              options={withCurrent(timeZones, timeZone).map((value) => ({ value, label: value.replaceAll('_', ' ') }))}
-            />
+            <TimeZoneField label={t('timeZone')} name="timeZone" current={timeZone} error={errorOf('timeZone')} />
             <SelectField
               label={t('currency')}
               name="defaultCurrency"
@@ -86,7 +85,6 @@ function GeneralForm() {
   )
 }
 
-const timeZones = ['UTC', ...Intl.supportedValuesOf('timeZone')]
 const currencies = Intl.supportedValuesOf('currency')
 
 /** The service may know values that this browser does not. */
@@ -102,6 +100,27 @@ function GeneralFacts() {
       <ListRow title={timeZone} text={t('timeZone')} />
       <ListRow title={defaultCurrency} text={t('currency')} />
     </List>
+  )
+}
+
+/** Example data are also offered among the first steps, which can be closed. */
+function Examples() {
+  const t = useTranslations('home.examples')
+  const { data: examples } = useQuery(exampleDataQuery)
+  const { isBusy, fill, remove } = useExamples()
+  const isFilled = isAnyExample(examples)
+  return (
+    <Panel title={t('title')}>
+      <List label={t('title')}>
+        <ListRow title={t(isFilled ? 'present' : 'absent')} text={t(isFilled ? 'removeText' : 'fillText')}>
+          {examples && (
+            <Button isBusy={isBusy} onClick={() => void (isFilled ? remove() : fill())}>
+              {t(isFilled ? 'remove' : 'fill')}
+            </Button>
+          )}
+        </ListRow>
+      </List>
+    </Panel>
   )
 }
 
@@ -155,14 +174,19 @@ function CreateRow() {
         <Form
           submitLabel={common('create')}
           onCancel={close}
-          onSubmit={async ({ name = '' }) => {
+          onSubmit={async ({ name = '', timeZone }) => {
             const created = await withRecentAuthentication(() =>
-              dataOf(api.POST('/v5/me/organizations', { body: { name } })),
+              dataOf(api.POST('/v5/me/organizations', { body: { name, ...(timeZone && { timeZone }) } })),
             )
             await switchTo(created.id)
           }}
         >
-          {(errorOf) => <TextField label={t('name')} name="name" error={errorOf('name')} autoComplete="off" />}
+          {(errorOf) => (
+            <>
+              <TextField label={t('name')} name="name" error={errorOf('name')} autoComplete="off" />
+              <TimeZoneField label={t('timeZone')} name="timeZone" current={browserZone} error={errorOf('timeZone')} />
+            </>
+          )}
         </Form>
       </Dialog>
     </ListRow>

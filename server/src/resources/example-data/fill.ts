@@ -1,0 +1,107 @@
+import type { Transaction } from '../../platform/database/database.ts'
+import type { Resource } from '../../platform/model/define.ts'
+import type { JsonObject } from '../../platform/model/fields.ts'
+import { newId, showId } from '../../platform/model/ids.ts'
+import { bodyShape, readBody } from '../../platform/resource/body.ts'
+import type { StandardStore } from '../../platform/resource/store.ts'
+import type { Change } from '../../platform/resource/write.ts'
+import { members } from '../../identity/members/resource.ts'
+import { companyStore } from '../companies/store.ts'
+import { contactStore } from '../contacts/store.ts'
+import { dealStore } from '../deals/store.ts'
+import { allNoteStore } from '../notes/store.ts'
+import { taskStore } from '../tasks/store.ts'
+import { companies, contacts, deals, exampleTag, type Language, notes, tasks } from './content.ts'
+import { findOpenStages, type Kind, storeExamples } from './store.ts'
+
+export const stores: Readonly<Record<Kind, StandardStore>> = {
+  companies: companyStore,
+  contacts: contactStore,
+  deals: dealStore,
+  tasks: taskStore,
+  notes: allNoteStore,
+}
+
+/** Creates the example data, a set of each kind, in the order in which they refer to each other. */
+export async function fill(transaction: Transaction, language: Language): Promise<void> {
+  const today = Date.now()
+  const dayAfter = (days: number) => new Date(today + days * 86_400_000).toISOString().slice(0, 10)
+  const tags = [exampleTag[language]]
+  const { userId } = transaction.actor
+  const ownerId = userId === null ? null : showId(members.idPrefix, userId)
+  const create = async (kind: Kind, changes: readonly Change[]): Promise<void> => {
+    const store = stores[kind]
+    await storeExamples(transaction, kind, store.resource, await store.write(transaction, changes))
+  }
+  const companyIds = companies.map(newId)
+  const contactIds = contacts.map(newId)
+  await create(
+    'companies',
+    companies.map(({ name, domain, industry, employees, city }, index) =>
+      created(companyStore.resource, companyIds[index], {
+        ...{ name, domain, tags },
+        location: city,
+        website: `https://${domain}`,
+        industries: [industry[language]],
+        employeesCount: employees,
+      }),
+    ),
+  )
+  await create(
+    'contacts',
+    contacts.map(({ firstName, lastName, title, company }, index) =>
+      created(contactStore.resource, contactIds[index], {
+        ...{ firstName, lastName, tags, ownerId },
+        email: addressOf(firstName, lastName, companies[company]?.domain ?? ''),
+        employmentTitle: title[language],
+        companyId: showId('com', companyIds[company] ?? ''),
+        city: companies[company]?.city ?? null,
+        countryCode: companies[company]?.country ?? null,
+      }),
+    ),
+  )
+  const stages = await findOpenStages(transaction)
+  // An organization can have deleted its pipelines.
+  if (stages.length > 0) {
+    const stageAt = (share: number) => stages[Math.floor(share * stages.length)] ?? ''
+    await create(
+      'deals',
+      deals.map(({ name, company, amount, stage, days }) =>
+        created(dealStore.resource, newId(), {
+          ...{ amount, ownerId },
+          name: name[language],
+          companyId: showId('com', companyIds[company] ?? ''),
+          stageId: showId('stg', stageAt(stage)),
+          expectedCloseDate: dayAfter(days),
+        }),
+      ),
+    )
+  }
+  await create(
+    'tasks',
+    tasks.map(({ title, contact, days, priority }) =>
+      created(taskStore.resource, newId(), {
+        priority,
+        title: title[language],
+        dueDate: dayAfter(days),
+        contactId: showId('con', contactIds[contact] ?? ''),
+      }),
+    ),
+  )
+  await create(
+    'notes',
+    notes.map(({ contact, text }) => ({
+      ...created(allNoteStore.resource, newId(), { body: text[language] }),
+      columns: { contact_id: contactIds[contact] ?? '' },
+    })),
+  )
+}
+
+const created = (resource: Resource, id: string | undefined, values: JsonObject) => ({
+  kind: 'create' as const,
+  ...(id !== undefined && { id }),
+  values: readBody(bodyShape(resource, 'create'), values),
+})
+
+const addressOf = (first: string, last: string, domain: string): string =>
+  `${first}.${last}@${domain}`.toLowerCase().normalize('NFD').replaceAll(/\p{M}/gu, '')
