@@ -58,6 +58,7 @@ test('`npx rapport start` runs the installed package: the application, its files
   const url = `http://127.0.0.1:${port}`
   while (child.exitCode === null && !output.includes('Rapport listens on')) await delay(50)
   expect(output).toContain(`Rapport listens on ${url}`)
+  expect(output).toContain('npx rapport bootstrap')
   expect((await fetch(`${url}/readyz`)).status).toBe(200)
   const page = await fetch(url, { headers: { accept: 'text/html,*/*;q=0.8' } })
   const html = await page.text()

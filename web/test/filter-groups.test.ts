@@ -200,7 +200,7 @@ browserTest('a tree with more levels than the form is shown as it is, and stays 
   await page.goto(`/contacts?view=${view.id}`)
   await grid.settle()
   await expectCount('contacts', body.filter)
-  await chip('Has no company with Name is any of a,b, c').waitFor()
+  await chip('Has no company with Name is any of "a,b", c').waitFor()
   await chip('not (not Name is x or City is None)').click()
   await page.getByText('more levels than can be edited here').waitFor()
   await page.keyboard.press('Escape')

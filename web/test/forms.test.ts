@@ -49,6 +49,7 @@ browserTest('Enter submits a form, and pressing it again, or twice, creates one 
 browserTest('leaving a form with unsaved changes asks first', async () => {
   await page.goto('/contacts')
   await page.getByRole('button', { name: 'New contact' }).click()
+  await dialog().waitFor()
   await page.keyboard.press('Escape')
   await dialog().waitFor({ state: 'detached' })
   await page.getByRole('button', { name: 'New contact' }).click()
@@ -87,4 +88,71 @@ browserTest('text can be pasted into every field of a form', async () => {
     await page.keyboard.press('Control+v')
     await expect.poll(() => field.inputValue()).toBe('pasted text')
   }
+})
+
+browserTest('a value that another record has is answered with a link to that record by its name', async () => {
+  expectFaults(page, /status of 409/)
+  const call = await callAs('owner', 'small')
+  const email = 'form-taken@example.com'
+  const holder = (await call('POST', '/v5/contacts', { body: { name: 'Form Holder', email } })).body
+  await page.goto('/contacts?new=1')
+  await input(/^Name/).fill('Form Second')
+  await input(/^Email/).fill(email)
+  await page.keyboard.press('Enter')
+  const link = dialog().getByRole('link', { name: 'Form Holder' })
+  await link.waitFor()
+  expect(await link.getAttribute('href')).toBe(`/contacts/${holder.id}`)
+  expect(await dialog().innerText()).not.toContain(holder.id)
+  const other = (await call('POST', '/v5/contacts', { body: { name: 'Form Third' } })).body
+  await page.goto(`/contacts/${other.id}`)
+  const properties = page.getByRole('complementary', { name: 'Properties' })
+  await properties.getByRole('button', { name: 'Edit Email' }).click()
+  await properties.getByRole('textbox', { name: 'Email' }).fill(email)
+  await page.keyboard.press('Enter')
+  const toasts = page.getByRole('region', { name: 'Notifications' })
+  await toasts.getByRole('link', { name: 'Form Holder' }).waitFor()
+  expect(await toasts.innerText()).not.toContain(holder.id)
+})
+
+browserTest('the tasks of the list and those of a record are created in the same dialog', async () => {
+  const call = await callAs('owner', 'small')
+  const { id } = (await call('GET', '/v5/me')).body
+  const contact = (await call('POST', '/v5/contacts', { body: { name: 'Form Subject' } })).body
+  const form = page.getByRole('dialog', { name: 'New task' })
+  const shape = async () => {
+    await form.getByRole('textbox', { name: 'Title' }).waitFor()
+    await expect.poll(() => form.getByRole('combobox', { name: /^Assignee/ }).inputValue()).toBe('Ada Lovelace')
+    const labels = await form.locator('label').allInnerTexts()
+    expect(await form.innerText()).not.toContain('dueAt')
+    return labels.filter((label) => !label.startsWith('Contact'))
+  }
+  await page.goto('/tasks?new=1')
+  const ofList = await shape()
+  await page.goto(`/contacts/${contact.id}`)
+  await page.getByRole('button', { name: 'New task' }).click()
+  expect(await shape()).toEqual(ofList)
+  await page.goto('/tasks?new=Call%20them')
+  expect(await form.getByRole('textbox', { name: 'Title' }).inputValue()).toBe('Call them')
+  await form.getByRole('combobox', { name: /^About/ }).selectOption({ label: 'Contact' })
+  await form.getByRole('combobox', { name: /^Contact/ }).fill('Form Subject')
+  await page.getByRole('listbox').getByRole('option', { name: 'Form Subject' }).waitFor()
+  await page.keyboard.press('Enter')
+  await form.getByRole('button', { name: 'Add task' }).click()
+  await form.waitFor({ state: 'detached' })
+  await expect.poll(() => page.evaluate('document.activeElement.tagName')).not.toBe('BODY')
+  const { body } = await call('GET', `/v5/tasks?contactId=${contact.id}`)
+  expect(body).toMatchObject([{ title: 'Call them', assigneeId: id, dueDate: null, dueAt: null }])
+})
+
+browserTest('a web address is accepted as people write it', async () => {
+  await page.goto('/contacts?new=1')
+  await input(/^Name/).fill('Form Website')
+  await dialog()
+    .getByRole('button', { name: /more fields/ })
+    .click()
+  const website = input(/^Website/)
+  await website.fill('www.example.com')
+  expect(
+    await website.evaluate((element) => (element as unknown as { validity: { valid: boolean } }).validity.valid),
+  ).toBe(true)
 })

@@ -29,7 +29,8 @@ export class CommandExit extends Error {
 /** The result goes to standard output; messages go to standard error. */
 export function printResult(text: string): void {
   endBarLine()
-  process.stdout.write(`${withInvocation(text)}\n`)
+  // JSON is for programs.
+  process.stdout.write(`${text.startsWith('{') ? text : withInvocation(text)}\n`)
 }
 export function printMessage(text: string): void {
   endBarLine()

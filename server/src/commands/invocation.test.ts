@@ -4,7 +4,6 @@ import { type Invoked, invocationOf, withInvocation } from './invocation.ts'
 const clone: Invoked = {
   script: '/home/ada/rapport/bin/rapport.js',
   folder: '/home/ada/rapport',
-  environment: {},
   containerProgram: undefined,
   host: '3f1c',
 }
@@ -15,7 +14,7 @@ test.each([
   ['in a folder with a space', { script: '/home/a b/bin/rapport.js', folder: '/' }, "node 'home/a b/bin/rapport.js'"],
   ['with npm start', { script: '/home/ada/rapport/scripts/start.mjs' }, 'node bin/rapport.js'],
   ['with npx', { script: '/home/ada/.npm/_npx/1/node_modules/.bin/rapport' }, 'npx rapport'],
-  ['with npx in a clone', { environment: { npm_command: 'exec' } }, 'npx rapport'],
+  ['with npx in a project', { script: '/srv/crm/node_modules/rapport/bin/rapport.js' }, 'npx rapport'],
   ['installed for the machine', { script: '/usr/local/bin/rapport' }, 'rapport'],
   ['in a container', { containerProgram: 'docker' }, 'docker exec -it 3f1c node bin/rapport.js'],
 ] as const)('started %s, a printed command works there', (_, invoked, expected) =>

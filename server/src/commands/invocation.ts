@@ -7,18 +7,17 @@ export interface Invoked {
   /** The script that Node runs. */
   script: string | undefined
   folder: string
-  environment: Readonly<Record<string, string | undefined>>
-  /** The program that runs commands in this container; undefined outside of one. */
+  /** The program that runs commands in this container; undefined outside of our image. */
   containerProgram: 'docker' | 'podman' | undefined
   host: string
 }
 
 /** What a person types before the name of a command, where this process was started: `npx rapport`. */
-export function invocationOf({ script, folder, environment, containerProgram, host }: Invoked): string {
+export function invocationOf({ script, folder, containerProgram, host }: Invoked): string {
   if (containerProgram) return `${containerProgram} exec -it ${host} node bin/rapport.js`
-  // npx and npm exec, also with the package installed in a project.
+  // npx runs the link of an installed package, whose target is in the package.
   const isPackage = script !== undefined && /\/node_modules\/(?:.*\/)?rapport(?:\.js)?$/.test(script)
-  if (environment['npm_command'] === 'exec' || isPackage) return 'npx rapport'
+  if (isPackage) return 'npx rapport'
   if (script !== undefined && basename(script) === 'rapport') return 'rapport'
   // npm start runs a script of its own.
   if (script === undefined || basename(script) !== 'rapport.js') return 'node bin/rapport.js'
@@ -40,9 +39,16 @@ function own(): string {
   found ??= invocationOf({
     script: process.argv[1],
     folder: process.cwd(),
-    environment: process.env,
-    containerProgram: existsSync('/.dockerenv') ? 'docker' : existsSync('/run/.containerenv') ? 'podman' : undefined,
+    containerProgram: containerProgram(),
     host: hostname(),
   })
   return found
+}
+
+/** Where the image of the Dockerfile has Rapport: other containers are machines in which a person types commands. */
+const imageFolder = '/opt/rapport'
+
+function containerProgram(): Invoked['containerProgram'] {
+  if (process.cwd() !== imageFolder) return undefined
+  return existsSync('/.dockerenv') ? 'docker' : existsSync('/run/.containerenv') ? 'podman' : undefined
 }

@@ -55,7 +55,7 @@ export const takesList = (operator: string): boolean => listOperators.has(operat
 
 /** The condition as a URL has it; undefined if a URL cannot express it. */
 export function filterOf({ name, operator, operand }: Condition): Filter | undefined {
-  const value = takesList(operator) ? textOfList(operand) : textOfScalar(operator, operand)
+  const value = takesList(operator) ? textOfOperands(operand) : textOfScalar(operator, operand)
   return value === undefined || value === '' ? undefined : { field: name, operator, value }
 }
 
@@ -66,10 +66,14 @@ function textOfScalar(operator: string, operand: Json): string | undefined {
   return String(operand)
 }
 
-function textOfList(operand: Json): string | undefined {
+function textOfOperands(operand: Json): string | undefined {
   if (!Array.isArray(operand) || operand.some((item) => typeof item === 'object' || item === '')) return undefined
-  return operand.map((item) => String(item).replaceAll(/[\\,]/g, String.raw`\$&`)).join(',')
+  return textOfList(operand.map(String))
 }
+
+/** Values as a list in a URL. */
+export const textOfList = (items: readonly string[]): string =>
+  items.map((item) => item.replaceAll(/[\\,]/g, String.raw`\$&`)).join(',')
 
 /** The values of a list in a URL; a backslash keeps the comma after it. */
 export const listOf = (text: string): string[] =>

@@ -1,6 +1,7 @@
 import { useSuspenseQuery } from '@tanstack/react-query'
 import { useTranslations } from 'use-intl'
 import { SelectField, TextField } from '../ui/field.tsx'
+import { itemsOfText, textOfItems } from '../views/lists-as-text.ts'
 import type { Import, ImportValues } from './import-queries.ts'
 import { teamsQuery } from './teams.ts'
 
@@ -15,14 +16,14 @@ interface ImportInput {
 export const inputOf = (one?: Import): ImportInput => ({
   name: one?.name ?? '',
   teamId: one?.teamId ?? '',
-  tags: one?.tags.join(', ') ?? '',
+  tags: textOfItems(one?.tags ?? []),
   mergePolicy: one?.mergePolicy ?? 'fill',
 })
 
 export const valuesOf = ({ name, teamId, tags, mergePolicy }: ImportInput): ImportValues & { name: string } => ({
   name,
   mergePolicy,
-  tags: tags.split(',').flatMap((tag) => tag.trim() || []),
+  tags: itemsOfText(tags),
   ...(teamId !== '' && { teamId }),
 })
 

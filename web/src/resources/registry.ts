@@ -49,7 +49,6 @@ export const resourceViews: Readonly<Record<string, ResourceView>> = {
     shortcut: 't',
     toggle: 'done',
     columns: ['title', 'done', 'deadline', 'overdue', 'assigneeId', 'priority', 'contactId', 'companyId', 'dealId'],
-    form: ['title', 'dueDate', 'assigneeId', 'priority', 'contactId', 'companyId', 'dealId'],
   },
   campaigns: { icon: Megaphone, shortcut: 'm', columns: ['name', 'subject', 'status', 'tags', 'updatedAt'] },
 }

@@ -5,8 +5,13 @@ import { send } from '../api/client.ts'
 import { usePostOnce } from '../api/post-once.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { Form, type FormValues } from '../ui/form.tsx'
+import { NumberField } from '../ui/number-field.tsx'
+import { useNumbers } from '../ui/use-numbers.ts'
 import { useChoiceLabel } from '../views/choices.ts'
 import { pipelinesChanged, type Stage, stageKinds } from './stages.ts'
+
+const percent = { isWhole: true, isPercent: true, minimum: 0, maximum: 100 }
+const days = { isWhole: true, minimum: 1, maximum: 3650 }
 
 interface StageFormProps {
   /** Undefined for a new one. */
@@ -21,12 +26,13 @@ export function StageForm({ stage, path, onDone }: StageFormProps) {
   const t = useTranslations('settings.pipelines')
   const common = useTranslations('common')
   const choiceLabel = useChoiceLabel()
+  const numbers = useNumbers()
   const post = usePostOnce()
   const [kind, setKind] = useState<string>(stage?.kind ?? 'open')
   const store = ({ name = '', probability, rottingDays }: FormValues) => {
     const open = {
-      ...(probability !== undefined && { probability: Number(probability) }),
-      rottingDays: rottingDays === undefined ? null : Number(rottingDays),
+      ...(probability !== undefined && { probability: numbers.readJson(probability, percent) }),
+      rottingDays: rottingDays === undefined ? null : numbers.readJson(rottingDays, days),
     }
     const body = { name, kind, ...(kind === 'open' ? open : { rottingDays: null }) }
     return stage ? send('PATCH', `${path}/${stage.id}`, { body }) : post(path, body)
@@ -62,24 +68,20 @@ export function StageForm({ stage, path, onDone }: StageFormProps) {
           />
           {isOpen && (
             <>
-              <TextField
+              <NumberField
                 label={t('probability')}
                 hint={t('probabilityHint')}
                 name="probability"
-                type="number"
-                min={0}
-                max={100}
+                rules={percent}
                 defaultValue={stage?.kind === 'open' ? stage.probability : 50}
                 error={errorOf('probability')}
               />
-              <TextField
+              <NumberField
                 label={t('rottingDays')}
                 hint={t('rottingHint')}
                 isOptional
                 name="rottingDays"
-                type="number"
-                min={1}
-                max={3650}
+                rules={days}
                 defaultValue={stage?.rottingDays ?? undefined}
                 error={errorOf('rottingDays')}
               />

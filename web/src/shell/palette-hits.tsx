@@ -18,18 +18,26 @@ export interface Hit {
   text?: string
   leading: ReactNode
   shortcut?: string
+  /** A command is a hit of the text as soon as that is typed; whether a record exists, the service says. */
+  isCommand?: true
   run(): void
 }
 
 const recordsPerResource = 5
 
+/** The hits of a text: `isCurrent` is false while records that an earlier text found are among them. */
+interface Hits {
+  hits: readonly Hit[]
+  isCurrent: boolean
+}
+
 /** The hits for a text: records first, then commands, at last the offer to create a record of that name. */
-export function useHits(text: string): readonly Hit[] {
+export function useHits(text: string): Hits {
   const t = useTranslations('shell')
   const nounOf = useNoun()
   const navigate = useNavigate()
   const wanted = text.trim()
-  const records = useRecordHits(wanted)
+  const { hits: records, isCurrent } = useRecordHits(wanted)
   const shortcuts = useShortcutList()()
   const schema = useSchema()
   const isWanted = (title: string) =>
@@ -38,7 +46,15 @@ export function useHits(text: string): readonly Hit[] {
     .filter(({ keys, label }) => keys !== 'Mod+K' && isWanted(label))
     .map(({ keys, label, run }): Hit => {
       const leading = <Keyboard size={16} strokeWidth={1.75} aria-hidden />
-      return { key: `shortcut ${keys}`, group: t('commands'), title: label, leading, shortcut: keys, run }
+      return {
+        key: `shortcut ${keys}`,
+        group: t('commands'),
+        title: label,
+        leading,
+        shortcut: keys,
+        isCommand: true,
+        run,
+      }
     })
   const creatable = schema.filter(({ name, permissions }) => resourceViews[name] && permissions.create)
   const create = creatable.flatMap(({ name, singularLabel }): Hit[] => {
@@ -51,10 +67,10 @@ export function useHits(text: string): readonly Hit[] {
     const run = () => void navigate({ to: '/$resource', params: { resource: name }, search })
     return [{ key: `create ${name}`, group: t('commands'), title, leading, run }]
   })
-  return [...records, ...commands, ...create]
+  return { hits: [...records, ...commands, ...create], isCurrent }
 }
 
-function useRecordHits(wanted: string): readonly Hit[] {
+function useRecordHits(wanted: string): Hits {
   const t = useTranslations('shell')
   const nounOf = useNoun()
   const navigate = useNavigate()
@@ -70,8 +86,9 @@ function useRecordHits(wanted: string): readonly Hit[] {
       placeholderData: keepPreviousData,
     })),
   })
-  if (wanted.length < 2) return []
-  return searched.flatMap((resource, index) =>
+  if (wanted.length < 2) return { hits: [], isCurrent: true }
+  const isAnswered = answers.every(({ isPending, isPlaceholderData }) => !isPending && !isPlaceholderData)
+  const hits = searched.flatMap((resource, index) =>
     (answers[index]?.data ?? []).map((record): Hit => {
       const title = titleOf(resource, record)
       const view = resourceViews[resource.name]
@@ -86,6 +103,7 @@ function useRecordHits(wanted: string): readonly Hit[] {
       }
     }),
   )
+  return { hits, isCurrent: text === wanted && isAnswered }
 }
 
 async function findRecords(resource: ResourceSchema, text: string, signal: AbortSignal): Promise<RecordData[]> {

@@ -1,10 +1,11 @@
 import { Dialog as Base } from '@base-ui/react/dialog'
 import { Search } from 'lucide-react'
-import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
+import { type KeyboardEvent, useEffect, useEffectEvent, useId, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { classes } from '../ui/classes.ts'
 import { Keys } from '../ui/keys.tsx'
 import popup from '../ui/popup.module.css'
+import { isSameName } from '../views/suggestions.ts'
 import { type Hit, useHits } from './palette-hits.tsx'
 import styles from './palette.module.css'
 
@@ -31,18 +32,28 @@ function PaletteContent({ onClose }: { onClose(): void }) {
   const [text, setText] = useState('')
   const [selected, setSelected] = useState(0)
   const list = useRef<HTMLDivElement>(null)
-  const hits = useHits(text)
+  const [isWaiting, setWaiting] = useState(false)
+  const { hits, isCurrent } = useHits(text)
   const index = Math.min(selected, Math.max(hits.length - 1, 0))
   const choose = (hit: Hit | undefined) => {
     if (!hit) return
     onClose()
     hit.run()
   }
+  const chooseExact = useEffectEvent(() => {
+    const exact = hits.filter(({ title }) => isSameName(title, text))
+    if (exact.length === 1) choose(exact[0])
+  })
+  // Enter came before the hits of this text: the person has seen none of them.
+  useEffect(() => {
+    if (isWaiting && isCurrent) chooseExact()
+  }, [isWaiting, isCurrent])
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (step !== undefined) setSelected((index + step + hits.length) % Math.max(hits.length, 1))
-    else if (event.key === 'Enter' && !event.nativeEvent.isComposing) choose(hits[index])
-    else return
+    else if (event.key !== 'Enter') return
+    else if (isCurrent || hits[index]?.isCommand) choose(hits[index])
+    else setWaiting(true)
     event.preventDefault()
   }
   useEffect(() => {
@@ -65,10 +76,18 @@ function PaletteContent({ onClose }: { onClose(): void }) {
           onChange={(event) => {
             setText(event.target.value)
             setSelected(0)
+            setWaiting(false)
           }}
         />
       </div>
-      <div ref={list} id={`${id}-list`} role="listbox" aria-label={t('palette')} className={styles.list}>
+      <div
+        ref={list}
+        id={`${id}-list`}
+        role="listbox"
+        aria-label={t('palette')}
+        aria-busy={!isCurrent}
+        className={styles.list}
+      >
         {hits.map((hit, position) => (
           <PaletteOption
             key={hit.key}

@@ -14,14 +14,24 @@ import { useChoiceLabel } from '../views/choices.ts'
 import { recordChanged } from '../views/changes.ts'
 import { propertyOf } from '../views/columns.tsx'
 import { PropertyInput } from '../views/property-input.tsx'
+import { reloadLists } from '../views/use-record-window.ts'
 import { readTask, type Task, type TaskSubject } from './task-data.ts'
+import { SubjectField, subjectNames } from './subject-field.tsx'
 import { tasksChanged } from './use-task-actions.ts'
 import { usePersonZone } from './person-zone.ts'
 import { dayIn, momentOf, timeIn } from './zones.ts'
 import styles from './tasks.module.css'
 
-/** A new task on a record or, without one, on nothing in particular. It is the person's own at first. */
-export function NewTask({ subject, onClose }: { subject: TaskSubject; onClose(): void }) {
+interface NewTaskProps {
+  /** The record that it is about at first. */
+  subject?: TaskSubject
+  /** Its title at first. */
+  text?: string
+  onClose(): void
+}
+
+/** A new task, wherever it is created. It is the person's own at first. */
+export function NewTask({ subject = {}, text, onClose }: NewTaskProps) {
   const t = useTranslations('tasks')
   const post = usePostOnce()
   const { id } = useMe()
@@ -29,13 +39,16 @@ export function NewTask({ subject, onClose }: { subject: TaskSubject; onClose():
     <Dialog title={t('newTask')} isOpen onClose={onClose}>
       <TaskForm
         task={undefined}
+        title={text}
+        subject={subject}
         assigneeId={id}
         submitLabel={t('addTask')}
         onCancel={onClose}
         onSubmit={async (values) => {
-          await post('/v5/tasks', { ...values, ...subject })
-          await tasksChanged()
+          await post('/v5/tasks', values)
           onClose()
+          reloadLists('/v5/tasks')
+          await tasksChanged()
         }}
       />
     </Dialog>
@@ -61,6 +74,8 @@ export function EditTask({ id, onClose }: { id: string; onClose(): void }) {
       {data && (
         <TaskForm
           task={data.body}
+          title={data.body.title}
+          subject={subjectOf(data.body)}
           assigneeId={data.body.assigneeId}
           submitLabel={common('save')}
           onCancel={onClose}
@@ -74,19 +89,22 @@ export function EditTask({ id, onClose }: { id: string; onClose(): void }) {
 interface TaskFormProps {
   /** Undefined for a new one. */
   task: Task | undefined
+  title: string | undefined
+  subject: TaskSubject
   assigneeId: string | null
   submitLabel: string
   onCancel(): void
   onSubmit(values: object): Promise<void>
 }
 
-function TaskForm({ task, assigneeId, submitLabel, onCancel, onSubmit }: TaskFormProps) {
+function TaskForm({ task, title, subject: before, assigneeId, submitLabel, onCancel, onSubmit }: TaskFormProps) {
   const t = useTranslations('tasks')
   const labelOf = useLabel()
   const choiceLabel = useChoiceLabel()
   const zone = usePersonZone()
   const tasks = useResource('tasks')
   const [assignee, setAssignee] = useState<unknown>(assigneeId)
+  const [subject, setSubject] = useState(before)
   const property = tasks && propertyOf(tasks, 'assigneeId')
   const priorities = tasks?.fields.find(({ name }) => name === 'priority')?.choices ?? []
   const due = task?.dueAt ? new Date(task.dueAt) : undefined
@@ -95,17 +113,13 @@ function TaskForm({ task, assigneeId, submitLabel, onCancel, onSubmit }: TaskFor
       isGuarded
       submitLabel={submitLabel}
       onCancel={onCancel}
-      onSubmit={(values) => onSubmit({ ...valuesOf(values, zone), assigneeId: assignee ?? null })}
+      onSubmit={(values) =>
+        onSubmit({ ...valuesOf(values, zone), ...noSubject, ...subject, assigneeId: assignee ?? null })
+      }
     >
       {(errorOf) => (
         <>
-          <TextField
-            label={labelOf('Title')}
-            name="title"
-            defaultValue={task?.title}
-            error={errorOf('title')}
-            spellCheck
-          />
+          <TextField label={labelOf('Title')} name="title" defaultValue={title} error={errorOf('title')} spellCheck />
           <div className={styles.dueFields}>
             <TextField
               label={t('dueOn')}
@@ -127,6 +141,7 @@ function TaskForm({ task, assigneeId, submitLabel, onCancel, onSubmit }: TaskFor
           {property && (
             <PropertyInput property={property} value={assignee} error={errorOf('assigneeId')} onChange={setAssignee} />
           )}
+          <SubjectField subject={subject} errorOf={errorOf} onChange={setSubject} />
           <SelectField
             label={labelOf('Priority')}
             name="priority"
@@ -146,6 +161,11 @@ function TaskForm({ task, assigneeId, submitLabel, onCancel, onSubmit }: TaskFor
     </Form>
   )
 }
+
+const noSubject = Object.fromEntries(subjectNames.map((name) => [name, null]))
+
+const subjectOf = (task: Task): TaskSubject =>
+  Object.fromEntries(subjectNames.flatMap((name) => (task[name] === null ? [] : [[name, task[name]]])))
 
 /** A day alone is a due day; with a time, it is an instant. A time alone is one of today. */
 function valuesOf({ title = '', day, time, priority, body }: FormValues, zone: string): object {

@@ -14,15 +14,21 @@ interface ButtonProps extends Omit<ComponentProps<'button'>, 'className' | 'styl
   isWide?: boolean
 }
 
+/** It keeps the focus, which a disabled button would lose, but does nothing. */
+const busy: ComponentProps<'button'> = {
+  'aria-disabled': true,
+  'aria-busy': true,
+  onClick: (event) => event.preventDefault(),
+}
+
 /** A button with a text. It submits a form only with `type="submit"`. */
 export function Button({ kind = 'default', icon: Icon, isBusy = false, isWide, children, ...rest }: ButtonProps) {
   return (
     <button
       type="button"
       {...rest}
+      {...(isBusy && busy)}
       className={classes(styles.button, styles[kind], isWide && styles.wide)}
-      disabled={rest.disabled === true || isBusy}
-      aria-busy={isBusy || undefined}
     >
       {Icon && <Icon size={15} strokeWidth={1.75} aria-hidden />}
       {children}
@@ -56,7 +62,7 @@ export function IconButton({
       {...rest}
       aria-label={label}
       className={classes(styles.button, styles[kind], styles.icon)}
-      disabled={rest.disabled === true || isBusy}
+      {...(isBusy && busy)}
     >
       <Icon size={16} strokeWidth={1.75} aria-hidden />
     </button>

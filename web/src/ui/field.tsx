@@ -1,8 +1,10 @@
 import { Eye, EyeOff } from 'lucide-react'
 import { type ComponentProps, type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
+import { refusalText } from '../messages/refusals.ts'
 import { IconButton } from './button.tsx'
 import { classes } from './classes.ts'
+import { ErrorText } from './error-text.tsx'
 import styles from './field.module.css'
 
 interface FieldProps {
@@ -14,16 +16,38 @@ interface FieldProps {
 }
 
 interface FieldFrameProps extends FieldProps {
-  children(input: { id: string; 'aria-describedby': string | undefined; 'aria-invalid': true | undefined }): ReactNode
+  /** Why what is typed is no value. It appears when the person leaves the input; until it is gone, no form is sent. */
+  problem?: string | undefined
+  children(input: {
+    id: string
+    'aria-describedby': string | undefined
+    'aria-invalid': true | undefined
+    onInvalid(): void
+  }): ReactNode
+}
+
+/** Shows what cannot be read in a form's inputs, and puts the focus there; false if there is nothing. */
+export function refusesUnreadable(form: HTMLFormElement): boolean {
+  const inputs = [...form.elements].filter((element) => element instanceof HTMLInputElement)
+  const unreadable = inputs.filter(({ validity }) => validity.customError)
+  for (const input of unreadable) input.checkValidity()
+  unreadable[0]?.focus()
+  return unreadable.length > 0
 }
 
 /** Label, hint and error around any input. */
-export function Field({ label, hint, error, isOptional, children }: FieldFrameProps) {
+export function Field({ label, hint, error: refusal, problem, isOptional, children }: FieldFrameProps) {
   const t = useTranslations('common')
   const id = useId()
+  const [isLeft, setLeft] = useState(false)
+  useEffect(() => {
+    const input = document.getElementById(id)
+    if (input instanceof HTMLInputElement) input.setCustomValidity(problem ?? '')
+  }, [id, problem])
+  const error = (isLeft ? problem : undefined) ?? refusal
   const describedBy = classes(hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`)
   return (
-    <div className={styles.field}>
+    <div className={styles.field} onBlur={() => setLeft(true)}>
       <label htmlFor={id} className={styles.label}>
         {label}
         {isOptional && <span className={styles.optional}>{t('optional')}</span>}
@@ -32,6 +56,7 @@ export function Field({ label, hint, error, isOptional, children }: FieldFramePr
         id,
         'aria-describedby': describedBy || undefined,
         'aria-invalid': error === undefined ? undefined : true,
+        onInvalid: () => setLeft(true),
       })}
       <Notes {...{ id, label, hint, error }} />
     </div>
@@ -70,7 +95,7 @@ function Notes({ id, label, hint, error }: FieldProps & { id: string }) {
       )}
       {error !== undefined && (
         <p id={`${id}-error`} className={styles.error}>
-          {errorSentence(label, error)}
+          <ErrorText text={errorSentence(label, error)} />
         </p>
       )}
     </>
@@ -78,16 +103,24 @@ function Notes({ id, label, hint, error }: FieldProps & { id: string }) {
 }
 
 /** Most messages of the service continue the name of the field; others are sentences of their own. */
-function errorSentence(label: string, message: string): string {
+function errorSentence(label: string, said: string): string {
+  const message = refusalText(said)
   if (/^[a-z]/.test(message) && !/^(?:a|an|the|this|expected|unknown) /.test(message)) return `${label} ${message}`
   return message.charAt(0).toUpperCase() + message.slice(1)
 }
 
 type InputProps = Omit<ComponentProps<'input'>, 'className' | 'style'>
 
-export function TextField({ label, hint, error, isOptional, ...input }: FieldProps & InputProps) {
+export function TextField({
+  label,
+  hint,
+  error,
+  problem,
+  isOptional,
+  ...input
+}: FieldProps & Pick<FieldFrameProps, 'problem'> & InputProps) {
   return (
-    <Field {...{ label, hint, error }} {...(isOptional && { isOptional })}>
+    <Field {...{ label, hint, error, problem }} {...(isOptional && { isOptional })}>
       {(attributes) => <input type="text" spellCheck={false} {...input} {...attributes} className={styles.input} />}
     </Field>
   )

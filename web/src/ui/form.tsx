@@ -1,8 +1,11 @@
 import { type ReactNode, type SubmitEvent, useEffect, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { ApiError } from '../api/error.ts'
+import { refusalText } from '../messages/refusals.ts'
 import { Button, type ButtonKind } from './button.tsx'
 import { DialogActions } from './dialog.tsx'
+import { ErrorText } from './error-text.tsx'
+import { refusesUnreadable } from './field.tsx'
 import styles from './field.module.css'
 import { UnsavedGuard } from './unsaved-guard.tsx'
 
@@ -33,17 +36,14 @@ export function Form(props: FormProps) {
   const { onSubmit, submitLabel, submitKind = 'primary', onCancel, isWide, isGuarded, children } = props
   const t = useTranslations('common')
   const form = useRef<HTMLFormElement>(null)
+  const isSending = useRef(false)
   const [errors, setErrors] = useState<FormErrors>({ fields: {} })
   const [isBusy, setBusy] = useState(false)
   const [failures, setFailures] = useState(0)
   const [isChanged, setChanged] = useState(false)
   useEffect(() => {
     if (failures === 0) return
-    const first = form.current?.querySelector<HTMLElement>('[aria-invalid=true]')
-    // The button loses the focus while it is disabled.
-    const isLost = document.activeElement === document.body
-    const target = first ?? (isLost ? form.current?.querySelector<HTMLElement>('[type=submit]') : undefined)
-    target?.focus()
+    form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
   }, [failures])
   const shown = new Set<string>()
   const errorOf = (field: string) => {
@@ -54,8 +54,10 @@ export function Form(props: FormProps) {
     event.preventDefault()
     // A form in a dialog is, for React, inside the form that opened it.
     event.stopPropagation()
-    // The button is disabled while it is busy, but Enter in a field would submit again.
-    if (isBusy) return
+    // Both the button and Enter in a field would submit again.
+    if (isSending.current) return
+    if (refusesUnreadable(event.currentTarget)) return
+    isSending.current = true
     const values = valuesOf(event.currentTarget)
     setBusy(true)
     setErrors({ fields: {} })
@@ -66,6 +68,7 @@ export function Form(props: FormProps) {
       setErrors(formErrors(error, t('unreachable')))
       setFailures((count) => count + 1)
     } finally {
+      isSending.current = false
       setBusy(false)
     }
   }
@@ -91,9 +94,11 @@ export function Form(props: FormProps) {
       {isGuarded && <UnsavedGuard isUnsaved={isChanged && !isBusy} />}
       {(errors.summary !== undefined || others.length > 0) && (
         <div role="alert" className={styles.summary}>
-          {errors.summary}
+          {errors.summary !== undefined && <ErrorText text={errors.summary} />}
           {others.map(([name, message]) => (
-            <p key={name}>{`${name}: ${message}`}</p>
+            <p key={name}>
+              <ErrorText text={`${name}: ${refusalText(message)}`} />
+            </p>
           ))}
         </div>
       )}

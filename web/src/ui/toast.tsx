@@ -2,7 +2,9 @@ import { Toast } from '@base-ui/react/toast'
 import { X } from 'lucide-react'
 import { useTranslations } from 'use-intl'
 import { ApiError } from '../api/error.ts'
+import { refusalText } from '../messages/refusals.ts'
 import { Button, IconButton } from './button.tsx'
+import { ErrorText } from './error-text.tsx'
 import styles from './toast.module.css'
 
 interface ToastData {
@@ -35,7 +37,12 @@ export function notify(title: string, options: { undo?: () => void; description?
 
 /** Says that something failed, and why; it stays until it is closed. */
 export function notifyError(title: string, description?: string): void {
-  manager.add({ title, type: 'error', timeout: 0, ...(description !== undefined && { description }) })
+  manager.add({
+    title,
+    type: 'error',
+    timeout: 0,
+    ...(description !== undefined && { description: <ErrorText text={description} /> }),
+  })
 }
 
 /** Says that an action failed, with the service's reason. */
@@ -46,7 +53,7 @@ export function useNotifyFailure(): (error: unknown) => void {
 
 /** The service's sentence; the details say more than the summary. */
 const reasonOf = ({ description, details }: ApiError): string =>
-  details.length > 0 ? details.map(({ message }) => sentence(message)).join(' ') : description
+  details.length > 0 ? details.map(({ message }) => sentence(refusalText(message))).join(' ') : description
 
 function sentence(message: string): string {
   const text = message.charAt(0).toUpperCase() + message.slice(1)

@@ -3,8 +3,10 @@ import { ApiError } from '../api/error.ts'
 import { send } from '../api/client.ts'
 import { type RecordData, type ResourceSchema, valueAt } from '../api/schema.ts'
 import { queryClient, whenForgetting } from '../api/query-client.ts'
+import { refusalText } from '../messages/refusals.ts'
 import { useShortcuts } from '../shell/shortcuts.tsx'
 import { notify, notifyError, notifyUnreachable } from '../ui/toast.tsx'
+import type { Unreadable } from '../ui/use-numbers.ts'
 import type { Property } from './columns.tsx'
 
 /** The last changes, newest at the end: what Ctrl+Z takes back. */
@@ -76,6 +78,12 @@ export function valueToEdit(property: Property, record: RecordData): unknown {
 /** Called when editing ends: from now on, the stored value counts. */
 export const forgetUnsaved = (property: Property, record: RecordData): void =>
   void unsaved.delete(placeOf(property, record))
+
+/** Reports text that is no value; it is there when the person edits the property again. */
+export function refuseText(property: Property, record: RecordData, text: Unreadable, texts: ChangeTexts): void {
+  unsaved.set(placeOf(property, record), text)
+  notifyError(texts.failed, `${text.problem}\n${texts.kept}`)
+}
 
 /** Called with the record as it is shown now, then as the service has it. */
 type ShowRecord = (record: RecordData) => void
@@ -154,7 +162,7 @@ export function reportFailure(
   if (!(error instanceof ApiError)) return notifyUnreachable(title, advice)
   const { details, description } = error
   const reasons = details.map(({ field, message }) =>
-    titled.includes(field) ? capitalized(message) : `${field}: ${message}`,
+    titled.includes(field) ? capitalized(refusalText(message)) : `${field}: ${refusalText(message)}`,
   )
   const lines = reasons.length === 0 ? [description] : reasons
   notifyError(title, [...lines, ...(advice === undefined ? [] : [advice])].join('\n'))

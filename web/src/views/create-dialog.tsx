@@ -11,7 +11,7 @@ import { Button } from '../ui/button.tsx'
 import { bodyOf } from './changes.ts'
 import { type Property, propertiesOf } from './columns.tsx'
 import { PropertyInput } from './property-input.tsx'
-import { valueOfText } from './value-editor.tsx'
+import { valueOfText } from './typed-values.ts'
 import { reloadLists } from './use-record-window.ts'
 
 interface CreateDialogProps {

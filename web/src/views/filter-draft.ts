@@ -8,7 +8,6 @@ import {
   type Json,
   partOf,
   partsOf,
-  takesList,
 } from '../api/filter-tree.ts'
 import type { ResourceSchema } from '../api/schema.ts'
 
@@ -112,9 +111,7 @@ function conditionNode({ field, operator, value }: ConditionDraft, resource: Res
   const trimmed = value.trim()
   const [comparison, kind] = relativeOperators[operator] ?? []
   if (comparison === undefined || kind === undefined) {
-    // People write a space after a comma.
-    const items = takesList(operator) ? trimmed.replaceAll(/(?<!\\),\s+/g, ',') : trimmed
-    return partOf(resource, { field, operator, value: items })
+    return partOf(resource, { field, operator, value: trimmed })
   }
   const { count, unit } = countedOf(trimmed)
   return { [field]: { [comparison]: { [kind]: kind === 'period' ? trimmed : { [unit]: Number(count) } } } }

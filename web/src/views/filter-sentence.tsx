@@ -6,6 +6,9 @@ import { useNoun, usePropertyLabel } from '../messages/labels.ts'
 import { useChoiceLabel } from './choices.ts'
 import { type Property, propertiesOf, propertyOf } from './columns.tsx'
 import { conditionDraft, countedOf, relatedName, relativeNames } from './filter-draft.ts'
+import { writeNumber } from '../ui/numbers.ts'
+import { textOfItems } from './lists-as-text.ts'
+import { isNumber } from './typed-values.ts'
 import { ReferenceTitle } from './reference-title.tsx'
 import { countryName, currencyName, formatDecimal } from './value.tsx'
 
@@ -44,15 +47,11 @@ const filteredProperty = (resource: ResourceSchema, field: string): Property | u
 export function useOperatorLabel(): (operator: string, property: Property | undefined) => string {
   const t = useTranslations('operators')
   return (operator, property) => {
-    const kind = isTime(property) ? 'Date' : isNumber(property) ? 'Number' : ''
+    const kind = isTime(property) ? 'Date' : property && isNumber(property) ? 'Number' : ''
     const key = [`${operator}${kind}`, operator].find((name) => t.has(name as never))
     return key === undefined ? operator : t(key as never)
   }
 }
-
-const numberTypes: readonly string[] = ['number', 'integer', 'decimal']
-
-const isNumber = (property: Property | undefined): boolean => numberTypes.includes(property?.type ?? '')
 
 export const isTime = (property: Property | undefined): boolean =>
   property?.type === 'timestamp' || property?.type === 'date'
@@ -63,7 +62,7 @@ function useFilterValue(): (property: Property | undefined, filter: Filter) => s
   const locale = useLocale()
   const choiceLabel = useChoiceLabel()
   const relativeLabel = useRelativeLabel()
-  const each = (value: string, label: (item: string) => string) => listOf(value).map(label).join(', ')
+  const each = (value: string, label: (item: string) => string) => textOfItems(listOf(value).map(label))
   return (property, { operator, value }) => {
     if (relativeNames.includes(operator)) return relativeLabel(operator, value)
     if (value === 'null') return t('none')
@@ -74,6 +73,8 @@ function useFilterValue(): (property: Property | undefined, filter: Filter) => s
     if (property?.type === 'country') return each(value, (code) => countryName(code, locale))
     if (property?.type === 'currency') return each(value, (code) => currencyName(code, locale))
     if (property?.type === 'decimal' && /^-?\d+(\.\d+)?$/.test(value)) return formatDecimal(value, locale)
+    if (property && (isNumber(property) || property.type === 'money'))
+      return each(value, (number) => writeNumber(number, locale))
     if (isTime(property) && !Number.isNaN(Date.parse(value)))
       return format.dateTime(new Date(value), {
         dateStyle: 'medium',

@@ -1,13 +1,18 @@
+import { useState } from 'react'
 import { useTranslations } from 'use-intl'
-import { type Filter, takesList } from '../api/filter-tree.ts'
+import { type Filter, listOf, takesList, textOfList } from '../api/filter-tree.ts'
 import { useOrganization } from '../api/me.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
+import { NumberField } from '../ui/number-field.tsx'
+import { Unreadable, useNumbers } from '../ui/use-numbers.ts'
 import { type Property, textProperty } from './columns.tsx'
 import { isMultiChoice } from './editing.ts'
 import { countedOf, periods, relativeNames, units } from './filter-draft.ts'
 import { isReference, isTime } from './filter-sentence.tsx'
 import styles from './list.module.css'
 import { PropertyInput } from './property-input.tsx'
+import { itemsOfText, textOfItems } from './lists-as-text.ts'
+import { isNumber } from './typed-values.ts'
 import { isChosen, useOptions } from './value-editor.tsx'
 
 /** References are chosen, not typed: only equality makes sense for people. */
@@ -87,17 +92,72 @@ export function FilterValue({ property, filter, onChange }: FilterValueProps) {
       />
     )
   }
-  const type = isTime(property) ? 'date' : 'text'
+  if (isTime(property))
+    return (
+      <TextField
+        label={label}
+        type="date"
+        value={filter.value.slice(0, 10)}
+        onChange={(event) => onChange(event.target.value)}
+      />
+    )
+  const about = { label, filter, onChange, ...(takesList(filter.operator) && { hint: t('commaHint') }) }
+  const isNumeric = property !== undefined && (isNumber(property) || property.type === 'money')
+  return isNumeric ? <NumberValue {...about} /> : <TextValue key={String(takesList(filter.operator))} {...about} />
+}
+
+interface TypedValueProps extends Omit<FilterValueProps, 'property'> {
+  label: string
+  hint?: string
+}
+
+/** A text, or several: a URL separates them by commas and has a backslash before a comma that belongs to a value. */
+function TextValue({ label, hint, filter, onChange }: TypedValueProps) {
+  const isList = takesList(filter.operator)
+  const [text, setText] = useState(isList ? textOfItems(listOf(filter.value)) : filter.value)
+  const change = (changed: string) => {
+    setText(changed)
+    onChange(isList ? textOfList(itemsOfText(changed)) : changed)
+  }
+  return <TextField label={label} hint={hint} value={text} onChange={(event) => change(event.target.value)} />
+}
+
+/** A number as the page's locale writes it, or several. */
+function NumberValue({ label, filter, onChange }: TypedValueProps) {
+  const t = useTranslations('list')
+  const numbers = useNumbers()
+  const isList = takesList(filter.operator)
+  const [text, setText] = useState(() =>
+    isList ? listOf(filter.value).map(numbers.write).join('; ') : numbers.write(filter.value),
+  )
+  const [problem, setProblem] = useState<string>()
+  const change = (changed: string) => {
+    setText(changed)
+    const read = (isList ? numbersIn(changed) : [changed]).map((one) => readOne(one))
+    const unreadable = read.find((one) => one instanceof Unreadable)
+    setProblem(changed.trim() === '' ? undefined : unreadable?.problem)
+    onChange(unreadable ? '' : read.join(','))
+  }
+  const readOne = (one: string) => {
+    if (one.trim() === 'null') return 'null'
+    const read = numbers.read(one)
+    return read instanceof Unreadable ? read : read.decimal
+  }
   return (
     <TextField
       label={label}
-      type={type}
-      value={type === 'date' ? filter.value.slice(0, 10) : filter.value}
-      onChange={(event) => onChange(event.target.value)}
-      {...((takesList(filter.operator) || filter.operator === 'has') && { hint: t('commaHint') })}
+      inputMode="decimal"
+      problem={problem}
+      value={text}
+      onChange={(event) => change(event.target.value)}
+      {...(isList && { hint: t('numbersHint') })}
     />
   )
 }
+
+/** In some languages, a comma is a part of a number: without a semicolon, the space after it tells. */
+const numbersIn = (text: string): string[] =>
+  text.split(text.includes(';') ? ';' : /,\s+|\n/).filter((one) => one.trim() !== '')
 
 /** A number of days, weeks…, or a period of the calendar. */
 function RelativeDate({ filter, onChange }: Omit<FilterValueProps, 'property'>) {
@@ -118,13 +178,11 @@ function RelativeDate({ filter, onChange }: Omit<FilterValueProps, 'property'>) 
   const { count, unit } = countedOf(filter.value)
   return (
     <div className={styles.counted}>
-      <TextField
+      <NumberField
         label={t('count')}
-        type="number"
-        min={1}
-        max={1000}
-        value={count}
-        onChange={(event) => onChange(`${event.target.value} ${unit}`)}
+        rules={{ isWhole: true, minimum: 1, maximum: 1000 }}
+        defaultValue={Number(count)}
+        onNumber={(number) => onChange(`${number ?? ''} ${unit}`)}
       />
       <SelectField
         label={t('unit')}

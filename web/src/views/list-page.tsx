@@ -4,6 +4,7 @@ import { useTranslations } from 'use-intl'
 import { type ResourceSchema, useResource } from '../api/schema.ts'
 import { useLabel, useNoun } from '../messages/labels.ts'
 import { readPreference } from '../preferences/storage.ts'
+import { createDialogs } from '../resources/create-dialogs.ts'
 import { boards } from '../resources/boards.ts'
 import { resourceViews } from '../resources/registry.ts'
 import type { Search } from '../shell/search.ts'
@@ -89,18 +90,24 @@ function ResourceList({ resource, search, view }: ListOfViewProps & { view: View
   // A new record belongs to the board that is shown.
   const boardOf = resourceViews[resource.name]?.boardOf
   const isOnBoard = boardOf !== undefined && state.layout === 'board' && state.board !== undefined
+  const OwnDialog = createDialogs[resource.name]
+  const text = search.new === '1' ? '' : search.new
   const View = (state.layout === 'board' && boards[resource.name]) || TableView
   return (
     <>
       <View resource={resource} state={state} view={view} base={base} onChange={change} onCreate={create} />
-      {typeof search.new === 'string' && (
+      {typeof text === 'string' && (
         <Suspense>
-          <CreateDialog
-            resource={resource}
-            text={search.new === '1' ? '' : search.new}
-            {...(isOnBoard && { initial: { [boardOf]: state.board } })}
-            onClose={() => change({}, true)}
-          />
+          {OwnDialog ? (
+            <OwnDialog text={text} onClose={() => change({}, true)} />
+          ) : (
+            <CreateDialog
+              resource={resource}
+              text={text}
+              {...(isOnBoard && { initial: { [boardOf]: state.board } })}
+              onClose={() => change({}, true)}
+            />
+          )}
         </Suspense>
       )}
     </>

@@ -4,15 +4,14 @@ import { useOrganization } from '../api/me.ts'
 import { classes } from '../ui/classes.ts'
 import field from '../ui/field.module.css'
 import { useFinish, type ValueEditorProps } from './editing.ts'
-import { isMoney, type Money } from './money.ts'
+import type { Money } from './money.ts'
+import { Unreadable, useNumbers } from '../ui/use-numbers.ts'
 import styles from './value-editor.module.css'
 
 /** Edits an amount with its currency in place; an empty amount removes it. */
 export function MoneyEditor({ property, value, typed, onCommit, onCancel }: ValueEditorProps) {
-  const [money, setMoney] = useMoney(value)
-  const [amount, setAmount] = useState(typed ?? money.amount)
-  const entered = { ...money, amount }
-  const { finish, onKeyDown } = useFinish({ valueOf: () => moneyValue(entered), onCommit, onCancel })
+  const { money, setAmount, setCurrency, read } = useMoney(value, typed)
+  const { finish, onKeyDown } = useFinish({ valueOf: () => read(money), onCommit, onCancel })
   return (
     <span
       className={styles.pair}
@@ -25,7 +24,7 @@ export function MoneyEditor({ property, value, typed, onCommit, onCancel }: Valu
         aria-label={property.label}
         inputMode="decimal"
         className={styles.input}
-        value={amount}
+        value={money.amount}
         onFocus={(event) => typed === undefined && event.target.select()}
         onChange={(event) => setAmount(event.target.value)}
         onKeyDown={(event) => {
@@ -37,8 +36,12 @@ export function MoneyEditor({ property, value, typed, onCommit, onCancel }: Valu
       <CurrencySelect
         className={styles.input}
         value={money.currency}
-        onChange={(currency) => setMoney({ ...money, currency })}
-        onKeyDown={onKeyDown}
+        onChange={setCurrency}
+        onKeyDown={(event) => {
+          // The amount comes before it.
+          if (event.key === 'Tab' && event.shiftKey) event.stopPropagation()
+          else onKeyDown(event)
+        }}
       />
     </span>
   )
@@ -48,14 +51,17 @@ interface MoneyInputProps {
   input: object
   value: unknown
   onChange(value: Money | null): void
+  /** Called with the reason while the amount is no number, otherwise with undefined. */
+  onProblem(problem: string | undefined): void
 }
 
 /** The inputs of a form for an amount with its currency. */
-export function MoneyInput({ input, value, onChange }: MoneyInputProps) {
-  const [money, setMoney] = useMoney(value)
-  const change = (changed: Money) => {
-    setMoney(changed)
-    onChange(moneyValue(changed))
+export function MoneyInput({ input, value, onChange, onProblem }: MoneyInputProps) {
+  const { money, setAmount, setCurrency, read } = useMoney(value)
+  const changed = (entered: Money) => {
+    const found = read(entered)
+    onProblem(found instanceof Unreadable ? found.problem : undefined)
+    if (!(found instanceof Unreadable)) onChange(found)
   }
   return (
     <span className={styles.pairInput}>
@@ -65,12 +71,12 @@ export function MoneyInput({ input, value, onChange }: MoneyInputProps) {
         inputMode="decimal"
         className={field.input}
         value={money.amount}
-        onChange={(event) => change({ ...money, amount: event.target.value })}
+        onChange={(event) => changed(setAmount(event.target.value))}
       />
       <CurrencySelect
         className={field.input}
         value={money.currency}
-        onChange={(currency) => change({ ...money, currency })}
+        onChange={(currency) => changed(setCurrency(currency))}
       />
     </span>
   )
@@ -103,10 +109,32 @@ function CurrencySelect({ className, value, onChange, onKeyDown }: CurrencySelec
   )
 }
 
-function useMoney(value: unknown) {
+/** An amount as it is typed, with its currency: a currency that is pasted beside the amount is chosen. */
+function useMoney(value: unknown, typed?: string) {
   const { defaultCurrency } = useOrganization()
-  return useState<Money>(isMoney(value) ? value : { amount: '', currency: defaultCurrency })
+  const numbers = useNumbers()
+  const [money, setMoney] = useState<Money>(() => {
+    if (value instanceof Unreadable) return value.entered as Money
+    const { amount = '', currency = defaultCurrency } = Object(value) as Partial<Money>
+    return { amount: typed ?? numbers.write(amount), currency }
+  })
+  const set = (changed: Money) => {
+    setMoney(changed)
+    return changed
+  }
+  return {
+    money,
+    setAmount(amount: string) {
+      const found = numbers.read(amount)
+      const pasted = found instanceof Unreadable ? undefined : found.currency
+      return set({ amount, currency: pasted ?? money.currency })
+    },
+    setCurrency: (currency: string) => set({ ...money, currency }),
+    read({ amount, currency }: Money): Money | null | Unreadable {
+      if (amount.trim() === '') return null
+      const found = numbers.read(amount)
+      if (found instanceof Unreadable) return new Unreadable({ amount, currency }, found.problem)
+      return { amount: found.decimal, currency }
+    },
+  }
 }
-
-const moneyValue = ({ amount, currency }: Money): Money | null =>
-  amount.trim() === '' ? null : { amount: amount.trim(), currency }

@@ -9,6 +9,16 @@ export function currencyOf(resource: ResourceSchema, property: Property, record:
   return typeof code === 'string' ? code : undefined
 }
 
+/** The currency that an amount of an unfinished record has: that of the field beside it, otherwise the usual one. */
+export function currencyBeside(
+  { type, name }: Property,
+  record: Readonly<Record<string, unknown>> | undefined,
+  usual: string,
+): string | undefined {
+  const currency = type === 'decimal' && name === 'amount' ? (record?.currency ?? usual) : undefined
+  return typeof currency === 'string' ? currency : undefined
+}
+
 /** The value of a custom property with an amount. */
 export interface Money {
   amount: string

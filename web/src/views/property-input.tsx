@@ -1,26 +1,26 @@
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { useOrganization } from '../api/me.ts'
-import { type RecordData, titleOf, useResource } from '../api/schema.ts'
 import { useLabel, usePropertyLabel } from '../messages/labels.ts'
-import { Button } from '../ui/button.tsx'
+import { Unreadable } from '../ui/use-numbers.ts'
 import { Field, FieldGroup, SelectField, TextAreaField, TextField } from '../ui/field.tsx'
 import type { Property } from './columns.tsx'
 import { isMultiChoice } from './editing.ts'
 import { MoneyInput } from './money-editor.tsx'
 import { ChoiceChecks, chosenOf } from './multi-choice-editor.tsx'
-import { ReferenceEditor } from './reference-editor.tsx'
-import { ReferenceTitle } from './reference-title.tsx'
-import {
-  choiceValue,
-  inputTypeOf,
-  isChosen,
-  textForInput,
-  textOfValue,
-  useOptions,
-  valueOfText,
-} from './value-editor.tsx'
-import field from '../ui/field.module.css'
+import { ReferenceInput } from './reference-input.tsx'
+import { currencyBeside } from './money.ts'
+import { inputTypeOf, isNumber, textOfValue, useTypedValues } from './typed-values.ts'
+import { choiceValue, isChosen, useOptions } from './value-editor.tsx'
+
+/** The descriptions of the product's fields that say something to people; the others are for programs. */
+const hints: ReadonlySet<string> = new Set([
+  'Any text that the organization chooses',
+  'Full name; follows first and last name',
+  'Legal name',
+  'Brand name',
+  'Only a lost deal has a reason; reopening the deal clears it',
+])
 
 interface PropertyInputProps {
   property: Property
@@ -38,16 +38,19 @@ export function PropertyInput({ property, value, record, error, onChange }: Prop
   const textOf = useLabel()
   const options = useOptions(property, textOfValue(value))
   const { defaultCurrency } = useOrganization()
-  const [text, setText] = useState(textForInput(property, value))
+  const { textOf: writtenAs, valueOf } = useTypedValues(property, currencyBeside(property, record, defaultCurrency))
+  const [text, setText] = useState(writtenAs(value))
+  const [problem, setProblem] = useState<string>()
   const { type, field: schema } = property
   const about = {
     label: labelOf(property),
     error,
     ...(schema?.required !== true && { isOptional: true }),
-    ...(schema?.description && { hint: 'declared' in schema ? schema.description : textOf(schema.description) }),
+    ...(schema && 'declared' in schema && schema.description && { hint: schema.description }),
+    ...(schema && hints.has(schema.description ?? '') && { hint: textOf(schema.description ?? '') }),
   }
   if (type === 'embedded' || type === 'reference')
-    return <ReferenceInput {...{ property, value, error, onChange }} {...(record && { record })} />
+    return <ReferenceField {...{ property, value, error, onChange }} {...(record && { record })} />
   const initial = type === 'currency' ? defaultCurrency : schema?.initial
   if (isChosen(property))
     return (
@@ -59,7 +62,11 @@ export function PropertyInput({ property, value, record, error, onChange }: Prop
       />
     )
   if (type === 'money')
-    return <Field {...about}>{(input) => <MoneyInput input={input} value={value} onChange={onChange} />}</Field>
+    return (
+      <Field {...about} problem={problem}>
+        {(input) => <MoneyInput input={input} value={value} onChange={onChange} onProblem={setProblem} />}
+      </Field>
+    )
   if (isMultiChoice(property))
     return (
       <FieldGroup {...about}>
@@ -68,52 +75,52 @@ export function PropertyInput({ property, value, record, error, onChange }: Prop
     )
   const change = (changed: string) => {
     setText(changed)
-    onChange(valueOfText(property, changed))
+    const read = valueOf(changed)
+    setProblem(read instanceof Unreadable ? read.problem : undefined)
+    if (!(read instanceof Unreadable)) onChange(read)
   }
   if (type === 'longText')
     return <TextAreaField {...about} value={text} onChange={(event) => change(event.target.value)} />
-  const kind = { email: 'email', phone: 'tel', url: 'url' }[type as string] ?? inputTypeOf(property)
+  // The browser's own check of web addresses would refuse what people write: `www.example.com`.
+  const kind = { email: 'email', phone: 'tel' }[type as string] ?? inputTypeOf(property)
+  const keyboard = type === 'url' ? 'url' : isNumber(property) ? 'decimal' : undefined
   const hint = type === 'list' ? { hint: t('commaHint') } : {}
-  return <TextField {...about} {...hint} type={kind} value={text} onChange={(event) => change(event.target.value)} />
+  return (
+    <TextField
+      {...about}
+      {...hint}
+      type={kind}
+      {...(keyboard && { inputMode: keyboard })}
+      problem={problem}
+      value={text}
+      onChange={(event) => change(event.target.value)}
+    />
+  )
 }
 
-function ReferenceInput({ property, value, record, error, onChange }: PropertyInputProps) {
+function ReferenceField({ property, value, record, error, onChange }: PropertyInputProps) {
   const t = useTranslations('list')
   const labelOf = usePropertyLabel()
-  const [isEditing, setEditing] = useState(false)
-  const [chosen, setChosen] = useState<RecordData>()
-  const target = useResource(property.resource ?? '')
-  const id = textOfValue(value)
+  const common = useTranslations('common')
+  const [isUnknown, setUnknown] = useState(false)
   const label = labelOf(property)
   return (
-    <Field label={label} error={error} isOptional={property.field?.required !== true}>
-      {(attributes) =>
-        isEditing ? (
-          <span className={field.input}>
-            <ReferenceEditor
-              property={{ ...property, label }}
-              value={value}
-              {...(record && { record })}
-              onCancel={() => setEditing(false)}
-              onCommit={(chosenId, _move, chosenRecord) => {
-                setEditing(false)
-                setChosen(chosenRecord)
-                onChange(chosenId)
-              }}
-            />
-          </span>
-        ) : (
-          <Button id={attributes.id} onClick={() => setEditing(true)}>
-            {chosen && target && chosen.id === id ? (
-              titleOf(target, chosen)
-            ) : id === '' ? (
-              t('choose')
-            ) : (
-              <ReferenceTitle resourceName={property.resource} id={id} />
-            )}
-          </Button>
-        )
-      }
+    <Field
+      label={label}
+      error={error}
+      problem={isUnknown ? t('unknownName') : undefined}
+      isOptional={property.field?.required !== true}
+    >
+      {(input) => (
+        <ReferenceInput
+          property={{ ...property, label }}
+          value={value === 'null' ? '' : textOfValue(value)}
+          owner={record}
+          input={{ ...input, placeholder: value === 'null' ? common('none') : t('choose') }}
+          onChange={onChange}
+          onUnknown={setUnknown}
+        />
+      )}
     </Field>
   )
 }

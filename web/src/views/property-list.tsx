@@ -1,13 +1,16 @@
 import { Pencil } from 'lucide-react'
-import { useRef, useState } from 'react'
+import { useLayoutEffect, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { type RecordData, type ResourceSchema, valueAt } from '../api/schema.ts'
 import { usePropertyLabel } from '../messages/labels.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import { classes } from '../ui/classes.ts'
+import { returnFocus } from '../ui/focus.ts'
 import { useIsNarrow } from '../ui/use-media.ts'
-import { changeableValue, changeProperty, forgetUnsaved, isSame, recordChanged, valueToEdit } from './changes.ts'
+import { forgetUnsaved, valueToEdit } from './changes.ts'
+import type { Move } from './editing.ts'
 import { archivedPropertiesOf, type Property, PropertyIcon, propertiesOf } from './columns.tsx'
+import { saveValue } from './save-value.ts'
 import { useChangeTexts } from './use-grid-columns.tsx'
 import { Value } from './value.tsx'
 import { ValueEditor } from './value-editor.tsx'
@@ -68,16 +71,23 @@ function PropertyRow({ resource, record, property, canEdit }: PropertyRowProps) 
   const labelOf = usePropertyLabel()
   const textsOf = useChangeTexts()
   const [isEditing, setEditing] = useState(false)
-  const editButton = useRef<HTMLButtonElement>(null)
+  const row = useRef<HTMLDivElement>(null)
+  const moves = useRef<{ move: Move }>(undefined)
   const label = labelOf(property)
-  const close = () => {
+  const close = (move: Move) => {
     forgetUnsaved(property, record)
+    // Otherwise, a press elsewhere ends the editor: the focus belongs there.
+    if (row.current?.contains(document.activeElement)) moves.current = { move }
+    else returnFocus(null, () => editButtonAt(row.current, undefined)?.focus())
     setEditing(false)
-    // The button appears again with the next frame.
-    requestAnimationFrame(() => editButton.current?.focus())
   }
+  useLayoutEffect(() => {
+    if (isEditing || !moves.current) return
+    editButtonAt(row.current, moves.current.move)?.focus()
+    moves.current = undefined
+  }, [isEditing])
   return (
-    <div className={styles.property}>
+    <div ref={row} className={styles.property}>
       <dt className={styles.name}>
         <PropertyIcon property={property} />
         <span className="truncate">{label}</span>
@@ -89,11 +99,9 @@ function PropertyRow({ resource, record, property, canEdit }: PropertyRowProps) 
             value={valueToEdit(property, record)}
             record={record}
             onCancel={close}
-            onCommit={(value, _move, shown) => {
-              close()
-              if (isSame(value, changeableValue(property, record))) return
-              const show = (changed: RecordData) => recordChanged(resource, changed)
-              void changeProperty(resource, record, { property, value, shown }, show, textsOf(property))
+            onCommit={(value, move, shown) => {
+              close(move)
+              saveValue(resource, record, { property, value, shown }, textsOf(property))
             }}
           />
         ) : (
@@ -104,7 +112,7 @@ function PropertyRow({ resource, record, property, canEdit }: PropertyRowProps) 
             {canEdit && (
               <span className={styles.edit}>
                 <IconButton
-                  ref={editButton}
+                  data-edit
                   icon={Pencil}
                   label={t('editNamed', { name: label })}
                   onClick={() => setEditing(true)}
@@ -116,4 +124,12 @@ function PropertyRow({ resource, record, property, canEdit }: PropertyRowProps) 
       </dd>
     </div>
   )
+}
+
+/** The button that edits this row's property or, after Tab, the one of the next or the previous row. */
+function editButtonAt(row: HTMLElement | null, move: Move): HTMLElement | null | undefined {
+  const own = row?.querySelector<HTMLElement>('[data-edit]')
+  const all = [...(row?.parentElement?.querySelectorAll<HTMLElement>('[data-edit]') ?? [])]
+  const step = move === 'right' ? 1 : move === 'left' ? -1 : 0
+  return (own && all[all.indexOf(own) + step]) ?? own
 }

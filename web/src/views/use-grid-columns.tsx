@@ -10,11 +10,11 @@ import {
   changeProperty,
   type ChangeTexts,
   forgetUnsaved,
-  isSame,
   recordChanged,
   valueToEdit,
 } from './changes.ts'
 import { iconOf, type Property, propertyOf } from './columns.tsx'
+import { saveValue } from './save-value.ts'
 import { Toggle, ToggleKey } from './toggle.tsx'
 import { Value } from './value.tsx'
 import { ValueEditor } from './value-editor.tsx'
@@ -61,16 +61,14 @@ export function useGridColumns(resource: ResourceSchema, state: ListState): Grid
               value={valueToEdit(property, record)}
               record={record}
               typed={editing.typed}
-              onCancel={() => {
+              onCancel={(move) => {
                 forgetUnsaved(property, record)
-                editing.cancel()
+                editing.cancel(move)
               }}
               onCommit={(value, move, shown) => {
                 forgetUnsaved(property, record)
                 editing.commit(value, move)
-                if (isSame(value, changeableValue(property, record))) return
-                const show = (changed: RecordData) => recordChanged(resource, changed)
-                void changeProperty(resource, record, { property, value, shown }, show, textsOf(property))
+                saveValue(resource, record, { property, value, shown }, textsOf(property))
               }}
             />
           ),

@@ -1,5 +1,6 @@
 import { type FocusEvent, useState } from 'react'
 import { useLocale, useTranslations } from 'use-intl'
+import { useOrganization } from '../api/me.ts'
 import { useChoiceLabel } from './choices.ts'
 import type { Property } from './columns.tsx'
 import { countryCodes } from './countries.ts'
@@ -7,6 +8,8 @@ import { isMultiChoice, useFinish, type ValueEditorProps } from './editing.ts'
 import { MoneyEditor } from './money-editor.tsx'
 import { MultiChoiceEditor } from './multi-choice-editor.tsx'
 import { ReferenceEditor } from './reference-editor.tsx'
+import { currencyBeside } from './money.ts'
+import { inputTypeOf, isNumber, textOfValue, useTypedValues } from './typed-values.ts'
 import { countryName, currencyName } from './value.tsx'
 import styles from './value-editor.module.css'
 
@@ -25,53 +28,18 @@ const chosenTypes: readonly string[] = ['choice', 'boolean', 'country', 'currenc
 /** Is the value one of a list? */
 export const isChosen = ({ type }: Property): boolean => chosenTypes.includes(type)
 
-/** What is typed for a value, and the value for what was typed; empty text clears it. */
-export function textOfValue(value: unknown): string {
-  if (Array.isArray(value)) return value.join(', ')
-  return value === null || value === undefined ? '' : String(value)
-}
-
-/** The browser's input for a value: days and times have their own. */
-export const inputTypeOf = ({ type }: Property): 'date' | 'datetime-local' | 'text' =>
-  type === 'date' ? 'date' : type === 'timestamp' ? 'datetime-local' : 'text'
-
-/** What is in the input for a value: for an instant, the day and the time of this browser's zone. */
-export function textForInput(property: Property, value: unknown): string {
-  const text = textOfValue(value)
-  const time = inputTypeOf(property) === 'datetime-local' ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(time)) return text
-  const local = new Date(time - new Date(time).getTimezoneOffset() * 60_000).toISOString()
-  return local.slice(0, local.slice(17, 19) === '00' ? 16 : 19)
-}
-
-export function valueOfText({ type, field }: Property, text: string): unknown {
-  const trimmed = text.trim()
-  if (type === 'timestamp' && trimmed !== '') return new Date(trimmed).toISOString()
-  if (type === 'list')
-    return trimmed === ''
-      ? []
-      : trimmed
-          .split(',')
-          .map((part) => part.trim())
-          .filter(Boolean)
-  if (trimmed === '') return field?.clearable === false && type === 'text' ? '' : null
-  if (type === 'integer' || type === 'number') {
-    const number = Number(trimmed)
-    return Number.isNaN(number) ? trimmed : number
-  }
-  return trimmed
-}
-
-function TextEditor({ property, value, typed, onCommit, onCancel }: ValueEditorProps) {
+function TextEditor({ property, value, record, typed, onCommit, onCancel }: ValueEditorProps) {
   const inputType = inputTypeOf(property)
-  const before = textForInput(property, value)
+  const { defaultCurrency } = useOrganization()
+  const { textOf, valueOf } = useTypedValues(property, currencyBeside(property, record, defaultCurrency))
+  const before = textOf(value)
   // The browser's inputs for days and times take no typed beginning.
   const [text, setText] = useState((inputType === 'text' ? typed : undefined) ?? before)
   // An input has one line: it would remove line breaks.
   const [isLong] = useState(property.type === 'longText' || text.includes('\n'))
   const { finish, onKeyDown } = useFinish({
     // An instant can be more exact than its input.
-    valueOf: () => (text === before ? value : valueOfText(property, text)),
+    valueOf: () => (text === before ? value : valueOf(text)),
     isLineBreak: (event) => isLong && event.shiftKey,
     onCommit,
     onCancel,
@@ -81,6 +49,7 @@ function TextEditor({ property, value, typed, onCommit, onCancel }: ValueEditorP
     autoFocus: true,
     className: styles.input,
     value: text,
+    ...(isNumber(property) && { inputMode: 'decimal' as const }),
     spellCheck: isLong,
     onKeyDown,
     onFocus: (event: FocusEvent<HTMLInputElement | HTMLTextAreaElement>) =>

@@ -39,7 +39,7 @@ test('an organization is filled once, and emptied of everything that came with i
     company: { name: 'Nordwind Logistik' },
     tags: ['example'],
   })
-  expect((await list('deals')).every(({ stage, amount }) => stage.kind === 'open' && Number(amount) > 0)).toBe(true)
+  expect((await list('deals')).every(({ status, amount }) => status === 'open' && Number(amount) > 0)).toBe(true)
   const removed = await call('DELETE', path)
   expect([removed.status, removed.body]).toEqual([200, { deleted: all, kept: none }])
   expect((await list('contacts')).map(({ id }) => id)).toEqual([own.id])

@@ -9,10 +9,12 @@ import home from './home.json'
 import imports from './imports.json'
 import labels from './labels.json'
 import list from './list.json'
+import numbers from './numbers.json'
 import operators from './operators.json'
 import profile from './profile.json'
 import record from './record.json'
 import sentences from './sentences.json'
+import refusals from './refusals.json'
 import shell from './shell.json'
 import suggestions from './suggestions.json'
 import tasks from './tasks.json'
@@ -32,9 +34,11 @@ export const messages: Messages = {
   imports,
   labels: { ...sentences, ...labels },
   list,
+  numbers,
   operators,
   profile,
   record,
+  refusals,
   shell,
   suggestions,
   tasks,

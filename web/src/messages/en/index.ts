@@ -9,9 +9,11 @@ import home from './home.json'
 import imports from './imports.json'
 import labels from './labels.json'
 import list from './list.json'
+import numbers from './numbers.json'
 import operators from './operators.json'
 import profile from './profile.json'
 import record from './record.json'
+import refusals from './refusals.json'
 import shell from './shell.json'
 import suggestions from './suggestions.json'
 import tasks from './tasks.json'
@@ -30,9 +32,11 @@ export const messages = {
   imports,
   labels,
   list,
+  numbers,
   operators,
   profile,
   record,
+  refusals,
   shell,
   suggestions,
   tasks,

@@ -1,12 +1,13 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Check, Ellipsis, Plus, Star, Trash2 } from 'lucide-react'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { send } from '../../api/client.ts'
 import { type RecordData, useResource } from '../../api/schema.ts'
 import { Button, IconButton } from '../../ui/button.tsx'
 import { Failure } from '../../ui/empty-state.tsx'
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from '../../ui/menu.tsx'
+import { returnFocus } from '../../ui/focus.ts'
 import { List, ListRow } from '../../ui/page.tsx'
 import { Tag } from '../../ui/tag.tsx'
 import { offerUndo, reportFailure } from '../../views/changes.ts'
@@ -116,10 +117,15 @@ function ContactRow({ link, canChange, onChange, onRemove }: ContactRowProps) {
 function AddContact({ onAdd }: { onAdd(contactId: string): void }) {
   const t = useTranslations('deals')
   const [isOpen, setOpen] = useState(false)
+  const button = useRef<HTMLButtonElement>(null)
+  const close = () => {
+    setOpen(false)
+    returnFocus(null, () => button.current?.focus())
+  }
   if (!isOpen)
     return (
       <div>
-        <Button icon={Plus} onClick={() => setOpen(true)}>
+        <Button ref={button} icon={Plus} onClick={() => setOpen(true)}>
           {t('addContact')}
         </Button>
       </div>
@@ -130,9 +136,9 @@ function AddContact({ onAdd }: { onAdd(contactId: string): void }) {
       <ReferenceEditor
         property={property}
         value={null}
-        onCancel={() => setOpen(false)}
+        onCancel={close}
         onCommit={(id) => {
-          setOpen(false)
+          close()
           if (typeof id === 'string') onAdd(id)
         }}
       />

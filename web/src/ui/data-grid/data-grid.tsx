@@ -2,9 +2,11 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { type CSSProperties, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { classes } from '../classes.ts'
+import { returnFocus } from '../focus.ts'
 import styles from './data-grid.module.css'
 import {
   type ActiveCell,
+  type EditMove,
   type GridColumn,
   type GridOrder,
   type GridSelection,
@@ -101,13 +103,17 @@ export function DataGrid<Row extends { id: string }>(props: DataGridProps<Row>) 
     setEditing({ cell, typed })
     return true
   }
-  const endEdit = (move?: 'down' | 'right') => {
+  const endEdit = (move?: EditMove) => {
+    // If the editor has lost the focus already, a press elsewhere ends it: the focus belongs there.
+    returnFocus(scroller.current, focusGrid)
     setEditing(undefined)
-    focusGrid()
     if (!active || move === undefined) return
     const columnIndex = columns.findIndex(({ name }) => name === active.column)
     if (move === 'down') moveTo(Math.min(active.index + 1, rowCount - 1), active.column)
-    else moveTo(active.index, columns[Math.min(columnIndex + 1, columns.length - 1)]?.name ?? active.column)
+    else {
+      const next = Math.min(Math.max(columnIndex + (move === 'left' ? -1 : 1), 0), columns.length - 1)
+      moveTo(active.index, columns[next]?.name ?? active.column)
+    }
   }
   const actions = useStableActions({
     activate(index, column) {

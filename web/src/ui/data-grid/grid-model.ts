@@ -15,12 +15,15 @@ export interface GridColumn<Row> {
   edit?: (row: Row, editing: CellEditing) => ReactNode
 }
 
+/** The cell that becomes active after an editor: below it, or beside it. */
+export type EditMove = 'down' | 'right' | 'left' | undefined
+
 interface CellEditing {
   /** What the person typed to begin; undefined if the value as it is should be edited. */
   typed: string | undefined
-  /** Saves the value, and moves down, right or not at all. Unchanged values are not sent. */
-  commit(value: unknown, move?: 'down' | 'right'): void
-  cancel(): void
+  /** Saves the value, and moves on or not at all. Unchanged values are not sent. */
+  commit(value: unknown, move?: EditMove): void
+  cancel(move?: EditMove): void
 }
 
 /** The cell that arrow keys move: by the record's id, so that it survives sorting and loading. */

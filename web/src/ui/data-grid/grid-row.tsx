@@ -2,7 +2,7 @@ import { memo } from 'react'
 import { useTranslations } from 'use-intl'
 import { classes } from '../classes.ts'
 import styles from './data-grid.module.css'
-import type { ActiveCell, GridColumn } from './grid-model.ts'
+import type { ActiveCell, EditMove, GridColumn } from './grid-model.ts'
 import { pinnedOffsets } from './grid-head.tsx'
 
 interface GridRowProps<Row extends { id: string }> {
@@ -26,7 +26,7 @@ interface GridRowProps<Row extends { id: string }> {
 export interface RowActions {
   activate(index: number, column: string): void
   edit(index: number, column: string): void
-  endEdit(move?: 'down' | 'right'): void
+  endEdit(move?: EditMove): void
   toggle(id: string, isRange: boolean): void
   selectAll(isChecked: boolean): void
 }
@@ -91,7 +91,7 @@ function GridRowContent<Row extends { id: string }>(props: GridRowProps<Row>) {
               column.edit(row, {
                 typed: editing.typed,
                 commit: (_value, move) => actions.endEdit(move),
-                cancel: () => actions.endEdit(),
+                cancel: (move) => actions.endEdit(move),
               })
             ) : (
               column.render(row)

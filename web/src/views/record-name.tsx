@@ -1,0 +1,24 @@
+import { useQuery } from '@tanstack/react-query'
+import { useTranslations } from 'use-intl'
+import { type ResourceSchema, schemaQuery } from '../api/schema.ts'
+import { resourceViews } from '../resources/registry.ts'
+import { useReferenceTitle } from './reference-title.tsx'
+
+/** The name of a record, with a link that keeps what is on the page: in an error, a form may be half filled in. */
+export function RecordName({ id }: { id: string }) {
+  const common = useTranslations('common')
+  const { data: schema } = useQuery(schemaQuery)
+  const resource = schema?.find(({ idPrefix }) => id.startsWith(`${idPrefix}_`))
+  return resource ? <KnownName resource={resource} id={id} /> : common('otherRecord')
+}
+
+function KnownName({ resource, id }: { resource: ResourceSchema; id: string }) {
+  const common = useTranslations('common')
+  const title = useReferenceTitle(resource.name, id) ?? common('otherRecord')
+  if (!resourceViews[resource.name]) return <strong>{title}</strong>
+  return (
+    <a href={`/${resource.name}/${id}`} target="_blank" rel="noreferrer">
+      {title}
+    </a>
+  )
+}

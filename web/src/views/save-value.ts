@@ -1,0 +1,17 @@
+import type { RecordData, ResourceSchema } from '../api/schema.ts'
+import { Unreadable } from '../ui/use-numbers.ts'
+import { changeableValue, changeProperty, type ChangeTexts, isSame, recordChanged, refuseText } from './changes.ts'
+import type { Property } from './columns.tsx'
+
+/** Saves what an editor was left with, unless it is as before. */
+export function saveValue(
+  resource: ResourceSchema,
+  record: RecordData,
+  { property, value, shown }: { property: Property; value: unknown; shown: RecordData | undefined },
+  texts: ChangeTexts,
+): void {
+  if (value instanceof Unreadable) return refuseText(property, record, value, texts)
+  if (isSame(value, changeableValue(property, record))) return
+  const show = (changed: RecordData) => recordChanged(resource, changed)
+  void changeProperty(resource, record, { property, value, shown }, show, texts)
+}
