@@ -66,6 +66,18 @@ for (let startingAfter: string | undefined; ; ) {
 const whole = (await api.GET('/v5/contacts', { params: { query: { limit: 1 } } })).data as Contact[]
 console.log('whole', whole[0]?.tags.length, whole[0]?.company?.name.length)
 
+// Editors complete the names of fields, and custom properties are accepted too.
+type OrderBy = NonNullable<NonNullable<paths['/v5/contacts']['get']['parameters']['query']>['orderBy']>
+const completed: Extract<OrderBy, 'company.name'> = 'company.name'
+const found = await api.POST('/v5/contacts/search', {
+  body: {
+    filter: { or: [{ firstName: { startsWith: 'ad' } }, { company: { some: { name: { contains: 'loom' } } } }] },
+    orderBy: 'customProperties.plan',
+    select: [completed, 'customProperties.plan'],
+  },
+})
+console.log('found', found.data?.map(({ company }) => company?.name).join())
+
 const count = await api.GET('/v5/contacts/count', { params: { query: { filters: { tags: 'pioneer' } } } })
 const total: number | undefined = count.data?.count
 console.log('count', total)
@@ -150,6 +162,14 @@ const mistakes: Record<string, { line: string; expectedError: string }> = {
   'filter-of-another-type': {
     line: `await api.GET('/v5/contacts', { params: { query: { filters: { 'filter.latitude.gt': 'north' } } } })`,
     expectedError: `'string' is not assignable to type 'number'`,
+  },
+  'unknown-order': {
+    line: `await api.GET('/v5/teams', { params: { query: { orderBy: 'nome' } } })`,
+    expectedError: `'"nome"' is not assignable`,
+  },
+  'unknown-filter-in-a-branch': {
+    line: `const body: components['schemas']['TeamSearch'] = { filter: { or: [{ nome: { equals: 'x' } }] } }`,
+    expectedError: `'nome' does not exist`,
   },
   'unknown-path': {
     line: `await api.GET('/v5/contact', {})`,
@@ -242,6 +262,7 @@ test('a typed client generated from /v5/docs compiles, detects mistakes and work
     'Ada {"plan":"pro"} undefined',
     'Adam {"plan":"pro"} undefined',
     'whole 1 18',
+    'found Analytical Engines,Analytical Engines,Analytical Engines',
     'count 4',
     'London c_suite {}',
     '409 email',

@@ -29,7 +29,7 @@ export const loginRoute = authRoute({
   summary: 'Log in with a password',
   description:
     'If the response is `second_factor_required`, complete the login at `/auth/login/totp`, `/auth/login/recovery-code` or `/auth/login/passkey`. An error does not say whether the address or the password is wrong.',
-  body: bodyOf('LoginRequest', {
+  body: bodyOf('LoginCredentials', {
     email: requestFields.email,
     password: requestFields.password,
     cookie: requestFields.cookie,

@@ -132,7 +132,7 @@ export const reauthenticateRoute: AccountRoute = {
   params: {},
   query: { kind: 'none' },
   body: bodyOf('PasswordProof', { password: requestFields.password, cookie: requestFields.cookie }),
-  responses: { 200: { kind: 'schema', component: 'Login', schema: loginSchema } },
+  responses: { 200: { kind: 'schema', component: 'LoginOutcome', schema: loginSchema } },
   isOnBothHosts: true,
   errors: [403],
   async handleOutsideTransaction(request) {

@@ -86,7 +86,7 @@ export const logoutRoute = authRoute({
   summary: 'End the session of a refresh token',
   description:
     'Send the token in the body or, from the service’s own pages, in the cookie. The session’s access tokens become invalid. The response is the same for an unknown token.',
-  body: bodyOf('Logout', {
+  body: bodyOf('LogoutToken', {
     token: {
       ...requestFields.token,
       required: false,

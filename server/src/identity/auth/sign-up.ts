@@ -18,7 +18,7 @@ import { insertUser } from '../users/store.ts'
 import { accepted, acceptedSchema, requestFields, deadLink, readLink } from './forms.ts'
 import { beginSetUp, revokeSetUpLinks, revokeSignUps } from './store.ts'
 
-const loginResponses = { 200: { kind: 'schema', component: 'Login', schema: loginSchema } } as const
+const loginResponses = { 200: { kind: 'schema', component: 'LoginOutcome', schema: loginSchema } } as const
 
 const personFields = {
   token: requestFields.token,
@@ -35,7 +35,7 @@ export const setUpRoute = authRoute({
   operation: 'setUp',
   summary: 'Create the first owner and their organization',
   description: 'With the link that a start on an empty database prints. It works once, for 30 minutes.',
-  body: bodyOf('SetUp', { ...personFields, email: requestFields.email }),
+  body: bodyOf('FirstOwner', { ...personFields, email: requestFields.email }),
   responses: loginResponses,
   errors: [403],
   check: (request) => faultsOf(request, 'set-up'),
@@ -92,7 +92,7 @@ export const signUpRoute = authRoute({
   summary: 'Request a link to create an account',
   description:
     'Only with `SIGN_UP=open`. Sends a link to the address; if the address has an account, the mail says so.',
-  body: bodyOf('SignUp', { email: requestFields.email }),
+  body: bodyOf('SignUpAddress', { email: requestFields.email }),
   responses: { 202: { kind: 'schema', component: 'Accepted', schema: acceptedSchema } },
   errors: [403],
   async handle(request) {

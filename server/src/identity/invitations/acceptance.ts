@@ -76,7 +76,7 @@ const acceptRoute = authRoute({
     }),
     cookie: formFields.cookie,
   }),
-  responses: { 200: { kind: 'schema', component: 'Login', schema: loginSchema } },
+  responses: { 200: { kind: 'schema', component: 'LoginOutcome', schema: loginSchema } },
   errors: [403, 409],
   async check(request) {
     const { services, body } = request

@@ -19,7 +19,9 @@ import { attemptRows, type FactorKind, findFactorKinds, findPasskeys, consumeRec
 import { consumeCode } from './totp.ts'
 import { assertNotThrottled, lockAttempt, recordFailure, attemptSource } from './attempts.ts'
 
-const loginResponses: PublicRoute['responses'] = { 200: { kind: 'schema', component: 'Login', schema: loginSchema } }
+const loginResponses: PublicRoute['responses'] = {
+  200: { kind: 'schema', component: 'LoginOutcome', schema: loginSchema },
+}
 const description = 'Completes the login of the pending token, which allows five wrong attempts.'
 
 /**

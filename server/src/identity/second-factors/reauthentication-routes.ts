@@ -44,7 +44,9 @@ async function reauthenticate(
   })
 }
 
-const loginResponses: AccountRoute['responses'] = { 200: { kind: 'schema', component: 'Login', schema: loginSchema } }
+const loginResponses: AccountRoute['responses'] = {
+  200: { kind: 'schema', component: 'LoginOutcome', schema: loginSchema },
+}
 
 const totpRoute: AccountRoute = {
   ...routeBase,

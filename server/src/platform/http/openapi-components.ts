@@ -12,15 +12,6 @@ export class Components {
   schema(name: string, definition: Schema): Schema {
     return addComponent(this.schemas, 'schemas', name, definition)
   }
-
-  /** A schema that may refer to itself: it exists before it is built. */
-  recursiveSchema(name: string, build: () => Schema): Schema {
-    if (!this.schemas[name]) {
-      this.schemas[name] = {}
-      this.schemas[name] = build()
-    }
-    return { $ref: `#/components/schemas/${name}` }
-  }
 }
 
 function addComponent(group: Record<string, Schema>, kind: string, name: string, definition: Schema): Schema {

@@ -15,7 +15,7 @@ export function filterParameter(resource: Resource, components: Components): Sch
     properties: known,
     ...(open.length > 0 ? openFilters(open) : { additionalProperties: false }),
   })
-  const parameter = components.parameter(`${resource.component}.filters`, {
+  const parameter = components.parameter(`${resource.component}.filterParameters`, {
     name: 'filters',
     in: 'query',
     style: 'form',
@@ -36,7 +36,7 @@ interface OpenPath {
 }
 
 /** A key of a document with a single value; organizations choose those of custom properties. */
-function exampleKey({ schema }: Field): string {
+export function exampleKey({ schema }: Field): string {
   const properties = (schema.properties ?? {}) as Record<string, Schema>
   return Object.keys(properties).find((key) => properties[key]?.properties === undefined) ?? 'plan'
 }

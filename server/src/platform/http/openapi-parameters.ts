@@ -1,9 +1,9 @@
 import { type Resource, searchedPaths } from '../model/define.ts'
 import type { Schema } from '../model/fields.ts'
-import { findTarget, hasPaths } from '../query/target.ts'
 import type { Components } from './openapi-components.ts'
+import { orderSchema, selectableSchema } from './openapi-field-names.ts'
 import { filterParameter } from './openapi-filters.ts'
-import { isCacheable, type Route, supportsIdempotencyKey } from './route.ts'
+import { isCacheable, isScoped, type Route, supportsIdempotencyKey } from './route.ts'
 
 export function parametersOf(route: Route, components: Components): Schema[] {
   return [...pathParameters(route, components), ...queryParameters(route, components), ...headers(route, components)]
@@ -71,7 +71,7 @@ export const viewSchema: Schema = { type: 'string', pattern: '^vie_[0-9a-f]{32}$
 function viewParameter({ hasViews }: Resource, components: Components): Schema[] {
   if (!hasViews) return []
   return [
-    components.parameter('view', {
+    components.parameter('savedView', {
       name: 'view',
       in: 'query',
       description:
@@ -90,7 +90,6 @@ export const cursorSchema = ({ idPrefix }: Resource): Schema => ({
 function pageParameters(resource: Resource, components: Components): Schema[] {
   const { component, singular } = resource
   const cursor = cursorSchema(resource)
-  const sortable = sortablePaths(resource)
   const given = (name: string, schema: Schema, description: string) => ({ name, in: 'query', description, schema })
   return [
     components.parameter(
@@ -117,8 +116,8 @@ function pageParameters(resource: Resource, components: Components): Schema[] {
       `${component}.orderBy`,
       given(
         'orderBy',
-        { type: 'string', default: 'createdAt', examples: sortable.slice(0, 4) },
-        `Field to sort by: ${sortable.map(code).join(', ')}. Records without a value come last.`,
+        { ...orderSchema(resource, components), default: 'createdAt' },
+        'Field to sort by. Records without a value come last.',
       ),
     ),
     components.parameter(
@@ -126,15 +125,6 @@ function pageParameters(resource: Resource, components: Components): Schema[] {
       given('sort', { type: 'string', enum: ['asc', 'desc'], default: 'desc' }, 'Sort direction.'),
     ),
   ]
-}
-
-function sortablePaths(resource: Resource): string[] {
-  return resource.propertyNames.flatMap((name) => {
-    const target = findTarget(resource, name)
-    if ('fault' in target) return []
-    if (target.field.filter === 'none') return hasPaths(target.field) ? [`${name}.<key>`] : []
-    return target.field.filter === 'properties' ? [`${name}.<key>`] : [name]
-  })
 }
 
 /** Interface 4.6. */
@@ -145,8 +135,13 @@ function selectParameter(resource: Resource, components: Components): Schema {
     in: 'query',
     style: 'form',
     explode: true,
-    description: `Return only these fields; use dotted paths for nested fields. One of ${resource.propertyNames.map(code).join(', ')}.`,
-    schema: { type: 'array', maxItems: 100, items: { type: 'string' }, examples: [[first, second]] },
+    description: 'Return only these fields; dotted paths name nested ones.',
+    schema: {
+      type: 'array',
+      maxItems: 100,
+      items: selectableSchema(resource, components),
+      examples: [[first, second]],
+    },
   })
 }
 
@@ -168,6 +163,15 @@ function headers(route: Route, components: Components): Schema[] {
   const header = (name: string, schema: Schema, description: string) =>
     components.parameter(name, { name, in: 'header', description, schema })
   const parameters: Schema[] = []
+  if (isScoped(route)) {
+    parameters.push(
+      header(
+        'Service-Organization-ID',
+        { type: 'string', pattern: '^org_[0-9a-f]{32}$' },
+        'Id of the organization. Required with an API key; an access token has a current organization.',
+      ),
+    )
+  }
   if (isCacheable(route)) {
     parameters.push(
       header(

@@ -1,4 +1,4 @@
-import type { Resource } from '../model/define.ts'
+import { displayNoun, type Resource } from '../model/define.ts'
 import type { Field, FilterType, JsonValue, Schema } from '../model/fields.ts'
 import { type Operator, operatorsFor, takesList } from '../query/operators.ts'
 import type { Relations } from '../query/relations.ts'
@@ -6,11 +6,12 @@ import { countedUnits, maxUnits, periods } from '../query/relative-dates.ts'
 import { findTarget, hasPaths } from '../query/target.ts'
 import { maxDepth, maxLeaves, maxRelations } from '../query/tree.ts'
 import type { Components } from './openapi-components.ts'
+import { orderSchema, selectableSchema } from './openapi-field-names.ts'
 import { describeOperator, pathsOf } from './openapi-filters.ts'
 import { cursorSchema, viewSchema } from './openapi-parameters.ts'
 import type { SearchRoute } from './route.ts'
 
-/** The body of a search. Its schema contains the filter tree, which refers to itself and to those of related records. */
+/** The body of a search, whose schema contains the filter tree. */
 export function searchBody({ search }: SearchRoute, relations: Relations, components: Components): Schema {
   const { resource, returns } = search
   const filter = treeSchema(resource, relations, components)
@@ -23,19 +24,19 @@ export function searchBody({ search }: SearchRoute, relations: Relations, compon
   const deleted = resource.isRestorable && {
     deleted: {
       type: 'boolean',
-      default: false,
       description: `If true, the deleted records that can be restored, as in the list. Also needs the scope \`${resource.singular}:restore:write\`.`,
     },
   }
+  // Without `default`: typed clients would require these properties.
   const page = {
-    orderBy: { type: 'string', default: 'createdAt', description: 'Field to sort by.' },
-    sort: { type: 'string', enum: ['asc', 'desc'], default: 'desc' },
-    limit: { type: 'integer', minimum: 1, maximum: 100, default: 25, description: 'Maximum number of records.' },
+    orderBy: orderSchema(resource, components),
+    sort: { type: 'string', enum: ['asc', 'desc'], description: 'Sort direction. Default: `desc`.' },
+    limit: { type: 'integer', minimum: 1, maximum: 100, description: 'Maximum number of records. Default: 25.' },
     startingAfter: { ...cursorSchema(resource), description: 'The page after this record.' },
     endingBefore: { ...cursorSchema(resource), description: 'The page before this record.' },
     select: {
       type: 'array',
-      items: { type: 'string' },
+      items: selectableSchema(resource, components),
       minItems: 1,
       maxItems: 100,
       description: 'Return only these fields.',
@@ -54,40 +55,54 @@ const exampleFilter: JsonValue = {
   or: [{ createdAt: { equals: { last: { days: 30 } } } }, { not: { createdAt: { gte: '2026-01-01' } } }],
 }
 
+/**
+ * Tools replace references with what they refer to, so no schema contains itself: what is below two levels of a tree, or
+ * belongs to related records, is any object. The service checks it like the rest.
+ */
 function treeSchema(resource: Resource, relations: Relations, components: Components): Schema {
-  const name = `${resource.component}FilterTree`
-  return components.recursiveSchema(name, () => {
-    const tree = { $ref: `#/components/schemas/${name}` }
+  const related = Object.values(relations(resource))
+  const description = [
+    `All properties must match. At most ${maxDepth} levels of \`and\`, \`or\`, \`not\`, \`some\` and \`none\`, ${maxLeaves} conditions and ${maxRelations} relations.`,
+    ...related.map(({ name, resource: other }) => `\`${name}\` tests related ${displayNoun(other.name)}.`),
+  ].join(' ')
+  const node = (inner: Schema): Schema => {
     const { fields, open } = fieldSchemas(resource, components)
-    const related = Object.values(relations(resource)).map((relation) => [
-      relation.name,
-      relatedSchema(relation.resource, treeSchema(relation.resource, relations, components), components),
-    ])
     return {
       type: 'object',
-      description: `All properties must match. At most ${maxDepth} levels of \`and\`, \`or\`, \`not\`, \`some\` and \`none\`, ${maxLeaves} conditions and ${maxRelations} relations.`,
+      description,
       properties: {
-        and: { type: 'array', items: tree },
-        or: { type: 'array', items: tree },
-        not: tree,
+        and: { type: 'array', items: inner },
+        or: { type: 'array', items: inner },
+        not: inner,
         ...fields,
-        ...Object.fromEntries(related),
+        ...Object.fromEntries(related.map(({ name }) => [name, relatedSchema(components)])),
       },
       // With `additionalProperties`, typed clients would accept any name.
       ...(open.length > 0
         ? { unevaluatedProperties: conditionsSchema('properties', [], true, components) }
         : { additionalProperties: false }),
     }
-  })
+  }
+  const branch = components.schema(`${resource.component}FilterBranch`, node(anyTree(components)))
+  return components.schema(`${resource.component}FilterTree`, node(branch))
 }
 
-const relatedSchema = ({ component, name }: Resource, tree: Schema, components: Components): Schema =>
-  components.schema(`Related${component}`, {
+const anyTree = (components: Components): Schema =>
+  components.schema('FilterTree', {
     type: 'object',
-    description: `\`some\`: at least one of these ${name} matches. \`none\`: none of them does. An empty filter matches all. Needs the scope of their list.`,
+    description:
+      'A filter tree as at the top of a search, with the fields and relations of these records: `{"status":{"equals":"open"}}`. An empty one matches all.',
+    additionalProperties: true,
+  })
+
+const relatedSchema = (components: Components): Schema =>
+  components.schema('RelatedRecords', {
+    type: 'object',
+    description:
+      '`some`: at least one of these related records matches. `none`: none of them does. An empty filter matches all. Needs the scope of their list.',
     minProperties: 1,
     additionalProperties: false,
-    properties: { some: tree, none: tree },
+    properties: { some: anyTree(components), none: anyTree(components) },
   })
 
 /** The conditions of each field, and the objects whose keys the organization chooses. */

@@ -108,7 +108,7 @@ export const properties = defineResource({
     default: document({
       label: 'Default',
       description: 'The value of a new record if none is sent; null for none',
-      schema: { type: ['string', 'number', 'boolean', 'array', 'object'] },
+      schema: { type: ['string', 'number', 'boolean', 'array', 'object'], items: { type: 'string' } },
     }),
     indexed: flag({
       label: 'Indexed',

@@ -38,7 +38,7 @@ const rejectRoute = writeRoute({
   summary: 'Reject a suggestion',
   description:
     'Nothing else happens, except that rejecting a `suppress` that was applied by itself (`auto_applied`) lets the contact receive email again, unless another suggestion has opted the contact out too; the caller then needs `contact:update:write`.',
-  body: { component: 'SuggestionRejection', shape: rejectionShape, required: false },
+  body: { component: 'RejectionReason', shape: rejectionShape, required: false },
   errors: [409],
   async handle(request) {
     const { db, params, body } = request

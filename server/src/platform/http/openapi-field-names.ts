@@ -1,0 +1,44 @@
+import type { Resource } from '../model/define.ts'
+import type { Schema } from '../model/fields.ts'
+import { orderBy } from '../query/order.ts'
+import { readSelection } from '../query/select.ts'
+import { findTarget, Suggestions } from '../query/target.ts'
+import type { Components } from './openapi-components.ts'
+import { exampleKey, pathsOf } from './openapi-filters.ts'
+
+/** The values of `orderBy`. */
+export const orderSchema = (resource: Resource, components: Components): Schema =>
+  components.schema(
+    `${resource.component}OrderField`,
+    namesSchema(resource, (path) => {
+      const target = findTarget(resource, path, noSuggestions)
+      return !('fault' in target) && !('fault' in orderBy(target, false))
+    }),
+  )
+
+/** The values of `select[]`. */
+export const selectableSchema = (resource: Resource, components: Components): Schema =>
+  components.schema(
+    `${resource.component}SelectField`,
+    namesSchema(resource, (path) => readSelection(resource, [path], noSuggestions).faults.length === 0),
+  )
+
+const noSuggestions = new Suggestions(0)
+
+/** The accepted paths, and those that begin with one of them if the organization chooses the keys below it. */
+function namesSchema(resource: Resource, isAccepted: (path: string) => boolean): Schema {
+  const candidates = [...new Set([...resource.propertyNames, ...pathsOf(resource)])]
+  const names = { type: 'string', enum: candidates.filter(isAccepted) }
+  const open = candidates.flatMap((path) => {
+    const target = findTarget(resource, path, noSuggestions)
+    const key = 'fault' in target ? 'key' : exampleKey(target.field)
+    return isAccepted(`${path}.${key}`) && !names.enum.includes(`${path}.${key}`) ? [{ path, key }] : []
+  })
+  if (open.length === 0) return names
+  const pattern = `^(?:${open.map(({ path }) => path).join('|')})\\.`
+  const below = { type: 'string', pattern, examples: open.slice(0, 2).map(({ path, key }) => `${path}.${key}`) }
+  return { anyOf: [names, { allOf: [below, anyText] }] }
+}
+
+/** True of every text. TypeScript would reduce a union of names and `string` to `string`, and editors complete nothing. */
+const anyText: Schema = { properties: { length: { type: 'integer' } } }
