@@ -115,7 +115,7 @@ test('redocly reports no problem in the committed document', { timeout: 60_000 }
 test('every schema is valid, and every example of an error matches the error schema', () => {
   const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, validateFormats: false })
   ajv.addVocabulary(['components'])
-  // A hint for compilers that is true of every text; strict mode wants `type: object` beside it.
+  // A hint for compilers that is true of every text, which strict mode expects to have `type: object`.
   const components = JSON.stringify(document.components).replaceAll(
     '{"properties":{"length":{"type":"integer"}}}',
     '{}',

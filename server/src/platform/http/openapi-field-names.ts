@@ -6,7 +6,6 @@ import { findTarget, Suggestions } from '../query/target.ts'
 import type { Components } from './openapi-components.ts'
 import { exampleKey, pathsOf } from './openapi-filters.ts'
 
-/** The values of `orderBy`. */
 export const orderSchema = (resource: Resource, components: Components): Schema =>
   components.schema(
     `${resource.component}OrderField`,
@@ -16,7 +15,6 @@ export const orderSchema = (resource: Resource, components: Components): Schema 
     }),
   )
 
-/** The values of `select[]`. */
 export const selectableSchema = (resource: Resource, components: Components): Schema =>
   components.schema(
     `${resource.component}SelectField`,
@@ -25,7 +23,6 @@ export const selectableSchema = (resource: Resource, components: Components): Sc
 
 const noSuggestions = new Suggestions(0)
 
-/** The accepted paths, and those that begin with one of them if the organization chooses the keys below it. */
 function namesSchema(resource: Resource, isAccepted: (path: string) => boolean): Schema {
   const candidates = [...new Set([...resource.propertyNames, ...pathsOf(resource)])]
   const names = { type: 'string', enum: candidates.filter(isAccepted) }
@@ -40,5 +37,5 @@ function namesSchema(resource: Resource, isAccepted: (path: string) => boolean):
   return { anyOf: [names, { allOf: [below, anyText] }] }
 }
 
-/** True of every text. TypeScript would reduce a union of names and `string` to `string`, and editors complete nothing. */
+/** True of every text: TypeScript would reduce a union with `string` to `string`, without names to complete. */
 const anyText: Schema = { properties: { length: { type: 'integer' } } }

@@ -11,7 +11,6 @@ import { describeOperator, pathsOf } from './openapi-filters.ts'
 import { cursorSchema, viewSchema } from './openapi-parameters.ts'
 import type { SearchRoute } from './route.ts'
 
-/** The body of a search, whose schema contains the filter tree. */
 export function searchBody({ search }: SearchRoute, relations: Relations, components: Components): Schema {
   const { resource, returns } = search
   const filter = treeSchema(resource, relations, components)
@@ -55,10 +54,7 @@ const exampleFilter: JsonValue = {
   or: [{ createdAt: { equals: { last: { days: 30 } } } }, { not: { createdAt: { gte: '2026-01-01' } } }],
 }
 
-/**
- * Tools replace references with what they refer to, so no schema contains itself: what is below two levels of a tree, or
- * belongs to related records, is any object. The service checks it like the rest.
- */
+/** Tools replace references, so no schema contains itself: below two levels and in relations, a tree is any object. */
 function treeSchema(resource: Resource, relations: Relations, components: Components): Schema {
   const related = Object.values(relations(resource))
   const description = [

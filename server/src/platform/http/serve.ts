@@ -18,6 +18,7 @@ import { charge, type RequestContext, singleHeader, requestTarget } from './requ
 import { checkContentLength, checkContentTypes } from './request-limits.ts'
 import { findStoredResponse, type IdempotentRequest, storeResponse } from './idempotency-store.ts'
 import { checkIdempotencyKey, requestHash } from './idempotency.ts'
+import { withPlainNames } from '../query/nested-names.ts'
 import { checkParameters, readQuery } from '../query/query-string.ts'
 import { addressKey } from './rate-limit.ts'
 import type { RouteResponse, PublicRoute, ScopedRoute, ServedRoute, Services, WriteRoute } from './route.ts'
@@ -147,7 +148,7 @@ async function runRoute(
   caller: Caller,
 ): Promise<RouteResponse> {
   const url = requestTarget(request)
-  const query = readQuery(url)
+  const query = 'resource' in route.query ? withPlainNames(readQuery(url)) : readQuery(url)
   if (route.query.kind === 'none') readNone(query)
   if (route.query.kind === 'parameters') checkParameters(query, route.query)
   const params = paramsOf(route, request)
