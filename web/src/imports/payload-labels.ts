@@ -42,7 +42,7 @@ export function useFieldTexts() {
       if (history === 'history' && index !== undefined) return t('employmentNumber', { number: Number(index) + 1 })
       return isPart(part) ? t(part) : t('otherFields')
     },
-    /** The message of a fault in the page's language, as far as the type of the field tells what is expected. */
+    /** The message of a fault in the page's language, as far as the type of the field shows what is expected. */
     sentenceOf: (path: string, message: string): string => {
       if (message.startsWith('is required')) return path === 'contact.email' ? t('addressRequired') : t('required')
       if (message.startsWith('unknown field')) return t('unknownField')

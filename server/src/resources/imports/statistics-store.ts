@@ -49,7 +49,7 @@ export async function readImportStatistics(db: Connection, range: DayRange): Pro
   return { from, to, timeZone, days }
 }
 
-/** Refused pushes concern nobody whom a reader could be allowed to see. */
+/** Refused pushes belong to no person whose records a reader may see. */
 const refusedByDay = (db: Connection) => {
   const sees = isRestricted(rowDetails, scopeOf(db, undefined)) ? raw('false') : raw('true')
   return sql`
