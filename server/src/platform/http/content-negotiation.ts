@@ -1,4 +1,4 @@
-import { ApiError, type Fault } from '../model/errors.ts'
+import { ApiError } from '../model/errors.ts'
 
 export interface RequestContentHeaders {
   contentType: string | undefined
@@ -32,20 +32,6 @@ export function negotiateContent({
     throw new ApiError('not_acceptable', 'The response is application/json, which the Accept header excludes.')
 }
 
-/** Accepts any JSON type or none, and any Accept header: storing a lead matters more than the format. */
-export function pushContentFaults(contentType: string | undefined, contentEncoding: string | undefined): Fault[] {
-  const faults: Fault[] = []
-  if (!isUncompressed(contentEncoding)) faults.push({ field: 'Content-Encoding', message: compressedBodyMessage })
-  if (contentType === undefined || contentType.trim() === '') return faults
-  const type = parseMediaType(contentType)
-  const isJson = type?.essence === 'application/json' || type?.essence.endsWith('+json')
-  if (!isJson)
-    faults.push({ field: 'Content-Type', message: 'expected application/json, another +json type, or no Content-Type' })
-  else if (type?.charset !== undefined && type.charset !== 'utf-8')
-    faults.push({ field: 'Content-Type', message: 'names a character set other than UTF-8' })
-  return faults
-}
-
 /** The media type of a Content-Type header; undefined if it is invalid. */
 export function parseMediaType(header: string): MediaType | undefined {
   const text = header.trim()
@@ -55,6 +41,16 @@ export function parseMediaType(header: string): MediaType | undefined {
   if (parameters.end !== text.length) return undefined
   return { essence: (essence.groups[0] ?? '').toLowerCase(), charset: parameters.values.get('charset')?.toLowerCase() }
 }
+
+/** Is it a label of UTF-8 (WHATWG Encoding Standard) or of ASCII, whose text is the same in UTF-8, or absent? */
+export const isUtf8 = (charset: string | undefined): boolean =>
+  charset === undefined || utf8Labels.has(charset.trim().replace(/^'(.*)'$/, '$1'))
+
+const utf8Labels: ReadonlySet<string> = new Set(
+  'utf-8 utf8 unicode-1-1-utf-8 unicode11utf8 unicode20utf8 x-unicode20utf8 us-ascii ascii ansi_x3.4-1968 iso646-us'.split(
+    ' ',
+  ),
+)
 
 export const acceptsJson = (header: string): boolean => header.trim() === '' || qualityOf(header, jsonRanges) > 0
 
@@ -83,14 +79,14 @@ function qualityOf(header: string, ranges: ReadonlyMap<string, number>): number 
 
 const bodyMethods = new Set(['POST', 'PUT', 'PATCH'])
 
-const compressedBodyMessage = 'Compressed bodies are not supported; send the body uncompressed.'
+export const compressedBodyMessage = 'Compressed bodies are not supported; send the body uncompressed.'
 
 function checkEncoding(header: string | undefined): void {
   if (isUncompressed(header)) return
   throw new ApiError('unsupported_media_type', compressedBodyMessage, { headers: { 'accept-encoding': 'identity' } })
 }
 
-function isUncompressed(contentEncoding: string | undefined): boolean {
+export function isUncompressed(contentEncoding: string | undefined): boolean {
   const codings = (contentEncoding ?? '').split(',').map((coding) => coding.trim().toLowerCase())
   return codings.every((coding) => coding === '' || coding === 'identity')
 }
@@ -98,7 +94,7 @@ function isUncompressed(contentEncoding: string | undefined): boolean {
 function checkContentType(header: string | undefined, allowed: readonly string[]): void {
   const type = parseMediaType(header ?? '')
   const isAllowed = type !== undefined && allowed.includes(type.essence)
-  if (isAllowed && (type.charset === undefined || type.charset === 'utf-8')) return
+  if (isAllowed && isUtf8(type.charset)) return
   const expected = allowed.join(' or ')
   const description = isAllowed
     ? `The body must be in UTF-8; this Content-Type names a different character set.`

@@ -259,12 +259,19 @@ test.each([
   ['not a media type', 415],
   [';;;', 415],
   ['application/json; charset=UTF-8', 201],
+  ['application/json;charset=utf8', 201],
   ['APPLICATION/JSON', 201],
 ])('a body with Content-Type %s gets %i', async (type, status) => {
   const body = JSON.stringify({ email: `${Math.random()}@example.com` })
   const response = await organization.call('POST', '/v5/contacts', { body, headers: { 'content-type': type } })
   expect(response.status, response.text).toBe(status)
   if (status === 415) expectRefusal(response, 415, 'unsupported_media_type')
+})
+
+test('a body may start with a byte order mark', async () => {
+  const body = `\ufeff${JSON.stringify({ email: `${Math.random()}@example.com`, name: 'Zoë' })}`
+  const response = await organization.call('POST', '/v5/contacts', { body })
+  expect([response.status, response.body.name]).toEqual([201, 'Zoë'])
 })
 
 test('PATCH accepts application/merge-patch+json, and a body without a Content-Type is rejected', async () => {

@@ -9,9 +9,11 @@ export interface StoredResponse {
   body: string
 }
 
+export const isIdempotencyKey = (header: string): boolean => /^[\x21-\x7e]{1,255}$/.test(header)
+
 /** Validates the `Idempotency-Key` header: 1 to 255 visible ASCII characters. */
 export function checkIdempotencyKey(header: string): string {
-  if (!/^[\x21-\x7e]{1,255}$/.test(header))
+  if (!isIdempotencyKey(header))
     throw invalidParameters([
       { field: 'Idempotency-Key', message: 'expected 1 to 255 visible ASCII characters without spaces' },
     ])

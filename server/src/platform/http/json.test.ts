@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { processorTime } from '../../../test/processor-time.ts'
 import { ApiError } from '../model/errors.ts'
-import { readJson } from './json.ts'
+import { readJson, readJsonWithLongNumbers } from './json.ts'
 
 const read = (text: string) => readJson(Buffer.from(text))
 
@@ -104,9 +104,19 @@ test('invalid UTF-8 is rejected with the offset of its first byte', () => {
   expectMalformed(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]), 'not valid UTF-8 at byte 2')
 })
 
-test('a byte order mark is rejected at the start and kept inside a string', () => {
-  expectMalformed('\ufeff{}', 'byte order mark')
+test('a byte order mark is removed at the start and kept inside a string', () => {
+  expect(read('\ufeff{"a":1}')).toEqual({ a: 1 })
   expect(read('"\ufeff"')).toBe('\ufeff')
+  expectMalformed('\ufeff', 'The body is empty')
+  expectMalformed('\ufeff\ufeff{}', 'not valid JSON')
+})
+
+test('numbers that a double cannot represent can be read as strings', () => {
+  const text = '{"id": 17841405822304915, "list": [1e400, 2, 0.1], "small": 12.50}'
+  expect(() => read(text)).toThrow()
+  const digits = '{"id": "17841405822304915", "list": ["1e400", 2, 0.1], "small": 12.50}'
+  expect(readJsonWithLongNumbers(Buffer.from(text))).toEqual({ value: JSON.parse(digits), text: digits })
+  expect(readJsonWithLongNumbers(Buffer.from('[1]'))).toEqual({ value: [1], text: '[1]' })
 })
 
 test('a duplicate name is rejected with its path, also with an identical value or another spelling', () => {

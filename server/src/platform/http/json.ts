@@ -1,7 +1,7 @@
 import { invalidBody, malformed } from '../model/errors.ts'
-import { JsonScanner } from './json-scan.ts'
+import { JsonScanner, type LongNumber } from './json-scan.ts'
 
-const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /**
  * Reads a JSON body strictly. Throws `malformed_request` (400) for invalid JSON or UTF-8, deep nesting and repeated
@@ -9,12 +9,26 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
  * represent.
  */
 export function readJson(bytes: Uint8Array): unknown {
-  if (bytes.length === 0) throw malformed('The body is empty; a JSON body is required.')
   const text = decode(bytes)
   const faults = new JsonScanner(text).run()
   const value = parse(text)
   if (faults.length > 0) throw invalidBody(faults)
   return value
+}
+
+/** Reads a body like `readJson`, except that a number that a double cannot represent becomes a string with its digits. */
+export function readJsonWithLongNumbers(bytes: Uint8Array): { value: unknown; text: string } {
+  const sent = decode(bytes)
+  const numbers: LongNumber[] = []
+  const faults = new JsonScanner(sent, numbers).run()
+  const pieces = numbers.map(({ start, end }, index) => {
+    const before = sent.slice(numbers[index - 1]?.end ?? 0, start)
+    return `${before}"${sent.slice(start, end)}"`
+  })
+  const text = pieces.join('') + sent.slice(numbers.at(-1)?.end ?? 0)
+  const value = parse(text)
+  if (faults.length > 0) throw invalidBody(faults)
+  return { value, text }
 }
 
 function decode(bytes: Uint8Array): string {
@@ -24,7 +38,7 @@ function decode(bytes: Uint8Array): string {
   } catch {
     throw malformed(`The body is not valid UTF-8 at byte ${firstBadByte(bytes)}.`)
   }
-  if (text.charCodeAt(0) === 0xfeff) throw malformed('The body starts with a byte order mark; send it without one.')
+  if (text === '') throw malformed('The body is empty; a JSON body is required.')
   return text
 }
 

@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net'
 import type { FastifyRequest } from 'fastify'
 import { ApiError, invalidParameters, malformed } from '../model/errors.ts'
-import { negotiateContent, pushContentFaults } from './content-negotiation.ts'
+import { negotiateContent } from './content-negotiation.ts'
 import type { ServedRoute } from './route.ts'
 
 /** Maximum bytes of a request's parts (documented in docs/errors.md). */
@@ -16,7 +16,8 @@ export function checkLimits(request: FastifyRequest): void {
   if ((raw.url ?? '').length > maxUrlLength) throw urlTooLong()
   if (raw.rawHeaders.reduce((sum, text) => sum + text.length, 0) > maxHeaderBytes) throw headersTooLarge()
   checkHosts(request)
-  checkRepeatedHeaders(raw.rawHeaders)
+  // A sender of leads often cannot be changed, and none of these headers decides what a push does.
+  if (request.routeOptions.config.route?.kind !== 'push') checkRepeatedHeaders(raw.rawHeaders)
   // The framework would silently drop it.
   if (raw.url?.includes('#')) throw new ApiError('malformed_request', 'The URL contains a fragment; write "#" as %23.')
   if (Number(headers['content-length'] ?? 0) > maxBodyBytes) throw bodyTooLarge(maxBodyBytes)
@@ -77,11 +78,7 @@ function checkRepeatedHeaders(rawHeaders: readonly string[]): void {
 /** Checks Content-Type and Accept against the route; without a route, against what any route may take. */
 export function checkContentTypes(route: ServedRoute | undefined, request: FastifyRequest): void {
   const { headers, method } = request
-  if (route?.kind === 'push') {
-    const faults = pushContentFaults(headers['content-type'], headers['content-encoding'])
-    if (faults.length > 0) throw invalidParameters(faults)
-    return
-  }
+  if (route?.kind === 'push') return
   const sendsBody = Number(headers['content-length'] ?? 0) > 0 || headers['transfer-encoding'] !== undefined
   const takesBody = route === undefined || route.kind === 'search' || ('body' in route && route.body !== undefined)
   const merge = method === 'PATCH' ? ['application/merge-patch+json'] : []

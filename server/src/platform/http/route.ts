@@ -230,6 +230,8 @@ export interface PushRoute extends RouteBase {
   method: 'POST'
   query: { kind: 'none' }
   payload: { component: string; schema: Schema; example: JsonValue }
+  /** What to do instead of another method. */
+  usage: string
   serve: Serve
   /** Called after the service has decided on an error response. */
   refused(services: Services, request: FastifyRequest, error: ApiError): void

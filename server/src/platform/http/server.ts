@@ -45,6 +45,7 @@ export interface ServerOptions {
 }
 
 declare module 'fastify' {
+  interface FastifyContextConfig {}
   interface FastifyRequest {
     requestContext: RequestContext
     startedAt: number
@@ -256,12 +257,14 @@ function addFallbackRoutes(app: FastifyInstance, options: ServerOptions, sendWeb
   const known = knownPaths(routes)
   const respond = (found: KnownPath | undefined, request: FastifyRequest, reply: FastifyReply) => {
     if (found) request.requestContext.route = found.path
-    checkContentTypes(undefined, request)
+    const push = found?.routes.find((route) => route.kind === 'push')
+    if (!push) checkContentTypes(undefined, request)
     if (!found?.routes.some((route) => isServedOnHost(route, authOrigin, request)))
       throw routeNotFound(request, options)
     const allow = [...found.methods].sort().join(', ')
     if (request.method === 'OPTIONS') return reply.code(204).header('allow', allow).send()
-    throw new ApiError('method_not_allowed', `This path supports ${allow}.`, { headers: { allow } })
+    const description = push?.usage ?? `This path supports ${allow}.`
+    throw new ApiError('method_not_allowed', description, { headers: { allow } })
   }
   app.setNotFoundHandler(async (request, reply) => {
     const path = requestTarget(request).split('?', 1)[0] ?? ''

@@ -49,6 +49,19 @@ export function readQuery(rawUrl: string): QueryParameter[] {
   return parameters
 }
 
+/** The parameters of any URL: invalid escapes, invalid UTF-8 and NUL stay as they were sent. */
+export function readAnyQuery(rawUrl: string): QueryParameter[] {
+  const start = rawUrl.indexOf('?')
+  const pieces = start < 0 ? [] : rawUrl.slice(start + 1).split('&')
+  return pieces.flatMap((piece) => {
+    if (piece === '') return []
+    const [name = '', ...values] = piece.split('=')
+    return { name: decodeOrKeep(name), value: decodeOrKeep(values.join('=')) }
+  })
+}
+
+const decodeOrKeep = (text: string): string => decode(spaced(text)) ?? text
+
 /** Splits a decoded list. A backslash escapes a comma or a backslash. Throws `ListError` if a value is empty. */
 export function splitList(value: string): string[] {
   const items = value.includes('\\') ? splitEscaped(value) : value.split(',')

@@ -8,6 +8,8 @@ import { importRefusals, importStats } from './stats-store.ts'
 export const findingCodes = {
   unknown_member: 'The field is stored in the payload but not used. Check its spelling against /v5/docs.',
   unknown_parameter: 'The parameter is stored with the row but not used. Send data in the body.',
+  ignored_key:
+    'A repetition of this push would become another row. Send 1 to 255 visible ASCII characters, different for each push.',
   unusable_value: 'The value was left out; the rest was stored. Correct it in the source and push again.',
   free_mail_domain: 'Many people share this domain, so it does not identify a company. Send the company’s own domain.',
   made_up_name: 'The name is missing, so another value is used. Push the name with overwrite, or edit the contact.',

@@ -117,7 +117,7 @@ export const rowDetails = defineResource({
     },
     parameters: document({
       label: 'Query parameters',
-      description: 'Query parameters of the push',
+      description: 'Query parameters of the push; `Idempotency-Key` is null if that header was ignored',
       readOnly: true,
       nullable: false,
       schema: anything,

@@ -1,8 +1,8 @@
 import { invalidParameters } from '../../../platform/model/errors.ts'
-import { type Push, readPushBody } from './push.ts'
+import type { Push } from './push.ts'
+import { readPushBody } from './push-body.ts'
 import type { PushRoute } from '../../../platform/http/route.ts'
 import { type PushRequest, recordRefusal, servePush } from './serve-push.ts'
-import type { QueryParameter } from '../../../platform/query/query-string.ts'
 import { showId } from '../../../platform/model/ids.ts'
 import { addressOf, pushExample, pushSchema, readPush } from '../payload/payload.ts'
 
@@ -28,18 +28,18 @@ export const pushRoute: PushRoute = {
   summary: 'Push a lead to an import',
   description: [
     'The path is the credential; the Authorization header is ignored. A 200 means that the push is durably stored. It is processed afterwards, and its row shows the result.',
-    'Unknown fields and query parameters are stored and listed in the row’s warnings. `Content-Type` can be any JSON type or absent. An invalid URL returns 404, whatever the reason.',
+    'Unknown fields and query parameters are stored and listed in the row’s warnings. The body is read as JSON whatever `Content-Type` says. Values of other JSON types are converted if that is certain; the guide to imports lists how. An invalid URL returns 404, whatever the reason.',
   ].join('\n\n'),
   tag: 'imports',
   params: { importId: { prefix: 'imp', resource: 'import' }, hash: { prefix: '', resource: 'import' } },
   query: { kind: 'none' },
   payload: { component: 'Push', schema: pushSchema, example: pushExample },
   responses: { 200: { kind: 'schema', component: 'AcceptedRow', schema: acceptedSchema } },
+  usage: `Send the lead to this URL with POST and a JSON body, such as ${JSON.stringify({ contact: { email: 'ada@example.com' } })}.`,
   refused: recordRefusal,
-  serve: servePush(async ({ services, trigger, query, bytes, keyOf }) => {
-    const parameters = parametersOf(query)
-    const validated = validate(bytes, parameters, keyOf)
-    const push = { payload: bytes, parameters, ...validated }
+  serve: servePush(async ({ services, trigger, ...request }) => {
+    const { parameters } = request
+    const push = { parameters, ...validate(request) }
     const { id, createdAt, isReplay } = await services.intake.store(trigger, push)
     const time = createdAt.toISOString()
     const row = { id: showId('row', id), object: 'row', status: 'PENDING', createdAt: time, updatedAt: time }
@@ -51,25 +51,14 @@ export const pushRoute: PushRoute = {
  * A separate function, so that the parsed payload, several times the size of its text, is not kept in memory while the
  * push waits.
  */
-function validate(
-  bytes: Uint8Array,
-  parameters: Record<string, string | string[]>,
-  keyOf: PushRequest['keyOf'],
-): Pick<Push, 'key' | 'email'> {
-  const payload = readPushBody(bytes)
-  const read = readPush(payload, parameters)
+function validate({
+  parameters,
+  bytes,
+  headers,
+  keyOf,
+}: Omit<PushRequest, 'services' | 'trigger'>): Omit<Push, 'parameters'> {
+  const body = readPushBody(bytes, headers)
+  const read = readPush(body.payload, parameters)
   if ('faults' in read) throw invalidParameters(read.faults)
-  return { key: keyOf?.(payload), email: addressOf(read.lead) }
-}
-
-/** A repeated parameter becomes a list of its values. */
-function parametersOf(query: readonly QueryParameter[]): Record<string, string | string[]> {
-  const values = new Map<string, string | string[]>()
-  for (const { name, value } of query) {
-    const known = values.get(name)
-    if (Array.isArray(known)) known.push(value)
-    else values.set(name, known === undefined ? value : [known, value])
-  }
-  // Not by assignment: `__proto__` is a valid name here.
-  return Object.fromEntries(values)
+  return { payload: body.bytes, key: keyOf?.(body.payload), email: addressOf(read.lead) }
 }

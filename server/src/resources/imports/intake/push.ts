@@ -1,7 +1,3 @@
-import type { JsonValue } from '../../../platform/model/fields.ts'
-import { ApiError, invalidParameters } from '../../../platform/model/errors.ts'
-import { readJson } from '../../../platform/http/json.ts'
-
 /** The import that the secret in a path belongs to. It is checked again when the push is stored. */
 export interface Trigger {
   organizationId: string
@@ -17,13 +13,15 @@ export interface PushKey {
   requestHash: Buffer
 }
 
+/** The query parameters of a push: a repeated one is a list. Null is a header that was ignored. */
+export type Parameters = Record<string, string | string[] | null>
+
 export interface Push {
   /** Validated JSON, as it was sent. */
   payload: Uint8Array
   /** The contact's address. */
   email?: string | undefined
-  /** The query parameters; a repeated one is a list. */
-  parameters: Readonly<Record<string, string | readonly string[]>>
+  parameters: Parameters
   key: PushKey | undefined
 }
 
@@ -33,18 +31,6 @@ export interface StoredPush {
   createdAt: Date
   /** Stored by an earlier request with the same Idempotency-Key. */
   isReplay: boolean
-}
-
-/**
- * Parses the body of a push strictly. The contract has no 422 here, so JSON that cannot be stored as sent is a 400 too.
- */
-export function readPushBody(bytes: Uint8Array): JsonValue {
-  try {
-    return readJson(bytes) as JsonValue
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 422) throw invalidParameters(error.details ?? [])
-    throw error
-  }
 }
 
 /** Stores pushes. */

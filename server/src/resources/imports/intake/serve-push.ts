@@ -10,10 +10,12 @@ import {
   singleHeader,
   requestTarget,
 } from '../../../platform/http/request-context.ts'
-import { checkIdempotencyKey, requestHash } from '../../../platform/http/idempotency.ts'
-import { type PushKey, type Trigger, TriggerClosed } from './push.ts'
-import { type QueryParameter, readQuery } from '../../../platform/query/query-string.ts'
+import { isIdempotencyKey, requestHash } from '../../../platform/http/idempotency.ts'
+import { type Parameters, type PushKey, type Trigger, TriggerClosed } from './push.ts'
+import type { ContentHeaders } from './push-body.ts'
+import { type QueryParameter, readAnyQuery } from '../../../platform/query/query-string.ts'
 import { addressKey } from '../../../platform/http/rate-limit.ts'
+import { isPlaceholder } from '../payload/placeholders.ts'
 import { readBytes } from '../../../platform/http/request-body.ts'
 import type { RouteResponse, Serve, Services } from '../../../platform/http/route.ts'
 import { imports } from '../resource.ts'
@@ -22,7 +24,8 @@ import { imports } from '../resource.ts'
 export interface PushRequest {
   services: Services
   trigger: Trigger
-  query: readonly QueryParameter[]
+  parameters: Parameters
+  headers: ContentHeaders
   bytes: Uint8Array
   /** Creates the push key from the Idempotency-Key header and the parsed payload; undefined without the header. */
   keyOf: ((payload: JsonValue) => PushKey) | undefined
@@ -30,7 +33,7 @@ export interface PushRequest {
 
 type Handle = (request: PushRequest) => Promise<RouteResponse>
 
-/** Handles a push: checks the secret in its path, the rate limit, the query and the body; then `handle` stores it. */
+/** Handles a push: checks the secret in its path, the rate limit and the body; then `handle` stores it. */
 export const servePush =
   (handle: Handle): Serve =>
   async (services, request, reply, progress) => {
@@ -69,12 +72,29 @@ async function handlePush(
   trigger: Trigger,
 ): Promise<RouteResponse> {
   const url = requestTarget(request)
-  const query = readQuery(url)
   const header = singleHeader(request, 'idempotency-key')
-  if (header !== undefined) checkIdempotencyKey(header)
+  const isUsable = header !== undefined && isIdempotencyKey(header) && !isPlaceholder(header)
+  const parameters = parametersOf(readAnyQuery(url), header !== undefined && !isUsable)
   const bytes = await readBytes({ kind: 'push' }, request)
-  const keyOf = header === undefined ? undefined : pushKey(header, url)
-  return handle({ services, trigger, query, bytes, keyOf })
+  const keyOf = isUsable ? pushKey(header, url) : undefined
+  const headers = {
+    contentType: singleHeader(request, 'content-type'),
+    contentEncoding: singleHeader(request, 'content-encoding'),
+  }
+  return handle({ services, trigger, parameters, headers, bytes, keyOf })
+}
+
+/** A repeated parameter becomes a list of its values. */
+function parametersOf(query: readonly QueryParameter[], ignoresKey: boolean): Parameters {
+  const values = new Map<string, string | string[] | null>()
+  for (const { name, value } of query) {
+    const known = values.get(name)
+    if (Array.isArray(known)) known.push(value)
+    else values.set(name, typeof known === 'string' ? [known, value] : value)
+  }
+  if (ignoresKey) values.set('Idempotency-Key', null)
+  // Not by assignment: `__proto__` is a valid name here.
+  return Object.fromEntries(values)
 }
 
 /** The secret is not part of the hash, so that a push may be repeated at the new URL after a rotation. */

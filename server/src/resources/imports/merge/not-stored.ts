@@ -33,8 +33,8 @@ function pathOf(part: 'contact' | 'company', field: string, provider: string | u
 export const externalIdPath = (part: 'contact' | 'company', provider: string): string =>
   `${part}.externalId${provider.charAt(0).toUpperCase()}${provider.slice(1)}`
 
-/** Warnings about values that are stored with the row, although no record has a field for them. */
-const storedWithRow: readonly string[] = ['unknown_member', 'unknown_parameter']
+/** Warnings about what is stored with the row, although no record has a field for it, or holds no information. */
+const storedWithRow: readonly string[] = ['unknown_member', 'unknown_parameter', 'ignored_key']
 
 /** Whether everything in the push is stored. */
 export const isAllStored = (warnings: readonly Finding[]): boolean =>

@@ -41,7 +41,10 @@ export function readPush(payload: JsonValue, parameters: Record<string, JsonValu
   const position = employment ? reader.readObject(employment, 'employment.', employmentPart) : {}
   const { jobs, errors } = readHistory(reader, employment ? ownValue(employment, 'history') : null)
   const company = readCompany(reader, payload)
-  for (const name of Object.keys(parameters)) reader.warn('unknown_parameter', displayName(name), 'unknown parameter')
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value === null) reader.warn('ignored_key', displayName(name), 'the header is not a usable key and was ignored')
+    else reader.warn('unknown_parameter', displayName(name), 'unknown parameter')
+  }
   if (reader.faults.length > 0) return { faults: reader.faults }
   const { contact, note } = person
   if (position.title !== undefined) contact.employmentTitle = position.title
