@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue, Schema } from '../model/fields.ts'
 import type { Normalized } from '../model/normalizers.ts'
+import { isPlaceholder } from '../model/placeholders.ts'
 
 const keyForm = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 const providerPattern = /^[A-Za-z][A-Za-z0-9]{0,39}$/
@@ -94,15 +95,25 @@ export const externalIds = {
   /** A provider has the same name in a push (`externalIdHubSpot`) and over REST. */
   keyForm: (provider: string): string => provider.charAt(0).toLowerCase() + provider.slice(1),
   normalize(value: JsonValue): Normalized {
-    if (!isObject(value)) return { fault: 'expected an object' }
-    for (const [provider, id] of Object.entries(value)) {
-      if (!providerPattern.test(provider))
-        return { fault: `provider "${provider.slice(0, 80)}" must match ${providerPattern.source}` }
-      if (typeof id !== 'string' || id.trim() === '')
-        return { fault: `${provider}: expected a string that is not blank` }
-    }
-    return { value: Object.fromEntries(Object.entries(value).map(([provider, id]) => [provider, String(id).trim()])) }
+    const placeholder = Object.entries(isObject(value) ? value : {}).find(
+      ([, id]) => typeof id === 'string' && isPlaceholder(id),
+    )
+    return placeholder
+      ? { fault: `${placeholder[0]}: stands for a missing value, so it identifies nothing; send null` }
+      : checkExternalIds(value)
   },
+  // A record may have a placeholder from before that rule.
+  checkMerged: checkExternalIds,
+}
+
+function checkExternalIds(value: JsonValue): Normalized {
+  if (!isObject(value)) return { fault: 'expected an object' }
+  for (const [provider, id] of Object.entries(value)) {
+    if (!providerPattern.test(provider))
+      return { fault: `provider "${provider.slice(0, 80)}" must match ${providerPattern.source}` }
+    if (typeof id !== 'string' || id.trim() === '') return { fault: `${provider}: expected a string that is not blank` }
+  }
+  return { value: Object.fromEntries(Object.entries(value).map(([provider, id]) => [provider, String(id).trim()])) }
 }
 
 /** The object with normalized keys, or the error if two keys become equal. */

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { sql } from '../../platform/model/sql.ts'
+import { readId } from '../../platform/model/ids.ts'
 import { startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 
 let service: TestService
@@ -33,6 +35,22 @@ test('an external id of a provider is unique in a team', async () => {
   }
   const otherOrganization = await service.newOrganization()
   expect((await otherOrganization.call('POST', '/v5/contacts', linked('Ada', { billing: 'cus_1' }))).status).toBe(201)
+})
+
+test('a placeholder is no external id, and one from before that rule stays', async () => {
+  const { call, organizationId } = await service.newOrganization()
+  for (const path of ['/v5/contacts', '/v5/companies'])
+    for (const id of ['undefined', 'N/A', '0', '{{id}}', '00000000-0000-0000-0000-000000000000']) {
+      const { status, body } = await call('POST', path, linked('Ada', { billing: id }))
+      expect([path, id, status, body.details?.[0]?.field]).toEqual([path, id, 422, 'externalIds'])
+    }
+  const { body } = await call('POST', '/v5/contacts', linked('Ada', { support: 's' }))
+  await service.database.crossTenantQuery(
+    'check the database',
+    sql`update contacts set external_ids = '{"billing": "null"}' where organization_id = ${readId('org', organizationId)}::uuid`,
+  )
+  const changed = await call('PATCH', `/v5/contacts/${body.id}`, { body: { externalIds: { support: 't' } } })
+  expect([changed.status, changed.body.externalIds]).toEqual([200, { billing: 'null', support: 't' }])
 })
 
 test('a conflict names the contact of the same team, not one of another team', async () => {

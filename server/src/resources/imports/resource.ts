@@ -11,6 +11,9 @@ export const findingCodes = {
   ignored_key:
     'A repetition of this push would become another row. Send 1 to 255 visible ASCII characters, different for each push.',
   unusable_value: 'The value was left out; the rest was stored. Correct it in the source and push again.',
+  placeholder:
+    'Such words stand for a missing value and would merge different records, so they are left out. Send null instead.',
+  shortened_value: 'Only a part of the value can be stored. If that is enough, nothing needs to be done.',
   free_mail_domain: 'Many people share this domain, so it does not identify a company. Send the company’s own domain.',
   made_up_name: 'The name is missing, so another value is used. Push the name with overwrite, or edit the contact.',
   invalid_payload: 'Nothing was stored. Correct the payload in the source and push it again.',

@@ -15,7 +15,7 @@ import { type Parameters, type PushKey, type Trigger, TriggerClosed } from './pu
 import type { ContentHeaders } from './push-body.ts'
 import { type QueryParameter, readAnyQuery } from '../../../platform/query/query-string.ts'
 import { addressKey } from '../../../platform/http/rate-limit.ts'
-import { isPlaceholder } from '../payload/placeholders.ts'
+import { isPlaceholder } from '../../../platform/model/placeholders.ts'
 import { readBytes } from '../../../platform/http/request-body.ts'
 import type { RouteResponse, Serve, Services } from '../../../platform/http/route.ts'
 import { imports } from '../resource.ts'

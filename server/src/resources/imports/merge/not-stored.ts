@@ -34,7 +34,7 @@ export const externalIdPath = (part: 'contact' | 'company', provider: string): s
   `${part}.externalId${provider.charAt(0).toUpperCase()}${provider.slice(1)}`
 
 /** Warnings about what is stored with the row, although no record has a field for it, or holds no information. */
-const storedWithRow: readonly string[] = ['unknown_member', 'unknown_parameter', 'ignored_key']
+const storedWithRow: readonly string[] = ['unknown_member', 'unknown_parameter', 'ignored_key', 'placeholder']
 
 /** Whether everything in the push is stored. */
 export const isAllStored = (warnings: readonly Finding[]): boolean =>

@@ -1,8 +1,8 @@
 import type { Fields, Resource } from '../../../platform/model/define.ts'
-import type { Field, JsonValue, Schema } from '../../../platform/model/fields.ts'
+import { type Field, type JsonValue, type Schema, text } from '../../../platform/model/fields.ts'
 import { normalizers } from '../../../platform/model/normalizers.ts'
 import { companies } from '../../companies/resource.ts'
-import { contacts } from '../../contacts/resource.ts'
+import { contacts, seniorities } from '../../contacts/resource.ts'
 import { employments } from '../../employments/resource.ts'
 import { notes } from '../../notes/resource.ts'
 
@@ -13,6 +13,12 @@ export interface PayloadProperty {
   field: Field
   /** An invalid value rejects the push; otherwise, it is left out. */
   isStrict?: boolean
+  /** Not part of the contract: a value of another type is left out, too. */
+  isAdditional?: boolean
+  /** Records are matched by it, or named by it if they have no name: a placeholder is left out. */
+  identifies?: boolean
+  /** The name of a person: a placeholder that only a program writes is left out. */
+  isPersonName?: boolean
   /** The documented values. */
   choices?: readonly string[]
 }
@@ -46,6 +52,9 @@ function part(
  */
 export const externalIdForm = /^externalId([A-Z][A-Za-z0-9]{0,39})$/
 
+/** The value of such a property. */
+export const externalId = { description: 'External id', field: text({ label: 'External id' }) }
+
 /** Alternative names of handles, and the fields that they stand for. */
 export const aliases: readonly (readonly [alias: string, name: string])[] = [
   ['gitHubHandle', 'githubHandle'],
@@ -71,6 +80,18 @@ const sameNamed = <F extends Fields>(
     { description, field: fields[name as keyof F] },
   ])
 
+/** Properties that the contract does not have, with the same name as their field. */
+const additional = <F extends Fields>(
+  { fields }: Resource<F>,
+  properties: { [Name in keyof F & string]?: Pick<PayloadProperty, 'description' | 'identifies' | 'isPersonName'> },
+): [string, PayloadProperty][] =>
+  Object.entries<Pick<PayloadProperty, 'description'>>(
+    properties as Record<string, Pick<PayloadProperty, 'description'>>,
+  ).map(([name, property]) => [name, { ...property, field: fields[name as keyof F], isAdditional: true }])
+
+const customValues =
+  'Values of your own, by key. A value that does not fit the definition of its key (`/v5/properties`) is left out.'
+
 const profile = 'the handle, with or without `@`, or the profile URL'
 
 /** The handles of a person or company, under all names. */
@@ -79,29 +100,53 @@ function handlesOf(fields: Fields): [string, PayloadProperty][] {
   return spellings.flatMap(([spelling, name]) => {
     const field = fields[name]
     const description = spelling === name ? `${field?.label}: ${profile}` : `Alternative spelling of \`${name}\``
-    return field ? [[spelling, { description, field }]] : []
+    return field ? [[spelling, { description, field, identifies: true }]] : []
   })
 }
 
 const seniorityChoices = ['JUNIOR', 'MID', 'SENIOR', 'EXECUTIVE']
 
-/** The four documented values in any case, stored in lower case. Other resources accept more. */
+/** Other spellings of the seniorities of contacts, without points and `level`. */
+const seniorityAliases = new Map([
+  ['jr', 'junior'],
+  ['middle', 'mid'],
+  ['sr', 'senior'],
+  ['exec', 'executive'],
+  ['head_of', 'head'],
+  ['vice_president', 'vp'],
+  ['c', 'c_suite'],
+  ['csuite', 'c_suite'],
+  ['cxo', 'c_suite'],
+  ['cofounder', 'founder'],
+  ['co_founder', 'founder'],
+])
+
+/** The seniorities of contacts, of which the contract has four, in any case and the usual spellings. */
 const seniority: Field = {
   ...contacts.fields.employmentSeniority,
   schema: { type: 'string' },
   normalize: (value: JsonValue) => {
-    const word = String(value).toLowerCase()
-    const isKnown = seniorityChoices.some((choice) => choice.toLowerCase() === word)
-    return isKnown ? { value: word } : { fault: `expected one of ${seniorityChoices.join(', ')}` }
+    const words = String(value).toLowerCase().replaceAll('.', '').trim()
+    const word = words.replace(/[\s_/-]+/g, '_').replace(/_level$/, '')
+    const known = seniorityAliases.get(word) ?? word
+    if (seniorities.some((one) => one === known)) return { value: known }
+    return { fault: `expected one of ${seniorities.map((one) => one.toUpperCase()).join(', ')}` }
   },
 }
 
 export const contactPart = part(
   'The person. Requires an address, or a usable external id or handle.',
   [
-    ['email', { description: 'Primary address', field: contacts.fields.email, isStrict: true }],
+    ['email', { description: 'Primary address', field: contacts.fields.email, isStrict: true, identifies: true }],
+    ['name', { description: 'Full name', field: contacts.fields.name, isPersonName: true }],
+    ...additional(contacts, {
+      firstName: { description: 'First name', isPersonName: true },
+      lastName: { description: 'Last name', isPersonName: true },
+      phone: { description: 'Phone number in international form', identifies: true },
+      tags: { description: 'Added to the contact’s tags' },
+      customProperties: { description: customValues },
+    }),
     ...sameNamed(contacts, {
-      name: 'Full name',
       nickname: 'Nickname',
       bio: 'Description of the person',
       avatar: 'URL of a picture',
@@ -123,7 +168,15 @@ export const employmentPart = part(
   'Current and former employments',
   [
     ['title', { description: 'Job title', field: contacts.fields.employmentTitle }],
-    ['seniority', { description: 'Case is ignored', field: seniority, isStrict: true, choices: seniorityChoices }],
+    [
+      'seniority',
+      {
+        description: 'Case and spelling are ignored; the other seniorities of contacts are accepted, too',
+        field: seniority,
+        isStrict: true,
+        choices: seniorityChoices,
+      },
+    ],
   ],
   { parts: ['history'] },
 )
@@ -137,9 +190,9 @@ export const jobPart = part('One employment. It is left out if it has no organiz
 export const companyPart = part(
   'The employer. Matched by external id, then domain, then exact name; if there is only a website, by its host.',
   [
+    ['name', { description: 'Legal name', field: companies.fields.name, identifies: true }],
+    ['nickname', { description: 'Brand name', field: companies.fields.nickname, identifies: true }],
     ...sameNamed(companies, {
-      name: 'Legal name',
-      nickname: 'Brand name',
       bio: 'Description of the company',
       subtitle: 'One-line description',
       avatar: 'URL of the logo',
@@ -162,14 +215,15 @@ export const companyPart = part(
       stack: 'Technologies used in the company',
       tags: 'Added to the company’s tags',
     }),
+    ...additional(companies, { customProperties: { description: customValues } }),
   ],
   { externalIds: companies.fields.externalIds },
 )
 
 export const pushPart = part(
   'A lead. Unknown fields are stored with the row and listed in its warnings. So are unusable values: an invalid ' +
-    'URL, time zone, handle, domain or number, or a text that is too long. A wrong JSON type, an invalid ' +
-    'address, seniority or month causes the push to be rejected. Null and blank texts count as absent. Spaces around a value are ' +
+    'URL, time zone, handle, domain or number, or a text that is too long. A value of another JSON type is converted ' +
+    'if its meaning is certain. If not, it causes the push to be rejected, as an invalid address, seniority or month does. Null and blank texts count as absent. Spaces around a value are ' +
     'removed.',
   [],
   { parts: ['contact', 'employment', 'company'] },
@@ -179,7 +233,8 @@ export const pushPart = part(
 export const isLongText = ({ field }: PayloadProperty): boolean => field.normalize === normalizers.multiLine
 
 /** JSON type of the property. Null is accepted too. */
-export const typeOf = ({ field }: PayloadProperty) => field.schema.type as 'string' | 'integer' | 'boolean' | 'array'
+export const typeOf = ({ field }: PayloadProperty) =>
+  field.schema.type as 'string' | 'integer' | 'boolean' | 'array' | 'object'
 
 /** JSON Schema of an object of a push. It covers the types, not all rules. */
 export function schemaOf(part: PayloadObject, parts: Record<string, Schema> = {}): Schema {
@@ -201,6 +256,7 @@ function propertySchema(property: PayloadProperty): Schema {
     type: [type, 'null'],
     description: property.description,
     ...(type === 'array' && { items: { type: 'string' } }),
+    ...(type === 'object' && { additionalProperties: true }),
     ...(format !== undefined && { format }),
     ...(examples !== undefined && { examples }),
     ...(property.choices && { enum: [...property.choices, null] }),

@@ -3,8 +3,16 @@ import { suggest } from '../../../platform/query/target.ts'
 import { readValue } from '../../../platform/resource/body.ts'
 import type { Field, JsonObject, JsonValue } from '../../../platform/model/fields.ts'
 import { type Finding, finding, type FindingCode } from '../resource.ts'
+import { convert } from './conversions.ts'
+import {
+  isPlaceholder,
+  isPlaceholderAddress,
+  isPlaceholderPhone,
+  isUnfilledName,
+} from '../../../platform/model/placeholders.ts'
 import {
   aliases,
+  externalId,
   externalIdForm,
   isLongText,
   type PayloadProperty,
@@ -37,13 +45,17 @@ export function displayName(name: string): string {
     : name
 }
 
-/** For each schema type: the check for JSON values, and its description. */
 const jsonTypes = {
-  string: { matches: (value: JsonValue) => typeof value === 'string', label: 'a string' },
-  integer: { matches: (value: JsonValue) => Number.isInteger(value), label: 'an integer' },
-  boolean: { matches: (value: JsonValue) => typeof value === 'boolean', label: 'a boolean' },
-  array: { matches: (value: JsonValue) => Array.isArray(value), label: 'an array of strings' },
+  string: 'a string',
+  integer: 'an integer',
+  boolean: 'a boolean',
+  array: 'an array of strings',
+  object: 'an object',
 }
+
+/** A longer text is no placeholder, and need not be examined. */
+const maxPlaceholderLength = 400
+const placeholderMessage = 'stands for a missing value'
 
 /**
  * Cache of suggestions: each sender repeats its own unknown names, and computing a suggestion takes 5 µs. It is
@@ -59,6 +71,17 @@ function suggestionFor(name: string, part: PayloadObject): string | undefined {
   const suggestion = suggest(name, part.names)
   if (cached.size < maxCachedSuggestions && name.length <= maxNameLength) cached.set(name, suggestion)
   return suggestion
+}
+
+/** Does the text stand for a missing value where one would identify or name a record? */
+function isPlaceholderFor({ field, identifies, isPersonName }: PayloadProperty, text: string): boolean {
+  if (text.length > maxPlaceholderLength) return false
+  if (isPersonName) return isUnfilledName(text)
+  // Their words are checked.
+  if (field.type === 'choice' || field.type === 'month') return isPlaceholder(text)
+  if (!identifies) return false
+  if (field.type === 'phone') return isPlaceholder(text) || isPlaceholderPhone(text)
+  return isPlaceholder(text) || (field.type === 'email' && isPlaceholderAddress(text))
 }
 
 /** Reads the objects of a push and collects errors and warnings. */
@@ -129,22 +152,44 @@ export class PayloadReader {
     return undefined
   }
 
-  #value(property: PayloadProperty, prefix: string, name: string, value: JsonValue): JsonValue | undefined {
-    if (value === null) return undefined
-    const { matches, label } = jsonTypes[typeOf(property)]
-    if (!matches(value)) {
-      this.reject(`${prefix}${name}`, `expected ${label} or null`)
+  #value(property: PayloadProperty, prefix: string, name: string, given: JsonValue): JsonValue | undefined {
+    const { field } = property
+    const path = `${prefix}${name}`
+    const value = this.#converted(property, path, given)
+    if (value === undefined || isBlank(value)) return undefined
+    if (Array.isArray(value)) return this.#list(property, path, value)
+    if (typeof value !== 'string') return this.usable(field, prefix, name, value, property.isStrict)
+    if (isPlaceholderFor(property, value)) return this.#leaveOut('placeholder', path, placeholderMessage)
+    // Multi-line text is stored as it was sent.
+    const read = this.usable(field, prefix, name, isLongText(property) ? value : value.trim(), property.isStrict)
+    if (typeof read === 'string' && isPlaceholderFor(property, read))
+      return this.#leaveOut('placeholder', path, placeholderMessage)
+    return read
+  }
+
+  /** The value in the JSON type of its field; undefined if it is left out, with a warning or an error. */
+  #converted(property: PayloadProperty, path: string, given: JsonValue): JsonValue | undefined {
+    const converted = convert(property.field, given)
+    if (!converted) {
+      if (typeof given === 'string' && given.length <= maxPlaceholderLength && isPlaceholder(given))
+        return this.#leaveOut('placeholder', path, placeholderMessage)
+      const message = `expected ${jsonTypes[typeOf(property)]} or null`
+      if (property.isAdditional) return this.#leaveOut('unusable_value', path, message)
+      this.reject(path, message)
       return undefined
     }
-    if (Array.isArray(value)) return this.#list(property.field, `${prefix}${name}`, value)
-    if (isBlank(value)) return undefined
-    // Multi-line text is stored as it was sent.
-    const trimmed = typeof value === 'string' && !isLongText(property) ? value.trim() : value
-    return this.usable(property.field, prefix, name, trimmed, property.isStrict)
+    if ('leftOut' in converted) return this.#leaveOut('unusable_value', path, converted.leftOut)
+    if (converted.loss !== undefined) this.warn('shortened_value', path, converted.loss)
+    return converted.value
+  }
+
+  #leaveOut(code: FindingCode, path: string, message: string): undefined {
+    this.warn(code, path, message)
+    return undefined
   }
 
   /** The usable items of a list, up to the limit of the field. */
-  #list(field: Field, path: string, items: JsonValue[]): JsonValue | undefined {
+  #list({ field, isAdditional }: PayloadProperty, path: string, items: JsonValue[]): JsonValue | undefined {
     if (items.length === 0) return undefined
     const max = Number(field.schema.maxItems)
     const isTrimmed = items.every((item) => typeof item === 'string' && item.trim() === item)
@@ -155,9 +200,11 @@ export class PayloadReader {
     for (const [index, given] of items.entries()) {
       if (this.isFull) break
       const itemPath = `${path}.${index}`
-      const item = typeof given === 'string' ? given.trim() : given
-      if (typeof item !== 'string') this.reject(itemPath, 'expected a string')
-      else if (usable.size <= max && examined < maxExaminedItems) {
+      const item = typeof given === 'string' ? given.trim() : (given ?? '')
+      if (typeof item !== 'string') {
+        if (isAdditional) this.warn('unusable_value', itemPath, 'expected a string')
+        else this.reject(itemPath, 'expected a string')
+      } else if (usable.size <= max && examined < maxExaminedItems) {
         examined += 1
         if (this.#isUsableItem(field, itemPath, item)) usable.add(item)
       }
@@ -179,14 +226,16 @@ export class PayloadReader {
 
   #externalId(field: Field, externalIds: JsonObject, prefix: string, name: string, value: JsonValue): void {
     const path = `${prefix}${name}`
-    if (value !== null && typeof value !== 'string') return this.reject(path, 'expected a string or null')
-    if (isBlank(value)) return
+    const id = this.#converted(externalId, path, value)
+    if (typeof id !== 'string' || isBlank(id)) return
+    if (id.length <= maxPlaceholderLength && isPlaceholder(id))
+      return this.warn('placeholder', path, placeholderMessage)
     const max = Number(field.schema.maxProperties)
     if (Object.keys(externalIds).length === max) {
       return this.warn('unusable_value', path, `exceeds the limit of ${max}`)
     }
     const [, provider = ''] = externalIdForm.exec(name) ?? []
-    Object.assign(externalIds, this.usable(field, prefix, name, { [provider]: value }))
+    Object.assign(externalIds, this.usable(field, prefix, name, { [provider]: id.trim() }))
   }
 
   /** The name itself takes precedence over its alias. */

@@ -167,7 +167,7 @@ test('a lead that is expressed as a payload again gives the same lead without wa
   )
 })
 
-test('the JSON Schema and the reader agree on the types of any payload', () => {
+test('a push whose types follow the JSON Schema has no wrong type, and other types are often converted', () => {
   const validate = new Ajv2020({ allErrors: true, validateFormats: false, strict: false }).compile(pushSchema)
   const isOfType = (message: string) =>
     /^(?:expected an? (?:string|integer|boolean|array|object)|is required$)/.test(message)
@@ -176,6 +176,7 @@ test('the JSON Schema and the reader agree on the types of any payload', () => {
     { weight: 1, arbitrary: fc.jsonValue() as fc.Arbitrary<JsonValue> },
   )
   let refused = 0
+  let converted = 0
   fc.assert(
     fc.property(nearly, (payload) => {
       validate(payload)
@@ -185,11 +186,13 @@ test('the JSON Schema and the reader agree on the types of any payload', () => {
       )
       const read = readPush(payload, {})
       const faults = 'faults' in read ? read.faults.filter(({ message }) => isOfType(message)) : []
-      expect(faults.map(({ field }) => field).sort()).toEqual(paths.map((path) => path || 'body').sort())
-      if (paths.length > 0) refused += 1
+      const wrong = new Set(paths.map((path) => path || 'body'))
+      expect(faults.map(({ field }) => field).filter((field) => !wrong.has(field))).toEqual([])
+      if (faults.length > 0) refused += 1
+      else if (paths.length > 0) converted += 1
     }),
     runs,
   )
-  expect(refused).toBeGreaterThan(50)
+  expect(Math.min(refused, converted)).toBeGreaterThan(50)
   expect(validate(pushExample)).toBe(true)
 })

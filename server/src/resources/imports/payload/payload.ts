@@ -4,9 +4,10 @@ import { domainKey } from '../../companies/resource.ts'
 import { contacts } from '../../contacts/resource.ts'
 import { employments } from '../../employments/resource.ts'
 import { type Finding, finding } from '../resource.ts'
+import { toPart } from './conversions.ts'
 import { isFreeMail } from './free-mail.ts'
 import { companyPart, contactPart, employmentPart, handles, jobPart, pushPart, schemaOf } from './payload-fields.ts'
-import { isBlank, isObject, maxExaminedItems, ownValue, PayloadReader, displayName } from './payload-reader.ts'
+import { isObject, maxExaminedItems, ownValue, PayloadReader, displayName } from './payload-reader.ts'
 
 /** The content of a push as fields of records. */
 export interface Lead {
@@ -57,28 +58,33 @@ export function readPush(payload: JsonValue, parameters: Record<string, JsonValu
 
 /** An object of the body; null counts as absent. */
 function readPart(reader: PayloadReader, payload: JsonObject, name: string): JsonObject | undefined {
-  const value = ownValue(payload, name)
-  if (isObject(value)) return value
-  if (value !== null) reader.reject(name, 'expected an object or null')
-  return undefined
+  const given = ownValue(payload, name)
+  const part = toPart(given, name === 'company' ? 'name' : undefined)
+  if (part === undefined) reader.reject(name, 'expected an object or null')
+  return part ?? undefined
 }
 
 /** A contact without other values from which a name could follow. */
 const nameless = { email: null, phone: null, firstName: null, lastName: null }
 
+const emailRequired = 'is required, unless there is a usable external id or handle'
+
 function readContact(
   reader: PayloadReader,
   payload: JsonObject,
 ): { contact: JsonObject; note?: JsonValue | undefined } {
-  const sent = ownValue(payload, 'contact')
-  if (!isObject(sent)) {
-    reader.reject('contact', Object.hasOwn(payload, 'contact') ? 'expected an object' : 'is required')
+  const given = ownValue(payload, 'contact')
+  const sent = toPart(given, typeof given === 'string' && given.includes('@') ? 'email' : undefined)
+  if (!sent) {
+    const isMissing = !Object.hasOwn(payload, 'contact')
+    if (isObject(given)) reader.reject('contact.email', emailRequired)
+    else reader.reject('contact', isMissing ? 'is required' : 'expected an object')
     return { contact: {} }
   }
   const { name, domain, note, ...contact } = reader.readObject(sent, 'contact.', contactPart)
-  if (isBlank(ownValue(sent, 'email')) && !['externalIds', ...handles].some((key) => contact[key] !== undefined)) {
-    reader.reject('contact.email', 'is required, unless there is a usable external id or handle')
-  }
+  const isIdentified = ['email', 'externalIds', ...handles].some((key) => contact[key] !== undefined)
+  if (!isIdentified && !reader.faults.some(({ field }) => field === 'contact.email'))
+    reader.reject('contact.email', emailRequired)
   if (typeof domain === 'string') readDomain(reader, contact, domain)
   if (name !== undefined) {
     const [fault] =
@@ -116,8 +122,9 @@ function readHistory(reader: PayloadReader, history: JsonValue): { jobs: Lead['h
   const jobs: Lead['history'] = []
   const errors: Finding[] = []
   if (!Array.isArray(history)) {
-    if (history !== null) reader.reject('employment.history', 'expected an array of objects or null')
-    return { jobs, errors }
+    const job = toPart(history, undefined)
+    if (job === undefined) reader.reject('employment.history', 'expected an array of objects or null')
+    return job ? readHistory(reader, [job]) : { jobs, errors }
   }
   if (history.length > maxJobs)
     reader.warn('unusable_value', 'employment.history', `expected at most ${maxJobs} items; the rest was left out`)
@@ -127,7 +134,8 @@ function readHistory(reader: PayloadReader, history: JsonValue): { jobs: Lead['h
     if (reader.isFull) break
     if (isObject(job) && index >= maxExaminedItems) continue
     const path = `employment.history.${index}`
-    if (!isObject(job)) reader.reject(path, 'expected an object')
+    if (job === null) reader.warn('unusable_value', path, 'is blank')
+    else if (!isObject(job)) reader.reject(path, 'expected an object')
     else if (index >= maxJobs) discarded.readObject(job, `${path}.`, jobPart)
     else {
       const values = reader.readObject(job, `${path}.`, jobPart)
