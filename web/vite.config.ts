@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import react from '@vitejs/plugin-react'
 import compileMessage from 'icu-minify/compile'
 import { defineConfig, type Plugin } from 'vite'
@@ -18,10 +19,29 @@ const compiledMessages: Plugin = {
   },
 }
 
+/** Lets every part of the application that is loaded later wait for the connection, and survive an upgrade. */
+const patientImports: Plugin = {
+  name: 'patient imports',
+  enforce: 'pre',
+  transform: {
+    filter: { id: /\/web\/src\/.+\.tsx?$/ },
+    handler(code) {
+      const changed = code.replaceAll(/(?<!typeof )\bimport\(('\.{1,2}\/[^']+')\)/g, 'loadChunk(() => import($1))')
+      if (changed === code) return undefined
+      const path = JSON.stringify(join(import.meta.dirname, 'src/api/load-chunk.ts'))
+      return { code: `import { loadChunk } from ${path}\n${changed}`, map: null }
+    },
+  },
+}
+
+/** The parts of records, the log-in and the settings are not on the first page. */
+const ofFirstPage = (id: string): boolean =>
+  !/\/src\/(?:tasks|timeline|resources\/deals|settings|imports)\/|\/src\/access\/[^/]+\.tsx$/.test(id)
+
 /** The service builds the application (scripts/build.mjs) and serves `dist`. Names contain a hash of the content. */
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), compiledMessages],
+  plugins: [patientImports, react(), compiledMessages],
   resolve: { alias: { 'use-intl/format-message': 'use-intl/format-message/format-only' } },
   build: {
     target: 'baseline-widely-available',
@@ -30,7 +50,9 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     manifest: true,
     // What several pages share is one file: 70 small ones took more bytes, and a request each.
-    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'shared', minShareCount: 3 }] } } },
+    rolldownOptions: {
+      output: { codeSplitting: { groups: [{ name: 'shared', test: ofFirstPage, minShareCount: 3 }] } },
+    },
   },
   // `npx vite web` during development, beside a service. Its cookies need requests from its own origin.
   server: { proxy: { '/v5': proxied, '/auth': proxied } },

@@ -79,9 +79,9 @@ test('a response that ends a session makes the browser delete its stored data, a
     const { sessionId, headers } = await logIn()
     const ended = await service.anonymous(method, path(sessionId), { ...(body && { body }), headers })
     expect([what, ended.status, ended.headers.get('clear-site-data')]).toEqual([what, 204, '"cache", "storage"'])
-    // From a browser that still has the cookie of the ended session.
+    // From another browser, which keeps what the person typed there until they log in again.
     const late = await service.anonymous('POST', '/auth/refresh', { body: {}, headers })
-    expect([what, late.status, late.headers.get('clear-site-data')]).toEqual([what, 401, '"cache", "storage"'])
+    expect([what, late.status, late.headers.get('clear-site-data')]).toEqual([what, 401, null])
   }
   const { headers } = await logIn()
   const refreshed = await service.anonymous('POST', '/auth/refresh', { body: {}, headers })
@@ -90,6 +90,27 @@ test('a response that ends a session makes the browser delete its stored data, a
   const elsewhere = await service.anonymous('DELETE', `/v5/me/sessions/${other.sessionId}`, { headers })
   expect([elsewhere.status, elsewhere.headers.get('clear-site-data')]).toEqual([204, null])
   expect((await organization.call('GET', '/v5/me')).headers.get('clear-site-data')).toBeNull()
+})
+
+test('a session that may have been taken over makes every browser with its cookie delete its stored data', async () => {
+  const { email, password } = await newOwner(service)
+  const headers = { origin: service.url }
+  const cookieOf = (response: Response | { headers: Headers }) => response.headers.getSetCookie()[0]?.split(';', 1)[0]
+  const logIn = { body: { email, password, cookie: true }, headers }
+  let response: { headers: Headers; status: number } = await service.anonymous('POST', '/auth/login', logIn)
+  const cookies: string[] = []
+  for (let renewal = 0; renewal < 3; renewal++) {
+    const cookie = cookieOf(response) ?? ''
+    cookies.push(cookie)
+    response = await service.anonymous('POST', '/auth/refresh', { body: {}, headers: { ...headers, cookie } })
+    expect(response.status).toBe(200)
+  }
+  // The stolen cookie is used first, then the person's own.
+  for (const cookie of [cookies[0] ?? '', cookieOf(response) ?? '']) {
+    const refused = await service.anonymous('POST', '/auth/refresh', { body: {}, headers: { ...headers, cookie } })
+    expect([refused.status, refused.headers.get('clear-site-data')]).toEqual([401, '"cache", "storage"'])
+    expect(refused.headers.get('www-authenticate')).toContain('refresh token used twice')
+  }
 })
 
 const request = (page: Page, method: string, path: string, body: object | undefined, accessToken?: string) =>

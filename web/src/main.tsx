@@ -3,19 +3,22 @@ import './ui/base.css'
 import { Tooltip } from '@base-ui/react/tooltip'
 import { CSPProvider } from '@base-ui/react/csp-provider'
 import { QueryClientProvider } from '@tanstack/react-query'
-import { RouterProvider } from '@tanstack/react-router'
-import { StrictMode } from 'react'
+import { lazyRouteComponent, RouterProvider } from '@tanstack/react-router'
+import { StrictMode, Suspense } from 'react'
 import { createRoot } from 'react-dom/client'
 import { createTranslator, IntlProvider } from 'use-intl'
+import { EndedSession } from './access/ended-session.tsx'
 import { Reauthentication } from './access/reauthenticate.tsx'
 import { whenDenied } from './api/client.ts'
+import { useConflict } from './api/conflict.ts'
+import { whenRecovered } from './api/connection.ts'
 import { queryClient, whenForgetting } from './api/query-client.ts'
-import { whenSessionIsLost } from './api/session.ts'
+import { whenPageEnds } from './api/session.ts'
 import { loadMessages } from './messages/messages.ts'
 import { setRefusals } from './messages/refusals.ts'
 import { currentLanguage, localeOf, timeZone } from './preferences/locale.ts'
 import { router } from './router.tsx'
-import { checkAccess, leaveForLogIn } from './shell/leave.ts'
+import { checkAccess, endPage } from './shell/leave.ts'
 import { ShortcutProvider } from './shell/shortcuts.tsx'
 import { leaveCompositionsAlone } from './ui/composition.ts'
 import { RecordNameContext } from './ui/error-text.tsx'
@@ -23,14 +26,25 @@ import { keepFocus } from './ui/focus.ts'
 import { closeToasts, Toasts } from './ui/toast.tsx'
 import { RecordName } from './views/record-name.tsx'
 
+const ConflictDialog = lazyRouteComponent(() => import('./views/conflict-dialog.tsx'), 'ConflictDialog')
+
+/** Loaded when it is needed. */
+const Conflicts = () =>
+  useConflict() && (
+    <Suspense>
+      <ConflictDialog />
+    </Suspense>
+  )
+
 const language = currentLanguage()
 document.documentElement.lang = language
 
-whenSessionIsLost(leaveForLogIn)
+whenPageEnds(endPage)
 whenDenied(() => void checkAccess())
 whenForgetting(closeToasts)
 leaveCompositionsAlone()
 keepFocus()
+whenRecovered(() => void queryClient.invalidateQueries({ predicate: ({ state }) => state.status === 'error' }))
 
 const messages = await loadMessages(language)
 const refusals = createTranslator({ locale: localeOf(language), messages, namespace: 'refusals' })
@@ -47,6 +61,8 @@ createRoot(root).render(
               <Tooltip.Provider delay={400}>
                 <RouterProvider router={router} />
                 <Reauthentication />
+                <EndedSession />
+                <Conflicts />
                 <Toasts />
               </Tooltip.Provider>
             </ShortcutProvider>

@@ -1,10 +1,11 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { openLink } from './access/opened-link.ts'
+import { unlessTroubled } from './api/connection.ts'
 import { ApiError } from './api/error.ts'
 import { organizationQuery, meQuery } from './api/me.ts'
 import { queryClient } from './api/query-client.ts'
 import { schemaQuery } from './api/schema.ts'
-import { accessToken } from './api/session.ts'
+import { isLoggedIn } from './api/session.ts'
 import { parseSearch, type Search, stringifySearch } from './shell/search.ts'
 import { Shell } from './shell/shell.tsx'
 import { ApplicationError, Loading, PageError, UnknownPage } from './shell/states.tsx'
@@ -61,7 +62,7 @@ const application = createRoute({
   getParentRoute: () => root,
   id: 'application',
   beforeLoad: async ({ location }) => {
-    if ((await accessToken()) === undefined) throw redirect({ to: '/login', search: { next: location.href } })
+    if (!(await isLoggedIn())) throw redirect({ to: '/login', search: { next: location.href } })
   },
   loader: async () => {
     const organization = queryClient.ensureQueryData(organizationQuery)
@@ -78,19 +79,19 @@ const application = createRoute({
 const home = createRoute({
   getParentRoute: () => application,
   path: '/',
-  loader: () => import('./home/my-day.ts').then(({ loadMyDay }) => loadMyDay()),
+  loader: () => import('./home/my-day.ts').then(({ loadMyDay }) => unlessTroubled(loadMyDay())),
   component: lazyRouteComponent(() => import('./home/home.tsx'), 'Home'),
 })
 const profile = createRoute({
   getParentRoute: () => application,
   path: '/profile',
-  loader: () => import('./access/profile/queries.ts').then(({ preloadProfile }) => preloadProfile()),
+  loader: () => import('./access/profile/queries.ts').then(({ preloadProfile }) => unlessTroubled(preloadProfile())),
   component: lazyRouteComponent(() => import('./access/profile/profile.tsx'), 'Profile'),
 })
 const suggestions = createRoute({
   getParentRoute: () => application,
   path: '/suggestions',
-  loader: () => import('./suggestions/suggestion-data.ts').then(({ loadInbox }) => loadInbox()),
+  loader: () => import('./suggestions/suggestion-data.ts').then(({ loadInbox }) => unlessTroubled(loadInbox())),
   component: lazyRouteComponent(() => import('./suggestions/inbox.tsx'), 'Suggestions'),
 })
 const imports = createRoute({
@@ -121,10 +122,12 @@ const list = createRoute({
   getParentRoute: () => application,
   path: '/$resource',
   loader: ({ params: { resource } }) =>
-    Promise.all([
-      import('./resources/boards.ts').then(({ preloadBoard }) => preloadBoard(resource)),
-      import('./views/saved-views.ts').then(({ preloadViews }) => preloadViews(resource)),
-    ]),
+    unlessTroubled(
+      Promise.all([
+        import('./resources/boards.ts').then(({ preloadBoard }) => preloadBoard(resource)),
+        import('./views/saved-views.ts').then(({ preloadViews }) => preloadViews(resource)),
+      ]),
+    ),
   component: lazyRouteComponent(() => import('./views/list-page.tsx'), 'ListPage'),
 })
 const record = createRoute({
@@ -134,7 +137,7 @@ const record = createRoute({
     // The page does not wait for the record.
     void import('./views/use-record.ts').then(({ preloadRecord }) => preloadRecord(params.resource, params.recordId))
     return import('./resources/sections.ts').then(({ preloadSections }) =>
-      preloadSections(params.resource, params.recordId, location.search as Search),
+      unlessTroubled(preloadSections(params.resource, params.recordId, location.search as Search)),
     )
   },
   component: lazyRouteComponent(() => import('./views/record-page.tsx'), 'RecordPage'),

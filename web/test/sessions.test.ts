@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { chromium, launchChromium } from '../../server/test/chromium.ts'
 import { type MailedService, startMailedService } from '../../server/test/mailed-service.ts'
 import { newOwner, receiveLinkToken, type TestOwner, type TestPerson } from '../../server/test/people.ts'
-import { heading, isInside, send } from './visit.ts'
+import { expectAccessible, heading, isInside, send } from './visit.ts'
 
 const browserTest = test.skipIf(!chromium)
 
@@ -138,6 +138,7 @@ browserTest('a person who is removed from the organization sees nothing of it af
   tab.on('request', (request) => (requests += /\/(?:v5|auth)\//.test(request.url()) ? 1 : 0))
   await postNote(tab, 'Too late')
   await heading(tab, 'Choose an organization')
+  expect(await stored(tab)).not.toMatch(/Too late/)
   expect(await tab.getByText('Secret of the organization').count()).toBe(0)
   expect(requests).toBeLessThan(15)
 })
@@ -156,22 +157,184 @@ browserTest('a person whose role was reduced is refused, and the page offers onl
   await heading(tab, 'Only to be read')
 })
 
-browserTest('a person whose sessions were ended elsewhere logs in again, and sees nothing until then', async () => {
+/** The dialog over the page of a session that has ended. */
+const logInDialog = (page: Page) => page.getByRole('dialog', { name: 'Your session has ended.' })
+
+const logInAgain = async (page: Page, { email, password }: { email: string; password: string }) => {
+  await logInDialog(page).getByLabel('Email').fill(email)
+  await logInDialog(page).getByLabel('Password', { exact: true }).fill(password)
+  await logInDialog(page).getByRole('button', { name: 'Log in', exact: true }).click()
+}
+
+const endSessions = async ({ call }: Pick<TestPerson, 'call'>) =>
+  expect((await call('DELETE', '/v5/me/sessions')).status).toBe(204)
+
+const notesOf = async ({ organization: { call } }: TestOwner, id: string): Promise<string[]> =>
+  (await call('GET', `/v5/contacts/${id}/notes`)).body.map(({ body }: { body: string }) => body)
+
+const stored = (page: Page): Promise<string> =>
+  page.evaluate(`JSON.stringify([{ ...localStorage }, { ...sessionStorage }])`)
+
+browserTest('a note that is sent after the session has ended is posted once the person has logged in', async () => {
   const owner = await newOwner(mailed.service)
-  await newContact(owner, 'Secret of the organization')
-  const context = await browserOf(owner)
-  const tab = await openTab(context, '/contacts')
-  await tab.getByRole('gridcell', { name: 'Secret of the organization', exact: true }).waitFor()
-  await tab.getByRole('button', { name: 'New contact' }).first().click()
-  await tab.getByRole('dialog').locator('input').first().fill('Not saved')
-  expect((await owner.call('DELETE', '/v5/me/sessions')).status).toBe(204)
+  const id = await newContact(owner, 'Ada Ended')
+  const tab = await openTab(await browserOf(owner), `/contacts/${id}`)
+  await tab.evaluate(`localStorage.setItem('rapport.theme', 'dark')`)
+  await tab.getByLabel('New note').fill('Called, will call back on Monday')
+  await endSessions(owner)
   let requests = 0
   tab.on('request', (request) => (requests += /\/(?:v5|auth)\//.test(request.url()) ? 1 : 0))
-  await tab.getByRole('dialog').getByRole('button', { name: 'New contact' }).click()
+  await tab.keyboard.press('Control+Enter')
+  await logInDialog(tab).getByText('Your note is safe.').waitFor()
+  expect(await logInDialog(tab).getByLabel('Email').inputValue()).toBe(owner.email)
+  await expectAccessible(tab)
+  // It asks for an answer, and the page below it keeps what was typed.
+  await tab.keyboard.press('Escape')
+  expect(await tab.getByLabel('New note').inputValue()).toBe('Called, will call back on Monday')
+  expect(requests).toBeLessThan(15)
+  await logInAgain(tab, owner)
+  await tab.getByText('Note added').first().waitFor()
+  expect(await notesOf(owner, id)).toEqual(['Called, will call back on Monday'])
+  expect(await tab.getByLabel('New note').inputValue()).toBe('')
+  expect(await tab.evaluate(`localStorage.getItem('rapport.theme')`)).toBe('dark')
+  expect(new URL(tab.url()).pathname).toBe(`/contacts/${id}`)
+})
+
+browserTest('a form stays open below the log-in, and is sent after it', async () => {
+  const owner = await newOwner(mailed.service)
+  const tab = await openTab(await browserOf(owner), '/contacts')
+  await tab.getByRole('button', { name: 'New contact' }).first().click()
+  const form = tab.getByRole('dialog', { name: 'New contact' })
+  await form.locator('input').first().fill('Not lost')
+  await endSessions(owner)
+  await form.getByRole('button', { name: 'New contact' }).click()
+  await logInDialog(tab).getByText('What you entered in the form is safe.').waitFor()
+  await logInAgain(tab, owner)
+  await heading(tab, 'Not lost')
+  expect(await namesOf(owner)).toEqual(['Not lost'])
+})
+
+browserTest('a value that was changed in place is saved after the log-in', async () => {
+  const owner = await newOwner(mailed.service)
+  const id = await newContact(owner, 'Ada Ended')
+  const tab = await openTab(await browserOf(owner), `/contacts/${id}`)
+  const edit = tab.getByRole('button', { name: 'Edit Job title' })
+  await edit.waitFor({ state: 'attached' })
+  await endSessions(owner)
+  await edit.focus()
+  await tab.keyboard.press('Enter')
+  await tab.keyboard.type('Countess')
+  await tab.keyboard.press('Enter')
+  await logInDialog(tab).getByText('Your change is safe.').waitFor()
+  await logInAgain(tab, owner)
+  await tab.getByText('Job title saved').first().waitFor()
+  expect((await owner.organization.call('GET', `/v5/contacts/${id}`)).body.employmentTitle).toBe('Countess')
+})
+
+browserTest('the dialog does not interrupt typing, and a log-in in another tab closes it', async () => {
+  const owner = await newOwner(mailed.service)
+  const id = await newContact(owner, 'Ada Ended')
+  const context = await browserOf(owner)
+  const tab = await openTab(context, `/contacts/${id}`)
+  await tab.getByLabel('New note').fill('Half of')
+  await endSessions(owner)
+  // The page reads by itself.
+  await tab.waitForResponse((response) => response.url().includes('/auth/refresh'))
+  await tab.keyboard.type(' a note')
+  expect(await tab.getByLabel('New note').inputValue()).toBe('Half of a note')
+  await logInDialog(tab).waitFor()
+  const other = await context.newPage()
+  await other.goto('/login')
+  await send(other, 'Log in', { email: owner.email, password: owner.password })
+  await isInside(other)
+  await logInDialog(tab).waitFor({ state: 'detached' })
+  await tab.getByRole('button', { name: 'Add note' }).click()
+  await tab.getByText('Note added').first().waitFor()
+  expect(await notesOf(owner, id)).toEqual(['Half of a note'])
+})
+
+browserTest('somebody else who logs in below the dialog sees nothing of the first person, in no tab', async () => {
+  const owner = await newOwner(mailed.service)
+  const other = await newOwner(mailed.service)
+  const id = await newContact(owner, 'Secret of the organization')
+  const context = await browserOf(owner)
+  const [tab, second] = [await openTab(context, `/contacts/${id}`), await openTab(context, `/contacts/${id}`)]
+  await tab.getByLabel('New note').fill('Secret note')
+  await second.getByLabel('New note').waitFor()
+  await second.getByRole('button', { name: 'New task' }).click()
+  await second.getByRole('dialog').getByLabel('Title').fill('Secret task')
+  await endSessions(owner)
+  await tab.bringToFront()
+  await tab.keyboard.press('Control+Enter')
+  await logInAgain(tab, other)
+  await isInside(tab)
+  await sidebar(second)
+    .getByRole('button', { name: (await other.call('GET', '/v5/organization')).body.name })
+    .waitFor()
+  for (const page of [tab, second]) {
+    expect(await page.content()).not.toMatch(/Secret/)
+    expect(await stored(page)).not.toMatch(/Secret/)
+  }
+  expect(await notesOf(owner, id)).toEqual([])
+})
+
+browserTest('drafts are there again after a reload and a log-in, and a log-out deletes them', async () => {
+  const owner = await newOwner(mailed.service)
+  const id = await newContact(owner, 'Ada Ended')
+  const tab = await openTab(await browserOf(owner), `/contacts/${id}`)
+  await tab.getByLabel('New note').fill('Typed before')
+  await tab.getByRole('button', { name: 'New task' }).click()
+  await tab.getByRole('dialog').getByLabel('Title').fill('Task typed before')
+  await endSessions(owner)
+  tab.on('dialog', (dialog) => void dialog.accept())
+  await tab.reload()
   await heading(tab, 'Log in to Rapport')
-  expect(await tab.getByText('Secret of the organization').count()).toBe(0)
   await send(tab, 'Log in', { email: owner.email, password: owner.password })
-  // The form is open again, as the URL says.
-  await tab.getByRole('dialog', { name: 'New contact' }).waitFor()
-  expect(requests).toBeLessThan(25)
+  await isInside(tab, `/contacts/${id}`)
+  expect(await tab.getByLabel('New note').inputValue()).toBe('Typed before')
+  await tab.getByRole('button', { name: 'New task' }).click()
+  const form = tab.getByRole('dialog', { name: 'New task' })
+  expect(await form.getByLabel('Title').inputValue()).toBe('Task typed before')
+  await form.getByText('This is what you entered before.').waitFor()
+  // Closing the form gives it up.
+  await form.getByRole('button', { name: 'Cancel' }).click()
+  await form.waitFor({ state: 'detached' })
+  expect(await stored(tab)).not.toMatch(/Task typed/)
+  await tab.goto('/profile')
+  const name = await tab.getByLabel('Your name').inputValue()
+  await tab.getByRole('button', { name, exact: true }).click()
+  await tab.getByRole('menuitem', { name: 'Log out' }).click()
+  await heading(tab, 'You are logged out')
+  expect(await stored(tab)).not.toMatch(/Typed|person/)
+})
+
+browserTest('a session that may have been taken over leaves nothing in the browser', async () => {
+  const owner = await newOwner(mailed.service)
+  const id = await newContact(owner, 'Secret of the organization')
+  const context = await browserOf(owner)
+  const [first] = await context.cookies()
+  const tab = await openTab(context, `/contacts/${id}`)
+  await tab.getByLabel('New note').fill('Secret note')
+  const renew = (token: string | undefined) => mailed.service.anonymous('POST', '/auth', { body: { token } })
+  const current = (await context.cookies()).find(({ name }) => name === 'rapport')
+  expect(current?.value).not.toBe(first?.value)
+  expect((await renew(current?.value)).status).toBe(200)
+  // Somebody has a copy of the first token.
+  expect((await renew(first?.value)).status).toBe(401)
+  await tab.keyboard.press('Control+Enter')
+  await heading(tab, 'Log in to Rapport')
+  expect(await tab.content()).not.toMatch(/Secret/)
+  expect(await stored(tab)).not.toMatch(/Secret/)
+})
+
+browserTest('a secret is never stored, not even while it is shown', async () => {
+  const owner = await newOwner(mailed.service)
+  const tab = await openTab(await browserOf(owner), '/settings/single-sign-on')
+  await tab.getByRole('button', { name: 'Add connection' }).first().click()
+  const form = tab.getByRole('dialog', { name: 'Add a connection' })
+  await form.getByRole('button', { name: 'Show the password' }).click()
+  await form.getByLabel('Client secret').fill('violet secret')
+  await form.getByLabel('Name', { exact: true }).fill('Typed name')
+  expect(await stored(tab)).toMatch(/Typed name/)
+  expect(await stored(tab)).not.toMatch(/violet secret/)
 })

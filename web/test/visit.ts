@@ -1,3 +1,4 @@
+import axe, { type AxeResults } from 'axe-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 
@@ -52,4 +53,11 @@ export async function errorOf(page: Page, name: string): Promise<string> {
   expect(await input.getAttribute('aria-invalid')).toBe('true')
   const ids = (await input.getAttribute('aria-describedby'))?.split(' ') ?? []
   return (await page.locator(`[id="${ids.at(-1)}"]`).textContent()) ?? ''
+}
+
+/** axe finds nothing on the page as it is. */
+export async function expectAccessible(page: Page): Promise<void> {
+  await page.evaluate(axe.source)
+  const { violations } = await page.evaluate<AxeResults>('axe.run(document)')
+  expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([])
 }

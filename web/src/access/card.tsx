@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useRef } from 'react'
 import styles from './access.module.css'
 
-interface CardProps {
+export interface CardProps {
   title: string
   lead?: ReactNode
   children?: ReactNode

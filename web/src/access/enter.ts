@@ -1,6 +1,7 @@
 import { useRouter } from '@tanstack/react-router'
 import { forgetAll } from '../api/query-client.ts'
 import { beginSession, type Tokens } from '../api/session.ts'
+import { takeReturnPath } from '../preferences/storage.ts'
 import { closeLink } from './opened-link.ts'
 
 /**
@@ -22,7 +23,9 @@ export function useEnter(): (tokens: Tokens, path?: string) => void {
     beginSession(tokens)
     forgetAll()
     if (path !== '/account') closeLink()
+    // After a log-in in several steps, the page at which it began, unless somebody else has logged in.
+    const begun = takeReturnPath()
     // The Back button does not return to the form.
-    router.history.replace(path)
+    router.history.replace(path === '/' ? (begun ?? '/') : path)
   }
 }

@@ -4,7 +4,7 @@ import { useEffect } from 'react'
 import { useTranslations } from 'use-intl'
 import { sendPublic } from '../api/client.ts'
 import { accessToken, endSession, withSessionLock } from '../api/session.ts'
-import { keepPreferences } from '../preferences/storage.ts'
+import { forgetPerson, keepPreferences } from '../preferences/storage.ts'
 import { buttonClasses } from '../ui/button.tsx'
 import { Form } from '../ui/form.tsx'
 import { Card } from './card.tsx'
@@ -19,6 +19,8 @@ declare module '@tanstack/react-router' {
 /** Ends this browser's session. */
 export async function logOut(): Promise<void> {
   await keepPreferences(() => withSessionLock(() => sendPublic('/auth/logout', {})))
+  // Not every browser obeys the service's Clear-Site-Data.
+  forgetPerson()
   endSession()
 }
 

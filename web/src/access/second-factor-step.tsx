@@ -1,11 +1,11 @@
-import { useState } from 'react'
+import { type ComponentType, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { sendPublic } from '../api/client.ts'
 import type { Tokens } from '../api/session.ts'
 import { Button } from '../ui/button.tsx'
 import { TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
-import { Card } from './card.tsx'
+import { Card, type CardProps } from './card.tsx'
 import { CodeField } from './code-field.tsx'
 import { PasskeyButton } from './passkey-button.tsx'
 import { askForPasskey } from './passkeys.ts'
@@ -18,6 +18,8 @@ interface SecondFactorStepProps {
   factors?: readonly Factor[]
   onDone(tokens: Tokens): void
   onRestart(): void
+  /** What surrounds it: a page by default. */
+  Frame?: ComponentType<CardProps>
 }
 
 /** The second step of a log-in: a code, a passkey or a recovery code. */
@@ -26,6 +28,7 @@ export function SecondFactorStep({
   factors = ['totp', 'passkey', 'recovery-code'],
   onDone,
   onRestart,
+  Frame = Card,
 }: SecondFactorStepProps) {
   const t = useTranslations('access.secondFactor')
   const [isRecovering, setRecovering] = useState(false)
@@ -51,7 +54,7 @@ export function SecondFactorStep({
   )
   if (isRecovering) {
     return (
-      <Card key="recovery" title={t('recoveryTitle')} lead={t('recoveryLead')} footer={footer}>
+      <Frame key="recovery" title={t('recoveryTitle')} lead={t('recoveryLead')} footer={footer}>
         <Form submitLabel={t('submit')} isWide onSubmit={({ code = '' }) => send('recovery-code', { code })}>
           {(errorOf) => (
             <TextField
@@ -63,11 +66,11 @@ export function SecondFactorStep({
             />
           )}
         </Form>
-      </Card>
+      </Frame>
     )
   }
   return (
-    <Card key="factor" title={t('title')} lead={t(hasCodes ? 'lead' : 'passkeyLead')} footer={footer}>
+    <Frame key="factor" title={t('title')} lead={t(hasCodes ? 'lead' : 'passkeyLead')} footer={footer}>
       {hasCodes && (
         <Form submitLabel={t('submit')} isWide onSubmit={({ code = '' }) => send('totp', { code })}>
           {(errorOf) => <CodeField label={t('code')} error={errorOf('code')} />}
@@ -76,6 +79,6 @@ export function SecondFactorStep({
       {factors.includes('passkey') && (
         <PasskeyButton label={t('passkey')} kind={hasCodes ? 'default' : 'primary'} run={sendPasskey} />
       )}
-    </Card>
+    </Frame>
   )
 }

@@ -4,7 +4,8 @@ import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { api } from '../api/client.ts'
 import { accessToken } from '../api/session.ts'
-import { readPreference, storePreference } from '../preferences/storage.ts'
+import { leavePage } from '../preferences/drafts.ts'
+import { readPreference, storePreference, storeReturnPath } from '../preferences/storage.ts'
 import { TextField } from '../ui/field.tsx'
 import { Form, type FormValues } from '../ui/form.tsx'
 import { notify } from '../ui/toast.tsx'
@@ -14,11 +15,20 @@ import { LogInFirst } from './log-in-first.tsx'
 import { closeLink } from './opened-link.ts'
 import { connectionIdOf } from './connection-id.ts'
 
-/** The log-in at a provider begins with a request of the browser, which remembers that this browser began it. */
-function beginAt(connectionId: string): void {
+/**
+ * The log-in at a provider begins with a request of the browser, which remembers that this browser began it. `returnTo`:
+ * the page that continues.
+ */
+export function beginAt(connectionId: string, returnTo?: string): void {
   storePreference('single-sign-on', connectionId)
-  location.assign(`/auth/sso/${encodeURIComponent(connectionId)}`)
+  if (returnTo !== undefined) storeReturnPath(returnTo)
+  const query = returnTo !== undefined && returnTo.length <= maxReturnLength ? { returnTo } : {}
+  const parameters = new URLSearchParams(query)
+  leavePage(`/auth/sso/${encodeURIComponent(connectionId)}${parameters.size > 0 ? `?${parameters}` : ''}`)
 }
+
+/** What the service takes. */
+const maxReturnLength = 2000
 
 /**
  * Starts the log-in at an organization's provider. The service reveals nobody's provider by their address, so the person
@@ -26,24 +36,30 @@ function beginAt(connectionId: string): void {
  */
 export function SingleSignOn() {
   const t = useTranslations('access.singleSignOn')
-  const begin = async ({ link = '' }: FormValues) => {
-    beginAt(connectionIdOf(link, t('invalid')))
-  }
   return (
     <Card title={t('title')} lead={t('lead')} footer={<ToLogIn />}>
-      <Form submitLabel={t('submit')} isWide onSubmit={begin}>
-        {(errorOf) => (
-          <TextField
-            name="link"
-            label={t('link')}
-            hint={t('linkHint')}
-            error={errorOf('link')}
-            defaultValue={readPreference('single-sign-on')}
-            autoCapitalize="none"
-          />
-        )}
-      </Form>
+      <ConnectionForm onChosen={(connectionId) => beginAt(connectionId)} />
     </Card>
+  )
+}
+
+/** Asks for the link of the organization. */
+export function ConnectionForm({ onChosen, onCancel }: { onChosen(connectionId: string): void; onCancel?(): void }) {
+  const t = useTranslations('access.singleSignOn')
+  const begin = async ({ link = '' }: FormValues) => onChosen(connectionIdOf(link, t('invalid')))
+  return (
+    <Form submitLabel={t('submit')} isWide onSubmit={begin} {...(onCancel && { onCancel })}>
+      {(errorOf) => (
+        <TextField
+          name="link"
+          label={t('link')}
+          hint={t('linkHint')}
+          error={errorOf('link')}
+          defaultValue={readPreference('single-sign-on')}
+          autoCapitalize="none"
+        />
+      )}
+    </Form>
   )
 }
 

@@ -6,6 +6,8 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 15_000,
+      // Requests themselves wait for the connection (connection.ts), also for a service on this machine.
+      networkMode: 'always',
       retry: (count, error) => !(error instanceof ApiError && error.status < 500) && count < 2,
     },
   },

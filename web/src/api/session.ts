@@ -1,5 +1,8 @@
-import { keepPreferences } from '../preferences/storage.ts'
+import { isSaving, setDraftOrganization } from '../preferences/drafts.ts'
+import { claimStorage, keepPreferences } from '../preferences/storage.ts'
+import { reach, untilAnswered } from './connection.ts'
 import { ApiError } from './error.ts'
+import { hasEnded, logInAgain, settleEnd } from './session-end.ts'
 
 // The refresh token is in a cookie that scripts cannot read; the access token is only in this page's memory.
 
@@ -11,7 +14,10 @@ const margin = 60
 
 let token: string | undefined
 let renewal: Promise<string | undefined> | undefined
-let onLost: () => void = () => undefined
+
+/** Why the page ends: the person logged out, the session may have been taken over, or somebody else has logged in. */
+export type EndReason = 'logged-out' | 'taken-over' | 'someone-else'
+let onLost: (reason: EndReason) => void = () => undefined
 
 /** Whose data this page shows, and of which organization. */
 interface Place {
@@ -34,15 +40,21 @@ export function beginSession(tokens: Tokens): void {
   adopt(tokens)
 }
 
-/** Uses this access token from now on, for the same person and organization. Returns false if it is someone else's. */
+/**
+ * Uses this access token from now on, for the same person and organization, and lets what waited for it go on. Returns
+ * false if it is someone else's.
+ */
 export function continueSession(tokens: Tokens): boolean {
-  return adopt(tokens)
+  const isSame = adopt(tokens)
+  settleEnd(isSame)
+  return isSame
 }
 
 /** Forgets the access token, the person and the organization: after a log-out, or to begin in another organization. */
 export function forgetAccessToken(): void {
   token = undefined
   place = undefined
+  settleEnd(false)
 }
 
 /** The person has logged out: nothing of them stays on the screen of another tab. */
@@ -54,23 +66,35 @@ export function endSession(): void {
 /** Who has this browser’s session now, if anybody: each tab reports it to the others. */
 const tabs = new BroadcastChannel('rapport.session')
 tabs.onmessage = ({ data: userId }: MessageEvent<string | undefined>) => {
-  if (place === undefined || place.userId === userId) return
+  if (place === undefined) return
+  if (place.userId === userId) return hasEnded() ? settleEnd(true) : undefined
+  endPage(userId === undefined ? 'logged-out' : 'someone-else')
+}
+
+function endPage(reason: EndReason): void {
   forgetAccessToken()
-  onLost()
+  onLost(reason)
 }
 
 function adopt({ accessToken: next }: Tokens): boolean {
   const { sub, org } = claimsOf(next)
-  if (place === undefined) tabs.postMessage(sub)
+  if (place === undefined || hasEnded()) tabs.postMessage(sub)
+  if (place === undefined) {
+    claimStorage(sub)
+    setDraftOrganization(org)
+  }
   place ??= { userId: sub, organizationId: org }
   token = place.userId === sub ? next : undefined
   return token !== undefined
 }
 
-/** Called when the session has ended on the server; the person must log in again. */
-export function whenSessionIsLost(handler: () => void): void {
+/** Called when nothing of the person may stay on the page. */
+export function whenPageEnds(handler: (reason: EndReason) => void): void {
   onLost = handler
 }
+
+/** Does the page belong to somebody? Their session may have ended; then its requests wait for them to log in again. */
+export const isLoggedIn = async (): Promise<boolean> => place !== undefined || (await accessToken()) !== undefined
 
 /** An access token that is valid for some time; undefined if nobody is logged in. */
 export async function accessToken(): Promise<string | undefined> {
@@ -87,22 +111,28 @@ export async function withSessionLock<T>(replace: () => Promise<T>): Promise<T> 
 }
 
 async function renew(): Promise<string | undefined> {
-  const response = await fetch('/auth/refresh', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: '{}',
-    // The other tabs wait for this one.
-    signal: AbortSignal.timeout(20_000),
-  })
+  const response = await reach(() =>
+    fetch('/auth/refresh', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{}',
+      // The other tabs wait for this one.
+      signal: AbortSignal.timeout(20_000),
+    }),
+  )
   if (response.status === 401) {
     // Unread, the response would keep its connection.
     await response.body?.cancel()
     token = undefined
+    if (response.headers.get('www-authenticate')?.includes('used twice') === true && place !== undefined) {
+      tabs.postMessage(undefined)
+      endPage('taken-over')
+    }
     return undefined
   }
   const body: unknown = await response.json().catch(() => undefined)
   if (!response.ok) throw new ApiError(response.status, body, response.headers.get('x-request-id') ?? undefined)
-  adopt(body as Tokens)
+  if (!adopt(body as Tokens)) endPage('someone-else')
   return token
 }
 
@@ -119,26 +149,44 @@ function claimsOf(jwt: string): Claims {
 
 const secondsLeft = (jwt: string): number => claimsOf(jwt).exp - Date.now() / 1000
 
-/**
- * Sends a request with the access token, to the organization that this page shows. A token that was refused is replaced
- * once: the session may have been renewed or changed in another tab. Nothing is sent again in another place.
- */
-export async function authorizedFetch(request: Request): Promise<Response> {
-  const again = request.clone()
-  await accessToken()
-  const begun = place
-  const response = await fetch(withCredential(request))
-  if (response.status !== 401) return response
-  if (place === begun) token = undefined
-  const current = await accessToken()
-  if (place !== begun) return response
-  const second = current === undefined ? response : await fetch(withCredential(again))
-  if (second.status === 401 && place === begun) {
-    forgetAccessToken()
-    onLost()
-  }
-  return second
+/** Sends a request with the access token; again while there is no answer, if that cannot do anything twice. */
+export function authorizedFetch(request: Request): Promise<Response> {
+  const isRead = request.method === 'GET' || new URL(request.url).pathname.includes('/search')
+  const isRepeatable = isRead || request.headers.has('if-match') || request.headers.has('idempotency-key')
+  const attempt = () => fetchInSession(request)
+  return isRepeatable ? untilAnswered(attempt, { signal: request.signal, isRead }) : attempt()
 }
+
+/**
+ * Sends a request to the organization that this page shows. A token that was refused is replaced
+ * once: the session may have been renewed or changed in another tab. If the session has ended, the request waits until
+ * the person has logged in again. Nothing is sent again in another place.
+ */
+async function fetchInSession(request: Request): Promise<Response> {
+  const isAction = request.method !== 'GET' || isSaving()
+  await hasSession(isAction)
+  const begun = place
+  const sendOnce = () => reach(() => fetch(withCredential(request.clone())))
+  const isRefused = ({ status }: Response) => status === 401 && place === begun && begun !== undefined
+  const first = await sendOnce()
+  if (!isRefused(first)) return first
+  token = undefined
+  if (!(await hasSession(isAction)) || place !== begun) return first
+  const second = await sendOnce()
+  if (!isRefused(second)) return second
+  token = undefined
+  return (await hasLoggedInAgain(isAction)) && place === begun ? sendOnce() : second
+}
+
+/** Is there an access token? If the session of this page has ended, the person is asked to log in again. */
+async function hasSession(isAction: boolean): Promise<boolean> {
+  if (hasEnded()) return hasLoggedInAgain(isAction)
+  if ((await accessToken()) !== undefined) return true
+  return place !== undefined && hasLoggedInAgain(isAction)
+}
+
+const hasLoggedInAgain = async (isAction: boolean): Promise<boolean> =>
+  (await logInAgain(isAction)) && (await accessToken()) !== undefined
 
 function withCredential(request: Request): Request {
   if (token !== undefined) request.headers.set('authorization', `Bearer ${token}`)

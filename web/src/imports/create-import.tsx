@@ -1,7 +1,7 @@
 import { useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { usePostOnce } from '../api/post-once.ts'
+import { useDraft } from '../preferences/drafts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Form } from '../ui/form.tsx'
 import { ImportFields, inputOf, valuesOf } from './import-fields.tsx'
@@ -22,14 +22,14 @@ function CreateForm({ onClose }: { onClose(): void }) {
   const t = useTranslations('imports')
   const navigate = useNavigate()
   const post = usePostOnce()
-  const [input, setInput] = useState(inputOf())
+  const [input, setInput, isRestored] = useDraft('new import', () => inputOf())
   const create = async () => {
     const { id, triggerUrl } = await changed(await post<ImportWithUrl>('/v5/imports', valuesOf(input)))
     keepUrl(id, triggerUrl)
     await navigate({ to: '/imports/$importId', params: { importId: id } })
   }
   return (
-    <Form onSubmit={create} onCancel={onClose} submitLabel={t('createAction')}>
+    <Form isRestored={isRestored} onSubmit={create} onCancel={onClose} submitLabel={t('createAction')}>
       {(errorOf) => <ImportFields input={input} onChange={setInput} errorOf={errorOf} />}
     </Form>
   )

@@ -2,8 +2,11 @@ import { useNavigate } from '@tanstack/react-router'
 import { Ellipsis, Pause, Play, RotateCw, SlidersHorizontal, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
+import { editOf, sendEdit } from '../api/edit.ts'
 import { usePostOnce } from '../api/post-once.ts'
 import { useResource } from '../api/schema.ts'
+import { useSeen } from '../api/use-seen.ts'
+import { useDraft } from '../preferences/drafts.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
 import { SelectField } from '../ui/field.tsx'
@@ -77,14 +80,15 @@ export function ImportActions({ one, onRotated }: ImportActionsProps) {
 function SettingsForm({ one, onClose }: { one: Import; onClose(): void }) {
   const t = useTranslations('imports')
   const common = useTranslations('common')
-  const [input, setInput] = useState(inputOf(one))
+  const seen = useSeen(one)
+  const [input, setInput, isRestored] = useDraft(`import ${one.id}`, () => inputOf(one))
   const save = async () => {
-    await change(pathOf(one.id), valuesOf(input), 'PATCH')
+    await changed(await sendEdit({ ...editOf('imports', seen), values: { ...valuesOf(input) } }))
     onClose()
     notify(t('saved'))
   }
   return (
-    <Form onSubmit={save} onCancel={onClose} submitLabel={common('save')}>
+    <Form isRestored={isRestored} onSubmit={save} onCancel={onClose} submitLabel={common('save')}>
       {(errorOf) => <ImportFields input={input} onChange={setInput} errorOf={errorOf} />}
     </Form>
   )

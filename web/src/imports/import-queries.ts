@@ -105,8 +105,8 @@ export const rowCountQuery = (importId: string, filters: Readonly<Record<string,
   })
 
 /** Changes an import or its rows, then reads everything about imports again. */
-export async function change<T>(path: string, body?: unknown, method: 'POST' | 'PATCH' = 'POST'): Promise<T> {
-  return changed(await send<T>(method, path, { body }))
+export async function change<T>(path: string, body?: unknown): Promise<T> {
+  return changed(await send<T>('POST', path, { body }))
 }
 
 /** Reads everything about imports again, then returns the body of the answer to a change. */

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
+import { useUnsaved } from '../preferences/drafts.ts'
 import { Button } from '../ui/button.tsx'
 import { SelectField, TextAreaField, TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
@@ -29,6 +30,7 @@ interface PayloadFormProps {
 export function PayloadForm({ subject, payload, sent, findings, submitLabel, onSubmit, onClose }: PayloadFormProps) {
   const t = useTranslations('imports')
   const [draft, setDraft] = useState(() => readDraft(subject))
+  useUnsaved('form', draft.json !== undefined || Object.keys(draft.texts).length > 0)
   const change = (changes: Partial<typeof draft>) => {
     const next = { ...draft, ...changes }
     setDraft(next)

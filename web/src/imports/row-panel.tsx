@@ -2,13 +2,14 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useMessages, useTranslations } from 'use-intl'
 import { send } from '../api/client.ts'
+import { sendEdit } from '../api/edit.ts'
 import { useResource } from '../api/schema.ts'
 import { Button } from '../ui/button.tsx'
 import { Failure } from '../ui/empty-state.tsx'
 import { SidePanel } from '../ui/side-panel.tsx'
 import { Tag } from '../ui/tag.tsx'
 import { notify, useNotifyFailure } from '../ui/toast.tsx'
-import { change, changed, type Finding, type RowDetails, rowQuery, rowsPathOf } from './import-queries.ts'
+import { changed, type Finding, type RowDetails, rowQuery, rowsPathOf } from './import-queries.ts'
 import styles from './imports.module.css'
 import { hasDraft } from './drafts.ts'
 import type { Payload } from './payload-fields.ts'
@@ -53,9 +54,15 @@ export function RowPanel({ importId, rowId, onClose }: RowPanelProps) {
 function RowContent({ row }: { row: RowDetails }) {
   const t = useTranslations('imports')
   const [isEditing, setEditing] = useState(() => hasDraft(row.id))
+  const [seen, setSeen] = useState(row)
+  const edit = () => {
+    setSeen(row)
+    setEditing(true)
+  }
   const mayEdit = useResource('rows')?.permissions.update === true && isCorrectable(row)
   const save = async (payload: unknown) => {
-    await change(`${rowsPathOf(row.importId)}/${row.id}`, { payload }, 'PATCH')
+    const path = `${rowsPathOf(row.importId)}/${row.id}`
+    await changed(await sendEdit({ path, resource: 'rows', seen, values: { payload } }))
     notify(t('retried'))
   }
   const hasParameters = Object.keys(row.parameters).length > 0
@@ -67,7 +74,7 @@ function RowContent({ row }: { row: RowDetails }) {
       <div className={styles.part}>
         <div className={styles.partHead}>
           <h3 id="row-payload">{t('payload')}</h3>
-          {mayEdit && !isEditing && <Button onClick={() => setEditing(true)}>{t('editAndRetry')}</Button>}
+          {mayEdit && !isEditing && <Button onClick={edit}>{t('editAndRetry')}</Button>}
         </div>
         {isEditing && mayEdit ? (
           <PayloadForm

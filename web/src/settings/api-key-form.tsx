@@ -1,10 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { change } from '../access/act.ts'
 import { send } from '../api/client.ts'
+import { editOf, sendEdit } from '../api/edit.ts'
 import { ApiError } from '../api/error.ts'
 import { usePostOnce } from '../api/post-once.ts'
+import { useSeen } from '../api/use-seen.ts'
+import { useDraft } from '../preferences/drafts.ts'
 import { Loading, NotFound } from '../shell/states.tsx'
 import { Failure } from '../ui/empty-state.tsx'
 import { TextAreaField, TextField } from '../ui/field.tsx'
@@ -68,12 +70,14 @@ function ApiKeyForm({ apiKey, onCreated, onClose }: ApiKeyFormProps) {
   const t = useTranslations('settings.apiKeys')
   const scopeTexts = useTranslations('settings.scopes')
   const common = useTranslations('common')
-  const [scopes, setScopes] = useState<readonly string[]>(apiKey?.scopes ?? [])
+  const draft = `key ${apiKey?.id ?? 'new'}`
+  const [scopes, setScopes] = useDraft<readonly string[]>(`${draft} scopes`, () => apiKey?.scopes ?? [])
   const post = usePostOnce()
+  const seen = useSeen(apiKey)
   const submit = async (values: FormValues) => {
     const body = bodyOf(values, scopes)
-    if (apiKey) {
-      await change(['api-keys'], () => send('PATCH', `/v5/api-keys/${apiKey.id}`, { body }))
+    if (seen) {
+      await change(['api-keys'], () => sendEdit({ ...editOf('api-keys', seen), values: body }))
       notify(t('saved', { name: body.name }))
       onClose()
     } else {
@@ -81,7 +85,7 @@ function ApiKeyForm({ apiKey, onCreated, onClose }: ApiKeyFormProps) {
     }
   }
   return (
-    <Form submitLabel={apiKey ? common('save') : t('create')} onCancel={onClose} onSubmit={submit}>
+    <Form draft={draft} submitLabel={apiKey ? common('save') : t('create')} onCancel={onClose} onSubmit={submit}>
       {(errorOf) => (
         <>
           <Panel title={t('key')}>

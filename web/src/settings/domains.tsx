@@ -61,6 +61,7 @@ function DomainForm({ onClose }: { onClose(): void }) {
   const post = usePostOnce()
   return (
     <Form
+      draft="domain"
       submitLabel={t('add')}
       onCancel={onClose}
       onSubmit={async ({ domain = '' }) => {

@@ -31,6 +31,7 @@ export function InvitationForm({ onDone, onCancel }: { onDone(email: string): vo
   })
   return (
     <Form
+      draft="invitation"
       submitLabel={t('submit')}
       onCancel={onCancel}
       onSubmit={async ({ expiresInDays, role = '', ...values }) => {

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { useAct } from '../access/act.ts'
 import { send } from '../api/client.ts'
+import { editOf, sendEdit } from '../api/edit.ts'
 import { useMe, useRole } from '../api/me.ts'
 import { Button, IconButton } from '../ui/button.tsx'
 import { CopyRequest } from '../shell/copy-request.tsx'
@@ -86,7 +87,7 @@ function MemberRow({ member, lastLogin }: { member: Member; lastLogin: string | 
   const isChangeable = ownRole === 'custom' ? member.role === 'custom' : ownRole === 'owner' || member.role !== 'owner'
   const canChange = may('member:update:write') && isChangeable
   const setRole = ({ value, label }: Option) =>
-    void act(() => send('PATCH', `${path}/${member.id}`, { body: roleOfChoice(value) }), {
+    void act(() => sendEdit({ ...editOf('members', member), values: { ...roleOfChoice(value) } }), {
       refresh: isSelf ? [] : ['members'],
       done: t('members.roleChanged', { name, role: label }),
     })

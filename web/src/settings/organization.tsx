@@ -6,6 +6,7 @@ import { change, useAct } from '../access/act.ts'
 import { withRecentAuthentication } from '../access/reauthenticate.tsx'
 import { useSwitchOrganization } from '../access/switch-organization.ts'
 import { api, dataOf, send } from '../api/client.ts'
+import { sendEdit } from '../api/edit.ts'
 import { useMe, useOrganization, useRole } from '../api/me.ts'
 import { exampleDataQuery, isAnyExample, useExamples, useMayUseExamples } from '../home/example-data.ts'
 import { Button } from '../ui/button.tsx'
@@ -52,14 +53,18 @@ function GeneralForm() {
   const t = useTranslations('settings.organization')
   const common = useTranslations('common')
   const locale = useLocale()
-  const { name, timeZone, defaultCurrency, updatedAt } = useOrganization()
+  // What somebody else saves meanwhile does not replace what is typed.
+  const [seen, setSeen] = useState(useOrganization())
+  const { name, timeZone, defaultCurrency, updatedAt } = seen
   const currencyNames = new Intl.DisplayNames(locale, { type: 'currency' })
   return (
     <Form
       key={updatedAt}
+      draft="organization"
       submitLabel={common('save')}
       onSubmit={async (values) => {
-        await change(['organization'], () => send('PATCH', '/v5/organization', { body: { name: '', ...values } }))
+        const store = () => sendEdit<typeof seen>({ ...edit, seen, values: { name: '', ...values } })
+        setSeen((await change(['organization'], store)).body)
         notify(t('saved'))
       }}
     >
@@ -84,6 +89,9 @@ function GeneralForm() {
     </Form>
   )
 }
+
+/** The organization has no entity tag. */
+const edit = { path: '/v5/organization', resource: 'organization' }
 
 const currencies = Intl.supportedValuesOf('currency')
 
@@ -132,7 +140,7 @@ function SecondFactor() {
   const { requiresSecondFactor } = useOrganization()
   const [isConfirming, setConfirming] = useState(false)
   const require = (value: boolean) =>
-    act(() => send('PATCH', '/v5/organization', { body: { requiresSecondFactor: value } }), {
+    act(() => sendEdit({ ...edit, seen: { requiresSecondFactor }, values: { requiresSecondFactor: value } }), {
       refresh: ['organization'],
       done: t(value ? 'factorRequired' : 'factorOptional'),
     })
@@ -172,6 +180,7 @@ function CreateRow() {
       <Button onClick={() => goTo('organization', { new: 'true' })}>{common('create')}</Button>
       <Dialog title={t('createTitle')} isOpen={isOpen} onClose={close}>
         <Form
+          draft="new organization"
           submitLabel={common('create')}
           onCancel={close}
           onSubmit={async ({ name = '', timeZone }) => {

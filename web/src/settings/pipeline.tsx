@@ -5,8 +5,10 @@ import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { change, useAct } from '../access/act.ts'
 import { type Schemas, send } from '../api/client.ts'
+import { editOf, sendEdit } from '../api/edit.ts'
 import { ApiError } from '../api/error.ts'
 import { queryClient } from '../api/query-client.ts'
+import { useSeen } from '../api/use-seen.ts'
 import { CopyRequest } from '../shell/copy-request.tsx'
 import { NotFound } from '../shell/states.tsx'
 import { Button, IconButton } from '../ui/button.tsx'
@@ -85,25 +87,7 @@ function PipelineActions({ pipeline }: { pipeline: Pipeline }) {
         </Button>
       )}
       <Dialog title={t('renameTitle', { name: pipeline.name })} isOpen={open === 'rename'} onClose={close}>
-        <Form
-          submitLabel={common('save')}
-          onCancel={close}
-          onSubmit={async ({ name = '' }) => {
-            await change(['pipelines'], () => send('PATCH', path, { body: { name } }))
-            pipelinesChanged()
-            close()
-          }}
-        >
-          {(errorOf) => (
-            <TextField
-              label={t('name')}
-              name="name"
-              defaultValue={pipeline.name}
-              error={errorOf('name')}
-              autoComplete="off"
-            />
-          )}
-        </Form>
+        <RenameForm pipeline={pipeline} onClose={close} />
       </Dialog>
       <ConfirmDialog
         title={t('deleteConfirm', { name: pipeline.name })}
@@ -114,6 +98,34 @@ function PipelineActions({ pipeline }: { pipeline: Pipeline }) {
         onConfirm={remove}
       />
     </>
+  )
+}
+
+function RenameForm({ pipeline, onClose }: { pipeline: Pipeline; onClose(): void }) {
+  const t = useTranslations('settings.pipelines')
+  const common = useTranslations('common')
+  const seen = useSeen(pipeline)
+  return (
+    <Form
+      draft={`pipeline ${pipeline.id}`}
+      submitLabel={common('save')}
+      onCancel={onClose}
+      onSubmit={async ({ name = '' }) => {
+        await change(['pipelines'], () => sendEdit({ ...editOf('pipelines', seen), values: { name } }))
+        pipelinesChanged()
+        onClose()
+      }}
+    >
+      {(errorOf) => (
+        <TextField
+          label={t('name')}
+          name="name"
+          defaultValue={pipeline.name}
+          error={errorOf('name')}
+          autoComplete="off"
+        />
+      )}
+    </Form>
   )
 }
 
@@ -139,7 +151,10 @@ function Stages({ pipelineId }: { pipelineId: string }) {
     // The new order shows at once; what the service says replaces it.
     const others = stages.filter((stage) => stage.id !== id)
     queryClient.setQueryData(key, others.toSpliced(index, 0, ...moved))
-    await act(() => send('PATCH', `${path}/${id}`, { body: { position: index } }), { refresh: key })
+    const [seen] = moved
+    if (!seen) return
+    const edit = { path: `${path}/${id}`, resource: 'stages', seen, values: { position: index } }
+    await act(() => sendEdit(edit), { refresh: key })
     pipelinesChanged()
   }
   if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />

@@ -117,6 +117,7 @@ function NewPipeline({ onClose }: { onClose(): void }) {
   const [hasStages, setHasStages] = useState(true)
   return (
     <Form
+      draft="new pipeline"
       submitLabel={common('create')}
       onCancel={onClose}
       onSubmit={async ({ name = '' }) => {

@@ -1,10 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { change } from '../access/act.ts'
 import { type Schemas, send } from '../api/client.ts'
+import { editOf, sendEdit } from '../api/edit.ts'
 import { ApiError } from '../api/error.ts'
 import { usePostOnce } from '../api/post-once.ts'
+import { useSeen } from '../api/use-seen.ts'
+import { useDraft } from '../preferences/drafts.ts'
 import { Loading, NotFound } from '../shell/states.tsx'
 import { Button } from '../ui/button.tsx'
 import { Failure } from '../ui/empty-state.tsx'
@@ -67,13 +69,15 @@ function RoleForm({ role, builtIn, onClose }: RoleFormProps) {
   const common = useTranslations('common')
   const scopesOf = (name: string) => builtIn.find((one) => one.role === name)?.scopes ?? []
   // Most roles do what members do, for fewer records.
-  const [scopes, setScopes] = useState<readonly string[]>(role?.scopes ?? scopesOf('member'))
-  const [reach, setReach] = useState<Reach>({ ...seesAll, ...role?.reach })
+  const draft = `role ${role?.id ?? 'new'}`
+  const [scopes, setScopes] = useDraft<readonly string[]>(`${draft} scopes`, () => role?.scopes ?? scopesOf('member'))
+  const [reach, setReach] = useDraft<Reach>(`${draft} reach`, () => ({ ...seesAll, ...role?.reach }))
   const post = usePostOnce()
+  const seen = useSeen(role)
   const submit = async ({ name = '', description }: FormValues) => {
     const body = { name, description: description ?? null, scopes, reach }
     await change(['roles'], () =>
-      role ? send('PATCH', `/v5/roles/${role.id}`, { body }) : post<CustomRole>('/v5/roles', body),
+      seen ? sendEdit<CustomRole>({ ...editOf('roles', seen), values: body }) : post<CustomRole>('/v5/roles', body),
     )
     notify(t('saved', { name }))
     onClose()
@@ -83,7 +87,13 @@ function RoleForm({ role, builtIn, onClose }: RoleFormProps) {
     scopes: scopesOf(name),
   }))
   return (
-    <Form submitLabel={role ? common('save') : t('create')} onCancel={onClose} onSubmit={submit} isGuarded>
+    <Form
+      draft={draft}
+      submitLabel={role ? common('save') : t('create')}
+      onCancel={onClose}
+      onSubmit={submit}
+      isGuarded
+    >
       {(errorOf) => (
         <>
           <Panel title={t('role')}>

@@ -15,6 +15,7 @@ import {
   UsersRound,
 } from 'lucide-react'
 import { type AsyncRouteComponent, lazyRouteComponent } from '@tanstack/react-router'
+import { unlessTroubled } from '../api/connection.ts'
 import { queryClient } from '../api/query-client.ts'
 import { loadSettingsMessages } from '../messages/messages.ts'
 import { currentLanguage } from '../preferences/locale.ts'
@@ -144,7 +145,7 @@ export const allSections: readonly Section[] = [
 export const preloadSection = (name: string | undefined): Promise<unknown> =>
   Promise.all([
     loadSettingsMessages(currentLanguage()),
-    queryClient.ensureQueryData(scopesQuery),
+    unlessTroubled(queryClient.ensureQueryData(scopesQuery)),
     allSections.find((section) => section.name === name)?.Page.preload?.(),
   ])
 

@@ -1,7 +1,8 @@
 import { useTranslations } from 'use-intl'
 import { change } from '../access/act.ts'
-import { send } from '../api/client.ts'
+import { editOf, sendEdit } from '../api/edit.ts'
 import { usePostOnce } from '../api/post-once.ts'
+import { useSeen } from '../api/use-seen.ts'
 import { CheckField, PasswordField, SelectField, TextField } from '../ui/field.tsx'
 import { Form, type FormValues } from '../ui/form.tsx'
 import { notify } from '../ui/toast.tsx'
@@ -20,16 +21,22 @@ export function SsoConnectionForm({ connection, onDone, onCancel }: SsoConnectio
   const roles = useTranslations('settings.roles')
   const common = useTranslations('common')
   const post = usePostOnce()
+  const seen = useSeen(connection)
   const submit = async (values: FormValues) => {
     const body = bodyOf(values)
     await change(['sso-connections'], () =>
-      connection ? send('PATCH', `/v5/sso-connections/${connection.id}`, { body }) : post('/v5/sso-connections', body),
+      seen ? sendEdit({ ...editOf('sso-connections', seen), values: body }) : post('/v5/sso-connections', body),
     )
     notify(t('saved', { name: body.name }))
     onDone()
   }
   return (
-    <Form submitLabel={connection ? common('save') : t('add')} onCancel={onCancel} onSubmit={submit}>
+    <Form
+      draft={`connection ${connection?.id ?? 'new'}`}
+      submitLabel={connection ? common('save') : t('add')}
+      onCancel={onCancel}
+      onSubmit={submit}
+    >
       {(errorOf) => (
         <>
           <TextField name="name" label={t('name')} defaultValue={connection?.name} error={errorOf('name')} />

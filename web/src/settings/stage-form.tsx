@@ -1,8 +1,9 @@
-import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { change } from '../access/act.ts'
-import { send } from '../api/client.ts'
+import { sendEdit } from '../api/edit.ts'
 import { usePostOnce } from '../api/post-once.ts'
+import { useSeen } from '../api/use-seen.ts'
+import { useDraft } from '../preferences/drafts.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { Form, type FormValues } from '../ui/form.tsx'
 import { NumberField } from '../ui/number-field.tsx'
@@ -28,18 +29,21 @@ export function StageForm({ stage, path, onDone }: StageFormProps) {
   const choiceLabel = useChoiceLabel()
   const numbers = useNumbers()
   const post = usePostOnce()
-  const [kind, setKind] = useState<string>(stage?.kind ?? 'open')
+  const seen = useSeen(stage)
+  const draft = `stage ${stage?.id ?? path}`
+  const [kind, setKind] = useDraft<string>(`${draft} kind`, () => stage?.kind ?? 'open')
   const store = ({ name = '', probability, rottingDays }: FormValues) => {
     const open = {
       ...(probability !== undefined && { probability: numbers.readJson(probability, percent) }),
       rottingDays: rottingDays === undefined ? null : numbers.readJson(rottingDays, days),
     }
     const body = { name, kind, ...(kind === 'open' ? open : { rottingDays: null }) }
-    return stage ? send('PATCH', `${path}/${stage.id}`, { body }) : post(path, body)
+    return seen ? sendEdit({ path: `${path}/${seen.id}`, resource: 'stages', seen, values: body }) : post(path, body)
   }
   const isOpen = kind === 'open'
   return (
     <Form
+      draft={draft}
       submitLabel={common(stage ? 'save' : 'add')}
       onCancel={onDone}
       onSubmit={async (values) => {

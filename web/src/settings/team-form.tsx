@@ -1,7 +1,8 @@
 import { useTranslations } from 'use-intl'
 import { change } from '../access/act.ts'
-import { send } from '../api/client.ts'
+import { editOf, sendEdit } from '../api/edit.ts'
 import { usePostOnce } from '../api/post-once.ts'
+import { useSeen } from '../api/use-seen.ts'
 import { TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import type { Team } from './records.ts'
@@ -11,10 +12,12 @@ export function TeamForm({ team, onDone, onCancel }: { team?: Team; onDone(team:
   const t = useTranslations('settings.teams')
   const common = useTranslations('common')
   const post = usePostOnce()
+  const seen = useSeen(team)
   const store = (body: { name: string }) =>
-    team ? send<Team>('PATCH', `/v5/teams/${team.id}`, { body }) : post<Team>('/v5/teams', body)
+    seen ? sendEdit<Team>({ ...editOf('teams', seen), values: body }) : post<Team>('/v5/teams', body)
   return (
     <Form
+      draft={`team ${team?.id ?? 'new'}`}
       submitLabel={common(team ? 'save' : 'create')}
       onCancel={onCancel}
       onSubmit={async ({ name = '' }) => {

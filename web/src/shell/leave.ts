@@ -1,14 +1,19 @@
 import { ApiError } from '../api/error.ts'
 import { meQuery } from '../api/me.ts'
 import { forgetAll, queryClient } from '../api/query-client.ts'
-import { forgetAccessToken } from '../api/session.ts'
+import { type EndReason, forgetAccessToken } from '../api/session.ts'
 import { schemaQuery } from '../api/schema.ts'
+import { forgetOrganizationDrafts, leavePage } from '../preferences/drafts.ts'
+import { forgetPerson } from '../preferences/storage.ts'
 import { router } from '../router.tsx'
 
-/** The session has ended: nothing of it stays on the screen, not even an unsaved form. */
-export function leaveForLogIn(): void {
+/** Nothing of the person stays on the screen or in the browser, not even an unsaved form. */
+export function endPage(reason: EndReason): void {
   const { pathname, href } = router.latestLocation
   forgetAll()
+  // The page of the person who is logged in now begins anew, and claims the storage.
+  if (reason === 'someone-else') return leavePage(location.href)
+  forgetPerson()
   // Several requests may be refused at once.
   if (pathname !== '/login') void router.navigate({ to: '/login', search: { next: href }, ignoreBlocker: true })
 }
@@ -29,6 +34,7 @@ export async function checkAccess(): Promise<void> {
     ])
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 403) return
+    forgetOrganizationDrafts()
     forgetAccessToken()
     forgetAll()
     await router.navigate({ to: '/no-organization', search: { reason: error.code }, ignoreBlocker: true })

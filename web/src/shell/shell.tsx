@@ -14,6 +14,7 @@ import {
 import { useEffect, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { useSwitchOrganization } from '../access/switch-organization.ts'
+import { useTrouble } from '../api/connection.ts'
 import { useMe, useOrganization } from '../api/me.ts'
 import { setTheme, type Theme, themes, useTheme } from '../preferences/theme.ts'
 import { pendingCountQuery } from '../suggestions/suggestion-data.ts'
@@ -60,7 +61,7 @@ function Frame() {
       </a>
       <Sidebar places={places} onSearch={() => setPaletteOpen(true)} onHelp={() => setHelpOpen(true)} />
       <main id="main" tabIndex={-1} className={styles.main}>
-        <OfflineNotice />
+        <ConnectionNotice />
         <Outlet />
       </main>
       <PhoneBar places={places} onSearch={() => setPaletteOpen(true)} />
@@ -245,17 +246,9 @@ function ThemeMenu() {
   )
 }
 
-function OfflineNotice() {
-  const t = useTranslations('shell')
-  const [isOffline, setOffline] = useState(!navigator.onLine)
-  useEffect(() => {
-    const update = () => setOffline(!navigator.onLine)
-    addEventListener('online', update)
-    addEventListener('offline', update)
-    return () => {
-      removeEventListener('online', update)
-      removeEventListener('offline', update)
-    }
-  }, [])
-  return <div role="status">{isOffline && <p className={styles.offline}>{t('offline')}</p>}</div>
+/** Says that requests wait. They go on by themselves. */
+function ConnectionNotice() {
+  const t = useTranslations('shell.trouble')
+  const trouble = useTrouble()
+  return <div role="status">{trouble && <p className={styles.offline}>{t(trouble)}</p>}</div>
 }

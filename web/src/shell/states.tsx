@@ -1,7 +1,8 @@
 import { useQueryErrorResetBoundary } from '@tanstack/react-query'
 import { Link, useRouter } from '@tanstack/react-router'
-import { FileQuestion } from 'lucide-react'
+import { CloudOff, FileQuestion } from 'lucide-react'
 import { useTranslations } from 'use-intl'
+import { useTrouble } from '../api/connection.ts'
 import { ApiError } from '../api/error.ts'
 import { buttonClasses } from '../ui/button.tsx'
 import { EmptyState, Failure } from '../ui/empty-state.tsx'
@@ -10,6 +11,16 @@ import { PageBar } from '../ui/page.tsx'
 /** Shown when a page takes longer than a moment. */
 export function Loading() {
   const t = useTranslations('common')
+  const trouble = useTranslations('shell.trouble')
+  if (useTrouble() !== undefined)
+    return (
+      <>
+        <PageBar title={trouble('title')} />
+        <div role="status">
+          <EmptyState icon={CloudOff} title={trouble('title')} text={trouble('text')} />
+        </div>
+      </>
+    )
   return (
     <p role="status" className="visually-hidden">
       {t('loading')}

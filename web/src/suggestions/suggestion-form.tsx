@@ -3,6 +3,7 @@ import { useTranslations } from 'use-intl'
 import { useMe } from '../api/me.ts'
 import { useResource } from '../api/schema.ts'
 import { useLabel } from '../messages/labels.ts'
+import { useDraft } from '../preferences/drafts.ts'
 import { usePersonZone } from '../tasks/person-zone.ts'
 import taskStyles from '../tasks/tasks.module.css'
 import { dayIn, momentOf, timeIn } from '../tasks/zones.ts'
@@ -41,7 +42,8 @@ export function EditSuggestion({ suggestion, name, refused, onClose, onAccepted 
   const me = useMe()
   const zone = usePersonZone()
   const { accept } = useDecisions()
-  const [assignee, setAssignee] = useState<unknown>(me.id)
+  const draft = `suggestion ${suggestion.id}`
+  const [assignee, setAssignee] = useDraft<unknown>(`${draft} assignee`, () => me.id)
   const [contact, setContact] = useState<unknown>()
   const [shownRefusal, setShownRefusal] = useState(refused)
   const initial = initialValues(suggestion, name, zone)
@@ -58,7 +60,7 @@ export function EditSuggestion({ suggestion, name, refused, onClose, onAccepted 
   }
   return (
     <Dialog title={t('editTitle')} isOpen onClose={onClose}>
-      <Form isGuarded submitLabel={t('accept')} onCancel={onClose} onSubmit={submit}>
+      <Form isGuarded draft={draft} submitLabel={t('accept')} onCancel={onClose} onSubmit={submit}>
         {(formErrorOf) => {
           const errorOf = (field: string) => formErrorOf(field) ?? shownRefusal[field]
           switch (suggestion.type) {
@@ -71,7 +73,7 @@ export function EditSuggestion({ suggestion, name, refused, onClose, onAccepted 
             default:
               return (
                 <>
-                  <TaskFields initial={initial} isDefault={suggestion.dueAtSource === 'default'} errorOf={errorOf} />
+                  <TaskFields initial={initial} errorOf={errorOf} />
                   <Reference name="assigneeId" value={assignee} errorOf={errorOf} onChange={setAssignee} />
                 </>
               )
@@ -82,15 +84,8 @@ export function EditSuggestion({ suggestion, name, refused, onClose, onAccepted 
   )
 }
 
-interface TaskFieldsProps extends Pick<EditFieldsProps, 'errorOf'> {
-  initial: FormValues
-  /** Nobody wrote the date. */
-  isDefault: boolean
-}
-
-function TaskFields({ initial, isDefault, errorOf }: TaskFieldsProps) {
+function TaskFields({ initial, errorOf }: Pick<EditFieldsProps, 'errorOf'> & { initial: FormValues }) {
   const t = useTranslations('tasks')
-  const suggestionText = useTranslations('suggestions')
   const labelOf = useLabel()
   const choiceLabel = useChoiceLabel()
   const priorities = useResource('tasks')?.fields.find(({ name }) => name === 'priority')?.choices ?? []
@@ -107,7 +102,6 @@ function TaskFields({ initial, isDefault, errorOf }: TaskFieldsProps) {
         <TextField
           label={t('dueOn')}
           type="date"
-          {...(isDefault && { hint: suggestionText('defaultDate') })}
           name="day"
           isOptional
           defaultValue={initial.day}

@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
 import { useTranslations } from 'use-intl'
-import { type Answer, send } from '../api/client.ts'
+import { editOf, sendEdit } from '../api/edit.ts'
 import { useMe } from '../api/me.ts'
 import { usePostOnce } from '../api/post-once.ts'
 import { useResource } from '../api/schema.ts'
+import { useSeen } from '../api/use-seen.ts'
 import { useLabel } from '../messages/labels.ts'
+import { useDraft } from '../preferences/drafts.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Failure } from '../ui/empty-state.tsx'
 import { SelectField, TextAreaField, TextField } from '../ui/field.tsx'
@@ -58,12 +59,10 @@ export function NewTask({ subject = {}, text, onClose }: NewTaskProps) {
 /** Changes a task, unless someone else has changed it since the form was opened. */
 export function EditTask({ id, onClose }: { id: string; onClose(): void }) {
   const t = useTranslations('tasks')
-  const common = useTranslations('common')
   const tasks = useResource('tasks')
   const { data, error } = useQuery({ queryKey: ['task to edit', id], queryFn: () => readTask(id), gcTime: 0 })
-  const save = async ({ body: task, etag }: Answer<Task>, values: object) => {
-    const options = { body: values, ...(etag !== undefined && { ifMatch: etag }) }
-    const { body } = await send<Task>('PATCH', `/v5/tasks/${task.id}`, options)
+  const save = async (seen: Task, values: object) => {
+    const { body } = await sendEdit<Task>({ ...editOf('tasks', seen), values: { ...values } })
     if (tasks) recordChanged(tasks, { ...body })
     await tasksChanged()
     onClose()
@@ -71,18 +70,30 @@ export function EditTask({ id, onClose }: { id: string; onClose(): void }) {
   return (
     <Dialog title={t('editTask')} isOpen={data !== undefined || error !== null} onClose={onClose}>
       {error && <Failure error={error} />}
-      {data && (
-        <TaskForm
-          task={data.body}
-          title={data.body.title}
-          subject={subjectOf(data.body)}
-          assigneeId={data.body.assigneeId}
-          submitLabel={common('save')}
-          onCancel={onClose}
-          onSubmit={(values) => save(data, values)}
-        />
-      )}
+      {data && <EditForm task={data.body} onClose={onClose} onSubmit={save} />}
     </Dialog>
+  )
+}
+
+interface EditFormProps {
+  task: Task
+  onClose(): void
+  onSubmit(seen: Task, values: object): Promise<void>
+}
+
+function EditForm({ task, onClose, onSubmit }: EditFormProps) {
+  const common = useTranslations('common')
+  const seen = useSeen(task)
+  return (
+    <TaskForm
+      task={seen}
+      title={seen.title}
+      subject={subjectOf(seen)}
+      assigneeId={seen.assigneeId}
+      submitLabel={common('save')}
+      onCancel={onClose}
+      onSubmit={(values) => onSubmit(seen, values)}
+    />
   )
 }
 
@@ -103,14 +114,16 @@ function TaskForm({ task, title, subject: before, assigneeId, submitLabel, onCan
   const choiceLabel = useChoiceLabel()
   const zone = usePersonZone()
   const tasks = useResource('tasks')
-  const [assignee, setAssignee] = useState<unknown>(assigneeId)
-  const [subject, setSubject] = useState(before)
+  const draft = `task ${task?.id ?? 'new'}`
+  const [assignee, setAssignee] = useDraft<unknown>(`${draft} assignee`, () => assigneeId)
+  const [subject, setSubject] = useDraft(`${draft} subject`, () => before)
   const property = tasks && propertyOf(tasks, 'assigneeId')
   const priorities = tasks?.fields.find(({ name }) => name === 'priority')?.choices ?? []
   const due = task?.dueAt ? new Date(task.dueAt) : undefined
   return (
     <Form
       isGuarded
+      draft={draft}
       submitLabel={submitLabel}
       onCancel={onCancel}
       onSubmit={(values) =>

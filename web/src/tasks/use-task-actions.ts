@@ -29,6 +29,7 @@ export function useTaskActions(): TaskActions {
     const value = !task.done
     const texts = {
       saved: t(value ? 'finished' : 'reopened', { title }),
+      merged: '',
       undone: t(value ? 'reopened' : 'finished', { title }),
       failed: t('notChanged', { title }),
       kept: '',

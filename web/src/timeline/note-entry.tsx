@@ -3,6 +3,8 @@ import { type KeyboardEvent, type MouseEvent, useMemo, useRef, useState } from '
 import { useTranslations } from 'use-intl'
 import { send } from '../api/client.ts'
 import { type RecordData, type ResourceSchema, useResource } from '../api/schema.ts'
+import { readDraft, useDraft, useUnsaved } from '../preferences/drafts.ts'
+import { useSeen } from '../api/use-seen.ts'
 import { NoteSuggestions } from '../suggestions/note-suggestions.tsx'
 import { isOpen, type Suggestion } from '../suggestions/suggestion-data.ts'
 import { Button, IconButton } from '../ui/button.tsx'
@@ -32,7 +34,7 @@ export function NoteEntry(props: NoteEntryProps) {
   const t = useTranslations('timeline')
   const author = useAuthor(props)
   const notes = useResource('notes')
-  const [isEditing, setEditing] = useState(false)
+  const [isEditing, setEditing] = useState(() => readDraft(draftOf(note)) !== undefined)
   const editButton = useRef<HTMLButtonElement>(null)
   const remove = useDeleteNote()
   const close = () => {
@@ -84,6 +86,9 @@ export function NoteEntry(props: NoteEntryProps) {
   )
 }
 
+/** Where the changed text of a note is stored while it is edited. */
+const draftOf = ({ id }: Note): string => `note ${id}`
+
 /** Longer notes begin folded: an imported one can fill many screens. */
 const longText = { characters: 1500, lines: 20 }
 
@@ -115,8 +120,11 @@ function NoteEditor({ notes, note, onClose }: { notes: ResourceSchema; note: Not
   const list = useTranslations('list')
   const common = useTranslations('common')
   const property = propertyOf(notes, 'body')
-  const record: RecordData = { id: note.id, body: note.body }
-  const [text, setText] = useState(() => (property ? String(valueToEdit(property, record)) : note.body))
+  // The timeline may be read again meanwhile.
+  const record: RecordData = useSeen({ id: note.id, body: note.body })
+  const draft = draftOf(note)
+  const [text, setText] = useDraft(draft, () => (property ? String(valueToEdit(property, record)) : note.body))
+  useUnsaved('edit', text !== record.body)
   if (!property) return undefined
   const close = () => {
     forgetUnsaved(property, record)
@@ -126,9 +134,10 @@ function NoteEditor({ notes, note, onClose }: { notes: ResourceSchema; note: Not
     const value = text.trim()
     if (value === '') return
     close()
-    if (value === note.body) return
+    if (value === record.body) return
     const texts = {
       saved: t('noteChanged'),
+      merged: t('noteChanged'),
       undone: t('noteChangedBack'),
       failed: t('noteNotChanged'),
       kept: list('kept'),

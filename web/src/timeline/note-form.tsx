@@ -1,8 +1,7 @@
 import { type KeyboardEvent, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
-import { useMe } from '../api/me.ts'
 import { usePostOnce } from '../api/post-once.ts'
-import { readPreference, storePreference } from '../preferences/storage.ts'
+import { readDraft, storeDraft, useUnsaved } from '../preferences/drafts.ts'
 import { useShortcuts } from '../shell/shortcuts.tsx'
 import { Button } from '../ui/button.tsx'
 import { Keys } from '../ui/keys.tsx'
@@ -14,16 +13,16 @@ import styles from './timeline.module.css'
 /** Where a note is written. A draft survives leaving and reloading the page. */
 export function NoteForm({ owner: { resource, id } }: { owner: Owner }) {
   const t = useTranslations('timeline')
-  // Another person may use this browser next.
-  const draft = `draft.${useMe().id}.${id}`
+  const draft = `note on ${id}`
   const input = useRef<HTMLTextAreaElement>(null)
-  const [text, setText] = useState(() => readPreference(draft) ?? '')
+  const [text, setText] = useState(() => readDraft(draft, 'browser') ?? '')
   const [isBusy, setBusy] = useState(false)
   const postOnce = usePostOnce()
+  useUnsaved('note', text.trim() !== '')
   useShortcuts([{ keys: 'n', label: t('writeNote'), run: () => input.current?.focus() }])
   const write = (value: string) => {
     setText(value)
-    storePreference(draft, value === '' ? undefined : value)
+    storeDraft(draft, value === '' ? undefined : value, 'browser')
   }
   const post = async () => {
     if (isBusy || text.trim() === '') return

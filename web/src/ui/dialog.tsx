@@ -4,6 +4,7 @@ import { type ReactNode, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { Button, IconButton } from './button.tsx'
 import { classes } from './classes.ts'
+import { unlessEnded } from './popover.tsx'
 import styles from './popup.module.css'
 
 interface DialogProps {
@@ -12,13 +13,15 @@ interface DialogProps {
   isOpen: boolean
   onClose(): void
   isLarge?: boolean
+  /** Has to be answered: nothing closes it, and nobody can read what is behind it. */
+  isForced?: boolean
   children?: ReactNode
 }
 
 const fields = 'input:not([readonly], [disabled]), select, textarea'
 
 /** A modal dialog. It traps focus and returns it; on phones it rises from the bottom edge. */
-export function Dialog({ title, description, isOpen, onClose, isLarge, children }: DialogProps) {
+export function Dialog({ title, description, isOpen, onClose, isLarge, isForced, children }: DialogProps) {
   const t = useTranslations('common')
   const body = useRef<HTMLDivElement>(null)
   // The first field, otherwise the first of the buttons at the end; not the one that closes it.
@@ -26,9 +29,9 @@ export function Dialog({ title, description, isOpen, onClose, isLarge, children 
     body.current?.querySelector<HTMLElement>(fields) ??
     body.current?.querySelector<HTMLElement>(`.${styles.dialogActions} button`)
   return (
-    <Base.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
+    <Base.Root open={isOpen} onOpenChange={unlessEnded((open) => !open && onClose())}>
       <Base.Portal>
-        <Base.Backdrop className={styles.backdrop} />
+        <Base.Backdrop className={classes(styles.backdrop, isForced && styles.veil)} />
         <Base.Viewport className={styles.viewport}>
           <Base.Popup
             initialFocus={() => firstOf() ?? true}
@@ -36,7 +39,7 @@ export function Dialog({ title, description, isOpen, onClose, isLarge, children 
           >
             <div className={styles.dialogHead}>
               <Base.Title className={styles.dialogTitle}>{title}</Base.Title>
-              <Base.Close render={<IconButton icon={X} label={t('close')} />} />
+              {!isForced && <Base.Close render={<IconButton icon={X} label={t('close')} />} />}
             </div>
             <div ref={body} className={styles.dialogBody}>
               {description !== undefined && (

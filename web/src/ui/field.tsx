@@ -144,6 +144,7 @@ export function PasswordField({ label, hint, error, ...input }: FieldProps & Inp
         <div className={styles.row}>
           <input
             ref={element}
+            data-secret
             {...input}
             {...attributes}
             type={isShown ? 'text' : 'password'}

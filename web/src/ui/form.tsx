@@ -2,11 +2,13 @@ import { type ReactNode, type SubmitEvent, useEffect, useRef, useState } from 'r
 import { useTranslations } from 'use-intl'
 import { ApiError } from '../api/error.ts'
 import { refusalText } from '../messages/refusals.ts'
+import { useUnsaved } from '../preferences/drafts.ts'
 import { Button, type ButtonKind } from './button.tsx'
 import { DialogActions } from './dialog.tsx'
 import { ErrorText } from './error-text.tsx'
 import { refusesUnreadable } from './field.tsx'
 import styles from './field.module.css'
+import { useFormDraft } from './form-draft.ts'
 import { UnsavedGuard } from './unsaved-guard.tsx'
 
 /** What the service said about a form's values: a sentence by field, and one for the whole. */
@@ -27,20 +29,28 @@ interface FormProps {
   isWide?: boolean
   /** Asks before changes are lost by leaving the page. */
   isGuarded?: boolean
+  /** Where the inputs with names are stored until the form is sent or closed, for a reload or a log-in elsewhere. */
+  draft?: string
+  /** Are the values of the other inputs those of a draft? */
+  isRestored?: boolean
   /** The names of the fields that it shows; errors of others appear above the button. */
   children(errorOf: (field: string) => string | undefined, isBusy: boolean): ReactNode
 }
 
 /** A form: Enter submits it once, all errors appear at once, and the first field with an error gets the focus. */
 export function Form(props: FormProps) {
-  const { onSubmit, submitLabel, submitKind = 'primary', onCancel, isWide, isGuarded, children } = props
+  const { onSubmit, submitLabel, submitKind = 'primary', onCancel, isWide, isGuarded, draft, children } = props
   const t = useTranslations('common')
   const form = useRef<HTMLFormElement>(null)
   const isSending = useRef(false)
   const [errors, setErrors] = useState<FormErrors>({ fields: {} })
   const [isBusy, setBusy] = useState(false)
   const [failures, setFailures] = useState(0)
-  const [isChanged, setChanged] = useState(false)
+  const [isEdited, setChanged] = useState(false)
+  const stored = useFormDraft(form, draft)
+  const isRestored = stored.isRestored || props.isRestored === true
+  const isChanged = isEdited || isRestored
+  useUnsaved('form', (draft !== undefined || isGuarded === true) && (isChanged || isBusy))
   useEffect(() => {
     if (failures === 0) return
     form.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
@@ -64,6 +74,7 @@ export function Form(props: FormProps) {
     try {
       await onSubmit(values)
       setChanged(false)
+      stored.forget()
     } catch (error) {
       setErrors(formErrors(error, t('unreachable')))
       setFailures((count) => count + 1)
@@ -87,9 +98,15 @@ export function Form(props: FormProps) {
       onInput={({ target }) => {
         forgetErrorOf((target as HTMLInputElement).name)
         setChanged(true)
+        stored.store()
       }}
       noValidate
     >
+      {isRestored && (
+        <p role="status" className={styles.hint}>
+          {t('draftRestored')}
+        </p>
+      )}
       {fields}
       {isGuarded && <UnsavedGuard isUnsaved={isChanged && !isBusy} />}
       {(errors.summary !== undefined || others.length > 0) && (

@@ -1,5 +1,6 @@
 import { Popover as Base } from '@base-ui/react/popover'
 import type { ReactElement, ReactNode } from 'react'
+import { hasEnded } from '../api/session-end.ts'
 import { classes } from './classes.ts'
 import styles from './popup.module.css'
 
@@ -17,6 +18,11 @@ interface PopoverProps {
   children: ReactNode
 }
 
+/** The dialog of a log-in takes the focus from what it comes over, which stays open. */
+export const unlessEnded = (change: (isOpen: boolean) => void) => (isOpen: boolean) => {
+  if (isOpen || !hasEnded()) change(isOpen)
+}
+
 /** Content that floats next to a button. Escape and a press outside close it; focus returns to the button. */
 export function Popover({
   label,
@@ -29,7 +35,10 @@ export function Popover({
   children,
 }: PopoverProps) {
   return (
-    <Base.Root {...(isOpen !== undefined && { open: isOpen })} {...(onOpenChange && { onOpenChange })}>
+    <Base.Root
+      {...(isOpen !== undefined && { open: isOpen })}
+      {...(onOpenChange && { onOpenChange: unlessEnded(onOpenChange) })}
+    >
       {trigger && <Base.Trigger render={trigger} />}
       <Base.Portal>
         <Base.Positioner sideOffset={4} align={align} anchor={anchor ?? undefined} className={styles.positioner}>

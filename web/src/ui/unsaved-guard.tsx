@@ -1,5 +1,6 @@
 import { useBlocker } from '@tanstack/react-router'
 import { useTranslations } from 'use-intl'
+import { mayLeave } from '../preferences/drafts.ts'
 import { Button } from './button.tsx'
 import { Dialog, DialogActions } from './dialog.tsx'
 
@@ -8,7 +9,7 @@ export function UnsavedGuard({ isUnsaved }: { isUnsaved: boolean }) {
   const t = useTranslations('common')
   const blocker = useBlocker({
     shouldBlockFn: () => isUnsaved,
-    enableBeforeUnload: isUnsaved,
+    enableBeforeUnload: () => isUnsaved && !mayLeave(),
     withResolver: true,
   })
   if (blocker.status !== 'blocked') return null

@@ -1,5 +1,6 @@
 import { useTranslations } from 'use-intl'
 import { send } from '../api/client.ts'
+import { sendEdit } from '../api/edit.ts'
 import type { RecordWindow } from '../api/record-window.ts'
 import type { RecordData, ResourceSchema } from '../api/schema.ts'
 import { useNoun } from '../messages/labels.ts'
@@ -81,14 +82,11 @@ async function changeTags(
     ids,
     async (id) => {
       const path = `${resource.path}/${id}`
-      // The list may be older than the record, and a PATCH replaces all tags: the tag of the version decides.
-      const { body, etag } = await send<RecordData & { tags: string[] }>('GET', path)
-      const tags = change(body.tags)
+      // The list may be older than the record. What others change meanwhile is merged.
+      const { body: seen } = await send<RecordData & { tags: string[] }>('GET', path)
+      const tags = change(seen.tags)
       if (tags === undefined) return
-      const answer = await send<RecordData>('PATCH', path, {
-        body: { tags },
-        ...(etag !== undefined && { ifMatch: etag }),
-      })
+      const answer = await sendEdit({ path, resource: resource.name, seen, values: { tags } })
       changed.push(id)
       list?.put(answer.body)
       recordChanged(resource, answer.body)

@@ -1,13 +1,17 @@
 import { useTranslations } from 'use-intl'
 import { ApiError } from '../api/error.ts'
 import { send } from '../api/client.ts'
+import { bodyOf as bodyOfPaths, isOutdated, isSame, sendEdit } from '../api/edit.ts'
+import { mergeLists } from '../api/merge-lists.ts'
 import { type RecordData, type ResourceSchema, valueAt } from '../api/schema.ts'
 import { queryClient, whenForgetting } from '../api/query-client.ts'
 import { refusalText } from '../messages/refusals.ts'
+import { readJsonDraft, storeDraft } from '../preferences/drafts.ts'
 import { useShortcuts } from '../shell/shortcuts.tsx'
 import { notify, notifyError, notifyUnreachable } from '../ui/toast.tsx'
-import type { Unreadable } from '../ui/use-numbers.ts'
+import { Unreadable } from '../ui/use-numbers.ts'
 import type { Property } from './columns.tsx'
+import { withValue } from './with-value.ts'
 
 /** The last changes, newest at the end: what Ctrl+Z takes back. */
 const undoable: (() => void)[] = []
@@ -33,28 +37,21 @@ export function useUndoShortcut(): void {
   useShortcuts([{ keys: 'Mod+Z', label: t('undoLast'), run: () => undoable.at(-1)?.() }])
 }
 
-/** The body of a PATCH that sets one property. */
-export function changeOf(property: Property, value: unknown): Record<string, unknown> {
-  const [name = '', ...path] = (property.field?.name ?? property.name).split('.')
-  return { [name]: path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) }
-}
+/** The path of what a property changes. */
+export const changeablePath = ({ name, field }: Property): string => field?.name ?? name
 
-/** The body of a POST or PATCH that sets several properties; the custom ones share an object. */
-export function bodyOf(values: readonly (readonly [Property, unknown])[]): Record<string, unknown> {
-  const changes = values.map(([property, value]) => changeOf(property, value))
-  const custom = changes.flatMap(({ customProperties }) => customProperties ?? [])
-  return Object.assign({}, ...changes, custom.length > 0 && { customProperties: Object.assign({}, ...custom) })
-}
+/** The body of a POST that sets several properties; the custom ones share an object. */
+export const bodyOf = (values: readonly (readonly [Property, unknown])[]): Record<string, unknown> =>
+  bodyOfPaths(values.map(([property, value]) => [changeablePath(property), value]))
 
 /** The value that a change of a property would send now: for an embedded record, its id. */
 export const changeableValue = (property: Property, record: RecordData): unknown =>
   property.type === 'embedded' ? valueAt(record, property.field?.name ?? '') : (valueAt(record, property.name) ?? null)
 
-export const isSame = (one: unknown, other: unknown): boolean =>
-  JSON.stringify(one ?? null) === JSON.stringify(other ?? null)
-
 export interface ChangeTexts {
   saved: string
+  /** Others have changed the list too, and it has both. */
+  merged: string
   undone: string
   failed: string
   /** Where what the person entered is. */
@@ -63,25 +60,32 @@ export interface ChangeTexts {
   changedMeanwhile: string
 }
 
-/** Values that could not be saved: nobody should have to enter a long text twice. */
-const unsaved = new Map<string, unknown>()
-whenForgetting(() => unsaved.clear())
+/** Values that are not saved yet, or could not be: nobody should have to enter a long text twice. */
+const draftOf = (property: Property, record: RecordData): string => `value ${record.id} ${property.name}`
 
-const placeOf = (property: Property, record: RecordData): string => `${record.id} ${property.name}`
+const keepUnsaved = (property: Property, record: RecordData, value: unknown): void =>
+  storeDraft(draftOf(property, record), JSON.stringify(value ?? null))
 
 /** The value with which editing begins: the one that could not be saved before, otherwise the stored one. */
 export function valueToEdit(property: Property, record: RecordData): unknown {
-  const place = placeOf(property, record)
-  return unsaved.has(place) ? unsaved.get(place) : changeableValue(property, record)
+  const unsaved = readJsonDraft(draftOf(property, record))
+  if (unsaved === undefined) return changeableValue(property, record)
+  return isUnreadable(unsaved) ? new Unreadable(unsaved.entered, unsaved.problem) : unsaved
 }
+
+const isUnreadable = (value: unknown): value is Unreadable =>
+  typeof value === 'object' && value !== null && 'entered' in value && 'problem' in value
+
+export const hasUnsaved = (property: Property, record: RecordData): boolean =>
+  readJsonDraft(draftOf(property, record)) !== undefined
 
 /** Called when editing ends: from now on, the stored value counts. */
 export const forgetUnsaved = (property: Property, record: RecordData): void =>
-  void unsaved.delete(placeOf(property, record))
+  storeDraft(draftOf(property, record), undefined)
 
 /** Reports text that is no value; it is there when the person edits the property again. */
 export function refuseText(property: Property, record: RecordData, text: Unreadable, texts: ChangeTexts): void {
-  unsaved.set(placeOf(property, record), text)
+  keepUnsaved(property, record, text)
   notifyError(texts.failed, `${text.problem}\n${texts.kept}`)
 }
 
@@ -89,8 +93,8 @@ export function refuseText(property: Property, record: RecordData, text: Unreada
 type ShowRecord = (record: RecordData) => void
 
 /**
- * Changes one property: the new value shows at once, the old one comes back if the service refuses. Undo restores it
- * unless someone else has changed the property meanwhile.
+ * Changes one property: the new value shows at once, the old one comes back if the service refuses. What somebody else
+ * has changed meanwhile is merged, or the person chooses. Undo restores the old value, but nobody else's.
  */
 export async function changeProperty(
   resource: ResourceSchema,
@@ -101,25 +105,33 @@ export async function changeProperty(
 ): Promise<void> {
   const path = `${resource.path}/${record.id}`
   const before = changeableValue(property, record)
-  const names = [property.name, property.field?.name]
+  const field = changeablePath(property)
+  const names = [property.name, field]
+  const store = (seen: unknown, wanted: unknown) =>
+    sendEdit({ path, resource: resource.name, seen: bodyOf([[property, seen]]), values: { [field]: wanted }, shown })
+  keepUnsaved(property, record, value)
   show(withValue(record, property, value, shown))
   try {
-    const { body } = await send<RecordData>('PATCH', path, { body: changeOf(property, value) })
+    const { body, isMerged } = await store(before, value)
+    forgetUnsaved(property, record)
     show(body)
     recordChanged(resource, body)
-    offerUndo(texts.saved, () => void undo(changeableValue(property, body)))
+    const saved = changeableValue(property, body)
+    // The person may have taken what somebody else saved.
+    if (isMerged || isSame(saved, value)) offerUndo(isMerged ? texts.merged : texts.saved, () => void undo(value))
   } catch (error) {
-    show(record)
-    unsaved.set(placeOf(property, record), value)
+    // If the person did not choose, what somebody else has saved shows.
+    show(isOutdated(error) ? (await send<RecordData>('GET', path)).body : record)
     reportFailure(texts.failed, error, { advice: texts.kept, titled: names })
   }
 
   async function undo(saved: unknown): Promise<void> {
     try {
-      const { body: current, etag } = await send<RecordData>('GET', path)
-      if (!isSame(changeableValue(property, current), saved)) return notifyError(texts.failed, texts.changedMeanwhile)
-      const options = { body: changeOf(property, before), ...(etag !== undefined && { ifMatch: etag }) }
-      const { body } = await send<RecordData>('PATCH', path, options)
+      const { body: current } = await send<RecordData>('GET', path)
+      const now = changeableValue(property, current)
+      if (!isSame(now, saved) && mergeLists(saved, before, now) === undefined)
+        return notifyError(texts.failed, texts.changedMeanwhile)
+      const { body } = await store(saved, before)
       show(body)
       recordChanged(resource, body)
       notify(texts.undone)
@@ -127,15 +139,6 @@ export async function changeProperty(
       reportFailure(texts.failed, error, { titled: names })
     }
   }
-}
-
-/** A copy with a value at a property's path; for an embedded record, `shown` is that record. */
-function withValue(record: RecordData, property: Property, value: unknown, shown: unknown): RecordData {
-  if (property.type === 'embedded')
-    return { ...record, [property.field?.name ?? '']: value, [property.name]: shown ?? null }
-  const [name = '', key] = property.name.split('.')
-  if (key === undefined) return { ...record, [name]: value }
-  return { ...record, [name]: { ...(record[name] as Record<string, unknown>), [key]: value } }
 }
 
 /** Lets everything that shows the record know. */

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { usePostOnce } from '../api/post-once.ts'
 import type { RecordData, ResourceSchema } from '../api/schema.ts'
+import { useDraft } from '../preferences/drafts.ts'
 import { resourceViews } from '../resources/registry.ts'
 import { useNoun } from '../messages/labels.ts'
 import { Dialog } from '../ui/dialog.tsx'
@@ -33,7 +34,7 @@ export function CreateDialog({ resource, text, initial, onCreated, onClose }: Cr
   const t = useTranslations('list')
   const nounOf = useNoun()
   const navigate = useNavigate()
-  const [values, setValues] = useState<Record<string, unknown>>(() => ({
+  const [values, setValues, isRestored] = useDraft<Record<string, unknown>>(`new ${resource.name}`, () => ({
     ...defaultValues(resource),
     ...initialValues(resource, text),
     ...initial,
@@ -68,6 +69,7 @@ export function CreateDialog({ resource, text, initial, onCreated, onClose }: Cr
     <Dialog title={t('createTitle', { name: nounOf(resource.singularLabel) })} isOpen onClose={onClose}>
       <Form
         isGuarded
+        isRestored={isRestored}
         onSubmit={submit}
         submitLabel={t('create', { name: nounOf(resource.singularLabel) })}
         onCancel={onClose}

@@ -1,7 +1,8 @@
-import { lazy, type SubmitEvent, Suspense, useState } from 'react'
+import { lazy, type SubmitEvent, Suspense } from 'react'
 import { useTranslations } from 'use-intl'
 import { type FilterNode, partsOf } from '../api/filter-tree.ts'
 import type { ResourceSchema } from '../api/schema.ts'
+import { useDraft, useUnsaved } from '../preferences/drafts.ts'
 import { Button } from '../ui/button.tsx'
 import { type Draft, isComplete, isTooDeep, nodeOf } from './filter-draft.ts'
 import { ConditionFields, emptyCondition, filterable, SubjectField, useFindResource } from './filter-fields.tsx'
@@ -20,7 +21,9 @@ export function FilterForm({ resource, draft: before, onApply }: FilterFormProps
   const t = useTranslations('list')
   const filters = useTranslations('filters')
   const find = useFindResource()
-  const [draft, setDraft] = useState<Draft>(() => before ?? emptyCondition(filterable(resource)))
+  const initial = before ?? emptyCondition(filterable(resource))
+  const [draft, setDraft] = useDraft<Draft>(`filter ${resource.name} ${JSON.stringify(before)}`, () => initial)
+  useUnsaved('form', JSON.stringify(draft) !== JSON.stringify(initial))
   const node = isComplete(draft) ? nodeOf(draft, resource, find) : undefined
   const isDeep = node !== undefined && isTooDeep(node)
   const submit = (event: SubmitEvent) => {

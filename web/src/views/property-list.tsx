@@ -7,13 +7,12 @@ import { Button, IconButton } from '../ui/button.tsx'
 import { classes } from '../ui/classes.ts'
 import { returnFocus } from '../ui/focus.ts'
 import { useIsNarrow } from '../ui/use-media.ts'
-import { forgetUnsaved, valueToEdit } from './changes.ts'
-import type { Move } from './editing.ts'
+import { hasUnsaved } from './changes.ts'
 import { archivedPropertiesOf, type Property, PropertyIcon, propertiesOf } from './columns.tsx'
-import { saveValue } from './save-value.ts'
+import type { Move } from './editing.ts'
+import { RecordValueEditor } from './record-value-editor.tsx'
 import { useChangeTexts } from './use-grid-columns.tsx'
 import { Value } from './value.tsx'
-import { ValueEditor } from './value-editor.tsx'
 import styles from './record.module.css'
 
 interface PropertyListProps {
@@ -70,12 +69,12 @@ function PropertyRow({ resource, record, property, canEdit }: PropertyRowProps) 
   const t = useTranslations('record')
   const labelOf = usePropertyLabel()
   const textsOf = useChangeTexts()
-  const [isEditing, setEditing] = useState(false)
+  // A value that was not saved before a reload or a log-in elsewhere.
+  const [isEditing, setEditing] = useState(() => canEdit && hasUnsaved(property, record))
   const row = useRef<HTMLDivElement>(null)
   const moves = useRef<{ move: Move }>(undefined)
   const label = labelOf(property)
   const close = (move: Move) => {
-    forgetUnsaved(property, record)
     // Otherwise, a press elsewhere ends the editor: the focus belongs there.
     if (row.current?.contains(document.activeElement)) moves.current = { move }
     else returnFocus(null, () => editButtonAt(row.current, undefined)?.focus())
@@ -94,15 +93,11 @@ function PropertyRow({ resource, record, property, canEdit }: PropertyRowProps) 
       </dt>
       <dd className={classes(styles.value, canEdit && !isEditing && styles.editable, isEditing && styles.editing)}>
         {isEditing ? (
-          <ValueEditor
-            property={{ ...property, label }}
-            value={valueToEdit(property, record)}
-            record={record}
+          <RecordValueEditor
+            {...{ resource, record, property, label }}
+            texts={textsOf(property)}
+            onClose={(_value, move) => close(move)}
             onCancel={close}
-            onCommit={(value, move, shown) => {
-              close(move)
-              saveValue(resource, record, { property, value, shown }, textsOf(property))
-            }}
           />
         ) : (
           <>

@@ -2,12 +2,13 @@ import { useNavigate, useParams, useRouter } from '@tanstack/react-router'
 import { ArrowLeft, Ellipsis, RotateCcw, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
+import { useTrouble } from '../api/connection.ts'
 import { ApiError } from '../api/error.ts'
 import { type RecordData, type ResourceSchema, titleOf, useResource, valueAt } from '../api/schema.ts'
 import { useLabel } from '../messages/labels.ts'
 import { resourceViews } from '../resources/registry.ts'
 import { recordActions, type RecordSection, recordSections } from '../resources/sections.ts'
-import { NotFound } from '../shell/states.tsx'
+import { Loading, NotFound } from '../shell/states.tsx'
 import { Button, IconButton } from '../ui/button.tsx'
 import { ConfirmDialog } from '../ui/dialog.tsx'
 import { EmptyState, Failure } from '../ui/empty-state.tsx'
@@ -40,7 +41,7 @@ function Loaded({ resource, id }: { resource: ResourceSchema; id: string }) {
     ) : (
       <Deleted resource={resource} id={id} days={resource.restorableDays} onRestored={() => void refetch()} />
     )
-  if (!error) return <PageBar title="…" />
+  if (!error) return <Waiting />
   return (
     <>
       <PageBar title={resource.singularLabel} />
@@ -48,6 +49,9 @@ function Loaded({ resource, id }: { resource: ResourceSchema; id: string }) {
     </>
   )
 }
+
+/** While the record is loaded, or until the service can be reached. */
+const Waiting = () => (useTrouble() === undefined ? <PageBar title="…" /> : <Loading />)
 
 interface DeletedProps {
   resource: ResourceSchema

@@ -5,19 +5,11 @@ import { usePropertyLabel } from '../messages/labels.ts'
 import { resourceViews } from '../resources/registry.ts'
 import type { ColumnChanges } from '../ui/data-grid/grid-head.tsx'
 import { type GridColumn, moveColumn } from '../ui/data-grid/grid-model.ts'
-import {
-  changeableValue,
-  changeProperty,
-  type ChangeTexts,
-  forgetUnsaved,
-  recordChanged,
-  valueToEdit,
-} from './changes.ts'
+import { changeableValue, changeProperty, type ChangeTexts, recordChanged } from './changes.ts'
 import { iconOf, type Property, propertyOf } from './columns.tsx'
-import { saveValue } from './save-value.ts'
+import { RecordValueEditor } from './record-value-editor.tsx'
 import { Toggle, ToggleKey } from './toggle.tsx'
 import { Value } from './value.tsx'
-import { ValueEditor } from './value-editor.tsx'
 import type { ListState } from './list-state.ts'
 
 /** The texts of a change: what was saved, undone or refused. */
@@ -28,6 +20,7 @@ export function useChangeTexts(): (property: Property) => ChangeTexts {
     const name = labelOf(property)
     return {
       saved: t('saved', { name }),
+      merged: t('merged', { name }),
       undone: t('undone', { name }),
       failed: t('notSaved', { name }),
       kept: t('kept'),
@@ -56,20 +49,13 @@ export function useGridColumns(resource: ResourceSchema, state: ListState): Grid
           orderBy: property.orderBy,
           render,
           edit: (record, editing) => (
-            <ValueEditor
-              property={{ ...property, label: labelOf(property) }}
-              value={valueToEdit(property, record)}
-              record={record}
+            <RecordValueEditor
+              {...{ resource, record, property }}
+              label={labelOf(property)}
+              texts={textsOf(property)}
               typed={editing.typed}
-              onCancel={(move) => {
-                forgetUnsaved(property, record)
-                editing.cancel(move)
-              }}
-              onCommit={(value, move, shown) => {
-                forgetUnsaved(property, record)
-                editing.commit(value, move)
-                saveValue(resource, record, { property, value, shown }, textsOf(property))
-              }}
+              onClose={editing.commit}
+              onCancel={editing.cancel}
             />
           ),
         },

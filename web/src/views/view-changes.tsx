@@ -2,12 +2,12 @@ import { useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { useAct } from '../access/act.ts'
-import { send } from '../api/client.ts'
+import { editOf, sendEdit } from '../api/edit.ts'
 import { type ResourceSchema, useResource } from '../api/schema.ts'
 import { Button } from '../ui/button.tsx'
 import { classes } from '../ui/classes.ts'
 import { isChanged, type ListBase, type ListState } from './list-state.ts'
-import { changesOf, putView, useMayChange, type View, viewsPath } from './saved-views.ts'
+import { changesOf, putView, useMayChange, type View } from './saved-views.ts'
 import styles from './views.module.css'
 
 const NewView = lazy(() => import('./view-dialogs.tsx').then((module) => ({ default: module.NewView })))
@@ -34,8 +34,8 @@ export function ViewChanges({ resource, state, view, base, content }: ViewChange
   const save = (saved: View) =>
     act(
       async () => {
-        const body = changesOf(resource, saved, content)
-        putView((await send<View>('PATCH', `${viewsPath}/${saved.id}`, { body })).body)
+        const values = changesOf(resource, saved, content)
+        putView((await sendEdit<View>({ ...editOf('views', saved), values })).body)
         show(saved.id)
       },
       { refresh: ['views', resource.name], done: t('saved', { name: saved.name }) },

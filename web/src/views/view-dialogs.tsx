@@ -3,10 +3,12 @@ import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { change, useAct } from '../access/act.ts'
 import { send } from '../api/client.ts'
+import { editOf, sendEdit } from '../api/edit.ts'
 import { usePostOnce } from '../api/post-once.ts'
 import { queryClient } from '../api/query-client.ts'
 import type { ResourceSchema } from '../api/schema.ts'
 import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
+import { useSeen } from '../api/use-seen.ts'
 import { CheckField, TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { SortableList } from '../ui/sortable-list.tsx'
@@ -31,6 +33,7 @@ export function NewView({ resource, content, onClose }: NewViewProps) {
   return (
     <Dialog title={t('newTitle')} isOpen onClose={onClose}>
       <Form
+        draft="new view"
         submitLabel={common('save')}
         onCancel={onClose}
         onSubmit={async ({ name = '' }) => {
@@ -73,14 +76,16 @@ interface ViewProps {
 export function RenameView({ view, onClose }: ViewProps) {
   const t = useTranslations('views')
   const common = useTranslations('common')
+  const seen = useSeen(view)
   return (
     <Dialog title={t('renameTitle', { name: view.name })} isOpen onClose={onClose}>
       <Form
+        draft={`view ${view.id}`}
         submitLabel={common('save')}
         onCancel={onClose}
         onSubmit={async ({ name = '' }) => {
           await change(['views', view.resource], async () =>
-            putView((await send<View>('PATCH', `${viewsPath}/${view.id}`, { body: { name } })).body),
+            putView((await sendEdit<View>({ ...editOf('views', seen), values: { name } })).body),
           )
           onClose()
         }}
@@ -146,7 +151,9 @@ export function OrderViews({ resource, views, onClose }: OrderViewsProps) {
     const moved = views.filter((view) => view.id === id).map((view) => ({ ...view, position }))
     // The new order shows at once; what the service says replaces it.
     queryClient.setQueryData(viewsQuery(resource.name).queryKey, others.toSpliced(index, 0, ...moved))
-    await act(() => send('PATCH', `${viewsPath}/${id}`, { body: { position } }), { refresh: ['views', resource.name] })
+    const seen = views.find((view) => view.id === id)
+    const store = async () => seen && sendEdit({ ...editOf('views', seen), values: { position } })
+    await act(store, { refresh: ['views', resource.name] })
   }
   return (
     <Dialog title={t('orderTitle')} description={t('orderText')} isOpen onClose={onClose}>

@@ -3,12 +3,12 @@ import { ArrowUpDown, Ellipsis, Lock, Pencil, Plus, Trash2, Users } from 'lucide
 import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { useAct } from '../access/act.ts'
-import { send } from '../api/client.ts'
+import { editOf, sendEdit } from '../api/edit.ts'
 import { type ResourceSchema, useResource } from '../api/schema.ts'
 import { IconButton } from '../ui/button.tsx'
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from '../ui/menu.tsx'
 import type { ListBase } from './list-state.ts'
-import { putView, useMayChange, useViews, type View, viewsPath } from './saved-views.ts'
+import { putView, useMayChange, useViews, type View } from './saved-views.ts'
 import styles from './views.module.css'
 
 const dialogs = () => import('./view-dialogs.tsx')
@@ -104,11 +104,14 @@ function OptionsMenu({ resource, view, onOpen }: OptionsMenuProps) {
   const act = useAct()
   const permissions = useResource('views')?.permissions
   const mayChange = useMayChange()
-  const share = ({ id, name, isShared }: View) =>
-    act(
-      async () => putView((await send<View>('PATCH', `${viewsPath}/${id}`, { body: { isShared: !isShared } })).body),
-      { refresh: ['views', resource.name], done: t(isShared ? 'personalNow' : 'sharedNow', { name }) },
-    )
+  const share = (shown: View) => {
+    const { name, isShared } = shown
+    const edit = { ...editOf('views', shown), values: { isShared: !isShared } }
+    return act(async () => putView((await sendEdit<View>(edit)).body), {
+      refresh: ['views', resource.name],
+      done: t(isShared ? 'personalNow' : 'sharedNow', { name }),
+    })
+  }
   return (
     <Menu trigger={<IconButton icon={Ellipsis} label={t('options')} />}>
       {view && mayChange(view) && (

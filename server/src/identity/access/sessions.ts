@@ -1,11 +1,13 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { recordPersonEvent } from '../audit-log/store.ts'
 import type { Database, CrossTenantConnection } from '../../platform/database/database.ts'
+import { clearSiteData } from '../../platform/http/cookies.ts'
+import { ApiError } from '../../platform/model/errors.ts'
 import { newId, readId, showId } from '../../platform/model/ids.ts'
 import type { Sql } from '../../platform/model/sql.ts'
 import { invalidToken } from './auth-errors.ts'
 import { deriveKey, type Secret } from '../../platform/secret/secret.ts'
-import { endSession, insertSession, type StoredSession, lockSession, rotateSession } from './store.ts'
+import { endReusedSession, endSession, insertSession, type StoredSession, lockSession, rotateSession } from './store.ts'
 import type { Tokens } from './tokens.ts'
 
 export interface StartedSession {
@@ -91,12 +93,12 @@ export function createSessions({
   tokens: Tokens
   clock?: () => number
 }): Sessions {
-  async function rotate(db: CrossTenantConnection, presented: PresentedToken): Promise<RotatedSession | undefined> {
+  async function rotate(db: CrossTenantConnection, presented: PresentedToken): Promise<RotatedSession | Refusal> {
     const session = await lockSession(db, presented.sessionId)
     const now = clock()
-    if (!session || session.ended || session.expiresAt <= now) return undefined
     // Anyone can put a session's id into a token; only one that was issued may affect the session.
-    if (!isGenuine(secret, presented, session)) return undefined
+    if (!session || !isGenuine(secret, presented, session)) return 'ended'
+    if (session.ended || session.expiresAt <= now) return session.tokenReused ? 'reused' : 'ended'
     if (presented.generation === session.generation) {
       await rotateSession(db, presented.sessionId, new Date(now))
       return { session, generation: session.generation + 1 }
@@ -105,7 +107,7 @@ export function createSessions({
       return { session, generation: session.generation }
     }
     // The token was used twice, so it may be stolen. Which user is the owner is unknown: both are logged out.
-    await endSession(db, presented.sessionId, new Date(now))
+    await endReusedSession(db, presented.sessionId, new Date(now))
     await recordPersonEvent(db, session.userId, {
       action: 'session.token-reused',
       actorKind: 'anonymous',
@@ -113,7 +115,7 @@ export function createSessions({
       recordType: 'session',
       recordId: showId('session', presented.sessionId),
     })
-    return undefined
+    return 'reused'
   }
 
   return {
@@ -122,7 +124,8 @@ export function createSessions({
       if (!presented) throw invalidRefreshToken()
       // Returned rather than thrown: a rejection that ends the session must be committed too.
       const rotated = await database.crossTenantTransaction('rotate a refresh token', (db) => rotate(db, presented))
-      if (!rotated) throw invalidRefreshToken()
+      if (rotated === 'ended') throw invalidRefreshToken()
+      if (rotated === 'reused') throw reusedRefreshToken()
       const { sessionId } = presented
       const { userId, organizationId, role, customScopes, nonce } = rotated.session
       return {
@@ -158,6 +161,18 @@ interface PresentedToken {
   sessionId: string
   generation: number
   mac: Buffer
+}
+
+/** Why a genuine token gets no successor. */
+type Refusal = 'ended' | 'reused'
+
+/** The session may have been taken over: the browser deletes what it stored. */
+const reusedRefreshToken = () => {
+  const { code, description, headers } = invalidRefreshToken()
+  const { 'www-authenticate': challenge = 'Bearer' } = headers
+  // Scripts cannot see that the browser was told to clear its data, and must forget theirs too.
+  const authenticate = { 'www-authenticate': `${challenge}, error_description="refresh token used twice"` }
+  return new ApiError(code, description, { headers: { ...headers, ...authenticate, ...clearSiteData } })
 }
 
 const invalidRefreshToken = () =>

@@ -226,6 +226,8 @@ export interface StoredSession {
   /** Milliseconds since 1970. */
   expiresAt: number
   ended: boolean
+  /** Did it end because a refresh token was used twice? */
+  tokenReused: boolean
 }
 
 /** The session, locked until the transaction ends: concurrent refreshes run one after another. */
@@ -234,7 +236,7 @@ export async function lockSession(db: CrossTenantConnection, id: string): Promis
     sql`select sessions.user_id as "userId", sessions.organization_id as "organizationId", nonce, generation,
         (extract(epoch from rotated_at) * 1000)::float8 as "rotatedAt",
         (extract(epoch from expires_at) * 1000)::float8 as "expiresAt", ended_at is not null as ended,
-        members.role, ${customScopesSql} as "customScopes"
+        token_reused as "tokenReused", members.role, ${customScopesSql} as "customScopes"
       from sessions left join members
         on members.organization_id = sessions.organization_id and members.user_id = sessions.user_id
       where sessions.id = ${id}::uuid for update of sessions`,
@@ -253,6 +255,11 @@ export async function rotateSession(db: CrossTenantConnection, id: string, at: D
 
 export async function endSession(db: CrossTenantConnection, id: string, at: Date): Promise<void> {
   await db.query(sql`update sessions set ended_at = ${at} where id = ${id}::uuid and ended_at is null`)
+}
+
+/** Ends a session whose refresh token was used twice. */
+export async function endReusedSession(db: CrossTenantConnection, id: string, at: Date): Promise<void> {
+  await db.query(sql`update sessions set ended_at = ${at}, token_reused = true where id = ${id}::uuid`)
 }
 
 /** Sessions that ended some time ago. */

@@ -1,7 +1,6 @@
 import { authRoute, bodyOf, stringOf } from '../access/forms.ts'
 import { keySetMaxAge } from '../access/signing-keys.ts'
 import { assertSameOrigin, clearSiteData, clearCookie, createCookie, readCookie } from '../../platform/http/cookies.ts'
-import { ApiError } from '../../platform/model/errors.ts'
 import { userActor } from '../../platform/audit/actor.ts'
 import { recordPersonEvent } from '../audit-log/store.ts'
 import type { PublicRequest, PublicRoute } from '../../platform/http/route.ts'
@@ -62,7 +61,7 @@ export const refreshCookieRoute = authRoute({
     assertSameOrigin(services, client)
     const token = readCookie(services, client, 'refresh')
     if (token === undefined) throw missingAuthorization()
-    const { refreshToken, ...tokens } = await services.sessions.refresh(token).catch(withClearedSiteData)
+    const { refreshToken, ...tokens } = await services.sessions.refresh(token)
     return {
       status: 200,
       text: JSON.stringify(tokens),
@@ -70,15 +69,6 @@ export const refreshCookieRoute = authRoute({
     }
   },
 })
-
-/**
- * The cookie's session has ended elsewhere, so the browser's data is cleared. The cookie is kept: it may belong to a
- * newer session.
- */
-function withClearedSiteData(error: unknown): never {
-  if (!(error instanceof ApiError) || error.status !== 401) throw error
-  throw new ApiError(error.code, error.description, { headers: { ...error.headers, ...clearSiteData } })
-}
 
 export const logoutRoute = authRoute({
   path: '/auth/logout',

@@ -11,5 +11,7 @@ test('while the service starts, programs get a 503 as JSON and browsers a page',
   expect([forBrowser.status, forBrowser.headers.get('content-type')]).toEqual([503, 'text/html; charset=utf-8'])
   const page = await forBrowser.text()
   expect(page).toContain('The service is starting.')
+  // The browser asks again by itself.
+  expect([forProgram.headers.get('refresh'), forBrowser.headers.get('refresh')]).toEqual([null, '2'])
   expect(page).toContain(`<code>${forBrowser.headers.get('x-request-id')}</code>`)
 })

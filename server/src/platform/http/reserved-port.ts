@@ -30,7 +30,8 @@ export async function reservePort(port: number, host: string): Promise<ReservedP
       text: JSON.stringify(apiError.body()),
       headers: { 'content-type': 'application/json; charset=utf-8' },
     }
-    const { text, headers: bodyHeaders } = wantsPage(request) ? errorPage(apiError, { requestId, home: '/' }) : json
+    const isPage = wantsPage(request)
+    const { text, headers: bodyHeaders } = isPage ? errorPage(apiError, { requestId, home: '/' }) : json
     const headers = {
       'retry-after': '1',
       'x-request-id': requestId,
@@ -40,6 +41,8 @@ export async function reservePort(port: number, host: string): Promise<ReservedP
       connection: 'close',
       ...createSecurityHeaders(false),
       ...bodyHeaders,
+      // The page that the person wants appears by itself.
+      ...(isPage && { refresh: '2' }),
     }
     response.writeHead(apiError.status, headers).end(text)
   })

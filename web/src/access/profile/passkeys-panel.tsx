@@ -106,7 +106,7 @@ function AddPasskey({ onDone }: { onDone(codes: RecoveryCodes): void }) {
     onDone((await change(() => dataOf(api.POST('/v5/me/passkeys', { body })))).recoveryCodes)
   }
   return (
-    <Form submitLabel={t('add')} onSubmit={add}>
+    <Form draft="new passkey" submitLabel={t('add')} onSubmit={add}>
       {(errorOf) => <TextField name="name" label={t('name')} hint={t('nameHint')} error={errorOf('name')} />}
     </Form>
   )
@@ -121,7 +121,7 @@ function RenamePasskey({ passkey: { id: passkeyId, name }, onDone }: { passkey: 
     onDone()
   }
   return (
-    <Form submitLabel={common('save')} onSubmit={rename}>
+    <Form draft="passkey name" submitLabel={common('save')} onSubmit={rename}>
       {(errorOf) => <TextField name="name" label={t('name')} defaultValue={name} error={errorOf('name')} />}
     </Form>
   )

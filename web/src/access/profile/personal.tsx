@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { api } from '../../api/client.ts'
+import { sendEdit } from '../../api/edit.ts'
 import { useMe } from '../../api/me.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { timeZone as browserZone } from '../../preferences/locale.ts'
@@ -10,18 +11,23 @@ import { Panel } from '../../ui/page.tsx'
 import { notify } from '../../ui/toast.tsx'
 import { change, useAct } from './use-act.ts'
 
+/** The account has no entity tag. */
+const edit = { path: '/v5/me', resource: 'members' }
+
 export function NamePanel() {
   const t = useTranslations('profile.name')
   const common = useTranslations('common')
   const { name } = useMe()
+  const [seen, setSeen] = useState({ name })
   const save = async (values: { name?: string }) => {
-    await api.PATCH('/v5/me', { body: { name: values.name ?? '' } })
+    const { body } = await sendEdit<{ name: string }>({ ...edit, seen, values: { name: values.name ?? '' } })
+    setSeen({ name: body.name })
     await queryClient.invalidateQueries({ queryKey: ['me'] })
     notify(t('saved'))
   }
   return (
     <Panel title={t('title')}>
-      <Form submitLabel={common('save')} isGuarded onSubmit={save}>
+      <Form draft="own name" submitLabel={common('save')} isGuarded onSubmit={save}>
         {(errorOf) => (
           <TextField name="name" label={t('label')} defaultValue={name} error={errorOf('name')} autoComplete="name" />
         )}
@@ -36,7 +42,10 @@ export function TimeZonePanel() {
   const { timeZone } = useMe()
   const act = useAct()
   const save = (chosen: string) =>
-    act(() => api.PATCH('/v5/me', { body: { timeZone: chosen === '' ? null : chosen } }), t('saved'))
+    act(
+      () => sendEdit({ ...edit, seen: { timeZone }, values: { timeZone: chosen === '' ? null : chosen } }),
+      t('saved'),
+    )
   // The service may know one that this browser does not.
   const zones = new Set([...(timeZone === null ? [] : [timeZone]), 'UTC', ...Intl.supportedValuesOf('timeZone')])
   return (
@@ -68,7 +77,7 @@ export function AddressPanel() {
   }
   return (
     <Panel title={t('title')} description={t('text', { email })}>
-      <Form key={links} submitLabel={t('submit')} isGuarded onSubmit={send}>
+      <Form key={links} draft="own address" submitLabel={t('submit')} isGuarded onSubmit={send}>
         {(errorOf) => (
           <TextField name="email" type="email" label={t('label')} error={errorOf('email')} autoComplete="email" />
         )}

@@ -3,6 +3,7 @@ import board from './board.json'
 import charts from './charts.json'
 import choices from './choices.json'
 import common from './common.json'
+import conflict from './conflict.json'
 import deals from './deals.json'
 import filters from './filters.json'
 import home from './home.json'
@@ -26,6 +27,7 @@ export const messages = {
   charts,
   choices,
   common,
+  conflict,
   deals,
   filters,
   home,

@@ -3,6 +3,7 @@ import { Check, Ellipsis, Plus, Star, Trash2 } from 'lucide-react'
 import { useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { send } from '../../api/client.ts'
+import { sendEdit, type Values } from '../../api/edit.ts'
 import { type RecordData, useResource } from '../../api/schema.ts'
 import { Button, IconButton } from '../../ui/button.tsx'
 import { Failure } from '../../ui/empty-state.tsx'
@@ -39,7 +40,8 @@ export function DealContacts({ record }: { record: RecordData }) {
   }
   const add = (contactId: string) =>
     act(() => send('POST', path, { body: { contactId, isPrimary: data?.length === 0 } }))
-  const change = (id: string, body: object) => act(() => send('PATCH', `${path}/${id}`, { body }))
+  const change = (seen: DealContact, values: Values) =>
+    act(() => sendEdit({ path: `${path}/${seen.id}`, resource: 'deal-contacts', seen, values }))
   const remove = ({ id, contact }: DealContact) =>
     act(async () => {
       await send('DELETE', `${path}/${id}`)
@@ -58,7 +60,7 @@ export function DealContacts({ record }: { record: RecordData }) {
               key={link.id}
               link={link}
               canChange={canChange}
-              onChange={(body) => void change(link.id, body)}
+              onChange={(values) => void change(link, values)}
               onRemove={() => void remove(link)}
             />
           ))}
@@ -72,7 +74,7 @@ export function DealContacts({ record }: { record: RecordData }) {
 interface ContactRowProps {
   link: DealContact
   canChange: boolean
-  onChange(body: object): void
+  onChange(values: Values): void
   onRemove(): void
 }
 

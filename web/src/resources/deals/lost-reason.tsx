@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
+import { useDraft, useUnsaved } from '../../preferences/drafts.ts'
 import { Button } from '../../ui/button.tsx'
 import { Chip } from '../../ui/chip.tsx'
 import { Dialog, DialogActions } from '../../ui/dialog.tsx'
@@ -35,7 +36,8 @@ const usual = ['price', 'competitor', 'timing', 'noNeed', 'noAnswer'] as const
 function LostReasonDialog({ name, answer }: Question) {
   const t = useTranslations('deals')
   const common = useTranslations('common')
-  const [text, setText] = useState('')
+  const [text, setText] = useDraft('lost reason', () => '')
+  useUnsaved('form', text !== '')
   return (
     <Dialog title={t('lostTitle', { name })} description={t('lostText')} isOpen onClose={() => answer(undefined)}>
       <form

@@ -1,10 +1,13 @@
 import { useRef } from 'react'
 import { useTranslations } from 'use-intl'
 import { send } from '../../api/client.ts'
+import { askAboutConflict } from '../../api/conflict.ts'
+import { isOutdated } from '../../api/edit.ts'
 import { ApiError } from '../../api/error.ts'
 import { queryClient } from '../../api/query-client.ts'
-import type { RecordData } from '../../api/schema.ts'
+import { type RecordData, schemaQuery } from '../../api/schema.ts'
 import { notify, notifyError } from '../../ui/toast.tsx'
+import { nestedRecordsQuery } from '../../views/nested-records.ts'
 import { offerUndo, recordChanged, reportFailure } from '../../views/changes.ts'
 import { type Deal, type Stage, useDeals } from './records.ts'
 
@@ -18,21 +21,42 @@ export interface DealMove {
 
 /**
  * Moves a deal next to another one, above it or below. If that one has left the stage meanwhile, the deal moves to the
- * top.
+ * top. If somebody else has moved the deal since the person saw it in a stage, the person chooses; where it is stays
+ * as it is if they take the other move.
  */
-export async function sendMove(id: string, move: DealMove): Promise<Deal> {
+export async function sendMove(id: string, move: DealMove, seenStageId: string): Promise<Deal> {
   const { stageId, afterId, beforeId, lostReason } = move
-  const neighbor = afterId === undefined ? { beforeId } : { afterId }
-  const post = async (place: object) =>
-    (await send<Deal>('POST', `/v5/deals/${id}/move`, { body: { stageId, ...place, lostReason } })).body
-  try {
-    return await post(neighbor)
-  } catch (error) {
-    const isNeighbor =
-      error instanceof ApiError && error.details.some(({ field }) => /^(?:after|before)Id$/.test(field))
-    if (!isNeighbor) throw error
-    return post({})
+  const path = `/v5/deals/${id}`
+  let seen = seenStageId
+  let neighbor: object = afterId === undefined ? { beforeId } : { afterId }
+  for (;;) {
+    const { body: current, etag } = await send<Deal>('GET', path)
+    if (current.stageId !== seen && current.stageId !== stageId) {
+      const conflict = { resource: 'deals', path, field: 'stageId', mine: stageId, shown: await stageOf(stageId) }
+      const choice = await askAboutConflict({ ...conflict, current: current as unknown as RecordData })
+      if (choice === 'theirs') return current
+      seen = current.stageId
+    }
+    try {
+      const body = { stageId, ...neighbor, lostReason }
+      const once = { idempotencyKey: crypto.randomUUID(), ...(etag !== undefined && { ifMatch: etag }) }
+      return (await send<Deal>('POST', `${path}/move`, { body, ...once })).body
+    } catch (error) {
+      if (isOutdated(error)) continue
+      const isNeighbor =
+        error instanceof ApiError && error.details.some(({ field }) => /^(?:after|before)Id$/.test(field))
+      if (!isNeighbor || Object.keys(neighbor).length === 0) throw error
+      neighbor = {}
+    }
   }
+}
+
+/** The stage in which the person wants the deal. */
+async function stageOf(stageId: string): Promise<RecordData | undefined> {
+  const schema = await queryClient.ensureQueryData(schemaQuery)
+  const stages = schema.find(({ name }) => name === 'stages')
+  const nested = await queryClient.ensureQueryData(nestedRecordsQuery(schema, stages))
+  return nested.find(({ record }) => record.id === stageId)?.record
 }
 
 /** The move that takes a deal back to where it was. */
@@ -52,7 +76,7 @@ export function useMoved() {
       const { body: current } = await send<Deal>('GET', `/v5/deals/${moved.id}`)
       const isSame = current.stageId === moved.stageId && current.position === moved.position
       if (!isSame) return notifyError(title, list('changedMeanwhile'))
-      recordChanged(deals, (await sendMove(moved.id, back)) as unknown as RecordData)
+      recordChanged(deals, (await sendMove(moved.id, back, moved.stageId)) as unknown as RecordData)
       notify(t('movedBack', { name: moved.name }))
     } catch (error) {
       reportFailure(title, error)

@@ -39,8 +39,10 @@ export function useMoveOnBoard(data: BoardData, stages: readonly Stage[], askRea
     if (!answer) return data.putBack(former)
     await inTurn(async () => {
       try {
-        const moved = await sendMove(id, { stageId: stage.id, ...data.neighborsOf(id), ...answer })
+        const moved = await sendMove(id, { stageId: stage.id, ...data.neighborsOf(id), ...answer }, before.stageId)
         data.confirm(moved)
+        // Somebody else has moved it, and the person left it there.
+        if (moved.stageId !== stage.id) return
         afterMove(before, moved, stage, backTo(before, neighbors))
       } catch (error) {
         data.putBack(former)

@@ -5,6 +5,7 @@ import { useTranslations } from 'use-intl'
 import { useAct } from '../../access/act.ts'
 import { type Schemas, send } from '../../api/client.ts'
 import type { Definition } from '../../api/declared-field.ts'
+import { editOf, sendEdit } from '../../api/edit.ts'
 import { showDefinitions, useResource } from '../../api/schema.ts'
 import { useLabel } from '../../messages/labels.ts'
 import { Button, IconButton } from '../../ui/button.tsx'
@@ -37,7 +38,10 @@ export function DefinitionList({ name, definitions }: DefinitionListProps) {
     // The new order shows at once; what the service says replaces it.
     showDefinitions(name, [...definitions.filter((one) => one.id !== id).toSpliced(index, 0, ...moved), ...archived])
     const store = async () => {
-      for (const { id: changed, position } of changes) await send('PATCH', `${path}/${changed}`, { body: { position } })
+      for (const { id: changed, position } of changes) {
+        const seen = definitions.find((one) => one.id === changed)
+        if (seen) await sendEdit({ ...editOf('properties', seen), values: { position } })
+      }
     }
     await act(() => changeDefinitions(store), { refresh: [] })
   }
@@ -156,12 +160,17 @@ function DefinitionMenu({ name, definition }: { name: Definable; definition: Def
 }
 
 /** Archives a property or brings it back, and offers the opposite. */
-function useArchive({ id, label, archived }: Definition): () => void {
+function useArchive(definition: Definition): () => void {
+  const { label, archived } = definition
   const t = useTranslations('properties')
   const common = useTranslations('common')
   const act = useAct()
   const set = (value: boolean, done: string, undo?: () => void) =>
-    void act(() => updateDefinition(id, { archived: value }), { refresh: [], done, ...(undo && { undo }) })
+    void act(() => updateDefinition({ ...definition, archived: !value }, { archived: value }), {
+      refresh: [],
+      done,
+      ...(undo && { undo }),
+    })
   return () =>
     set(!archived, t(archived ? 'unarchived' : 'archivedDone', { name: label }), () => set(archived, common('undone')))
 }

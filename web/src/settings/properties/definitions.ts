@@ -1,6 +1,7 @@
 import { change } from '../../access/act.ts'
 import { type Schemas, send } from '../../api/client.ts'
 import type { Definition } from '../../api/declared-field.ts'
+import { editOf, sendEdit, type Values } from '../../api/edit.ts'
 import { schemaChanged } from '../../api/schema.ts'
 
 export const path = '/v5/properties'
@@ -47,5 +48,5 @@ export async function changeDefinitions<T>(action: () => Promise<T>): Promise<T>
   }
 }
 
-export const updateDefinition = (id: string, body: object): Promise<unknown> =>
-  changeDefinitions(() => send('PATCH', `${path}/${id}`, { body }))
+export const updateDefinition = (seen: Definition, values: Values): Promise<unknown> =>
+  changeDefinitions(() => sendEdit({ ...editOf('properties', seen), values }))

@@ -4,10 +4,11 @@ import { type Definition, isChosenType } from '../../api/declared-field.ts'
 import { ApiError } from '../../api/error.ts'
 import { usePostOnce } from '../../api/post-once.ts'
 import { useSchema } from '../../api/schema.ts'
+import { useSeen } from '../../api/use-seen.ts'
+import { useDraft } from '../../preferences/drafts.ts'
 import { useLabel } from '../../messages/labels.ts'
 import { CheckField, SelectField, TextAreaField, TextField } from '../../ui/field.tsx'
 import { Form } from '../../ui/form.tsx'
-import { isSame } from '../../views/changes.ts'
 import { PropertyInput } from '../../views/property-input.tsx'
 import { ChoicesEditor, type DraftChoice, newChoice } from './choices-editor.tsx'
 import {
@@ -59,7 +60,10 @@ export function PropertyForm({ resource, definition, beginning, onDone }: Proper
   const t = useTranslations('properties')
   const common = useTranslations('common')
   const post = usePostOnce()
-  const [draft, setDraft] = useState(() => draftOf(definition, beginning))
+  const seen = useSeen(definition)
+  const [draft, setDraft, isRestored] = useDraft(`property ${definition?.id ?? resource}`, () =>
+    draftOf(definition, beginning),
+  )
   const [refusal, setRefusal] = useState<Check | ApiError>()
   const [isChecking, setChecking] = useState(false)
   const set = (changes: Partial<Draft>) => setDraft({ ...draft, ...changes })
@@ -79,21 +83,26 @@ export function PropertyForm({ resource, definition, beginning, onDone }: Proper
     await changeDefinitions(() => post(path, body))
     onDone()
   }
-  const update = async (id: string, changes: object) => {
-    await updateDefinition(id, changes)
+  const update = async (before: Definition) => {
+    await updateDefinition(before, bodyOf(draft))
     onDone()
   }
   const submit = async () => {
     setRefusal(undefined)
     try {
-      await (definition ? update(definition.id, changesOf(draft, definition)) : create())
+      await (seen ? update(seen) : create())
     } catch (error) {
       if (error instanceof ApiError && misfitsOf(error, key).length > 0) setRefusal(error)
       throw error
     }
   }
   return (
-    <Form submitLabel={common(definition ? 'save' : 'create')} onCancel={onDone} onSubmit={submit}>
+    <Form
+      isRestored={isRestored}
+      submitLabel={common(definition ? 'save' : 'create')}
+      onCancel={onDone}
+      onSubmit={submit}
+    >
       {(errorOf) => (
         <>
           <TextField
@@ -272,11 +281,6 @@ const bodyOf = (draft: Draft) => ({
   indexed: draft.indexed,
   default: draft.unique || draft.type === 'reference' ? null : draft.default,
 })
-
-const changesOf = (draft: Draft, definition: Definition): object =>
-  Object.fromEntries(
-    Object.entries(bodyOf(draft)).filter(([name, value]) => !isSame(value, definition[name as keyof Definition])),
-  )
 
 /** The records whose values a definition does not allow. */
 const misfitsOf = ({ details }: ApiError, key: string) =>

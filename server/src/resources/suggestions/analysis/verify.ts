@@ -19,7 +19,7 @@ import {
 } from './analysis.ts'
 import { startOfDay, wallTimeOf } from './local-time.ts'
 import { defaultWait } from './rules/actions.ts'
-import { datesIn, latestDate } from './rules/dates/dates.ts'
+import { datesIn, latestDate } from './rules/dates.ts'
 import { isSamePhone } from './rules/details.ts'
 import { sentencesOf } from './rules/text.ts'
 
@@ -37,19 +37,12 @@ export function verify(interpretation: Interpretation, note: Note, facts: NoteFa
     .filter((action) => isSupported(action, { interpretation, text, facts, days }))
     .filter((action, index, all) => all.findIndex(({ type }) => type === action.type) === index)
     .slice(0, maxActions)
-    .map((action) => withSource(action, days))
   return {
     intent,
     language,
     actions,
     suspicious,
     ...(summary !== undefined && isPlainText(summary, maxSummaryLength) && { summary }),
-  }
-
-  /** A date that the note does not name is the default, whichever engine says it. */
-  function withSource(action: Action, named: () => ReadonlySet<number>): Action {
-    if (action.dueAt === undefined || action.dueAtSource !== undefined) return action
-    return { ...action, dueAtSource: named().has(dayOf(new Date(action.dueAt), facts)) ? 'note' : 'default' }
   }
 }
 
@@ -168,8 +161,7 @@ function daysIn(text: string, facts: NoteFacts): ReadonlySet<number> {
   const dates = sentencesOf(text).flatMap(({ start, end }) =>
     (['en', 'de'] as const).flatMap((language) => datesIn(text.slice(start, end), language, place)),
   )
-  const named = dates.flatMap(({ instant, afterRange }) => [instant, ...(afterRange ? [afterRange] : [])])
-  return new Set(named.map((instant) => dayOf(instant, facts)))
+  return new Set(dates.map(({ instant }) => dayOf(instant, facts)))
 }
 
 function lazily<Value>(compute: () => Value): () => Value {

@@ -1,6 +1,6 @@
 import { type Interpretation, type NoteFacts, timeZoneOf } from '../analysis.ts'
 import { actionsOf, plainActions, type Reading } from './actions.ts'
-import { dateSearches, datesIn } from './dates/dates.ts'
+import { dateSearches, datesIn } from './dates.ts'
 import { decide, type Decision, languageOf, questionIn } from './decision.ts'
 import { emailIn, phoneIn } from './details.ts'
 import { english } from './english.ts'
@@ -9,11 +9,10 @@ import { compileInSlices } from './compilation.ts'
 import { injectionPatterns, looksLikeInjection } from './injection.ts'
 import type { Meaning } from './locale.ts'
 import { compileLocale, type Match, matchesIn } from './matches.ts'
-import { withoutDoubtfulOptOuts } from './opt-out-doubts.ts'
 import { type Sentence, sentencesOf } from './text.ts'
 
 /** Increase it with every change of the phrases or of how they are used. */
-export const rulesVersion = 'rules-2'
+export const rulesVersion = 'rules-1'
 
 const locales = [english, german]
 const compiled = locales.map(compileLocale)
@@ -46,10 +45,7 @@ export interface RulesResult {
 export function interpret(text: string, facts: NoteFacts): RulesResult {
   const sentences = sentencesOf(text)
   if (looksLikeInjection(text)) return interpretSuspicious(text, sentences, facts)
-  const found = compiled
-    .flatMap((locale) => matchesIn(sentences, locale))
-    .filter((match) => !isOnlyAsked(match) && !isSoon(match))
-  const phrases = withoutDoubtfulOptOuts(found, sentences)
+  const phrases = compiled.flatMap((locale) => matchesIn(sentences, locale)).filter((match) => !isOnlyAsked(match))
   const matches = [
     ...phrases,
     ...wholeAnswer(sentences),
@@ -85,21 +81,15 @@ const isOnlyAsked = ({ meaning, sentence: { normal } }: Match): boolean =>
   (meaning === 'referral' && normal.endsWith('?')) ||
   ((meaning === 'opt_out' || meaning === 'opt_out_self') && aboutProduct.test(normal))
 
-/** "Call me in an hour" is no postponement. */
-const isSoon = ({ meaning, sentence, end }: Match): boolean =>
-  meaning === 'not_now' &&
-  /^(?: in)?(?: \S+){0,3}? ?(?<!\p{L})(?:hours?|minutes?|mins?|hrs?|stunden?|minuten?|viertelstunde)(?!\p{L})/u.test(
-    sentence.normal.slice(end - sentence.start),
-  )
-
 const aboutProduct =
   /^(?:\S+ ){0,4}?(?:how|can|could|do|does|are|is|whether|if|wie|können|kann|ob) (?:do |does |can )?(?:we|our|your|customers?|clients|recipients?|users|people|subscribers|there|wir|unsere|ihre|abonnenten|empfänger|kunden|man|nutzer)\b/
 
 /** A person may opt out even in such a note, but only for themselves and in a sentence without any sign. */
 function interpretSuspicious(text: string, sentences: readonly Sentence[], facts: NoteFacts): RulesResult {
   const harmless = sentences.filter((sentence) => !looksLikeInjection(sentence.text))
-  const found = compiled.flatMap((locale) => matchesIn(harmless, locale))
-  const reasons = withoutDoubtfulOptOuts(found, sentences).filter(({ meaning }) => meaning === 'opt_out_self')
+  const reasons = compiled
+    .flatMap((locale) => matchesIn(harmless, locale))
+    .filter(({ meaning }) => meaning === 'opt_out_self')
   const [reason] = reasons
   if (!reason) return result({ intent: 'unclear', language: 'other', actions: [], suspicious: true })
   const { language } = reason
@@ -110,17 +100,8 @@ function interpretSuspicious(text: string, sentences: readonly Sentence[], facts
 
 /** Answers of a word or two. Within a sentence, these words may be about something else. */
 const wholeAnswers: readonly { meaning: Meaning; pattern: RegExp; language: 'en' | 'de' }[] = [
-  {
-    meaning: 'opt_out_self',
-    language: 'en',
-    pattern: /^(?:please |pls )?(?:unsubscribe|stop|remove|opt[- ]?out)(?: please| pls)?$/,
-  },
-  {
-    meaning: 'opt_out_self',
-    language: 'de',
-    pattern: /^(?:bitte )?(?:stopp|abmelden|abbestellen|austragen|abmeldung)(?: bitte)?$/,
-  },
-  { meaning: 'opt_out', language: 'en', pattern: /^(?:end|cancel)$/ },
+  { meaning: 'opt_out', language: 'en', pattern: /^(?:unsubscribe|stop|remove|opt[- ]?out|end|cancel)$/ },
+  { meaning: 'opt_out', language: 'de', pattern: /^(?:stopp|abmelden|abbestellen|austragen|abmeldung)$/ },
   { meaning: 'not_interested', language: 'en', pattern: /^(?:no|nope|nah)(?:,? (?:thanks|thank you|thx|ty|sorry))?$/ },
   { meaning: 'not_interested', language: 'de', pattern: /^(?:nein|nö|nee|ne)(?:,? (?:danke|sorry|leider nicht))?$/ },
 ]

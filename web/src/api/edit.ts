@@ -1,0 +1,98 @@
+import { type Answer, send } from './client.ts'
+import { askAboutConflict } from './conflict.ts'
+import { ApiError } from './error.ts'
+import { mergeLists } from './merge-lists.ts'
+import { whileSaving } from '../preferences/drafts.ts'
+import { type RecordData, valueAt } from './schema.ts'
+
+export const isSame = (one: unknown, other: unknown): boolean =>
+  JSON.stringify(one ?? null) === JSON.stringify(other ?? null)
+
+/** Values by the paths of their fields, such as `customProperties.plan`. */
+export type Values = Readonly<Record<string, unknown>>
+
+export interface Edit {
+  /** Of the record. */
+  path: string
+  /** Its resource, as the description of the API calls it. */
+  resource: string
+  /** The record as the person saw it when they began. */
+  seen: object
+  /** What they entered. What is as they saw it is not sent. */
+  values: Values
+  /** The record behind a chosen reference. */
+  shown?: unknown
+  signal?: AbortSignal
+}
+
+/** The edit of a record of a resource without parents. */
+export const editOf = (resource: string, seen: { id: string }): Omit<Edit, 'values'> => ({
+  path: `/v5/${resource}/${seen.id}`,
+  resource,
+  seen,
+})
+
+export interface Edited<T> extends Answer<T> {
+  /** Have others changed the same lists meanwhile? Then the record has both changes. */
+  isMerged: boolean
+}
+
+/** Others can hardly be so quick. */
+const maxAttempts = 20
+
+/**
+ * Changes a record without overwriting what the person has not seen: fields that somebody else has changed since are
+ * merged if they are lists, and otherwise the person chooses. Fields that only others have changed are no conflict.
+ */
+export const sendEdit = <T extends object = RecordData>(edit: Edit): Promise<Edited<T>> =>
+  whileSaving(() => storeEdit<T>(edit))
+
+async function storeEdit<T extends object>(edit: Edit): Promise<Edited<T>> {
+  const seen = new Map(Object.keys(edit.values).map((field) => [field, valueAt(edit.seen as RecordData, field)]))
+  const wanted = new Map(Object.entries(edit.values).filter(([field, value]) => !isSame(value, seen.get(field))))
+  let isMerged = false
+  for (let attempt = 0; ; attempt++) {
+    const current = await send<T>('GET', edit.path)
+    const changes: [string, unknown][] = []
+    for (const [field, mine] of wanted) {
+      const theirs = valueAt(current.body as RecordData, field)
+      if (isSame(theirs, mine)) continue
+      const before = seen.get(field)
+      const isUntouched = isSame(theirs, before)
+      const merged = isUntouched ? mine : mergeLists(before, mine, theirs)
+      if (merged === undefined && (await choose(edit, field, current.body)) === 'theirs') wanted.delete(field)
+      else changes.push([field, merged ?? mine])
+      if (!isUntouched && merged !== undefined) isMerged = true
+      // From now on, this is what the person has seen.
+      if (merged === undefined) seen.set(field, theirs)
+    }
+    const toSend = changes.filter(([field, value]) => !isSame(value, valueAt(current.body as RecordData, field)))
+    if (toSend.length === 0) return { ...current, isMerged }
+    try {
+      const ifMatch = isOfRecord(current.etag) ? { ifMatch: current.etag } : {}
+      return { ...(await send<T>('PATCH', edit.path, { body: bodyOf(toSend), ...ifMatch })), isMerged }
+    } catch (error) {
+      if (!isOutdated(error) || attempt === maxAttempts) throw error
+    }
+  }
+}
+
+const choose = ({ resource, path, values, shown }: Edit, field: string, current: object) =>
+  askAboutConflict({ resource, path, field, mine: values[field], current: current as RecordData, shown })
+
+/** Has the record changed since its entity tag was read? */
+export const isOutdated = (error: unknown): boolean => error instanceof ApiError && error.status === 412
+
+/** Only records have a revision, which a proxy may have marked as weak; other answers cannot be matched. */
+const isOfRecord = (etag: string | undefined): etag is string => etag !== undefined && /^(?:W\/)?"\d+-/.test(etag)
+
+/** The body of a PATCH; paths of one object share it. */
+export function bodyOf(values: readonly (readonly [path: string, value: unknown])[]): Record<string, unknown> {
+  const body: Record<string, unknown> = {}
+  for (const [path, value] of values) {
+    const [name = '', ...rest] = path.split('.')
+    if (rest.length === 0) body[name] = value
+    else body[name] = { ...(body[name] as object | undefined), ...bodyOf([[rest.join('.'), value]]) }
+  }
+  return body
+}

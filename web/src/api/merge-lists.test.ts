@@ -1,0 +1,46 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { mergeLists } from './merge-lists.ts'
+
+test('what either person added is in the list, and what either removed is not', () => {
+  for (const [before, mine, theirs, merged] of [
+    [['a'], ['a', 'c'], ['a', 'b'], ['a', 'b', 'c']],
+    [['a', 'b'], ['b'], ['a', 'b', 'c'], ['b', 'c']],
+    [['a', 'b'], ['a', 'b', 'c'], ['a'], ['a', 'c']],
+    [['a,b', 'x'], ['a,b', 'x', 'c'], ['a,b'], ['a,b', 'c']],
+    [null, ['a'], ['b'], ['b', 'a']],
+    [['a'], [], ['a', 'b'], ['b']],
+    [['a'], null, ['a', 'b'], ['b']],
+    [[1, '1'], [1, '1', 2], ['1'], ['1', 2]],
+  ])
+    expect(mergeLists(before, mine, theirs)).toEqual(merged)
+})
+
+test('choices are merged by their values, and a choice that both changed is a conflict', () => {
+  const [a, b, c] = ['a', 'b', 'c'].map((value) => ({ value, label: value }))
+  const renamed = { value: 'a', label: 'Other' }
+  expect(mergeLists([a], [renamed, b], [a, c])).toEqual([renamed, c, b])
+  expect(mergeLists([a], [a, b], [renamed])).toEqual([renamed, b])
+  expect(mergeLists([a], [renamed], [{ value: 'a', label: 'Another' }])).toBeUndefined()
+  expect(mergeLists([a, b], [b], [renamed, b])).toBeUndefined()
+  expect(mergeLists([a, b], [renamed, b], [b])).toBeUndefined()
+})
+
+test('other values are no lists', () => {
+  expect(mergeLists('a', 'b', 'c')).toBeUndefined()
+  expect(mergeLists(['a'], 'a', ['a', 'b'])).toBeUndefined()
+})
+
+const tags = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'))
+
+test('the order of the two changes makes no difference to what is in the list', () =>
+  fc.assert(
+    fc.property(tags, tags, tags, (before, mine, theirs) => {
+      const merged = new Set(mergeLists(before, mine, theirs))
+      expect(merged).toEqual(new Set(mergeLists(before, theirs, mine)))
+      for (const tag of [...before, ...mine, ...theirs]) {
+        const isRemoved = before.includes(tag) && !(mine.includes(tag) && theirs.includes(tag))
+        expect(merged.has(tag)).toBe(!isRemoved)
+      }
+    }),
+  ))

@@ -1,0 +1,37 @@
+/** What makes an item of a list that item: the value of a choice, otherwise all of it. */
+const identityOf = (item: unknown): string =>
+  typeof item === 'object' && item !== null && 'value' in item ? String(item.value) : JSON.stringify(item)
+
+type Items = ReadonlyMap<string, unknown>
+
+const byIdentity = (items: readonly unknown[]): Items => new Map(items.map((item) => [identityOf(item), item]))
+
+const isEqual = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
+
+/**
+ * A list that two people have changed, value by value: what either added is in it, and what either removed is not.
+ * Undefined if it is no list, or if both changed one item in different ways.
+ */
+export function mergeLists(before: unknown, mine: unknown, theirs: unknown): readonly unknown[] | undefined {
+  const lists = [before, mine, theirs].map((value) => value ?? [])
+  if (!lists.every(Array.isArray) || [mine, theirs].every((value) => value === null)) return undefined
+  const [base, own, present] = lists.map((items) => byIdentity(items)) as [Items, Items, Items]
+  const merged: unknown[] = []
+  for (const [identity, item] of present) {
+    const [old, changed] = [base.get(identity), own.get(identity)]
+    if (changed === undefined && old !== undefined) {
+      // Removed here, but changed there.
+      if (!isEqual(old, item)) return undefined
+    } else if (changed === undefined || isEqual(changed, item) || isEqual(changed, old)) merged.push(item)
+    else if (isEqual(item, old)) merged.push(changed)
+    else return undefined
+  }
+  for (const [identity, item] of own) {
+    if (present.has(identity)) continue
+    const old = base.get(identity)
+    if (old === undefined) merged.push(item)
+    // Changed here, but removed there.
+    else if (!isEqual(old, item)) return undefined
+  }
+  return merged
+}

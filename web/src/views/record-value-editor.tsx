@@ -1,0 +1,41 @@
+import type { RecordData, ResourceSchema } from '../api/schema.ts'
+import { useSeen } from '../api/use-seen.ts'
+import { type ChangeTexts, forgetUnsaved, valueToEdit } from './changes.ts'
+import type { Property } from './columns.tsx'
+import type { Move } from './editing.ts'
+import { saveValue } from './save-value.ts'
+import { ValueEditor } from './value-editor.tsx'
+
+interface RecordValueEditorProps {
+  resource: ResourceSchema
+  record: RecordData
+  property: Property
+  label: string
+  texts: ChangeTexts
+  typed?: string | undefined
+  onClose(value: unknown, move: Move): void
+  onCancel(move?: Move): void
+}
+
+/** Edits a value of a record in place, and saves it. */
+export function RecordValueEditor(props: RecordValueEditorProps) {
+  const { resource, record, property, label, texts, typed, onClose, onCancel } = props
+  const seen = useSeen(record)
+  return (
+    <ValueEditor
+      property={{ ...property, label }}
+      value={valueToEdit(property, seen)}
+      record={seen}
+      typed={typed}
+      onCancel={(move) => {
+        forgetUnsaved(property, seen)
+        onCancel(move)
+      }}
+      onCommit={(value, move, shown) => {
+        forgetUnsaved(property, seen)
+        onClose(value, move)
+        saveValue(resource, seen, { property, value, shown }, texts)
+      }}
+    />
+  )
+}

@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { chromium, launchChromium } from '../../server/test/chromium.ts'
+import { type IdentityProvider, startIdentityProvider } from '../../server/test/identity-provider.ts'
+import { type NameServer, startNameServer } from '../../server/test/name-server.ts'
+import { readId } from '../../server/src/platform/model/ids.ts'
+import { sql } from '../../server/src/platform/model/sql.ts'
+import { AuthenticatorApp, newPerson } from '../../server/test/second-factors.ts'
+import { startTestService, type TestService } from '../../server/test/service.ts'
+import { createSsoFixture, lookUpTxt, verifyDomain } from '../../server/test/single-sign-on-fixture.ts'
+import { heading, isInside, send } from './visit.ts'
+
+// The ways to log in again over a page whose session has ended.
+
+const browserTest = test.skipIf(!chromium)
+
+let service: TestService
+let provider: IdentityProvider
+let nameServer: NameServer
+let browser: Browser | undefined
+const texts = new Map<string, string[]>()
+/** `localhost` and `127.0.0.1` are two sites: the provider is another one. */
+let home = ''
+beforeAll(async () => {
+  ;[provider, nameServer] = await Promise.all([startIdentityProvider(), startNameServer(lookUpTxt(texts))])
+  service = await startTestService({ EGRESS_ALLOW: new URL(provider.issuer).host })
+  home = service.url.replace('127.0.0.1', 'localhost')
+  if (chromium) browser = await launchChromium()
+})
+afterAll(async () => {
+  await browser?.close()
+  await Promise.all([service.close(), provider.close(), nameServer.close()])
+})
+
+async function newPage(locale = 'en-GB'): Promise<Page> {
+  if (!browser) throw new Error('The test needs a browser.')
+  const context = await browser.newContext({ baseURL: home, viewport: { width: 1440, height: 900 }, locale })
+  onTestFinished(() => context.close())
+  context.setDefaultTimeout(15_000)
+  return context.newPage()
+}
+
+const dialog = (page: Page, name = 'Your session has ended.') => page.getByRole('dialog', { name })
+
+browserTest('single sign-on leads back to the page with its drafts', async () => {
+  const world = await createSsoFixture(service, provider, { defaultRole: 'member' })
+  const { domain } = await verifyDomain(world, texts)
+  provider.register(`${home}/auth/sso/callback/${world.connectionId}`)
+  provider.person = { sub: randomUUID(), email: `ada@${domain}`, email_verified: true }
+  const { body: contact } = await world.organization.call('POST', '/v5/contacts', { body: { name: 'Ada Again' } })
+  const page = await newPage()
+  await page.goto('/single-sign-on')
+  await send(page, 'Continue', { link: `${home}/auth/sso/${world.connectionId}` })
+  await isInside(page)
+  await page.goto(`/contacts/${contact.id}?kind=note`)
+  await page.getByLabel('New note').fill('Typed before')
+  await page.getByRole('button', { name: 'New task' }).click()
+  await page.getByRole('dialog').getByLabel('Title').fill('Task typed before')
+  const { body: members } = await world.organization.call('GET', '/v5/members')
+  const { id } = members.find(({ person }: { person: { email: string } }) => person.email === `ada@${domain}`)
+  await service.database.crossTenantQuery(
+    'check the database',
+    sql`update sessions set ended_at = now() where user_id = ${readId('usr', id)}::uuid`,
+  )
+  await page.getByRole('dialog').getByRole('button', { name: 'Add task' }).click()
+  await dialog(page).getByText('Everything that you entered is safe.').waitFor()
+  await dialog(page).getByRole('button', { name: 'Single sign-on' }).click()
+  await page.waitForURL(`${home}/contacts/${contact.id}?kind=note`)
+  await heading(page, 'Ada Again')
+  expect(await page.getByLabel('New note').inputValue()).toBe('Typed before')
+  await page.getByRole('button', { name: 'New task' }).click()
+  expect(await page.getByRole('dialog').getByLabel('Title').inputValue()).toBe('Task typed before')
+})
+
+browserTest('the second factor is asked for in the dialog, also in German', async () => {
+  const person = await newPerson(service)
+  const enrolled = await person.call('POST', '/v5/me/totp')
+  const app = new AuthenticatorApp(enrolled.body.uri)
+  expect((await person.call('POST', '/v5/me/totp/confirm', { body: { code: app.code() } })).status).toBeLessThan(300)
+  const { body: contact } = await person.organization.call('POST', '/v5/contacts', { body: { name: 'Ada Again' } })
+  const page = await newPage('de-DE')
+  await page
+    .context()
+    .addCookies([{ name: 'rapport', value: person.refreshToken, url: home, httpOnly: true, sameSite: 'Strict' }])
+  await page.goto(`/contacts/${contact.id}`)
+  await page.getByLabel('Neue Notiz').fill('Vorher geschrieben')
+  expect((await person.call('DELETE', '/v5/me/sessions')).status).toBe(204)
+  await page.keyboard.press('Control+Enter')
+  const ended = dialog(page, 'Ihre Sitzung ist beendet.')
+  await ended.getByText('Ihre Notiz ist sicher.').waitFor()
+  await ended.getByLabel('Passwort', { exact: true }).fill(person.password)
+  await ended.getByRole('button', { name: 'Anmelden', exact: true }).click()
+  await ended.locator('[name=code]').fill(app.code(1))
+  await ended.getByRole('button', { name: 'Anmelden', exact: true }).click()
+  await ended.waitFor({ state: 'detached' })
+  const notes = async () => (await person.organization.call('GET', `/v5/contacts/${contact.id}/notes`)).body
+  await expect
+    .poll(async () => (await notes()).map(({ body }: { body: string }) => body))
+    .toEqual(['Vorher geschrieben'])
+})

@@ -1,0 +1,166 @@
+import { expect } from 'vitest'
+import type { Call, Json } from '../../server/test/service.ts'
+import { browserTest, useApplication } from './application.ts'
+import { expectAccessible } from './visit.ts'
+import type { Page } from 'playwright-core'
+
+const { openPage, callAs, expectFaults } = useApplication()
+
+const conflict = (page: Page, name: string) => page.getByRole('dialog', { name: `${name} was changed meanwhile` })
+const toast = (page: Page, text: string | RegExp) =>
+  page.getByRole('region', { name: 'Notifications' }).getByText(text).first()
+
+/** Begins to edit a property on the page of a record. */
+async function edit(page: Page, name: string): Promise<void> {
+  const button = page.getByRole('button', { name: `Edit ${name}`, exact: true })
+  await button.waitFor({ state: 'attached' })
+  await button.focus()
+  await page.keyboard.press('Enter')
+}
+
+const newContact = async (call: Call, values: object): Promise<Json> => {
+  const { body, status, text } = await call('POST', '/v5/contacts', { body: values })
+  expect(status, text).toBe(201)
+  return body
+}
+
+const open = async (path: string): Promise<Page> => {
+  const page = await openPage({ path })
+  expectFaults(page, /status of 412/)
+  return page
+}
+
+browserTest('of two people who change one field, the second sees what the first wrote, and chooses', async () => {
+  const [owner, colleague] = [await callAs(), await callAs('member')]
+  const { id } = await newContact(owner, { name: 'Ada Writer', employmentTitle: 'Tester' })
+  const author = (await colleague('GET', '/v5/me')).body.name
+  const path = `/v5/contacts/${id}`
+  const titleNow = async () => (await owner('GET', path)).body.employmentTitle
+  const page = await open(`/contacts/${id}`)
+  const changes: (string | undefined)[] = []
+  page.on('request', (request) => {
+    if (request.method() === 'PATCH') changes.push(request.headers()['if-match'])
+  })
+  for (const [choice, expected] of [
+    ['Keep mine', 'Mine'],
+    ['Take theirs', 'Theirs'],
+  ] as const) {
+    await owner('PATCH', path, { body: { employmentTitle: 'Tester' } })
+    await page.reload()
+    await edit(page, 'Job title')
+    await page.keyboard.type('Mine')
+    expect((await colleague('PATCH', path, { body: { employmentTitle: 'Theirs' } })).status).toBe(200)
+    await page.keyboard.press('Enter')
+    const dialog = conflict(page, 'Job title')
+    await dialog.getByText(`Changed by ${author}`).waitFor()
+    expect(await dialog.locator('dd').allInnerTexts()).toEqual(['Theirs', 'Mine'])
+    expect(await dialog.getByRole('time').or(dialog.locator('time')).count()).toBe(1)
+    await expectAccessible(page)
+    await dialog.getByRole('button', { name: choice }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await expect.poll(titleNow).toBe(expected)
+    await page.getByText(expected, { exact: true }).first().waitFor()
+  }
+  expect(changes.length).toBe(1)
+  expect(changes[0]).toMatch(/^"\d+-/)
+})
+
+browserTest(
+  'a field that only somebody else has changed is no conflict, and nothing of it is overwritten',
+  async () => {
+    const call = await callAs()
+    const { id } = await newContact(call, { name: 'Bea Writer', employmentTitle: 'Tester' })
+    const path = `/v5/contacts/${id}`
+    const page = await open(`/contacts/${id}`)
+    // Between the reading and the writing of this page.
+    let isFirst = true
+    await page.route(`**${path}`, async (route) => {
+      if (route.request().method() === 'PATCH' && isFirst) {
+        isFirst = false
+        await call('PATCH', path, { body: { city: 'Paris' } })
+      }
+      await route.continue()
+    })
+    await edit(page, 'Job title')
+    await page.keyboard.type('Mine')
+    await page.keyboard.press('Enter')
+    await toast(page, 'Job title saved').waitFor()
+    expect((await call('GET', path)).body).toMatchObject({ employmentTitle: 'Mine', city: 'Paris' })
+    expect(isFirst).toBe(false)
+  },
+)
+
+browserTest(
+  'a list keeps what a colleague added and loses what they removed, and Undo takes back only its own',
+  async () => {
+    const call = await callAs()
+    const { id } = await newContact(call, { name: 'Cleo Writer', tags: ['a', 'gone'] })
+    const path = `/v5/contacts/${id}`
+    const tags = async () => (await call('GET', path)).body.tags
+    const page = await open(`/contacts/${id}`)
+    await edit(page, 'Tags')
+    await call('PATCH', path, { body: { tags: ['a', 'b'] } })
+    await page.keyboard.press('End')
+    await page.keyboard.type(', c')
+    await page.keyboard.press('Enter')
+    await toast(page, 'Tags saved together with what someone else changed meanwhile').waitFor()
+    expect(await tags()).toEqual(['a', 'b', 'c'])
+    await page.keyboard.press('Control+z')
+    await expect.poll(tags).toEqual(['a', 'b'])
+  },
+)
+
+browserTest('a form asks about each field that somebody else has changed, and keeps the rest', async () => {
+  const call = await callAs()
+  const { body: team } = await call('POST', '/v5/teams', { body: { name: 'Writers' } })
+  const page = await open(`/settings/teams?team=${team.id}`)
+  await page.getByRole('button', { name: 'Rename' }).click()
+  const form = page.getByRole('dialog', { name: 'Rename' })
+  await form.getByLabel('Name').fill('Authors')
+  await call('PATCH', `/v5/teams/${team.id}`, { body: { name: 'Poets' } })
+  await form.getByRole('button', { name: 'Save' }).click()
+  const dialog = conflict(page, 'Name')
+  await expect.poll(() => dialog.locator('dd').allInnerTexts()).toEqual(['Poets', 'Authors'])
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  // Nothing is saved, and what was entered is still there.
+  await form.getByText(/you chose neither value/).waitFor()
+  expect(await form.getByLabel('Name').inputValue()).toBe('Authors')
+  await form.getByRole('button', { name: 'Save' }).click()
+  await conflict(page, 'Name').getByRole('button', { name: 'Keep mine' }).click()
+  await expect.poll(async () => (await call('GET', `/v5/teams/${team.id}`)).body.name).toBe('Authors')
+})
+
+browserTest('a note that a colleague has changed meanwhile is not overwritten', async () => {
+  const call = await callAs()
+  const { id } = await newContact(call, { name: 'Dora Writer' })
+  const { body: note } = await call('POST', `/v5/contacts/${id}/notes`, { body: { body: 'First text' } })
+  const page = await open(`/contacts/${id}`)
+  await page.getByRole('button', { name: 'Edit the note' }).first().click()
+  await page.getByLabel('Text of the note').fill('My text')
+  const isShown = page.waitForResponse((response) => response.url().includes('/timeline') && response.status() === 200)
+  await call('PATCH', `/v5/notes/${note.id}`, { body: { body: 'Their text' } })
+  // The timeline below the editor has it already.
+  await isShown
+  await page.keyboard.press('Control+Enter')
+  const dialog = page.getByRole('dialog', { name: /was changed meanwhile/ })
+  await expect.poll(() => dialog.locator('dd').allInnerTexts()).toEqual(['Their text', 'My text'])
+  await dialog.getByRole('button', { name: 'Take theirs' }).click()
+  await expect.poll(async () => (await call('GET', `/v5/notes/${note.id}`)).body.body).toBe('Their text')
+  await page.getByText('Their text').first().waitFor()
+})
+
+browserTest('the second of two moves of a deal asks which stage it should have', async () => {
+  const call = await callAs()
+  const { body: deal } = await call('POST', '/v5/deals', { body: { name: 'Moved twice' } })
+  const stages = (await call('GET', `/v5/pipelines/${deal.pipelineId}/stages?orderBy=position&sort=asc`)).body
+  const [theirs, mine] = stages.filter(({ id, kind }: Json) => id !== deal.stageId && kind === 'open')
+  const page = await open(`/deals/${deal.id}`)
+  const path = page.getByRole('list', { name: 'Stage' })
+  await path.getByRole('button', { name: mine.name }).waitFor()
+  await call('POST', `/v5/deals/${deal.id}/move`, { body: { stageId: theirs.id } })
+  await path.getByRole('button', { name: mine.name }).click()
+  const dialog = page.getByRole('dialog', { name: /was changed meanwhile/ })
+  await dialog.getByText(theirs.name, { exact: true }).waitFor()
+  await dialog.getByRole('button', { name: 'Keep mine' }).click()
+  await expect.poll(async () => (await call('GET', `/v5/deals/${deal.id}`)).body.stageId).toBe(mine.id)
+})
