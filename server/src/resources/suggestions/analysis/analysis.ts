@@ -36,6 +36,9 @@ export type StageKind = (typeof stageKinds)[number]
 export const priorities = ['low', 'normal', 'high'] as const
 export type Priority = (typeof priorities)[number]
 
+export const dueAtSources = ['note', 'default'] as const
+export type DueAtSource = (typeof dueAtSources)[number]
+
 export const languages = ['en', 'de', 'other'] as const
 export type Language = (typeof languages)[number]
 
@@ -65,6 +68,8 @@ interface ActionOf<Type extends ActionType> {
   params: ActionParams[Type]
   /** An instant (ISO 8601, UTC). A date without a time is 09:00 in the contact's zone. */
   dueAt?: string
+  /** `default`: the note names no date, and `dueAt` is that of `defaultWaitDays`. There whenever `dueAt` is. */
+  dueAtSource?: DueAtSource
   priority: Priority
   /** From 0 to 1. */
   confidence: number

@@ -19,7 +19,7 @@ import {
 } from './analysis.ts'
 import { startOfDay, wallTimeOf } from './local-time.ts'
 import { defaultWait } from './rules/actions.ts'
-import { datesIn, latestDate } from './rules/dates.ts'
+import { datesIn, latestDate } from './rules/dates/dates.ts'
 import { isSamePhone } from './rules/details.ts'
 import { sentencesOf } from './rules/text.ts'
 
@@ -161,7 +161,8 @@ function daysIn(text: string, facts: NoteFacts): ReadonlySet<number> {
   const dates = sentencesOf(text).flatMap(({ start, end }) =>
     (['en', 'de'] as const).flatMap((language) => datesIn(text.slice(start, end), language, place)),
   )
-  return new Set(dates.map(({ instant }) => dayOf(instant, facts)))
+  const named = dates.flatMap(({ instant, afterRange }) => [instant, ...(afterRange ? [afterRange] : [])])
+  return new Set(named.map((instant) => dayOf(instant, facts)))
 }
 
 function lazily<Value>(compute: () => Value): () => Value {

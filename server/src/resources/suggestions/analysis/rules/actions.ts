@@ -9,11 +9,11 @@ import {
   timeZoneOf,
 } from '../analysis.ts'
 import { atWorkTime, instantOf, wallTimeOf } from '../local-time.ts'
-import { datesIn, type FoundDate } from './dates.ts'
+import { datesIn, type FoundDate } from './dates/dates.ts'
 import type { Decision } from './decision.ts'
 import { type Details, emailIn, nameIn, phoneIn } from './details.ts'
 import type { Match } from './matches.ts'
-import type { Sentence } from './text.ts'
+import { quotesIn, type Sentence } from './text.ts'
 
 /** What the actions of a note are derived from. */
 export interface Reading {
@@ -25,7 +25,7 @@ export interface Reading {
   facts: NoteFacts
 }
 
-type Common = Pick<Action, 'priority' | 'confidence' | 'evidence' | 'dueAt'>
+type Common = Pick<Action, 'priority' | 'confidence' | 'evidence' | 'dueAt' | 'dueAtSource'>
 
 /** The actions of a note whose intent is known. */
 export function actionsOf(reading: Reading, { intent, confidence, reasons }: Decision): Action[] {
@@ -41,7 +41,7 @@ export function actionsOf(reading: Reading, { intent, confidence, reasons }: Dec
         ...newContact(reading, base, { needsAddress: true }),
       ]
     case 'not_now':
-      return [waitAction(reading, intent, base, dateNear(reading, reasons))]
+      return [waitAction(reading, intent, base, endOf(dateNear(reading, reasons)))]
     case 'not_interested':
       return [
         { type: 'change_stage', params: { stageKind: 'lost' }, ...base },
@@ -111,14 +111,13 @@ function conversation(reading: Reading, base: Common, reasons: readonly Match[])
   return { type: 'call', params: phone === undefined ? {} : { phone }, ...base, evidence: spanOf(call), ...date }
 }
 
-function waitAction(reading: Reading, intent: Intent, base: Common, date: FoundDate | undefined): Action {
-  return {
-    type: 'wait_until',
-    params: {},
-    ...base,
-    dueAt: (date?.instant ?? defaultWait(intent, reading.facts)).toISOString(),
-  }
+function waitAction(reading: Reading, intent: Intent, base: Common, date: Date | undefined): Action {
+  const dueAt = (date ?? defaultWait(intent, reading.facts)).toISOString()
+  return { type: 'wait_until', params: {}, ...base, dueAt, dueAtSource: date ? 'note' : 'default' }
 }
+
+/** Who is busy for several days can be asked afterwards. */
+const endOf = (date: FoundDate | undefined): Date | undefined => date?.afterRange ?? date?.instant
 
 /** When to look at a note again whose author named no date. */
 export function defaultWait(intent: Intent, facts: NoteFacts): Date {
@@ -166,32 +165,54 @@ const maxReasons = 6
 function dateNear(reading: Reading, all: readonly Match[]): FoundDate | undefined {
   const reasons = all.slice(0, maxReasons)
   const first = new Map([...reasons].reverse().map((reason) => [reason.sentence, reason.start]))
+  const own = new Map([...first].map(([sentence, start]) => [sentence, datesAround(reading, sentence, start)]))
   const behind = [...first].flatMap(([sentence, start]) =>
-    datesOf(reading, sentence).filter(({ end }) => sentence.start + end > start),
+    (own.get(sentence) ?? []).filter(({ end }) => sentence.start + end > start),
   )
   const indexes = [...first.keys()].map(({ index }) => index)
-  const near = [...indexes, ...indexes.map((index) => index + 1), ...indexes.map((index) => index - 1)]
-  for (const dates of [behind, ...[...new Set(near)].map((index) => datesAt(reading, index))]) {
+  const near = [...new Set([...indexes.map((index) => index + 1), ...indexes.map((index) => index - 1)])]
+  for (const dates of [behind, ...own.values(), ...near.map((index) => datesAt(reading, index))]) {
     const [next] = dates
     if (next) return dates.find(({ hasTime }) => hasTime) ?? next
   }
   return undefined
 }
 
+/** The dates of the sentence of a reason. Those in quotation marks count only if the reason is in them too. */
+function datesAround(reading: Reading, sentence: Sentence, start: number): FoundDate[] {
+  const quotes = quotesIn(sentence)
+  const quoteOf = (at: number) => quotes.find((quote) => quote.start <= at && at < quote.end)
+  const reasonQuote = quoteOf(start - sentence.start)
+  return datesOf(reading, sentence).filter((date) => [undefined, reasonQuote].includes(quoteOf(date.start)))
+}
+
+/** The dates of a sentence beside that of the reason, unless it asks about something else. */
 function datesAt(reading: Reading, index: number): FoundDate[] {
   const sentence = reading.sentences[index]
-  return sentence ? datesOf(reading, sentence) : []
+  if (!sentence || asksFact(sentence.normal)) return []
+  const quotes = quotesIn(sentence)
+  return datesOf(reading, sentence).filter(({ start }) => !quotes.some((one) => one.start <= start && start < one.end))
 }
 
-/** When an absent person is back: a date of return, else the end of the absence. */
-function returnDate(reading: Reading): FoundDate | undefined {
+/** It asks for a fact, not for a time. */
+const asksFact = (normal: string): boolean =>
+  normal.endsWith('?') &&
+  /^(?:\P{L}|and |but |und |aber |or |oder )*(?:is|was|were|are|did|does|has|had|have you|why|what|who|how (?!about)|which|where|when did|ist|war|waren|hat|hatte|haben sie (?!zeit)|warum|wieso|was|wer|wie|wo|welche\p{L}*|wann war)(?!\p{L})/u.test(
+    normal,
+  ) &&
+  !/(?<!\p{L})(?:free|available|possible|work|suit|fine|good|okay|möglich|zeit|recht|passt|frei)(?!\p{L})/u.test(normal)
+
+/** When an absent person is back: a date of return, else the day after the absence. */
+function returnDate(reading: Reading): Date | undefined {
   const dates = reading.sentences.slice(0, 12).flatMap((sentence) => datesOf(reading, sentence))
   const ends = [...dates].sort((one, other) => other.instant.getTime() - one.instant.getTime())
-  return dates.find(({ isReturn }) => isReturn) ?? dates.find(({ isAfterRange }) => isAfterRange) ?? ends[0]
+  const found = dates.find(({ isReturn }) => isReturn)
+  if (found) return found.instant
+  return (dates.find(({ afterRange }) => afterRange) ?? ends[0])?.afterRange ?? ends[0]?.instant
 }
 
-const due = (date: FoundDate | undefined): { dueAt?: string } =>
-  date === undefined ? {} : { dueAt: date.instant.toISOString() }
+const due = (date: FoundDate | undefined): Pick<Action, 'dueAt' | 'dueAtSource'> =>
+  date === undefined ? {} : { dueAt: date.instant.toISOString(), dueAtSource: 'note' }
 
 const spanOf = ({ start, end }: Span): Span => ({ start, end })
 

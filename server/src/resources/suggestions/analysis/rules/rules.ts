@@ -1,6 +1,6 @@
 import { type Interpretation, type NoteFacts, timeZoneOf } from '../analysis.ts'
 import { actionsOf, plainActions, type Reading } from './actions.ts'
-import { dateSearches, datesIn } from './dates.ts'
+import { dateSearches, datesIn } from './dates/dates.ts'
 import { decide, type Decision, languageOf, questionIn } from './decision.ts'
 import { emailIn, phoneIn } from './details.ts'
 import { english } from './english.ts'
@@ -12,7 +12,7 @@ import { compileLocale, type Match, matchesIn } from './matches.ts'
 import { type Sentence, sentencesOf } from './text.ts'
 
 /** Increase it with every change of the phrases or of how they are used. */
-export const rulesVersion = 'rules-1'
+export const rulesVersion = 'rules-2'
 
 const locales = [english, german]
 const compiled = locales.map(compileLocale)

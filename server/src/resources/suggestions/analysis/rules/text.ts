@@ -26,6 +26,10 @@ export function sentencesOf(text: string): Sentence[] {
     })
 }
 
+/** The parts of a sentence in double quotation marks, as offsets in it. */
+export const quotesIn = ({ normal }: Pick<Sentence, 'normal'>): Span[] =>
+  [...normal.matchAll(/"[^"]{1,400}"/g)].map(({ index, 0: found }) => ({ start: index, end: index + found.length }))
+
 /** Lower case where that has the same length, so that offsets stay valid. */
 export function normalized(text: string): string {
   const lower = Array.from({ length: text.length }, (_, at) => lowerCased(text.charAt(at))).join('')
