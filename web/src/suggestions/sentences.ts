@@ -9,10 +9,11 @@ export function useSentence(): (suggestion: Suggestion, names: Names) => string 
   const t = useTranslations('suggestions')
   const showDue = useDue()
   return (suggestion, names) => {
-    const { type, params, dueAt } = suggestion
+    const { type, params, dueAt, dueAtSource } = suggestion
     const values = {
       name: nameOf(suggestion, names) ?? t('someone'),
       due: dueAt === null ? 'none' : showDue(dueAt),
+      source: dueAtSource ?? 'note',
       phone: params.phone ?? 'none',
       title: params.title ?? '',
       stage: params.stageKind ?? 'open',

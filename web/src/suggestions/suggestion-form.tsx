@@ -73,7 +73,7 @@ export function EditSuggestion({ suggestion, name, refused, onClose, onAccepted 
             default:
               return (
                 <>
-                  <TaskFields initial={initial} errorOf={errorOf} />
+                  <TaskFields initial={initial} isDefault={suggestion.dueAtSource === 'default'} errorOf={errorOf} />
                   <Reference name="assigneeId" value={assignee} errorOf={errorOf} onChange={setAssignee} />
                 </>
               )
@@ -84,8 +84,15 @@ export function EditSuggestion({ suggestion, name, refused, onClose, onAccepted 
   )
 }
 
-function TaskFields({ initial, errorOf }: Pick<EditFieldsProps, 'errorOf'> & { initial: FormValues }) {
+interface TaskFieldsProps extends Pick<EditFieldsProps, 'errorOf'> {
+  initial: FormValues
+  /** Nobody wrote the date. */
+  isDefault: boolean
+}
+
+function TaskFields({ initial, isDefault, errorOf }: TaskFieldsProps) {
   const t = useTranslations('tasks')
+  const suggestionText = useTranslations('suggestions')
   const labelOf = useLabel()
   const choiceLabel = useChoiceLabel()
   const priorities = useResource('tasks')?.fields.find(({ name }) => name === 'priority')?.choices ?? []
@@ -102,6 +109,7 @@ function TaskFields({ initial, errorOf }: Pick<EditFieldsProps, 'errorOf'> & { i
         <TextField
           label={t('dueOn')}
           type="date"
+          {...(isDefault && { hint: suggestionText('defaultDate') })}
           name="day"
           isOptional
           defaultValue={initial.day}

@@ -55,11 +55,20 @@ async function createTask(transaction: Transaction, suggestion: Suggestion, edit
   const suggested = { title, priority, ...(dueAt !== null && { dueAt }) }
   const isMoved = 'dueDate' in edits
   const { dueAt: _, ...undated } = suggested
-  const values = { ...(isMoved ? undated : suggested), ...edits, ...recordOf(suggestion).reference }
+  const isDefault = suggestion.dueAtSource === 'default' && !isMoved && !('dueAt' in edits)
+  const values = {
+    ...(isDefault && { body: defaultDateText }),
+    ...(isMoved ? undated : suggested),
+    ...edits,
+    ...recordOf(suggestion).reference,
+  }
   const body = readBody(bodyShape(tasks, 'create'), values)
   const { id } = await writeOne(taskStore, transaction, { kind: 'create', values: body })
   return { columns: { result_task_id: id }, edits: differencesFrom(suggested, edits) }
 }
+
+/** The text of a task whose date nobody wrote. */
+const defaultDateText = 'The note names no date. This due date is the usual wait.'
 
 const titles: Partial<Record<ActionType, string>> = {
   reply: 'Reply to',

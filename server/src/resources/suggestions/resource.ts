@@ -19,6 +19,7 @@ import { tasks } from '../tasks/resource.ts'
 import {
   actionTypes,
   degradations,
+  dueAtSources,
   intents,
   languages,
   maxSummaryLength,
@@ -255,7 +256,13 @@ export const suggestions = defineResource({
     dueAt: timestamp({
       label: 'Due at',
       description:
-        'When to act; for `wait_until`, when the wait ends. A date without a time is 09:00 in the zone of the contact',
+        'When to act; for `wait_until`, when the wait ends. A date without a time is 09:00 in the zone of the contact. `dueAtSource` says whether the note names it',
+      readOnly: true,
+    }),
+    dueAtSource: choice(dueAtSources, {
+      label: 'Source of the due date',
+      description:
+        '`note`: the note names the date; `default`: it names none, and `dueAt` is the usual wait (90 days, 7 for an absence). Null without `dueAt`, and for suggestions from before this field',
       readOnly: true,
     }),
     priority: choice(priorities, {

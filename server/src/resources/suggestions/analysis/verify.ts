@@ -37,12 +37,19 @@ export function verify(interpretation: Interpretation, note: Note, facts: NoteFa
     .filter((action) => isSupported(action, { interpretation, text, facts, days }))
     .filter((action, index, all) => all.findIndex(({ type }) => type === action.type) === index)
     .slice(0, maxActions)
+    .map((action) => withSource(action, days))
   return {
     intent,
     language,
     actions,
     suspicious,
     ...(summary !== undefined && isPlainText(summary, maxSummaryLength) && { summary }),
+  }
+
+  /** A date that the note does not name is the default, whichever engine says it. */
+  function withSource(action: Action, named: () => ReadonlySet<number>): Action {
+    if (action.dueAt === undefined || action.dueAtSource !== undefined) return action
+    return { ...action, dueAtSource: named().has(dayOf(new Date(action.dueAt), facts)) ? 'note' : 'default' }
   }
 }
 

@@ -65,6 +65,7 @@ export const suggestionColumns = {
   type: 'text',
   params: 'jsonb',
   due_at: 'timestamptz',
+  due_at_source: 'text',
   priority: 'text',
   confidence: 'double precision',
   evidence: 'jsonb',
@@ -102,7 +103,7 @@ export function analysisRow(finding: Finding): JsonObject {
 
 export function suggestionRow(finding: Finding, action: Action, optedOut: ReadonlySet<string>): JsonObject {
   const { analysis, contactId, text } = finding
-  const { type, params, dueAt = null, priority, confidence, evidence } = action
+  const { type, params, dueAt = null, dueAtSource = null, priority, confidence, evidence } = action
   const isApplied = actsAlone(finding, action)
   const isChanged = isApplied && type === 'suppress' && contactId !== null && optedOut.has(contactId)
   return {
@@ -114,6 +115,7 @@ export function suggestionRow(finding: Finding, action: Action, optedOut: Readon
     type,
     params: { ...params },
     due_at: dueAt,
+    due_at_source: dueAtSource,
     priority,
     confidence,
     evidence: { ...evidence, text: text.slice(evidence.start, evidence.end) },

@@ -30,7 +30,7 @@ export function decide(matches: readonly Match[]): Decision | undefined {
   const candidates = precedence.flatMap(({ intent, meanings }, rank) => {
     const reasons = matches
       .filter(({ meaning }) => meanings.includes(meaning))
-      .sort((one, other) => other.strength - one.strength || one.start - other.start)
+      .sort((one, other) => other.strength - one.strength || isSelf(other) - isSelf(one) || one.start - other.start)
     const [strongest] = reasons
     return strongest ? [{ intent, reasons, rank, strength: strongest.strength }] : []
   })
@@ -39,8 +39,14 @@ export function decide(matches: readonly Match[]): Decision | undefined {
   const isDisputed = candidates.some((other) => other !== best && other.strength >= best.strength)
   const confidence = [0, 0.5, 0.7, 0.85][best.strength] ?? 0
   const { intent, reasons, strength } = best
+  if (intent === 'opt_out' && !reasons.some(isSelf)) return { intent, strength, reasons, confidence: doubtful }
   return { intent, strength, reasons, confidence: isDisputed ? confidence - 0.15 : confidence }
 }
+
+/** The confidence of an opt-out on which a person decides. */
+const doubtful = 0.6
+
+const isSelf = ({ meaning }: Match): number => (meaning === 'opt_out_self' ? 1 : 0)
 
 /** A question mark, or a word that begins questions, in a language that the phrases cover. */
 export function questionIn(sentences: readonly Sentence[], language: Language): Sentence | undefined {

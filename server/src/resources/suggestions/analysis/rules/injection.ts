@@ -84,7 +84,7 @@ const visibleSigns: readonly RegExp[] = [
     'u',
   ),
   new RegExp(
-    `\\b(?:all|every|alle|each) (?:contacts?|campaigns?|kontakte?|kampagnen?)\\b[^.!?\\n]{0,40}\\b(?:organi[sz]ation|at|of|dieser|sperren|stoppen|vom|delete|suppress|unsubscribe)|\\b(?:suppress|unsubscribe|delete|block) (?:all|every)\\b`,
+    `\\b(?:all|every|alle|each) (?:contacts?|campaigns?|kontakte?|kampagnen?)\\b[^.!?\\n]{0,40}\\b(?:organi[sz]ation|at|of|dieser|sperren|stoppen|vom|delete|suppress|unsubscribe)|\\b(?:suppress|unsubscribe|delete|block) (?:all|every)\\b(?! (?:of )?(?:my|our|(?:the )?(?:personal )?(?:data|information|records|details) (?:you (?:have|hold|store|keep)|about me|on me|of me|about us)))`,
     'u',
   ),
   new RegExp(`\\b(?:execute|eval|run) [a-z] ?\\+`, 'u'),

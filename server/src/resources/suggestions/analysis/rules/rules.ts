@@ -9,6 +9,7 @@ import { compileInSlices } from './compilation.ts'
 import { injectionPatterns, looksLikeInjection } from './injection.ts'
 import type { Meaning } from './locale.ts'
 import { compileLocale, type Match, matchesIn } from './matches.ts'
+import { withoutDoubtfulOptOuts } from './opt-out-doubts.ts'
 import { type Sentence, sentencesOf } from './text.ts'
 
 /** Increase it with every change of the phrases or of how they are used. */
@@ -45,7 +46,10 @@ export interface RulesResult {
 export function interpret(text: string, facts: NoteFacts): RulesResult {
   const sentences = sentencesOf(text)
   if (looksLikeInjection(text)) return interpretSuspicious(text, sentences, facts)
-  const phrases = compiled.flatMap((locale) => matchesIn(sentences, locale)).filter((match) => !isOnlyAsked(match))
+  const found = compiled
+    .flatMap((locale) => matchesIn(sentences, locale))
+    .filter((match) => !isOnlyAsked(match) && !isSoon(match))
+  const phrases = withoutDoubtfulOptOuts(found, sentences)
   const matches = [
     ...phrases,
     ...wholeAnswer(sentences),
@@ -81,15 +85,21 @@ const isOnlyAsked = ({ meaning, sentence: { normal } }: Match): boolean =>
   (meaning === 'referral' && normal.endsWith('?')) ||
   ((meaning === 'opt_out' || meaning === 'opt_out_self') && aboutProduct.test(normal))
 
+/** "Call me in an hour" is no postponement. */
+const isSoon = ({ meaning, sentence, end }: Match): boolean =>
+  meaning === 'not_now' &&
+  /^(?: in)?(?: \S+){0,3}? ?(?<!\p{L})(?:hours?|minutes?|mins?|hrs?|stunden?|minuten?|viertelstunde)(?!\p{L})/u.test(
+    sentence.normal.slice(end - sentence.start),
+  )
+
 const aboutProduct =
   /^(?:\S+ ){0,4}?(?:how|can|could|do|does|are|is|whether|if|wie|können|kann|ob) (?:do |does |can )?(?:we|our|your|customers?|clients|recipients?|users|people|subscribers|there|wir|unsere|ihre|abonnenten|empfänger|kunden|man|nutzer)\b/
 
 /** A person may opt out even in such a note, but only for themselves and in a sentence without any sign. */
 function interpretSuspicious(text: string, sentences: readonly Sentence[], facts: NoteFacts): RulesResult {
   const harmless = sentences.filter((sentence) => !looksLikeInjection(sentence.text))
-  const reasons = compiled
-    .flatMap((locale) => matchesIn(harmless, locale))
-    .filter(({ meaning }) => meaning === 'opt_out_self')
+  const found = compiled.flatMap((locale) => matchesIn(harmless, locale))
+  const reasons = withoutDoubtfulOptOuts(found, sentences).filter(({ meaning }) => meaning === 'opt_out_self')
   const [reason] = reasons
   if (!reason) return result({ intent: 'unclear', language: 'other', actions: [], suspicious: true })
   const { language } = reason
@@ -100,8 +110,17 @@ function interpretSuspicious(text: string, sentences: readonly Sentence[], facts
 
 /** Answers of a word or two. Within a sentence, these words may be about something else. */
 const wholeAnswers: readonly { meaning: Meaning; pattern: RegExp; language: 'en' | 'de' }[] = [
-  { meaning: 'opt_out', language: 'en', pattern: /^(?:unsubscribe|stop|remove|opt[- ]?out|end|cancel)$/ },
-  { meaning: 'opt_out', language: 'de', pattern: /^(?:stopp|abmelden|abbestellen|austragen|abmeldung)$/ },
+  {
+    meaning: 'opt_out_self',
+    language: 'en',
+    pattern: /^(?:please |pls )?(?:unsubscribe|stop|remove|opt[- ]?out)(?: please| pls)?$/,
+  },
+  {
+    meaning: 'opt_out_self',
+    language: 'de',
+    pattern: /^(?:bitte )?(?:stopp|abmelden|abbestellen|austragen|abmeldung)(?: bitte)?$/,
+  },
+  { meaning: 'opt_out', language: 'en', pattern: /^(?:end|cancel)$/ },
   { meaning: 'not_interested', language: 'en', pattern: /^(?:no|nope|nah)(?:,? (?:thanks|thank you|thx|ty|sorry))?$/ },
   { meaning: 'not_interested', language: 'de', pattern: /^(?:nein|nö|nee|ne)(?:,? (?:danke|sorry|leider nicht))?$/ },
 ]

@@ -8,6 +8,8 @@ export interface Sentence extends Span {
   normal: string
   /** The first words of a note or a paragraph say more than those in the middle of a signature. */
   index: number
+  /** The whole note is a quoted or forwarded text. */
+  isQuoted: boolean
 }
 
 /** Bounds the time for a text of many tiny sentences. */
@@ -15,14 +17,16 @@ const maxSentences = 200
 
 /** The sentences that the author wrote: without quoted mails and signatures. */
 export function sentencesOf(text: string): Sentence[] {
-  const own = text.slice(0, endOfOwnText(text))
+  const written = withoutQuotes(text)
+  const isQuoted = onlyForwards.test(written)
+  const own = isQuoted ? text : written
   return spansOf(own)
     .map(({ start, end }) => trimmed(own, start, end))
     .filter(({ start, end }) => /\p{L}/u.test(own.slice(start, end)))
     .slice(0, maxSentences)
     .map(({ start, end }, index) => {
       const part = own.slice(start, end)
-      return { start, end, text: part, normal: normalized(part), index }
+      return { start, end, text: part, normal: normalized(part), index, isQuoted }
     })
 }
 
@@ -45,25 +49,37 @@ function lowerCased(character: string): string {
   return lower.length === 1 ? lower : character
 }
 
-/** Lines from which on others speak: quoted mails, signatures, the footers of mail programs. */
+/** Lines from which on others speak: forwarded mails, signatures, the footers of mail programs. */
 const ends: readonly RegExp[] = [
-  /^[ \t]*>/m,
   /^-- ?\r?$/m,
   /^[ \t]*-{2,} ?(?:original message|ursprüngliche nachricht|forwarded message|weitergeleitete nachricht)/im,
-  /^[ \t]*(?:on|am) [^\n]{5,120}(?:wrote|schrieb)[^\n]{0,80}:[ \t]*\r?$/im,
   /^[ \t]*(?:from|von): [^\n]{1,200}\n[ \t]*(?:sent|date|gesendet|datum|to|an): /im,
   /^[ \t]*(?:sent from my|von meinem|gesendet mit) /im,
 ]
 
-function endOfOwnText(text: string): number {
-  const starts = ends.map((pattern) => text.search(pattern)).filter((at) => at >= 0)
-  const first = Math.min(text.length, ...starts)
-  // A note that begins with a quote has its own text below it.
-  return text.slice(0, first).trim() === '' ? text.length : first
+/** The line above a quoted mail; some programs break it in two. */
+const quoteHeader =
+  /^[ \t]*(?:on|am|le|el|il) [^\n]{5,120}(?:\n[^\n]{0,80})?(?:wrote|schrieb|a écrit|escribió|ha scritto)[^\n]{0,80}:[ \t]*\r?$/gim
+
+/** Nothing of their own, or a word above what somebody else wrote. */
+const onlyForwards = /^\s*(?:(?:fwd?|wg|fyi|see below|siehe unten|s\.u|zur info|zur kenntnis)\s*[:.!-]*)?\s*$/i
+
+const blank = (text: string): string => text.replaceAll(/[^\n]/g, ' ')
+
+/** The text with quoted lines blanked, and without what follows it. Answers may be below or between the quotes. */
+function withoutQuotes(text: string): string {
+  const unquoted = text.replaceAll(/^[ \t]*[>|][^\n]*/gm, blank)
+  let cut = Math.min(text.length, ...ends.map((pattern) => unquoted.search(pattern)).filter((at) => at >= 0))
+  const own = unquoted.replaceAll(quoteHeader, (header, index: number) => {
+    // Without marks at its lines, the quoted mail goes on to the end.
+    if (!/^\s*[>|]/.test(text.slice(index + header.length))) cut = Math.min(cut, index)
+    return blank(header)
+  })
+  return own.slice(0, cut)
 }
 
 const abbreviations = new Set(
-  'dr mr mrs ms hr fr prof st tel nr no bzw ca z.b e.g i.e evtl inkl incl approx ext dipl ing mo di mi do sa so'.split(
+  'dr mr mrs ms hr fr prof st tel nr no bzw ca z.b e.g i.e evtl inkl incl approx ext dipl ing mo di mi do sa so art abs gem'.split(
     ' ',
   ),
 )

@@ -5,6 +5,7 @@ import {
   type DateContext,
   dateOf,
   day,
+  mondayOf,
   numberOf,
   shortWeekdays,
   weekdayIndex,
@@ -61,7 +62,7 @@ function workdaysLater(wall: WallTime, count: number): WallTime {
 const clockRules: readonly DayRule[] = [
   {
     pattern: words(
-      `${lead}(?:(${amounts}) (?:hours?|stunden?)|(\\d{1,2}) ?h) (?:and |und )?(?:(a half|einer halben|eine halbe)|(${amounts})(?: ?(?:minutes?|mins?|min|minuten))?)`,
+      `${lead}(?:(${amounts}) (?:hours?|stunden?)|(\\d{1,2}) ?h) (?:and |und )?(?:(a half|einer halben|eine halbe)|(${amounts}) ?(?:minutes?|mins?|min|minuten))`,
     ),
     read: ([, count, digits, half, minutes], { now }) =>
       atTime(now + numberOf(count ?? digits ?? '') * hour + (half ? 30 : numberOf(minutes ?? '0')) * minute),
@@ -158,9 +159,13 @@ const weekdayRules: readonly DayRule[] = [
   },
   {
     pattern: words(`(?:${nextWeekday})?(${weekdays})\\.?(?:'s)?`),
-    read: ([text, name = ''], { today }) => {
-      const isToday = /^(?:this|diese)/.test(text) && weekdayIndex(name) === weekdayOf(today)
-      return isToday ? { day: today, kind: 'weekday' } : weekdayAfter({ today }, name)
+    read: ([text, name = ''], context) => {
+      const { today } = context
+      const index = weekdayIndex(name)
+      if (/^(?:this|diese)/.test(text) && index === weekdayOf(today)) return { day: today, kind: 'weekday' }
+      if (!/^(?:next|nächste)/.test(text)) return weekdayAfter(context, name)
+      // That of next week, which is not tomorrow.
+      return { day: mondayOf(today) + (7 + ((index + 6) % 7)) * day, kind: 'weekday' }
     },
   },
   {
