@@ -129,6 +129,18 @@ browserTest('one key each accepts, edits and rejects the suggestion that has the
   expect(await link.getAttribute('href')).toBe(`/tasks/${accepted.resultTaskId}`)
 })
 
+browserTest('a date that nobody wrote is shown as a default, on the card and in the form', async () => {
+  await noted('Maybe later.')
+  await show()
+  const wait = card(/^No date in the note: by default, get back to Petra Plan \d+ on/)
+  await wait.getByRole('button', { name: 'Edit' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Edit and accept' })
+  await dialog.getByText('The note names no date. This is the usual wait.').waitFor()
+  await page.keyboard.press('Escape')
+  await noted('Not now, please get back to me in March.')
+  await card(/^Get back to Petra Plan \d+ on .*, not before$/).waitFor()
+})
+
 browserTest('what the service refuses is said beside its field, and can be corrected', async () => {
   const deals = [await create('/v5/deals', { name: 'Engine' }), await create('/v5/deals', { name: 'Loom' })]
   for (const { id } of deals) await create(`/v5/deals/${id}/contacts`, { contactId: contact.id })

@@ -221,6 +221,34 @@ test('an absence is in effect without a person, and can still become a task', as
   expect(task).toMatchObject({ title: 'Get back to Ada Lovelace', dueAt: suggestion.dueAt })
 })
 
+test('a date that nobody wrote says that it is a default, and so does the task', async () => {
+  const { wait_until: assumed } = await suggest('Maybe later.')
+  expect(assumed).toMatchObject({ status: 'pending', dueAtSource: 'default' })
+  const accepted = await decide(assumed, 'accept')
+  expect(await read(`/v5/tasks/${accepted.body.resultTaskId}`)).toMatchObject({
+    dueAt: assumed.dueAt,
+    body: 'The note names no date. This due date is the usual wait.',
+  })
+  const { wait_until: moved } = await suggest('Not now, maybe later.')
+  const edited = await decide(moved, 'accept', { dueDate: '2036-01-02' })
+  expect(await read(`/v5/tasks/${edited.body.resultTaskId}`)).toMatchObject({ dueDate: '2036-01-02', body: null })
+  const year = new Date().getUTCFullYear() + 1
+  const { wait_until: named } = await suggest(`Not now, please get back to me on 15 January ${year}.`)
+  expect(named.dueAtSource).toBe('note')
+  const { reply } = await suggest('Is there a discount for schools?')
+  expect([reply.dueAt, reply.dueAtSource]).toEqual([null, null])
+})
+
+test('only a wish of the author about their mail opts out; the rest waits for a person', async () => {
+  for (const text of ['She asked us to unsubscribe her.', 'If you cannot lower the price, take me off your list.']) {
+    const { suppress } = await suggest(text)
+    expect([text, suppress.status, await isOptedOut()]).toEqual([text, 'pending', false])
+  }
+  expect((await suggest('Why did you take me off your list? I want your mails.')).suppress).toBe(undefined)
+  const { suppress } = await suggest('Please delete all my data under GDPR.')
+  expect([suppress.status, await isOptedOut()]).toEqual(['auto_applied', true])
+})
+
 test('accepting needs the scope of what it does', async () => {
   const { call: suggestion } = await suggest('Please call me tomorrow at 14:00.')
   const path = `/v5/suggestions/${suggestion.id}/accept`

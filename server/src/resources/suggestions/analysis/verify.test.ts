@@ -54,6 +54,14 @@ test('waiting needs a date: one from the note, or the default', () => {
   expect(wait('2027-02-22T08:00:00.000Z')).toBe(true)
 })
 
+test('a date that the note does not name is marked as a default', () => {
+  const sourceOf = (dueAt: string) =>
+    found({ intent: 'not_now', actions: [{ type: 'wait_until', params: {}, ...common, dueAt }] }).actions[0]
+      ?.dueAtSource
+  expect(sourceOf('2026-12-03T08:00:00.000Z')).toBe('note')
+  expect(sourceOf('2027-02-22T08:00:00.000Z')).toBe('default')
+})
+
 test('addresses, numbers and names must be in the note as a whole', () => {
   const add = (params: { name?: string; email?: string; phone?: string }) =>
     isAccepted({ type: 'add_contact', params, ...common })

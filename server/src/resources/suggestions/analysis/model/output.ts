@@ -18,7 +18,7 @@ import {
   stageKinds,
   timeZoneOf,
 } from '../analysis.ts'
-import { instantOf } from '../local-time.ts'
+import { instantOf, startOfDay, wallTimeOf } from '../local-time.ts'
 
 /** What a model returns: evidence as words, because models cannot count characters. */
 interface ModelOutput {
@@ -122,7 +122,11 @@ function spanOf(words: string, note: string): Span | undefined {
 function instantIn(local: string, facts: NoteFacts): string | null {
   const wall = Date.parse(`${local}:00Z`)
   if (Number.isNaN(wall) || new Date(wall).toISOString().slice(0, 16) !== local) return null
-  return instantOf(wall, timeZoneOf(facts)).toISOString()
+  const instant = instantOf(wall, timeZoneOf(facts))
+  const wallNow = wallTimeOf(facts.now, timeZoneOf(facts))
+  // The model writes 09:00 for a day without a time, also for today.
+  const isOver = instant < facts.now && startOfDay(wall) === startOfDay(wallNow)
+  return (isOver ? facts.now : instant).toISOString()
 }
 
 type TypedParams = { [Type in ActionType]: Pick<Extract<Action, { type: Type }>, 'type' | 'params'> }[ActionType]

@@ -54,6 +54,7 @@ export const englishOptOut: readonly PhraseGroup[] = [
     strength: 3,
     whenNegated: 'dropped',
     phrases: [
+      '(can|may|could|should) (i|we) [please] be (removed|taken|deleted|unsubscribed) [off] [from] ... (list|lists|mailing_list|newsletter|newsletters|mailings|database|emails|mails)',
       '(how_do|how_can|how_to|let_me) [i] [we] [can] unsubscribe',
       '(unsubscribe|opt_out|deregister) (him|her|them|my|our|all|mr|mrs|ms)',
       '(remove|take|delete) (my|our) (colleague|boss|manager|assistant|wife|husband|customer|client|co-worker|employee|team) [off] [from] ... (list|lists|mailing_list|newsletter|database|mailings|emails|mails)',

@@ -94,7 +94,7 @@ const instantIn = (wall: WallTime, zone: string | number): Date =>
 
 /** Most sentences have no date. */
 const mayContainDate =
-  /\d|day|tomorrow|tmr|tonight|noon|week|month|quarter|year|morning|evening|hour|minute|one|two|three|four|five|six|jan|jän|feb|mar|apr|ma[yi]|mär|jun|jul|aug|sep|o[ck]t|nov|de[cz]|tag|woch|monat|quartal|jahr|morgen|heut|abend|mittag|mitternacht|mittwoch|stund|christ|xmas|weihnacht|easter|oster|pfingst|advent|silvester|thanksgiving|halloween|karneval|fasching|whitsun|pentecost|epiphany|midnight|eo[dwmqy]\b|cob\b|close of|end of|between the|halb|half|viertel|vormittag|(?:on|am|bis|ab|by|next) (?:mo|di|mi|do|fr|sa|so|mon|wed|sun|sat|tue|thu|fri)\b|um |gegen |feierabend|schluss/
+  /\d|day|tomorrow|tmr|tonight|noon|week|month|quarter|year|morning|evening|hour|minute|one|two|three|four|five|six|jan|jän|feb|mar|apr|ma[yi]|mär|jun|jul|aug|sep|o[ck]t|nov|de[cz]|tag|woch|monat|quartal|jahr|morgen|heut|abend|mittag|mitternacht|mittwoch|stund|christ|xmas|weihnacht|easter|oster|pfingst|advent|silvester|thanksgiving|halloween|karneval|fasching|whitsun|pentecost|epiphany|midnight|eo[dwmqy]\b|cob\b|close of|end of|between the|halb|half|viertel|vormittag|(?:on|am|bis|ab|by|next) (?:mo|di|mi|do|fr|sa|so|mon|wed|sun|sat|tue|thu|fri)\b|um |gegen |feierabend|schluss|fortnight|\b(?:mon|tues?|weds?|thur?s?|fri)\b/
 
 interface Rule<Reading> {
   pattern: RegExp
@@ -174,6 +174,7 @@ function joinedDays(
   if (weekday && sameDay.test(gap) && kinds !== 'weekday weekday' && !week) {
     return { ...span, reading: (weekday === one ? other : one).reading }
   }
+  if (moves.test(normal)) return undefined
   const isRange = /and|und/.test(gap) ? isBetween.test(normal.slice(0, one.start)) : true
   if (!isRange || !between.test(gap) || one.reading.last !== undefined || one.reading.exact !== undefined)
     return undefined
@@ -196,10 +197,19 @@ interface Place {
   normal: string
 }
 
+/** "Moved from Monday to Friday" is no range. */
+const moves =
+  /(?<!\p{L})(?:moved?|moving|postponed?|reschedul\p{L}+|shift(?:ed)?|push(?:ed)?|verschoben|verlegt|verschieben|verlegen)(?!\p{L})/u
+
 /** Does the text exclude the day, or report what happened on it? */
 function isNoDate({ start, end, reading }: FoundDay, { all, index, normal }: Place): boolean {
   const [before, after] = [normal.slice(Math.max(0, start - 120), start), normal.slice(end, end + 120)]
-  if (isExcluded(before, after)) return true
+  // "Not before January" names January.
+  const hasLimit = /^(?:before|until|till|after|from|starting|vor|bis|nach|ab|seit)(?!\p{L})/u.test(
+    normal.slice(start, end),
+  )
+  if (isExcluded(hasLimit ? '' : before, after)) return true
+  if (moves.test(normal) && /(?<!\p{L})(?:from|von|vom)(?: the| dem)? *$/u.test(before)) return true
   const isDated = /20\d\d/.test(normal.slice(start, end))
   if (!isDated && reading.exact === undefined && isPast(before, after)) return true
   const previous = all[index - 1]

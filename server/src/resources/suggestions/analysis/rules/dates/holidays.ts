@@ -26,7 +26,10 @@ const holidays: readonly Holiday[] = [
       'christmas(?: day| break| holidays?)?|xmas|x-mas|weihnachten|weihnachtsfeiertage?n?|weihnachtsferien|weihnachtspause',
     days: fixed(12, 25, 26),
   },
-  { names: "new year's eve|new years eve|silvester|sylvester", days: fixed(12, 31) },
+  {
+    names: "new year's eve|new years eve|silvester|sylvester",
+    days: (year) => [dateOf(year, 11, 31), dateOf(year + 1, 0, 1)],
+  },
   { names: "new year's day|new years day|new year's|new years|neujahr|neujahrstag", days: fixed(1, 1) },
   { names: 'epiphany|dreikönige|dreikönig|heilige drei könige|heiligen drei königen', days: fixed(1, 6) },
   { names: "valentine's day|valentines day|valentinstag", days: fixed(2, 14) },

@@ -96,7 +96,7 @@ export const nthRules: readonly DayRule[] = [
 export const dayOfMonthRules: readonly DayRule[] = [
   {
     pattern: words(
-      String.raw`(?<=(?:on|by|until|till|from|before|after|starting|since) )the (\d{1,2})(?:st|nd|rd|th)(?: of (?:the|this) month)?(?= ?$|[.,;:!?)]| (?:at|or|and|to|if|would|works|is|in|please|for|between|from|i|we|with|until|morning|afternoon)(?!\p{L}))`,
+      String.raw`(?:(?<=(?:on|by|until|till|from|before|after|starting|since) )the |(?<=(?:${weekdays}),? )(?:the )?)(\d{1,2})(?:st|nd|rd|th)(?: of (?:the|this) month)?(?= ?$|[.,;:!?)]| (?:at|or|and|to|if|would|works|is|in|please|for|between|from|i|we|with|until|morning|afternoon)(?!\p{L}))`,
     ),
     read: ([, dayOfMonth], context) => nextDayOfMonth(context, Number(dayOfMonth)),
   },

@@ -84,6 +84,10 @@ const clockRules: readonly DayRule[] = [
 
 const countRules: readonly DayRule[] = [
   {
+    pattern: words('(?:in|within) (?:a|one|the next) fortnight(?:.s time)?|fortnight from now|a fortnight'),
+    read: (_, { today }) => ({ day: today + 14 * day, kind: 'week' }),
+  },
+  {
     pattern: words(`(${weekdays}) (?:in (${amounts}) (?:weeks?|wochen?)|week)`),
     read: ([, name = '', count = '1'], context) => {
       const { day: first } = weekdayAfter(context, name)
@@ -179,7 +183,7 @@ const weekdayRules: readonly DayRule[] = [
   ...(['en', 'de'] as const).map((language): DayRule => ({
     pattern: new RegExp(
       language === 'en'
-        ? String.raw`(?<=(?<!\p{L})(?:on|by|until|till|next|this|from|before|after|-|or|and|to|back) |- ?)(${shortWeekdays.en})(?![\p{L}\p{N}])|(?<!\p{L})(${shortWeekdays.en})(?=\.?,? (?:the )?\d|,? (?:morning|afternoon|at|\d)| ?- ?(?:${weekdays}|${shortWeekdays.en})(?!\p{L}))`
+        ? String.raw`(?<=(?<!\p{L})(?:on|by|until|till|next|this|from|before|after|-|or|and|to|back) |- ?)(${shortWeekdays.en})(?![\p{L}\p{N}])|(?<!\p{L})(${shortWeekdays.en})(?=\.?,? (?:the )?\d|,? (?:morning|afternoon|at|am|pm|\d)| ?- ?(?:${weekdays}|${shortWeekdays.en})(?!\p{L}))`
         : String.raw`(?<=(?<!\p{L})(?:am|bis|ab|vom|zum|nächsten|kommenden|diesen|-|oder|auf) |- ?)(${shortWeekdays.de})(?![\p{L}\p{N}])|(?<!\p{L})(${shortWeekdays.de})(?=\.,? ?\d|,? (?:den )?\d{1,2}(?:\.|:\d| uhr)|,? um \d| ?- ?(?:${weekdays}|${shortWeekdays.de})(?!\p{L}))`,
       'gu',
     ),

@@ -154,7 +154,7 @@ const spokenRules: readonly TimeRule[] = [
   },
   {
     pattern: words(
-      String.raw`(quarter|a quarter|(?<=(?:at|by|around|about|until|before|from|till|·) )(?:${few}))(?: minutes)? (?:to|till|of|before) ${hourWord}(?:${suffix})?(?=${follows})`,
+      String.raw`(quarter|a quarter|(?<=(?:at|by|around|about|until|before|from|till|·),? )(?:${few}))(?: minutes)? (?:to|till|of|before) ${hourWord}(?:${suffix})?(?=${follows})`,
     ),
     read: ([, count = '', hour, half]) => withHalf(spoken(hour, -minutesOf(count)), half),
   },
@@ -176,10 +176,10 @@ const spokenRules: readonly TimeRule[] = [
   },
   {
     pattern: new RegExp(
-      String.raw`(?<=·,? )(\d{1,2})(?=\s*$|\s*[,;?!]|\.\s*$| (?:or|oder|works|passt|would|is)(?!\p{L}))`,
+      String.raw`(?<=·,? )(\d{1,2})(?:[.](\d\d))?(?=\s*$|\s*[,;?!]|\.\s*$| (?:or|oder|works|passt|would|is)(?!\p{L}))`,
       'gu',
     ),
-    read: ([, hour]) => clock(hour, undefined),
+    read: ([, hour, minute]) => clock(hour, minute),
   },
 ]
 
@@ -192,7 +192,7 @@ const part =
   (hours: number, until: number): TimeRule['read'] =>
   () => ({ minutes: 60 * hours, until: 60 * until })
 const endOfWork =
-  'eod|e\\.o\\.d\\.?|cob|eob|end[ -]of[ -](?:the )?(?:business |working |work )?day|close[ -]of[ -](?:business|play)|end of business|ende des (?:arbeits)?tages|tagesende|feierabend|dienstschluss|geschäftsschluss|büroschluss|arbeitsende'
+  'eod|e\\.o\\.d\\.?|cob|eob|end[ -]of[ -](?:the )?(?:business |working |work )?day|(?:close|end)[ -]of[ -](?:business|play)|end of business|ende des (?:arbeits)?tages|tagesende|feierabend|dienstschluss|geschäftsschluss|büroschluss|arbeitsende'
 
 const namedRules: readonly TimeRule[] = [
   { pattern: words(endOfWork), read: part(17, 24) },
@@ -204,6 +204,8 @@ const partRules: readonly TimeRule[] = [
   { pattern: words('nachmittags?|afternoons?'), read: part(14, 18) },
   { pattern: words('abends?|evenings?|(?<=··)night'), read: part(18, 24) },
   { pattern: words('lunch ?time|over lunch|mittags?|mittagszeit'), read: part(12, 14) },
+  { pattern: /(?<=·,? )pm(?!\p{L})/gu, read: part(14, 18) },
+  { pattern: /(?<=·,? )am(?! +(?:\p{L}|\d|·))/gu, read: part(9, 12) },
   { pattern: words('vormittags?|mornings?|morgens?|früh'), read: part(9, 12) },
 ]
 

@@ -116,7 +116,10 @@ const cities: ReadonlyMap<string, string> = new Map(
   ]),
 )
 
-const abbreviation = new RegExp(String.raw`^ *\(?(${Object.keys(abbreviations).join('|')})\)?(?![\p{L}\d+-])`, 'u')
+const abbreviation = new RegExp(
+  String.raw`^ *\(?(${[...Object.keys(abbreviations), 'eastern', 'pacific', 'central', 'mountain'].join('|')})\)?(?![\p{L}\d+-])`,
+  'u',
+)
 const offset = /^ *\(?(?:utc|gmt) ?([+-]) ?(\d{1,2})(?::?(\d\d))?\)?(?!\d)/u
 const placeTime =
   /^ *\(?(?:in )?((?:[\p{L}.]{2,15} ){1,2})(?:standard |local |summer )?(?:time|zeit|ortszeit)\)?(?!\p{L})/u
@@ -136,7 +139,7 @@ export function zoneAfter(text: string): FoundZone | undefined {
     return { length: ahead[0].length, zone: ahead[1] === '-' ? -minutes : minutes }
   }
   const short = abbreviation.exec(text)
-  if (short) return { length: short[0].length, zone: abbreviations[short[1] ?? ''] ?? 'UTC' }
+  if (short) return { length: short[0].length, zone: abbreviations[short[1] ?? ''] ?? places[short[1] ?? ''] ?? 'UTC' }
   const named = placeTime.exec(text) ?? localTimeOf.exec(text)
   if (!named) return undefined
   const names = (named[1] ?? '').trim().replaceAll('.', '').split(' ')
