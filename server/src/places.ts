@@ -89,6 +89,7 @@ export const tablesByPlace = {
     'property_indexes',
     'property_entries',
     'example_records',
+    'text_renewals',
     // Imports
     'imports',
     'import_secrets',

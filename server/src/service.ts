@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { resources, roleScopes, routes } from './app.ts'
+import { resources, resourcesWithTexts, roleScopes, routes } from './app.ts'
 import { originOf, publishedAddresses } from './commands/addresses.ts'
 import type { Config } from './config.ts'
 import { createIdentifier } from './identity/access/identify.ts'
@@ -295,6 +295,7 @@ function startBackground({ config, findOrigin, metrics, ...options }: Background
     organizations: (after, limit) => findOrganizationIds(options.database, after, limit),
     references: directoryReferences,
     rendered: resources.filter(({ renderingVersion }) => renderingVersion !== undefined),
+    renewed: resourcesWithTexts,
     definable: resources.filter((resource) => definableField(resource) !== undefined),
     purged: (name, count) => metrics.purged(name, count),
   })

@@ -110,7 +110,7 @@ test('docs/architecture.md lists the folders of the platform, each above those t
 /** Tables that belong to the platform. */
 const platformTables = [
   ...['schema_migrations', 'instance', 'idempotency_answers', 'audit_events'],
-  ...['property_sets', 'property_indexes', 'property_entries', 'wakeups'],
+  ...['property_sets', 'property_indexes', 'property_entries', 'wakeups', 'text_renewals'],
 ]
 
 test('the platform names no table of a resource or of identity in its SQL', () => {

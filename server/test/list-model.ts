@@ -113,10 +113,10 @@ export function matches(
   switch (operator) {
     case 'equals':
     case 'in':
-      return values.some((expected) => isEqual(type, actual, expected))
+      return values.some((expected) => isEqual(type, actual, written(field, expected)))
     case 'not':
     case 'notIn':
-      return !values.some((expected) => isEqual(type, actual, expected))
+      return !values.some((expected) => isEqual(type, actual, written(field, expected)))
     case 'contains':
       return typeof actual === 'string' && fold(actual).includes(fold(one))
     case 'startsWith':
@@ -125,14 +125,28 @@ export function matches(
       return typeof actual === 'string' && fold(actual).endsWith(fold(one))
     case 'has':
     case 'hasEvery':
-      return Array.isArray(actual) && values.every((expected) => actual.some((item) => isItem(type, item, expected)))
+      return (
+        Array.isArray(actual) &&
+        values.every((expected) => actual.some((item) => isItem(type, item, written(field, expected))))
+      )
     case 'hasSome':
-      return Array.isArray(actual) && values.some((expected) => actual.some((item) => isItem(type, item, expected)))
+      return (
+        Array.isArray(actual) &&
+        values.some((expected) => actual.some((item) => isItem(type, item, written(field, expected))))
+      )
     case 'isEmpty':
       return isEmpty(actual) === (one === 'true')
     default:
       return compares(type, actual, operator, one)
   }
+}
+
+/** A filter's value in the form that a write stores. */
+function written(field: string, value: string): string {
+  if (field === 'phone') return value.replaceAll(' ', '')
+  if (field === 'company.domain') return value.toLowerCase().replace(/^https:\/\/www\.|\/$/g, '')
+  const isTrimmed = field !== 'bio' && !field.startsWith('customProperties')
+  return isTrimmed ? value.normalize('NFC').trim() : value.normalize('NFC')
 }
 
 function isEqual(type: ModelType, actual: JsonValue, expected: string): boolean {
@@ -293,5 +307,10 @@ const computeFold = (text: string): string =>
     .replace(/[\u0300-\u036f]/g, '')
     .toLowerCase()
     .replace(/[\u0300-\u036f]/g, '')
+    .replace(/[’‘`]/g, "'")
+    .replace(/[‐–—−]/g, '-')
+    .replace(/(?=[\u0590-\u06ff])[\p{Mn}\u0640]/gu, (mark) => (/[\u0653-\u0655]/.test(mark) ? mark : ''))
+    .replace(/\u0627[\u0653-\u0655]/g, '\u0627')
+    .replace(/\u0629/g, '\u0647')
     .replace(/[ßæœþøðđłħŧıς]/g, (letter) => ligatures[letter] ?? letter)
     .normalize('NFC')

@@ -29,6 +29,7 @@ export const crossTenantPurposes = [
   'remove orphans',
   'update statistics',
   'refresh renderings',
+  'renew texts',
   'maintain indexes of properties',
   'show the state of the system',
 ] as const

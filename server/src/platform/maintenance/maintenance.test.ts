@@ -360,6 +360,7 @@ test('closing the maintenance stops it after the step in progress', async () => 
     database: fixture.database,
     log: { error: () => undefined } as never,
     rendered: [],
+    renewed: [],
     definable: [],
     organizations: async () => [],
     references: [],

@@ -225,6 +225,7 @@ onOneServer('a stop cancels a running update of statistics instead of waiting fo
     log,
     retentionPolicies: [],
     rendered: [],
+    renewed: [],
     definable: [],
     organizations: async () => [],
     references: [],

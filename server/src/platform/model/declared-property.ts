@@ -1,6 +1,7 @@
 import { choice, date, email, field, type Field, flag, instant, type JsonValue, phone, type Schema } from './fields.ts'
 import { currency, decimal, reference, stringList, text, url } from './fields.ts'
 import { type Normalized, normalizers } from './normalizers.ts'
+import { composed } from './text.ts'
 
 /** The types that an organization can give its custom properties. */
 export const propertyTypes = [
@@ -72,11 +73,12 @@ export interface PropertySet {
   properties: ReadonlyMap<string, DeclaredProperty>
 }
 
-export const declaredProperty = (definition: PropertyDefinition): DeclaredProperty => ({
-  ...definition,
-  field: fieldOf(definition),
-  parts: definition.type === 'money' ? moneyParts : {},
-})
+export function declaredProperty(stored: PropertyDefinition): DeclaredProperty {
+  // Earlier releases stored choices and defaults as they were sent.
+  const choices = stored.choices.map((choice) => ({ ...choice, value: composed(choice.value) }))
+  const definition = { ...stored, choices, default: composed(stored.default) }
+  return { ...definition, field: fieldOf(definition), parts: definition.type === 'money' ? moneyParts : {} }
+}
 
 const maxTextLength = 10_000
 

@@ -1,9 +1,12 @@
-import { domainToASCII } from 'node:url'
 import countries from 'i18n-iso-countries'
 import type { JsonValue } from './fields.ts'
 import { bareHandle } from './handle.ts'
+import { domainName, emailAddress, webUrl } from './internet-names.ts'
 import { phoneNumber } from './phone.ts'
+import { isBlank, trimmed, withoutInvisible } from './text.ts'
 import { timeZoneName } from './time-zone.ts'
+
+export { emailKey } from './internet-names.ts'
 
 /** The value to store, or the error if it is invalid. */
 export type Normalized = { value: JsonValue } | { fault: string }
@@ -20,16 +23,18 @@ const forString =
 
 export const normalizers = {
   singleLine: forString((value) => {
-    if (value.trim() === '') return fault('must not be blank')
+    const text = trimmed(value)
+    if (text === '') return fault('must not be blank')
     // eslint-disable-next-line no-control-regex -- control characters are what it looks for
-    return /[\u0000-\u001f\u007f]/.test(value) ? fault('expected one line without control characters') : accept(value)
+    return /[\u0000-\u001f\u007f]/.test(text) ? fault('expected one line without control characters') : accept(text)
   }),
 
-  multiLine: forString((value) => (value.trim() === '' ? fault('must not be blank') : accept(value))),
+  multiLine: forString((value) => (isBlank(value) ? fault('must not be blank') : accept(value))),
 
-  email: forString((value) =>
-    isEmail(value) ? accept(value) : fault('expected an email address, such as "ada@example.com"'),
-  ),
+  email: forString((value) => {
+    const address = emailAddress(value)
+    return address === undefined ? fault('expected an email address, such as "ada@example.com"') : accept(address)
+  }),
 
   phone: forString((value) => {
     const number = phoneNumber(value)
@@ -39,24 +44,22 @@ export const normalizers = {
   }),
 
   url: forString((value) => {
-    // A link to `http:example.com` would be relative to the page that shows it.
-    const parsed = /^https?:\/\//i.test(value) && URL.canParse(value) ? new URL(value) : undefined
-    const usable = parsed && parsed.username === '' && !/\s/.test(value)
-    return usable ? accept(value) : fault('expected an http or https URL, such as "https://example.com"')
+    const url = webUrl(value)
+    return url === undefined ? fault('expected an http or https URL, such as "https://example.com"') : accept(url)
   }),
 
   domain: forString((value) => {
-    const ascii = domainToASCII(value.trim().toLowerCase()).replace(/\.$/, '')
-    return isDomain(ascii) ? accept(ascii) : fault('expected a domain, such as "example.com"')
+    const name = domainName(value)
+    return name === undefined ? fault('expected a domain, such as "example.com"') : accept(name)
   }),
 
   timeZone: forString((value) => {
-    const name = timeZoneName(value)
+    const name = timeZoneName(withoutInvisible(value))
     return name === undefined ? fault('expected an IANA time zone, such as "Europe/Berlin"') : accept(name)
   }),
 
   country: forString((value) => {
-    const code = value.toUpperCase()
+    const code = withoutInvisible(value).toUpperCase()
     return /^[A-Z]{2}$/.test(code) && countries.isValid(code)
       ? accept(code)
       : fault('expected a two-letter ISO 3166-1 code, such as "DE"')
@@ -76,7 +79,7 @@ export const normalizers = {
   }),
 
   currency: forString((value) => {
-    const code = value.toUpperCase()
+    const code = withoutInvisible(value).toUpperCase()
     return currencies.has(code) ? accept(code) : fault('expected an ISO 4217 currency code, such as "EUR"')
   }),
 
@@ -87,14 +90,14 @@ export const normalizers = {
   ),
 
   handle: forString((value) => {
-    const bare = bareHandle(value)
+    const bare = bareHandle(withoutInvisible(value))
     return bare === undefined ? fault('expected a handle, such as "adalovelace", or a profile URL') : accept(bare)
   }),
 
   stringList: (value: JsonValue): Normalized => {
     if (!Array.isArray(value)) return fault('expected an array of strings')
-    const bad = value.find((word) => typeof word !== 'string' || word.trim() === '')
-    return bad === undefined ? accept([...new Set(value)]) : fault('must not contain blank strings')
+    const words = value.map((word) => (typeof word === 'string' ? trimmed(word) : ''))
+    return words.includes('') ? fault('must not contain blank strings') : accept([...new Set(words)])
   },
 }
 
@@ -122,29 +125,3 @@ function utcInstant(value: string): string | undefined {
 
 /** As filters accept them. */
 const isOffset = (offset: string): boolean => /^(Z|[+-](0\d|1[0-5]):[0-5]\d)$/i.test(offset)
-
-/** The key that makes two addresses equal: ignores case and the spelling of an international domain. */
-export function emailKey(address: string): string {
-  // Most addresses only differ in case.
-  if (/^[\w.+-]+@[\w.-]+$/.test(address)) return address.toLowerCase()
-  const at = address.lastIndexOf('@')
-  const local = address.slice(0, at).normalize('NFC').toLowerCase()
-  const host = address.slice(at + 1)
-  return `${local}@${domainToASCII(host.toLowerCase()) || host.toLowerCase()}`
-}
-
-// A dot-atom (RFC 5321, and RFC 6531 for letters beyond ASCII) and a domain with at least two labels. Quoted local
-// parts and address literals are valid, but no one uses them.
-const localPart = /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(\.[\p{L}\p{N}\p{M}!#$%&'*+/=?^_`{|}~-]+)*$/u
-
-function isEmail(value: string): boolean {
-  const at = value.lastIndexOf('@')
-  if (at < 1 || Buffer.byteLength(value.slice(0, at)) > 64) return false
-  const host = value.slice(at + 1)
-  return localPart.test(value.slice(0, at)) && !/[\s/?#:@]/.test(host) && isDomain(domainToASCII(host.toLowerCase()))
-}
-
-const domainLabel = '(?!-)[a-z0-9-]{1,63}(?<!-)'
-const domainForm = new RegExp(`^(?=.{1,253}$)(${domainLabel}\\.)+(?!\\d+$)${domainLabel}$`)
-
-const isDomain = (ascii: string): boolean => domainForm.test(ascii)

@@ -2,6 +2,7 @@ import { identifier, join, Parameter, raw, type Sql, sql } from '../model/sql.ts
 import type { Resource } from '../model/define.ts'
 import type { Field } from '../model/fields.ts'
 import { dayOf, type Operand, type TimeSpan, textsOf } from './operand.ts'
+import { withoutFoldedMarks } from './folded-marks.ts'
 import type { Operator } from './operators.ts'
 import { anyContained, asJson, containedJson } from './contained-json.ts'
 import { distributedOf, reachConditions, type Scope } from './scope.ts'
@@ -345,10 +346,4 @@ const containsDay = (operand: Operand): boolean => textsOf(operand).some((value)
 const isTrue = (operand: Operand): boolean => operand.kind === 'boolean' && operand.value
 
 /** Text without three consecutive letters or digits has no trigram, so no index finds it. Accents are removed first. */
-export const hasTrigram = (fragment: string): boolean =>
-  /[\p{L}\p{N}]{3}/u.test(
-    fragment
-      .normalize('NFKD')
-      .replace(/[\u0300-\u036f]/g, '')
-      .normalize('NFC'),
-  )
+export const hasTrigram = (fragment: string): boolean => /[\p{L}\p{N}]{3}/u.test(withoutFoldedMarks(fragment))

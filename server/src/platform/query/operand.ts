@@ -1,5 +1,7 @@
 import { readId } from '../model/ids.ts'
 import type { FilterType, JsonObject, JsonValue, Schema } from '../model/fields.ts'
+import { withoutFoldedMarks } from './folded-marks.ts'
+import { fragmentForm, propertyForm, toStoredForm } from './stored-form.ts'
 import { ListError, splitList } from './query-string.ts'
 import { type Operator, takesList } from './operators.ts'
 import { readRelativeDate, type RelativeDate } from './relative-dates.ts'
@@ -109,9 +111,23 @@ export function readOperand(target: Target, operator: Operator, written: Written
   if (operator === 'isEmpty') return readBoolean(value)
   const operand = written.kind === 'list' ? readList(target, type, texts) : readOne(target, type, operator, value)
   const choices = choicesOf(target)
-  if (!choices || isPattern(operator) || 'fault' in operand) return operand
-  const bad = textsOf(operand).find((text) => !choices.includes(text))
-  return bad === undefined ? operand : { fault: `expected one of ${choices.join(', ')}; found "${bad.slice(0, 40)}"` }
+  return choices && !isPattern(operator) ? amongChoices(choices, operand) : operand
+}
+
+/** Ignores case unless two choices differ by it only. */
+function amongChoices(choices: readonly unknown[], operand: Read<Operand>): Read<Operand> {
+  const formOf = (text: string): string | undefined => {
+    if (choices.includes(text)) return text
+    const same = choices.filter((choice) => String(choice).toLowerCase() === text.toLowerCase())
+    return same.length === 1 ? String(same[0]) : undefined
+  }
+  if ('fault' in operand) return operand
+  const bad = textsOf(operand).find((text) => formOf(text) === undefined)
+  if (bad !== undefined) return { fault: `expected one of ${choices.join(', ')}; found "${bad.slice(0, 40)}"` }
+  if (operand.kind === 'text') return { kind: 'text', value: formOf(operand.value) ?? operand.value }
+  return operand.kind === 'texts'
+    ? { kind: 'texts', values: operand.values.map((text) => formOf(text) ?? text) }
+    : operand
 }
 
 function choicesOf({ field: { schema } }: Target): readonly unknown[] | undefined {
@@ -124,9 +140,8 @@ export const textsOf = (operand: Operand): readonly string[] =>
 
 const isPattern = (operator: Operator): boolean => ['contains', 'startsWith', 'endsWith'].includes(operator)
 
-/** Text of combining accents only is empty after folding (migration 0001), and would match everything. */
-export const isEmptyAfterFolding = (text: string): boolean =>
-  text.normalize('NFKD').replace(/[\u0300-\u036f]/g, '') === ''
+/** Text of marks only is empty after folding, and would match everything. */
+export const isEmptyAfterFolding = (text: string): boolean => withoutFoldedMarks(text) === ''
 
 function readOne(target: Target, type: FilterType, operator: Operator, value: string): Read<Operand> {
   switch (type) {
@@ -141,26 +156,32 @@ function readOne(target: Target, type: FilterType, operator: Operator, value: st
       if (operator === 'not') return { fault: 'supports only null for a date' }
       return spanOperand(value)
     case 'properties':
-      return comparisons.includes(operator) ? readComparable(value) : { kind: 'text', value }
-    default:
-      return { kind: 'text', value: isExact(operator) ? toStoredForm(target, value) : value }
+      if (comparisons.includes(operator)) return readComparable(value)
+      return { kind: 'text', value: isPattern(operator) ? value : propertyForm(target.field, value) }
+    default: {
+      const form = isPattern(operator)
+        ? { value: fragmentForm(target.field, value) }
+        : toStoredForm(target.field, value)
+      return 'fault' in form ? form : { kind: 'text', value: form.value }
+    }
   }
 }
 
 const isExact = (operator: Operator): boolean => operator === 'equals' || operator === 'not'
 
-/** The value in the form that the field stores. An invalid value is compared as it is, and matches nothing. */
-function toStoredForm({ field }: Target, value: string): string {
-  const normalized = field.isCanonical && field.normalize?.(value)
-  return normalized && 'value' in normalized ? String(normalized.value) : value
-}
-
 function readList(target: Target, type: FilterType, values: readonly string[]): Read<Operand> {
   if (values.length > maxValues) return tooManyValues
   if (type === 'id') return { kind: 'ids', values: readIds(target, values) }
-  if (type !== 'number') return { kind: 'texts', values: values.map((item) => toStoredForm(target, item)) }
-  const bad = values.find((item) => !isNumber(item))
-  return bad === undefined ? { kind: 'numbers', values } : { fault: `expected numbers; found "${bad.slice(0, 40)}"` }
+  if (type === 'number') {
+    const bad = values.find((item) => !isNumber(item))
+    return bad === undefined ? { kind: 'numbers', values } : { fault: `expected numbers; found "${bad.slice(0, 40)}"` }
+  }
+  if (type === 'properties') return { kind: 'texts', values: values.map((item) => propertyForm(target.field, item)) }
+  const forms = values.map((item) => toStoredForm(target.field, item))
+  const bad = forms.find((form) => 'fault' in form)
+  return bad && 'fault' in bad
+    ? bad
+    : { kind: 'texts', values: forms.flatMap((form) => ('value' in form ? form.value : [])) }
 }
 
 /** The uuids of the ids; an invalid id matches nothing. */

@@ -1,6 +1,7 @@
 import type { FixedStatement } from '../database/fixed-statements.ts'
 import { identifier, join, Parameter, raw, type Sql, sql, plannerVisible } from '../model/sql.ts'
 import { columnOf, type Resource } from '../model/define.ts'
+import { phoneFragment } from '../model/phone.ts'
 import { hasTrigram, lookupSql, lookupValues, type IndexKind } from './condition.ts'
 import type { Position } from './cursor.ts'
 import { conditionsOf, conjunctsOf, filterIndexKind, filterSql, targetsOf } from './filter.ts'
@@ -278,10 +279,16 @@ function filtersSql(resource: Resource, { filter, words }: Filters, scope: Scope
 /** Records with all words in the search column are matched first, so that the index intersects the words. */
 function wordsSql(resource: Resource, words: readonly string[], scope: Scope): Sql {
   const text = resource.search.length > 0 ? raw(`${root}.search`) : composedText(resource)
+  const number = hasPhone(resource) ? phoneFragment(words.join(' ')) : undefined
   const conditions = words.map((word) => {
     if (resource.searchKey) return { own: beginsWith(resource.searchKey, word), through: [] }
-    const pattern = sql`'%' || like_literal(${new Parameter(word)}::text) || '%'`
-    return { own: sql`${text} like ${pattern}`, through: embeddedSearchSql(resource, pattern, scope) }
+    const pattern = containing(word)
+    const matches = [pattern, ...(number === undefined || number === word ? [] : [containing(number)])]
+    const own = matches.map((one) => sql`${text} like ${one}`)
+    return {
+      own: own.length === 1 ? join(own, '') : sql`(${join(own, ' or ')})`,
+      through: embeddedSearchSql(resource, pattern, scope),
+    }
   })
   const own = join(
     conditions.map(({ own }) => own),
@@ -320,6 +327,10 @@ function composedText(resource: Resource): Sql {
   })
   return sql`fold(concat_ws(E'\\n', ${join(parts, ', ')}))`
 }
+
+const containing = (text: string): Sql => sql`'%' || like_literal(${new Parameter(text)}::text) || '%'`
+
+const hasPhone = ({ search, fields }: Resource): boolean => search.some((name) => fields[name]?.type === 'phone')
 
 interface EmbeddedSearch {
   column: Sql

@@ -3,6 +3,7 @@ import { type BodyFault, invalidBody, maxDetails } from '../model/errors.ts'
 import { Suggestions } from '../query/target.ts'
 import type { Create, Fields, Resource, Update } from '../model/define.ts'
 import type { Field, JsonValue, Schema, JsonObject } from '../model/fields.ts'
+import { composed, trimmed } from '../model/text.ts'
 import { excessOfProperties, mergePatch, withKeyForm } from './properties.ts'
 
 /** The fields that a body may have. `readOnly` are properties that only the service sets. */
@@ -78,7 +79,9 @@ export function readValue(
   const excess =
     excessOf(field.schema, given, mode) ?? (field.filter === 'properties' ? excessOfProperties(given) : undefined)
   if (excess !== undefined) return [{ field: name, message: excess }]
-  const formed = field.keyForm && isObject(given) ? withKeyForm(given, field.keyForm) : { value: given }
+  const text = comparable(field, given)
+  if (text === '' && given !== '') return [{ field: name, message: 'must not be blank' }]
+  const formed = field.keyForm && isObject(text) ? withKeyForm(text, field.keyForm) : { value: text }
   if ('fault' in formed) return [{ field: name, message: formed.fault }]
   const { value } = formed
   const patch = field.filter === 'properties' && mode === 'update' && isObject(value)
@@ -89,6 +92,15 @@ export function readValue(
   const normalized = field.normalize?.(checked)
   if (normalized && 'fault' in normalized) return [{ field: name, message: normalized.fault }]
   return { value: patch ? value : (normalized?.value ?? checked) }
+}
+
+/** Composed, and trimmed except for text of several lines: equal text is stored once. Passwords stay as typed. */
+export function comparable({ type, schema }: Field, value: JsonValue): JsonValue {
+  if (schema.format === 'password') return value
+  if (typeof value === 'string') return type === 'longText' ? composed(value) : trimmed(value)
+  if (type === 'list' && Array.isArray(value))
+    return value.map((item) => (typeof item === 'string' ? trimmed(item) : item))
+  return composed(value)
 }
 
 /**

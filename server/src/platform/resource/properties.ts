@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue, Schema } from '../model/fields.ts'
 import type { Normalized } from '../model/normalizers.ts'
 import { isPlaceholder } from '../model/placeholders.ts'
+import { isBlank, withoutInvisible } from '../model/text.ts'
 
 const keyForm = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 const providerPattern = /^[A-Za-z][A-Za-z0-9]{0,39}$/
@@ -111,9 +112,10 @@ function checkExternalIds(value: JsonValue): Normalized {
   for (const [provider, id] of Object.entries(value)) {
     if (!providerPattern.test(provider))
       return { fault: `provider "${provider.slice(0, 80)}" must match ${providerPattern.source}` }
-    if (typeof id !== 'string' || id.trim() === '') return { fault: `${provider}: expected a string that is not blank` }
+    if (typeof id !== 'string' || isBlank(id)) return { fault: `${provider}: expected a string that is not blank` }
   }
-  return { value: Object.fromEntries(Object.entries(value).map(([provider, id]) => [provider, String(id).trim()])) }
+  const entries = Object.entries(value).map(([provider, id]) => [provider, withoutInvisible(String(id))] as const)
+  return { value: Object.fromEntries(entries) }
 }
 
 /** The object with normalized keys, or the error if two keys become equal. */

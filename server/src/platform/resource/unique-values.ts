@@ -12,11 +12,14 @@ import type { PendingChange } from './write.ts'
 export const uniqueTable = ({ singular }: Resource): Sql => identifier(`${singular}_unique_values`)
 export const uniqueOwner = ({ singular }: Resource): Sql => identifier(columnOf(`${singular}Id`))
 
-/** The hash of a jsonb value that makes two values equal: addresses ignore case, numbers their trailing zeros. */
+/**
+ * The hash of a jsonb value that makes two values equal: addresses ignore case, numbers their trailing zeros, and texts of
+ * earlier releases the spaces around them and how their characters are composed.
+ */
 export const uniqueValueSql = (type: Sql, value: Sql): Sql => sql`sha256(convert_to(case
-  when ${type} = 'email' then lower(${value} #>> '{}')
+  when ${type} = 'email' then lower(normalize(${value} #>> '{}'))
   when jsonb_typeof(${value}) = 'number' then trim_scale((${value})::numeric)::text
-  else ${value} #>> '{}' end, 'UTF8'))`
+  else btrim(normalize(${value} #>> '{}'), U&'\\0009\\000a\\000d\\0020\\00a0\\3000') end, 'UTF8'))`
 
 /** The unique properties whose values the change touches. */
 function touchedProperties(resource: Resource, set: PropertySet, change: PendingChange): DeclaredProperty[] {

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../platform/model/fields.ts'
 import type { BodyFault } from '../../platform/model/errors.ts'
 import type { Prepared } from '../../platform/model/define.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
+import { trimmed } from '../../platform/model/text.ts'
 
 /** Maximum number of characters of a first or last name. */
 export const maxNamePartLength = 250
@@ -35,8 +36,8 @@ const isChange = (name: string, values: JsonObject, current: JsonObject | undefi
   current ? name in values && values[name] !== current[name] : values[name] !== null
 
 /**
- * `name` follows `firstName` and `lastName` as long as it equals them joined. A new name is split at its last space; a
- * null name clears only the name. A value that is sent back unchanged changes nothing. Values are stored as sent,
+ * `name` follows `firstName` and `lastName` as long as it equals them joined. A new name is split where the last name
+ * began before if that is still in it, otherwise at its last space; a null name clears only the name. A value that is sent back unchanged changes nothing. Values are stored as sent,
  * except that a null name follows the parts if the same request changes one of them.
  */
 function deriveNames(values: JsonObject, current: JsonObject | undefined): JsonObject {
@@ -44,7 +45,8 @@ function deriveNames(values: JsonObject, current: JsonObject | undefined): JsonO
   if (typeof values.name === 'string') {
     if (!isChanged('name')) return {}
     const isSent = (part: string) => (current ? part in values : values[part] !== null)
-    return Object.fromEntries(Object.entries(splitName(values.name)).filter(([part]) => !isSent(part)))
+    const parts = current ? keepBoundary(values.name, current) : undefined
+    return Object.fromEntries(Object.entries(parts ?? splitName(values.name)).filter(([part]) => !isSent(part)))
   }
   if (!isChanged('firstName') && !isChanged('lastName')) return {}
   const followsParts = !current || current.name === null || 'name' in values || current.name === joinNames(current)
@@ -56,9 +58,49 @@ function joinNames({ firstName, lastName }: JsonObject): string | null {
   return text === '' ? null : text
 }
 
+/** Every space separates, also the ideographic one: `山田　太郎`. */
 function splitName(name: string): JsonObject {
-  const trimmed = name.trim()
-  const space = trimmed.lastIndexOf(' ')
-  if (space < 0) return { firstName: trimmed, lastName: null }
-  return { firstName: trimmed.slice(0, space).trim(), lastName: trimmed.slice(space + 1) }
+  const text = trimmed(name)
+  const [last = ''] = /[^\s\u0085\u2800]+$/u.exec(text) ?? []
+  const first = trimmed(text.slice(0, text.length - last.length))
+  return first === '' ? { firstName: text, lastName: null } : { firstName: first, lastName: last }
 }
+
+/** The parts of a corrected name that still ends with the last name, or begins with the first one. */
+function keepBoundary(name: string, { firstName, lastName }: JsonObject): JsonObject | undefined {
+  if (typeof firstName !== 'string' || typeof lastName !== 'string') return undefined
+  const words = wordsOf(name)
+  const [first, last] = [wordsOf(firstName), wordsOf(lastName)]
+  const splitAt = (index: number): JsonObject | undefined =>
+    index > 0 && index < words.length
+      ? { firstName: textOf(name, words.slice(0, index)), lastName: textOf(name, words.slice(index)) }
+      : undefined
+  if (sameWords(words.slice(-last.length), last)) return splitAt(words.length - last.length)
+  return sameWords(words.slice(0, first.length), first) ? splitAt(first.length) : undefined
+}
+
+interface Word {
+  text: string
+  start: number
+}
+
+const wordsOf = (text: string): Word[] =>
+  [...text.matchAll(/[^\s\u0085\u2800]+/gu)].map(({ 0: word, index }) => ({ text: word, start: index }))
+
+const textOf = (name: string, words: readonly Word[]): string => {
+  const [from, to] = [words[0], words.at(-1)]
+  return from && to ? name.slice(from.start, to.start + to.text.length) : ''
+}
+
+const sameWords = (some: readonly Word[], others: readonly Word[]): boolean =>
+  some.length === others.length && some.every(({ text }, index) => folded(text) === folded(others[index]?.text ?? ''))
+
+/** Close to the folding of searches: a corrected accent or capital does not move the boundary. */
+const folded = (text: string): string =>
+  text
+    .normalize('NFKD')
+    .replace(/\p{Mn}/gu, '')
+    .toLowerCase()
+    .replaceAll('ß', 'ss')
+    .replace(/[‘’ʼ`´′]/g, "'")
+    .replace(/[‐‑–—−]/g, '-')

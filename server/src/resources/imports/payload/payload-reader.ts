@@ -2,6 +2,7 @@ import { type Fault, maxSuggestions } from '../../../platform/model/errors.ts'
 import { suggest } from '../../../platform/query/target.ts'
 import { readValue } from '../../../platform/resource/body.ts'
 import type { Field, JsonObject, JsonValue } from '../../../platform/model/fields.ts'
+import { isBlank as isBlankText, trimmed } from '../../../platform/model/text.ts'
 import { type Finding, finding, type FindingCode } from '../resource.ts'
 import { convert } from './conversions.ts'
 import {
@@ -31,7 +32,7 @@ export const isObject = (value: JsonValue): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 export const isBlank = (value: JsonValue): boolean =>
-  value === null || (typeof value === 'string' && value.trim() === '')
+  value === null || (typeof value === 'string' && isBlankText(value))
 
 /** A property of a pushed object, with any name; null if absent. */
 export const ownValue = (object: JsonObject, name: string): JsonValue =>
@@ -161,7 +162,7 @@ export class PayloadReader {
     if (typeof value !== 'string') return this.usable(field, prefix, name, value, property.isStrict)
     if (isPlaceholderFor(property, value)) return this.#leaveOut('placeholder', path, placeholderMessage)
     // Multi-line text is stored as it was sent.
-    const read = this.usable(field, prefix, name, isLongText(property) ? value : value.trim(), property.isStrict)
+    const read = this.usable(field, prefix, name, isLongText(property) ? value : trimmed(value), property.isStrict)
     if (typeof read === 'string' && isPlaceholderFor(property, read))
       return this.#leaveOut('placeholder', path, placeholderMessage)
     return read
@@ -192,7 +193,7 @@ export class PayloadReader {
   #list({ field, isAdditional }: PayloadProperty, path: string, items: JsonValue[]): JsonValue | undefined {
     if (items.length === 0) return undefined
     const max = Number(field.schema.maxItems)
-    const isTrimmed = items.every((item) => typeof item === 'string' && item.trim() === item)
+    const isTrimmed = items.every((item) => typeof item === 'string' && trimmed(item) === item)
     const complete = isTrimmed && items.length <= max && readValue(field, path, items, 'create')
     if (complete && !Array.isArray(complete)) return complete.value
     const usable = new Set<JsonValue>()
@@ -200,7 +201,7 @@ export class PayloadReader {
     for (const [index, given] of items.entries()) {
       if (this.isFull) break
       const itemPath = `${path}.${index}`
-      const item = typeof given === 'string' ? given.trim() : (given ?? '')
+      const item = typeof given === 'string' ? trimmed(given) : (given ?? '')
       if (typeof item !== 'string') {
         if (isAdditional) this.warn('unusable_value', itemPath, 'expected a string')
         else this.reject(itemPath, 'expected a string')

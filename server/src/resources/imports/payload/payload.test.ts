@@ -122,7 +122,7 @@ test.each<[string, JsonValue, RegExp]>([
   ['name', 'x'.repeat(201), /200 characters/],
   ['subtitle', 'x'.repeat(501), /500 characters/],
   ['avatar', 'javascript:alert(1)', /URL/],
-  ['domain', 'https://acme.example', /domain/],
+  ['domain', 'ftp://acme.example', /domain/],
   ['timeZone', '+02:00', /IANA/],
   ['annualRevenue', '1,250', /must match/],
   ['fundingTotal', '1'.repeat(21), /must match/],
@@ -153,7 +153,7 @@ test('values are normalized like in the REST API', () => {
   })
   expect(warnings).toEqual([])
   expect(company).toEqual({
-    domain: 'www.xn--bcher-kva.example',
+    domain: 'xn--bcher-kva.example',
     twitterHandle: 'acme',
     linkedinHandle: 'acme',
     stack: ['b', 'a'],

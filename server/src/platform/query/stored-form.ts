@@ -1,0 +1,39 @@
+import type { Field } from '../model/fields.ts'
+import { domainFragment } from '../model/internet-names.ts'
+import { phoneFragment } from '../model/phone.ts'
+import { trimmed, withoutInvisible } from '../model/text.ts'
+
+type StoredForm = { value: string } | { fault: string }
+
+/** The value in the form that a write of the field stores, or why the field can never have it. */
+export function toStoredForm(field: Field, text: string): StoredForm {
+  if (field.filter === 'array') return notBlank(trimmed(text))
+  if (!field.normalize) return { value: field.type === 'choice' ? trimmed(text) : text }
+  const form = field.type === 'longText' ? { value: text.normalize('NFC') } : formOf(field, trimmed(text))
+  return 'fault' in form ? { fault: `${form.fault}${plusHint(field, text)}` } : form
+}
+
+const notBlank = (value: string): StoredForm => (value === '' ? { fault: 'must not be blank' } : { value })
+
+function formOf({ normalize }: Field, text: string): StoredForm {
+  if (text === '') return { fault: 'must not be blank' }
+  const form = normalize?.(text) ?? { value: text }
+  return 'fault' in form ? form : { value: String(form.value) }
+}
+
+/** A plus that is not encoded in a URL arrives as a space. */
+function plusHint(field: Field, text: string): string {
+  const meant = [text.replace(/^ /, '+'), text.replaceAll(' ', '+')].filter((form) => form !== text)
+  return meant.some((form) => 'value' in formOf(field, form)) ? ' (write + as %2B in a URL)' : ''
+}
+
+/** A part of a value, as it occurs in stored values. */
+export function fragmentForm({ type }: Field, text: string): string {
+  if (type === 'phone') return phoneFragment(text) ?? text
+  if (type === 'domain') return domainFragment(text)
+  return type === 'handle' ? text.replace(/^@/, '') : text
+}
+
+/** Of a custom property without a definition, or an external id. */
+export const propertyForm = ({ keyForm }: Field, text: string): string =>
+  keyForm ? withoutInvisible(text) : text.normalize('NFC')
