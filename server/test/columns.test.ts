@@ -11,6 +11,7 @@ import { readFilters, readList } from '../src/platform/query/parse.ts'
 import { root } from '../src/platform/query/target.ts'
 import { columnOf, columnTypes, type Resource } from '../src/platform/model/define.ts'
 import { newId, readId, showId } from '../src/platform/model/ids.ts'
+import { hasSearchText } from '../src/platform/schema/tables.ts'
 import { collections } from './collections.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
 import { fieldOf } from './samples.ts'
@@ -34,7 +35,7 @@ const query = <Row extends object>(statement: Sql): Promise<Row[]> =>
 /** Tables that need hand-written inserts, because their rows need more than their declaration says. */
 const tablesFilledByHand = new Set([
   ...['companies', 'contacts', 'imports', 'import_rows', 'audit_events', 'api_keys', 'notes', 'members'],
-  ...['invitations', 'mails', 'team_members', 'tasks', 'note_analyses', 'suggestions'],
+  ...['invitations', 'mails', 'team_members', 'tasks', 'note_analyses', 'suggestions', 'refused_pushes'],
 ])
 
 /**
@@ -62,6 +63,11 @@ async function insertRecords({ connection }: TestDatabase, teamId: string, impor
       select organization_id, gen_random_uuid(), ${importId}::uuid,
         (array['PROCESSED', 'DUPLICATE', 'PENDING', 'DEAD'])[1 + number % 4], id, '{}', ${times}
       from (select *, row_number() over () as number from contacts) contacts`,
+    sql`insert into refused_pushes (organization_id, id, import_id, code, message, email, email_key, sender, address,
+        created_at)
+      select ${organization}, gen_random_uuid(), ${importId}::uuid, 'any', 'any', number || '@example.com',
+        number || '@example.com', '-', '-', ${times}
+      from ${numbers}`,
     sql`insert into audit_events (organization_id, id, action, actor_kind, actor_id, record_id, created_at)
       select ${organization}, gen_random_uuid(), (array['import.updated', 'login.failed'])[1 + number % 2], 'user',
         'usr_' || number % 50, 'imp_' || number, ${times} from ${numbers}`,
@@ -124,14 +130,14 @@ const typeNames: Readonly<Record<string, string>> = { timestamptz: 'timestamp(3)
 
 /** The columns that follow from a declaration, with their types. */
 function declaredColumns(resource: Resource): Record<string, string> {
-  const { parent, softDelete, search } = resource
+  const { parent, softDelete } = resource
   return {
     ...columnTypes(resource),
     organization_id: 'uuid',
     revision: 'integer',
     ...(parent && { [parent.column]: 'uuid' }),
     ...(softDelete && { deleted_at: 'timestamptz' }),
-    ...(search.length > 0 && { search: 'text' }),
+    ...(hasSearchText(resource) && { search: 'text' }),
   }
 }
 

@@ -19,7 +19,7 @@ export interface TestImport {
 export const newLead = (): { contact: { email: string } } => ({ contact: { email: `${randomUUID()}@example.com` } })
 
 /** Creates an import. */
-export async function newImport(service: TestService, { call }: TestOrganization): Promise<TestImport> {
+export async function newImport(service: TestService, { call }: Pick<TestOrganization, 'call'>): Promise<TestImport> {
   const { body } = await call('POST', '/v5/imports', { body: { name: 'Leads' } })
   const path = new URL(body.triggerUrl).pathname
   return {

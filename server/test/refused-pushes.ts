@@ -1,7 +1,9 @@
 import { sql } from '../src/platform/model/sql.ts'
 import { until } from './processes.ts'
-import type { Json, TestOrganization, TestService } from './service.ts'
-import type { TestImport } from './pushes.ts'
+import type { Json, TestOrganization as Organization, TestService } from './service.ts'
+import { newImport, type TestImport } from './pushes.ts'
+
+type TestOrganization = Pick<Organization, 'call'>
 
 /** The refused pushes of an import as the API shows them, newest first. */
 export const refusedOf = async ({ call }: TestOrganization, { importId }: TestImport): Promise<Json[]> =>
@@ -27,4 +29,16 @@ export const storedCount = async (service: TestService, { uuid }: TestImport): P
     sql`select count(*)::int as count from refused_pushes where import_id = ${uuid}::uuid`,
   )
   return row?.count ?? 0
+}
+
+/** A push that was refused and stored; returns its path, with a body that contains this text. */
+export async function storeRefusal(
+  service: TestService,
+  organization: TestOrganization,
+  text: string,
+): Promise<string> {
+  const target = await newImport(service, organization)
+  await target.push({ contact: { name: 1, note: text } })
+  const [refused] = await refusedOnce(organization, target, 1)
+  return refusedPath(target, refused.id)
 }

@@ -72,6 +72,8 @@ function valueSql({ type }: Column): string {
     case 'json':
     case 'jsonb':
       return `'{}'`
+    case 'bytea':
+      return `decode(md5(number::text), 'hex')`
     case 'date':
       return 'current_date - number'
     default:

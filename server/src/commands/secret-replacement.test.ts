@@ -25,6 +25,7 @@ import { mailOf, newPerson } from '../../test/mail-queue.ts'
 import { callAs, loggedIn, logIn } from '../../test/people.ts'
 import { createDatabase, createEmptyDatabase, type TestDatabase } from '../../test/postgres.ts'
 import { until } from '../../test/processes.ts'
+import { storeRefusal } from '../../test/refused-pushes.ts'
 import { startTestService, type TestService } from '../../test/service.ts'
 import {
   logInAtProvider,
@@ -134,6 +135,7 @@ test('after replacing the secret, every factor, connection, mail, key and passwo
   await linkIdentity(fixture, await logInMember(before.here, linked))
   const { organization } = owner
   expect((await organization.call('POST', '/v5/contacts', contact)).status).toBe(201)
+  const refused = await storeRefusal(before.open, organization, 'remains readable')
   const keySet = (await before.open.anonymous('GET', '/.well-known/jwks.json')).body
   await before.close()
   const [old, encryptedBefore] = [await secretIn(), await readEncryptedValues()]
@@ -155,8 +157,8 @@ test('after replacing the secret, every factor, connection, mail, key and passwo
   const encryptedAfter = await readEncryptedValues()
   expect(encryptedAfter).toHaveLength(reencrypted.length)
   expect(encryptedAfter.filter(({ value }) => values.has(value))).toEqual([])
-  const refused = await run(['migrate'], { environment: { ...environment, SECRET: old } })
-  expect(refused).toMatchObject({ code: 3, errors: expect.stringContaining('a different SECRET') })
+  const denied = await run(['migrate'], { environment: { ...environment, SECRET: old } })
+  expect(denied).toMatchObject({ code: 3, errors: expect.stringContaining('a different SECRET') })
   expect(await run(['migrate'], { environment })).toMatchObject({ code: 0 })
 
   const { here: ssoService, open: publicService, close } = await startBoth()
@@ -184,6 +186,7 @@ test('after replacing the secret, every factor, connection, mail, key and passwo
   // The API key, the content of the mail and the key set work; a repeated request runs again.
   const byKey = callAs(publicService, organization.apiKey, { 'service-organization-id': owner.organizationId })
   expect((await byKey('GET', '/v5/contacts')).body).toHaveLength(1)
+  expect((await byKey('GET', refused)).body.body).toContain('remains readable')
   const content = await call('GET', `/v5/mails/${mailId}/content`)
   expect(content.body.links, content.text).toHaveLength(1)
   expect((await publicService.anonymous('GET', '/.well-known/jwks.json')).body).toEqual(keySet)

@@ -1,3 +1,4 @@
+import { storeRefusal } from '../../../test/refused-pushes.ts'
 import { createSecretKey, randomBytes } from 'node:crypto'
 import { cp, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -69,19 +70,21 @@ async function createSecretData(service: TestService) {
     headers: { 'idempotency-key': 'any' },
   })
   expect(connection.status, connection.text).toBe(201)
+  const refused = await storeRefusal(service, owner, 'is lost with the secret')
   const protectedOwner = await newOwner(service)
   const totp = await protectedOwner.call('POST', '/v5/me/totp')
   const app = new AuthenticatorApp(totp.body.uri)
   const { status, body } = await protectedOwner.call('POST', '/v5/me/totp/confirm', { body: { code: app.code() } })
   expect(status).toBe(200)
   const [recoveryCode = ''] = body.recoveryCodes
-  return { owner, storedMail, queuedMail, connection, protectedOwner, recoveryCode }
+  return { owner, storedMail, queuedMail, connection, refused, protectedOwner, recoveryCode }
 }
 
 test('a restore with a new secret drops all values encrypted with the old one, and everything else keeps working', async () => {
   const [source, target] = await Promise.all([createDatabase(), createEmptyDatabase()])
   const before = await startOn(source)
-  const { owner, storedMail, queuedMail, connection, protectedOwner, recoveryCode } = await createSecretData(before)
+  const { owner, storedMail, queuedMail, connection, refused, protectedOwner, recoveryCode } =
+    await createSecretData(before)
   await before.close()
   // A mail that is composed but not sent yet.
   await query(
@@ -98,6 +101,7 @@ test('a restore with a new secret drops all values encrypted with the old one, a
 
   const service = await startOn(target)
   const { call } = await loggedIn(service, owner.email, owner.password)
+  expect((await call('GET', refused)).body).toMatchObject({ code: 'invalid_parameters', body: null })
   const content = (mailId: string) => call('GET', `/v5/mails/${mailId}/content`)
   const lost = await content(storedMail.mailId)
   expect([lost.status, lost.text]).toEqual([404, expect.stringContaining('lost with the secret')])
