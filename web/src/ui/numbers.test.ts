@@ -69,7 +69,7 @@ test.each([
   ['en', '(5'],
 ])('in %s, %j is not a number', (locale, text) => expect(read(text, locale)).toBeUndefined())
 
-test('a currency beside an amount is known if its sign means only one', () => {
+test('a currency next to an amount is known if its sign means only one', () => {
   expect(readNumber('1.234,50 €', 'de')?.currency).toBe('EUR')
   expect(readNumber('CHF 5', 'de')?.currency).toBe('CHF')
   expect(readNumber('5', 'de')?.currency).toBeUndefined()

@@ -3,7 +3,7 @@
 export interface ReadNumber {
   /** As the API writes it: `-1234.56`. */
   decimal: string
-  /** The currency that was written beside it, if its sign means only one. */
+  /** The currency that was written next to it, if its sign means only one. */
   currency: string | undefined
 }
 
@@ -65,7 +65,7 @@ function readDigits(text: string, { decimal, groups, isIndian }: Signs): string 
   const [first = '', ...rest] = parts
   const isGrouped =
     rest.length === 0 ||
-    // `0.500` is no group of thousands: whoever wrote it meant a half.
+    // `0.500` is not a group of thousands: the person meant a half.
     (/^[1-9]\d{0,2}$/.test(first) && rest.every((part) => /^\d{3}$/.test(part))) ||
     (isIndian && /^[1-9]\d?$/.test(first) && rest.every((part, at) => part.length === (at === rest.length - 1 ? 3 : 2)))
   if (!isGrouped) return undefined

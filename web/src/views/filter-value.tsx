@@ -155,7 +155,7 @@ function NumberValue({ label, filter, onChange }: TypedValueProps) {
   )
 }
 
-/** In some languages, a comma is a part of a number: without a semicolon, the space after it tells. */
+/** In some languages, a comma is a part of a number: without a semicolon, the space after it separates. */
 const numbersIn = (text: string): string[] =>
   text.split(text.includes(';') ? ';' : /,\s+|\n/).filter((one) => one.trim() !== '')
 

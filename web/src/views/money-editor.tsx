@@ -109,7 +109,7 @@ function CurrencySelect({ className, value, onChange, onKeyDown }: CurrencySelec
   )
 }
 
-/** An amount as it is typed, with its currency: a currency that is pasted beside the amount is chosen. */
+/** An amount as it is typed, with its currency: a currency that is pasted with the amount is chosen. */
 function useMoney(value: unknown, typed?: string) {
   const { defaultCurrency } = useOrganization()
   const numbers = useNumbers()

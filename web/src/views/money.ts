@@ -9,8 +9,8 @@ export function currencyOf(resource: ResourceSchema, property: Property, record:
   return typeof code === 'string' ? code : undefined
 }
 
-/** The currency that an amount of an unfinished record has: that of the field beside it, otherwise the usual one. */
-export function currencyBeside(
+/** The currency that an amount of an unfinished record has: that of its own field, otherwise the usual one. */
+export function currencyOfAmount(
   { type, name }: Property,
   record: Readonly<Record<string, unknown>> | undefined,
   usual: string,

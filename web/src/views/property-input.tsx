@@ -9,7 +9,7 @@ import { isMultiChoice } from './editing.ts'
 import { MoneyInput } from './money-editor.tsx'
 import { ChoiceChecks, chosenOf } from './multi-choice-editor.tsx'
 import { ReferenceInput } from './reference-input.tsx'
-import { currencyBeside } from './money.ts'
+import { currencyOfAmount } from './money.ts'
 import { inputTypeOf, isNumber, textOfValue, useTypedValues } from './typed-values.ts'
 import { choiceValue, isChosen, useOptions } from './value-editor.tsx'
 
@@ -38,7 +38,7 @@ export function PropertyInput({ property, value, record, error, onChange }: Prop
   const textOf = useLabel()
   const options = useOptions(property, textOfValue(value))
   const { defaultCurrency } = useOrganization()
-  const { textOf: writtenAs, valueOf } = useTypedValues(property, currencyBeside(property, record, defaultCurrency))
+  const { textOf: writtenAs, valueOf } = useTypedValues(property, currencyOfAmount(property, record, defaultCurrency))
   const [text, setText] = useState(writtenAs(value))
   const [problem, setProblem] = useState<string>()
   const { type, field: schema } = property

@@ -8,7 +8,7 @@ import { isMultiChoice, useFinish, type ValueEditorProps } from './editing.ts'
 import { MoneyEditor } from './money-editor.tsx'
 import { MultiChoiceEditor } from './multi-choice-editor.tsx'
 import { ReferenceEditor } from './reference-editor.tsx'
-import { currencyBeside } from './money.ts'
+import { currencyOfAmount } from './money.ts'
 import { inputTypeOf, isNumber, textOfValue, useTypedValues } from './typed-values.ts'
 import { countryName, currencyName } from './value.tsx'
 import styles from './value-editor.module.css'
@@ -31,7 +31,7 @@ export const isChosen = ({ type }: Property): boolean => chosenTypes.includes(ty
 function TextEditor({ property, value, record, typed, onCommit, onCancel }: ValueEditorProps) {
   const inputType = inputTypeOf(property)
   const { defaultCurrency } = useOrganization()
-  const { textOf, valueOf } = useTypedValues(property, currencyBeside(property, record, defaultCurrency))
+  const { textOf, valueOf } = useTypedValues(property, currencyOfAmount(property, record, defaultCurrency))
   const before = textOf(value)
   // The browser's inputs for days and times take no typed beginning.
   const [text, setText] = useState((inputType === 'text' ? typed : undefined) ?? before)

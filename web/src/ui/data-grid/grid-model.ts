@@ -15,7 +15,7 @@ export interface GridColumn<Row> {
   edit?: (row: Row, editing: CellEditing) => ReactNode
 }
 
-/** The cell that becomes active after an editor: below it, or beside it. */
+/** The cell that becomes active after an editor: below it, or next to it. */
 export type EditMove = 'down' | 'right' | 'left' | undefined
 
 interface CellEditing {
