@@ -19,7 +19,6 @@ interface SubjectFieldProps {
 /** What a task is about: one record, or nothing in particular. */
 export function SubjectField({ subject, errorOf, onChange }: SubjectFieldProps) {
   const t = useTranslations('tasks')
-  const common = useTranslations('common')
   const labelOf = useLabel()
   const tasks = useResource('tasks')
   const [kind, setKind] = useState<SubjectName | ''>(subjectNames.find((name) => subject[name] !== undefined) ?? '')
@@ -34,7 +33,7 @@ export function SubjectField({ subject, errorOf, onChange }: SubjectFieldProps) 
         isOptional
         value={kind}
         options={[
-          { value: '', label: common('none') },
+          { value: '', label: t('aboutNothing') },
           ...properties.map(({ field, label }) => ({ value: field?.name ?? '', label: labelOf(label) })),
         ]}
         onChange={(event) => {

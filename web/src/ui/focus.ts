@@ -82,8 +82,10 @@ function placeOf(element: Element): Place {
 
 /** What comes after a place that is gone, otherwise before it, in the innermost box that is still there. */
 function nextOf({ ancestors }: Place): HTMLElement | null | undefined {
+  const main = document.getElementById('main')
   for (const { box, index } of ancestors) {
-    if (!box.isConnected || box === document.body || box.id === 'root') continue
+    // Outside of the page, the next element would be in the navigation.
+    if (!box.isConnected || box === document.body || (main && box !== main && box.contains(main))) continue
     const usable = (child: Element | undefined) =>
       child && [child, ...child.querySelectorAll(focusable)].find((one) => one.matches(focusable) && isUsable(one))
     const children = [...box.children]
@@ -91,5 +93,5 @@ function nextOf({ ancestors }: Place): HTMLElement | null | undefined {
     if (found) return found as HTMLElement
     if (box.id === 'main' || box.getAttribute('role') === 'dialog') return box as HTMLElement
   }
-  return document.querySelector<HTMLElement>('[role=dialog]') ?? document.getElementById('main')
+  return document.querySelector<HTMLElement>('[role=dialog]') ?? main
 }

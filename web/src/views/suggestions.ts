@@ -110,8 +110,8 @@ function useSuggestions(target: ResourceSchema | undefined, text: string, parent
   }
   const isCurrent = data !== undefined && !isPlaceholderData
   const suggestions = (data ?? []).map((record) => ({ record, title: titleOf(target, record) }))
-  const isExact = ({ title }: Suggestion) => isSameName(title, text)
+  const rank = ({ title }: Suggestion) => (isSameName(title, text) ? 0 : folded(title).startsWith(folded(text)) ? 1 : 2)
   const fitting = isSearched && isCurrent ? suggestions : suggestions.filter(isNamed)
-  const ranked = [...fitting.filter(isExact), ...fitting.filter((one) => !isExact(one))]
+  const ranked = wanted === '' ? fitting : fitting.toSorted((one, other) => rank(one) - rank(other))
   return { suggestions: ranked.slice(0, maxShown), isCurrent }
 }
