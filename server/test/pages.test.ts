@@ -22,7 +22,7 @@ const browserAccepts = {
   Chromium: 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8',
   Safari: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
 }
-const fromBrowser = { headers: { accept: browserAccepts.Chromium } }
+const fromBrowser = { headers: { accept: browserAccepts.Chromium, 'sec-fetch-mode': 'navigate' } }
 
 /** What programs send. Where HTML and JSON are equally welcome, it is a program. */
 const programs: Record<string, Record<string, string>> = {
@@ -32,7 +32,7 @@ const programs: Record<string, Record<string, string>> = {
   'both alike': { accept: 'text/html, application/json' },
   'HTML less': { accept: 'text/html;q=0.5, application/json' },
   'HTML and anything': { accept: 'text/html, */*' },
-  'a key': { accept: browserAccepts.Chromium, authorization: 'Bearer svc_wrong' },
+  'a key': { ...fromBrowser.headers, authorization: 'Bearer svc_wrong' },
 }
 
 const policy =
@@ -93,7 +93,7 @@ test.each(Object.entries(browserAccepts))('%s gets errors as pages', async (_, a
     ['/%zz', 400, 'Invalid parameters'],
   ]
   for (const [address, status, message] of errors) {
-    const answer = await service.anonymous('GET', address, { headers: { accept } })
+    const answer = await service.anonymous('GET', address, { headers: { accept, 'sec-fetch-mode': 'navigate' } })
     expect([address, answer.status]).toEqual([address, status])
     expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8')
     expect(answer.headers.get('content-security-policy')).toMatch(policy)
@@ -102,6 +102,25 @@ test.each(Object.entries(browserAccepts))('%s gets errors as pages', async (_, a
     expect(answer.text).toContain('<a href="/">')
     expect(answer.text).not.toMatch(/<script/)
   }
+})
+
+test('a library that prefers HTML gets JSON from the API, and 401 instead of a redirect', async () => {
+  const java = { accept: 'text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2' }
+  const script = { accept: browserAccepts.Chromium, 'sec-fetch-mode': 'cors' }
+  for (const headers of [java, script, { accept: browserAccepts.Chromium }]) {
+    for (const [address, status] of [
+      ['/v5/contacts', 401],
+      ['/v5/nothing', 404],
+      ['/auth', 405],
+      [`/api/teams/tea_${'0'.repeat(32)}/contacts`, 401],
+    ] as const) {
+      const answer = await service.anonymous('GET', address, { headers })
+      expect([headers, address, answer.status]).toEqual([headers, address, status])
+      expect(answer.body).toMatchObject({ status })
+    }
+  }
+  const navigated = await service.anonymous('GET', '/v5/contacts', fromBrowser)
+  expect([navigated.status, navigated.headers.get('location')]).toEqual([303, '/login?next=%2Fv5%2Fcontacts'])
 })
 
 test('programs get errors as JSON, whatever else they accept', async () => {
@@ -128,7 +147,8 @@ test('with AUTH_ORIGIN, the links of the start page lead to the right host', asy
   try {
     await split.newOrganization()
     const ask = async (host: string, accept: string, path = '/') =>
-      (await sendRaw(split.url, requestText('GET', path, { headers: { host, accept } }))).body
+      (await sendRaw(split.url, requestText('GET', path, { headers: { host, accept, 'sec-fetch-mode': 'navigate' } })))
+        .body
     const account = 'https://auth.example.com/account'
     expect(JSON.parse(await ask('crm.example.com', '*/*'))).toMatchObject({ account, explorer: '/v5/swagger' })
     const there = {

@@ -22,11 +22,14 @@ beforeAll(async () => {
 })
 afterAll(() => Promise.all([service.close(), split.close()]))
 
-const browser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
+const browser = {
+  accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
+  'sec-fetch-mode': 'navigate',
+}
 const open = (path: string, headers = {}) => service.anonymous('GET', path, { headers: { ...browser, ...headers } })
 const load = (path: string, headers = {}) => service.anonymous('GET', path, { headers: { accept: '*/*', ...headers } })
 const ask = (host: string, path: string, accept = browser.accept) =>
-  sendRaw(split.url, requestText('GET', path, { headers: { host, accept } }))
+  sendRaw(split.url, requestText('GET', path, { headers: { ...browser, host, accept } }))
 
 test('browsers get the application at each of its paths, and its own "not found" elsewhere', async () => {
   for (const path of ['/', '/login', '/contacts', '/contacts/con_1?tab=notes', '/settings/members/']) {

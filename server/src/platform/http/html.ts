@@ -5,11 +5,18 @@ import type { ApiError } from '../model/errors.ts'
 import { prefersHtml } from './content-negotiation.ts'
 import { pageStyle } from './page-style.ts'
 
-/** Is the caller a browser? Browsers prefer HTML and send no API credentials; everything else gets JSON. */
-export function wantsPage({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
+/**
+ * Does a person open this address in a browser? Browsers prefer HTML and send no API credentials; everything else gets
+ * JSON. Some libraries, such as Java's HttpURLConnection, prefer HTML too: on the API's paths, the browser must say that
+ * it navigates (`Sec-Fetch-Mode`, Fetch Metadata Request Headers). It does so on https and on localhost.
+ */
+export function wantsPage({ method, headers, url }: Pick<IncomingMessage, 'method' | 'headers' | 'url'>): boolean {
   const isRead = method === 'GET' || method === 'HEAD'
-  return isRead && headers.authorization === undefined && prefersHtml(headers.accept ?? '')
+  if (!isRead || headers.authorization !== undefined || !prefersHtml(headers.accept ?? '')) return false
+  return headers['sec-fetch-mode'] === 'navigate' || !apiPath.test(url ?? '')
 }
+
+const apiPath = /^\/(?:v5|api|auth|\.well-known)(?:[/?]|$)/
 
 /** The path of PUBLIC_URL; '' if it has none. */
 export const basePath = (origin: string): string =>
