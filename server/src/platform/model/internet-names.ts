@@ -2,8 +2,6 @@ import { domainToASCII } from 'node:url'
 import { getDomain } from 'tldts'
 import { ascii, withoutInvisible } from './text.ts'
 
-// Addresses and domains, as people type and paste them.
-
 /**
  * A dot-atom (RFC 5321; RFC 6531 for letters beyond ASCII, with the vowel signs that many scripts need) and a domain with
  * at least two labels. Quoted local parts and address literals are valid, but no one uses them.
@@ -63,8 +61,17 @@ export function webUrl(text: string): string | undefined {
   const written = withoutInvisible(text)
   // A link to `http:example.com` would be relative to the page that shows it.
   const url = /^https?:\/\//i.test(written) ? written : withScheme(withoutInvisible(ascii(text)))
-  const parsed = url !== undefined && URL.canParse(url) ? new URL(url) : undefined
+  const parsed = url === undefined ? undefined : parsedUrl(url)
   return parsed && parsed.username === '' && parsed.password === '' && !/\s/.test(written) ? url : undefined
+}
+
+/** Not `URL.canParse`: Node 20 refuses some letters beyond ASCII, such as `é` in a host, depending on earlier calls. */
+function parsedUrl(url: string): URL | undefined {
+  try {
+    return new URL(url)
+  } catch {
+    return undefined
+  }
 }
 
 function withScheme(written: string): string | undefined {

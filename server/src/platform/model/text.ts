@@ -13,7 +13,6 @@ const attached = /[\ufe00-\ufe0f\u180b-\u180d\u180f\u{e0100}-\u{e01ef}]|(?<=\u{1
 const invisible =
   /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}]+/gu
 
-/** Visible ASCII at both ends, and nothing but ASCII in between: most texts. */
 const isPlain = /^[!-~](?:[\0-~]*[!-~])?$/
 
 /** The canonical composition (NFC): `e` with a combining accent becomes `é`. In a list or an object, of all its texts. */
@@ -44,7 +43,6 @@ function characterBefore(text: string, end: number): string {
   return text.slice(end - (isPair ? 2 : 1), end)
 }
 
-/** Is there nothing to see? */
 export const isBlank = (text: string): boolean => trimmed(text) === ''
 
 /** Of an address, a number or an id: also without invisible characters in between. */

@@ -27,7 +27,6 @@ function plusHint(field: Field, text: string): string {
   return meant.some((form) => 'value' in formOf(field, form)) ? ' (write + as %2B in a URL)' : ''
 }
 
-/** A part of a value, as it occurs in stored values. */
 export function fragmentForm({ type }: Field, text: string): string {
   if (type === 'phone') return phoneFragment(text) ?? text
   if (type === 'domain') return domainFragment(text)

@@ -94,10 +94,10 @@ export function readValue(
   return { value: patch ? value : (normalized?.value ?? checked) }
 }
 
-/** Composed, and trimmed except for text of several lines: equal text is stored once. Passwords stay as typed. */
+/** Composed, and trimmed except for text of several lines and decimals. Passwords stay as typed. */
 export function comparable({ type, schema }: Field, value: JsonValue): JsonValue {
   if (schema.format === 'password') return value
-  if (typeof value === 'string') return type === 'longText' ? composed(value) : trimmed(value)
+  if (typeof value === 'string') return type === 'longText' || type === 'decimal' ? composed(value) : trimmed(value)
   if (type === 'list' && Array.isArray(value))
     return value.map((item) => (typeof item === 'string' ? trimmed(item) : item))
   return composed(value)

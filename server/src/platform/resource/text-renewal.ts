@@ -8,7 +8,6 @@ import { uniqueOwner, uniqueTable, uniqueValueSql } from './unique-values.ts'
 
 // Earlier releases stored texts as they were sent, and folded fewer characters. What they stored is renewed once.
 
-/** Has the organization (uuid) been renewed? */
 export async function areTextsRenewed(database: Database, organizationId: string): Promise<boolean> {
   const [row] = await database.crossTenantQuery<{ renewed: boolean }>(
     'renew texts',
@@ -133,7 +132,6 @@ async function renewExternalIds(transaction: Transaction, resource: Resource, id
   )
 }
 
-/** The values of unique properties, and the entries of indexed ones. */
 async function renewProperties(
   transaction: Transaction,
   resource: Resource,
