@@ -39,8 +39,11 @@ test('no two parts have one name, whatever case and suffixes a generator gives t
     const key = name.replace(/[^A-Za-z0-9]/g, '').toLowerCase()
     names.set(key, [...(names.get(key) ?? []), part])
   }
-  for (const [group, parts] of Object.entries(document.components))
+  for (const [group, parts] of Object.entries(document.components)) {
+    // A parameter whose name has a dot is missing in the types of openapi-client-axios.
+    if (group !== 'headers') expect(Object.keys(parts).filter((name) => !/^[A-Za-z][\w-]*$/.test(name))).toEqual([])
     if (group !== 'securitySchemes') for (const name of Object.keys(parts)) add(name, `${group}/${name}`)
+  }
   for (const { operationId } of operations) {
     for (const suffix of operationSuffixes) add(operationId + suffix, `operation ${operationId}`)
   }

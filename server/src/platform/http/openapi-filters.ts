@@ -15,7 +15,7 @@ export function filterParameter(resource: Resource, components: Components): Sch
     properties: known,
     ...(open.length > 0 ? openFilters(open) : { additionalProperties: false }),
   })
-  const parameter = components.parameter(`${resource.component}.filterParameters`, {
+  const parameter = components.parameter(`${resource.component}FilterParameters`, {
     name: 'filters',
     in: 'query',
     style: 'form',

@@ -53,10 +53,13 @@ const dryRunParameter = (components: Components): Schema =>
     schema: { type: 'boolean', default: false },
   })
 
-function deletedParameter({ isRestorable, singular, restorableDays }: Resource, components: Components): Schema[] {
+function deletedParameter(
+  { component, isRestorable, singular, restorableDays }: Resource,
+  components: Components,
+): Schema[] {
   if (!isRestorable) return []
   return [
-    components.parameter(`${singular}.deleted`, {
+    components.parameter(`${component}Deleted`, {
       name: 'deleted',
       in: 'query',
       description: `If true, only the records deleted within the last ${restorableDays} days, which can be restored; otherwise only the others. Also needs the scope \`${singular}:restore:write\`.`,
@@ -83,7 +86,8 @@ function viewParameter({ hasViews }: Resource, components: Components): Schema[]
 
 export const cursorSchema = ({ idPrefix }: Resource): Schema => ({
   type: 'string',
-  pattern: `^(${idPrefix}_[0-9A-Za-z]{1,64}|cur_[A-Za-z0-9_-]{40,3000})$`,
+  // Short: tools make examples of it, which were three kilobytes long with the maximum of a cursor.
+  pattern: `^(?:${idPrefix}|cur)_[0-9A-Za-z_-]+$`,
 })
 
 /** Interface 4.4. */
@@ -97,7 +101,7 @@ function pageParameters(resource: Resource, components: Components): Schema[] {
       given('limit', { type: 'integer', minimum: 1, maximum: 100, default: 25 }, 'Maximum number of records.'),
     ),
     components.parameter(
-      `${singular}.startingAfter`,
+      `${component}StartingAfter`,
       given(
         'startingAfter',
         cursor,
@@ -105,7 +109,7 @@ function pageParameters(resource: Resource, components: Components): Schema[] {
       ),
     ),
     components.parameter(
-      `${singular}.endingBefore`,
+      `${component}EndingBefore`,
       given(
         'endingBefore',
         cursor,
@@ -113,7 +117,7 @@ function pageParameters(resource: Resource, components: Components): Schema[] {
       ),
     ),
     components.parameter(
-      `${component}.orderBy`,
+      `${component}OrderBy`,
       given(
         'orderBy',
         { ...orderSchema(resource, components), default: 'createdAt' },
@@ -130,7 +134,7 @@ function pageParameters(resource: Resource, components: Components): Schema[] {
 /** Interface 4.6. */
 function selectParameter(resource: Resource, components: Components): Schema {
   const [first = '', second = ''] = resource.propertyNames
-  return components.parameter(`${resource.component}.select`, {
+  return components.parameter(`${resource.component}Select`, {
     name: 'select[]',
     in: 'query',
     style: 'form',
@@ -148,7 +152,7 @@ function selectParameter(resource: Resource, components: Components): Schema {
 /** Interface 4.5, `query`. */
 function searchParameter(resource: Resource, components: Components): Schema[] {
   return [
-    components.parameter(`${resource.singular}.query`, {
+    components.parameter(`${resource.component}Query`, {
       name: 'query',
       in: 'query',
       description: resource.searchKey
