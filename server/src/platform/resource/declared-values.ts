@@ -25,7 +25,7 @@ interface WantedProperties {
 }
 
 interface ReadOptions {
-  /** False for imports, whose payloads have no custom properties. */
+  /** False for imports, which store what they get. */
   checksRequired: boolean
 }
 
@@ -73,7 +73,8 @@ function undeclared(suggestions: Suggestions, key: string, properties: PropertyS
   return suggestion ? `unknown property; did you mean ${suggestion}?` : 'unknown property; define it first'
 }
 
-function readProperty(
+/** One value of a declared property. */
+export function readProperty(
   { field, choices }: DeclaredProperty,
   path: string,
   value: JsonValue,

@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from 'node:util'
 import { sha256 } from '../secret/encryption.ts'
 import type { Actor } from '../model/caller.ts'
 import type { Transaction } from '../database/database.ts'
 import { identifier, onShard, prepared, sql } from '../model/sql.ts'
 import { columnOf, type Resource } from '../model/define.ts'
 import type { JsonValue, JsonObject } from '../model/fields.ts'
+import { objectOf } from './declared-values.ts'
 import type { PendingChange } from './write.ts'
 
 /** The deliberate changes to a record: no later import overwrites or restores them. */
@@ -136,8 +138,17 @@ export const hasEdits = (actor: Actor, pending: PendingChange): boolean =>
   actor.kind !== 'work' && editedFields(actor, pending).length > 0
 
 function editedFields({ kind }: Actor, { before, values }: PendingChange): string[] {
-  if (before) return Object.keys(values)
-  return kind === 'session' ? Object.keys(enteredValues(values)) : []
+  const edited = before ? values : kind === 'session' ? enteredValues(values) : {}
+  return Object.keys(edited).flatMap((name) =>
+    name === 'customProperties' ? editedKeys(before?.[name], values[name]) : [name],
+  )
+}
+
+/** Custom properties are edited one by one. */
+function editedKeys(before: JsonValue | undefined, after: JsonValue | undefined): string[] {
+  const [old, current] = [objectOf(before), objectOf(after)]
+  const keys = new Set([...Object.keys(old), ...Object.keys(current)])
+  return [...keys].filter((key) => !isDeepStrictEqual(old[key], current[key])).map((key) => `customProperties.${key}`)
 }
 
 /** The values that were entered for a new record, without the empty ones. */

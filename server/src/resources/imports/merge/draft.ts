@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Edits, externalIdText, isEmpty } from '../../../platform/resource/edits.ts'
+import { mergePatch } from '../../../platform/resource/properties.ts'
 import { initialValues, type Resource } from '../../../platform/model/define.ts'
 import type { JsonObject, JsonValue } from '../../../platform/model/fields.ts'
 import { showId } from '../../../platform/model/ids.ts'
@@ -100,7 +101,11 @@ export class Draft {
 const isSame = (one: JsonValue | undefined, other: JsonValue): boolean => one === other || isDeepStrictEqual(one, other)
 
 /** A name is protected by an edit of either part. */
-const relatedFields: Record<string, readonly string[]> = { name: ['name', 'firstName', 'lastName'] }
+const relatedFields: Record<string, readonly string[]> = {
+  name: ['name', 'firstName', 'lastName'],
+  firstName: ['name', 'firstName'],
+  lastName: ['name', 'lastName'],
+}
 
 /** Why a record did not accept a value: it has a different one, a person edited it, or the field is full. */
 export type Reason = 'present' | 'edited' | 'full'
@@ -127,6 +132,7 @@ export function merge(draft: Draft, incoming: JsonObject, policy: MergePolicy): 
   for (const [name, value] of Object.entries(incoming)) {
     if (name === 'tags') addTags(draft, value, merged)
     else if (name === 'externalIds') addExternalIds(draft, value, merged)
+    else if (name === 'customProperties') addProperties(draft, value, policy, merged)
     else mergeField(draft, { name, value, policy }, merged)
   }
   return merged
@@ -166,6 +172,30 @@ function addExternalIds({ resource, state, edits }: Draft, value: JsonValue, { a
     else added[provider] = id
   }
   if (Object.keys(added).length > 0) accepted.externalIds = { ...present, ...added }
+}
+
+/** Each custom property is merged like a field; an edit from before they were tracked one by one protects all. */
+function addProperties(
+  { resource, state, edits }: Draft,
+  value: JsonValue,
+  policy: MergePolicy,
+  { accepted, notStored }: Merge,
+): void {
+  const name = 'customProperties'
+  const present = objectOf(state[name])
+  const added: JsonObject = {}
+  for (const [key, item] of Object.entries(objectOf(value))) {
+    const before = Object.hasOwn(present, key) ? (present[key] ?? null) : null
+    const isEdited = edits.has(name) || edits.has(`${name}.${key}`)
+    if (!isEdited && (policy === 'overwrite' || isEmpty(before))) added[key] = mergePatch(before, item)
+    else if (!isSame(before, item)) notStored.push({ field: `${name}.${key}`, reason: isEdited ? 'edited' : 'present' })
+  }
+  if (Object.keys(added).length === 0) return
+  const whole = { ...present, ...added }
+  const checked = resource.fields[name]?.checkMerged?.(whole)
+  if (checked && 'fault' in checked)
+    notStored.push(...Object.keys(added).map((key) => ({ field: `${name}.${key}`, reason: 'full' as const })))
+  else accepted[name] = whole
 }
 
 /** Maximum number of items or properties of the field. */

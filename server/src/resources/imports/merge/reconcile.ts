@@ -204,15 +204,17 @@ class Batch {
   #mergeContact(row: LeadRow, found: Draft | undefined, employer: Draft | undefined, outcome: Outcome): Draft {
     const { lead, tags, teamId, mergePolicy } = row
     const draft = found ?? new Draft(contacts, newId(), { columns: { import_id: row.importId } })
+    const pushedTags = Array.isArray(lead.contact.tags) ? lead.contact.tags.map(String) : []
     const incoming: JsonObject = {
       ...lead.contact,
-      ...(tags.length > 0 && { tags: [...tags] }),
+      ...(tags.length + pushedTags.length > 0 && { tags: [...new Set([...pushedTags, ...tags])] }),
       ...(employer && { companyId: showId('com', employer.id) }),
     }
     if (!found) Object.assign(incoming, fallbackName(lead.contact, outcome))
     const { accepted, notStored } = merge(draft, incoming, mergePolicy)
-    // Tags come from the import, not from the push.
-    const ofPush = notStored.filter(({ field, reason }) => field !== 'tags' || reason === 'full')
+    // The other tags come from the import, not from the push.
+    const isOfPush = pushedTags.some((tag) => draft.edits.hasValue('tags', tag))
+    const ofPush = notStored.filter(({ field, reason }) => field !== 'tags' || reason === 'full' || isOfPush)
     outcome.warnings.push(...allNotStored('contact', ofPush))
     // The team determines matching, so it is not a value to merge.
     this.#change(row, draft, found ? accepted : { ...accepted, teamId }, outcome)
@@ -280,7 +282,8 @@ function companyKeysOf({ state, edits }: Draft): string[] {
 
 /** A new contact requires an email, a phone or a name; otherwise, another value is used as its name. */
 function fallbackName(contact: JsonObject, outcome: Outcome): JsonObject {
-  if (contact.email !== undefined || contact.phone !== undefined || contact.name !== undefined) return {}
+  const sufficient = ['email', 'phone', 'name', 'firstName', 'lastName']
+  if (sufficient.some((field) => contact[field] !== undefined)) return {}
   const names = ['nickname', ...handleFields].map((field) => contact[field])
   const name = asName([...names, ...Object.values(objectOf(contact.externalIds))].find((value) => value !== undefined))
   outcome.warnings.push(finding('made_up_name', 'contact.name', `missing; "${String(name)}" is used as the name`))

@@ -1,6 +1,7 @@
 import { type Fault, maxSuggestions } from '../../../platform/model/errors.ts'
 import { suggest } from '../../../platform/query/target.ts'
 import { readValue } from '../../../platform/resource/body.ts'
+import { mergePatch } from '../../../platform/resource/properties.ts'
 import type { Field, JsonObject, JsonValue } from '../../../platform/model/fields.ts'
 import { isBlank as isBlankText, trimmed } from '../../../platform/model/text.ts'
 import { type Finding, finding, type FindingCode } from '../resource.ts'
@@ -159,6 +160,7 @@ export class PayloadReader {
     const value = this.#converted(property, path, given)
     if (value === undefined || isBlank(value)) return undefined
     if (Array.isArray(value)) return this.#list(property, path, value)
+    if (isObject(value)) return this.#properties(field, path, value)
     if (typeof value !== 'string') return this.usable(field, prefix, name, value, property.isStrict)
     if (isPlaceholderFor(property, value)) return this.#leaveOut('placeholder', path, placeholderMessage)
     // Multi-line text is stored as it was sent.
@@ -213,6 +215,26 @@ export class PayloadReader {
     if (usable.size > max || items.length > maxExaminedItems)
       this.warn('unusable_value', path, `expected at most ${max} items; the rest was left out`)
     return usable.size > 0 ? [...usable].slice(0, max) : undefined
+  }
+
+  /** The usable custom properties. Nulls and blank texts count as absent, at any depth of objects. */
+  #properties(field: Field, path: string, values: JsonObject): JsonValue | undefined {
+    const usable: JsonObject = {}
+    for (const [key, value] of Object.entries(values).slice(0, Number(field.schema.maxProperties))) {
+      if (isBlank(value)) continue
+      const present = { [key]: mergePatch({}, value) }
+      const read = this.usable(field, `${path}.`, displayName(key), present)
+      if (read !== undefined) Object.assign(usable, read)
+    }
+    if (Object.keys(values).length > Number(field.schema.maxProperties))
+      this.warn(
+        'unusable_value',
+        path,
+        `expected at most ${Number(field.schema.maxProperties)} properties; the rest was left out`,
+      )
+    if (Object.keys(usable).length === 0) return undefined
+    const [before, name] = [path.slice(0, path.lastIndexOf('.') + 1), path.slice(path.lastIndexOf('.') + 1)]
+    return this.usable(field, before, name, usable)
   }
 
   #isUsableItem(field: Field, path: string, item: string): boolean {

@@ -8,6 +8,7 @@ import { allEmploymentStore } from '../../employments/store.ts'
 import { idsOf, updateLastActivity } from '../../last-activity/store.ts'
 import { allNoteStore } from '../../notes/store.ts'
 import { finding } from '../resource.ts'
+import { fitCustomProperties } from '../merge/properties-store.ts'
 import { type Locked, preloadRecords } from '../merge/match-store.ts'
 import { readPush } from '../payload/payload.ts'
 import { type LeadRow, type Outcome, type Plan, reconcile } from '../merge/reconcile.ts'
@@ -102,7 +103,10 @@ async function processLeads(
   claim: Claim,
   leads: readonly (LeadRow | Outcome)[],
 ): Promise<void> {
-  const all = leads.flatMap((one) => ('lead' in one ? [one] : []))
+  const all = await fitCustomProperties(
+    transaction,
+    leads.flatMap((one) => ('lead' in one ? [one] : [])),
+  )
   const [locked, preloaded] = await Promise.all([lockRows(transaction, claim), preloadRecords(transaction, all)])
   const rows = all.filter(({ id }) => locked.has(id))
   const invalid = leads.flatMap((one) => ('status' in one && locked.has(one.rowId) ? [one] : []))

@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { pushesOf } from '../../../../test/processed-pushes.ts'
+import { type Json, startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
+
+let service: TestService
+beforeAll(async () => {
+  service = await startTestService()
+})
+afterAll(() => service.close())
+
+const email = 'ada@example.com'
+
+async function define({ call }: TestOrganization, ...definitions: Json[]): Promise<void> {
+  for (const definition of definitions) {
+    const body = { resource: 'contacts', label: definition.key, ...definition }
+    const { status, text } = await call('POST', '/v5/properties', { body })
+    if (status !== 201) throw new Error(text)
+  }
+}
+
+const warningsOf = ({ warnings }: { warnings: Json[] }) => warnings.map(({ code, path }) => `${code} ${path}`)
+
+test('names, phone, tags and custom properties of a push are stored, and shown as changes of the row', async () => {
+  const organization = await service.newOrganization()
+  const push = pushesOf(service, organization)
+  const person = {
+    firstName: 'Johannes',
+    lastName: 'van den Bosch',
+    phone: '+49 30 1234567',
+    tags: ['fair', 'vip'],
+    customProperties: { plan: 'pro', seats: 12, nested: { a: { b: 1, c: null } }, empty: '', nothing: null },
+  }
+  const company = { name: 'Acme', tags: 'prospect', customProperties: { tier: 1 } }
+  const [row] = await push({ contact: { email, ...person }, company })
+  expect([row?.status, row?.warnings]).toEqual(['PROCESSED', []])
+  const { body: contact } = await organization.call('GET', `/v5/contacts/${row?.contactId}`)
+  expect(contact).toMatchObject({
+    name: 'Johannes van den Bosch',
+    firstName: 'Johannes',
+    lastName: 'van den Bosch',
+    phone: '+49301234567',
+    tags: ['fair', 'vip'],
+    customProperties: { plan: 'pro', seats: 12, nested: { a: { b: 1 } } },
+  })
+  expect(Object.keys(contact.customProperties)).toHaveLength(3)
+  const { body: employer } = await organization.call('GET', `/v5/companies/${row?.companyId}`)
+  expect(employer).toMatchObject({ tags: ['prospect'], customProperties: { tier: 1 } })
+  const change = row?.changes.find(({ object }) => object === 'contact')
+  expect(change?.after).toMatchObject({ phone: '+49301234567', tags: ['fair', 'vip'], lastName: 'van den Bosch' })
+  const [again] = await push({ contact: { email, ...person }, company })
+  expect([again?.status, again?.warnings]).toEqual(['DUPLICATE', []])
+})
+
+test('a contact may have nothing but a handle and a first or last name', async () => {
+  const organization = await service.newOrganization()
+  const [row] = await pushesOf(service, organization)({ contact: { githubHandle: 'ada', lastName: 'Lovelace' } })
+  expect([row?.status, row?.warnings]).toEqual(['PROCESSED', []])
+  const { body } = await organization.call('GET', `/v5/contacts/${row?.contactId}`)
+  expect([body.name, body.lastName]).toEqual(['Lovelace', 'Lovelace'])
+})
+
+test.each(['fill', 'overwrite'])('the policy %s applies to them, and edits of people are kept', async (mergePolicy) => {
+  const organization = await service.newOrganization()
+  const { call, importId } = organization
+  await call('PATCH', `/v5/imports/${importId}`, { body: { mergePolicy, tags: ['import'] } })
+  const push = pushesOf(service, organization)
+  const first = { phone: '+49301234567', tags: ['a', 'b'], customProperties: { plan: 'pro', seats: 1, city: 'Bonn' } }
+  const [row] = await push({ contact: { email, firstName: 'Ada', lastName: 'Byron', ...first } })
+  const path = `/v5/contacts/${row?.contactId}`
+  await call('PATCH', path, { body: { tags: ['a', 'import'], customProperties: { city: null } } })
+  const second = { phone: '+49301234568', tags: ['b', 'c'], customProperties: { plan: 'free', city: 'Bonn', more: 1 } }
+  const [next] = await push({ contact: { email, firstName: 'Augusta', ...second } })
+  const { body } = await call('GET', path)
+  const isOverwritten = mergePolicy === 'overwrite'
+  expect(body).toMatchObject({
+    name: isOverwritten ? 'Augusta Byron' : 'Ada Byron',
+    phone: isOverwritten ? '+49301234568' : '+49301234567',
+    tags: ['a', 'import', 'c'],
+    customProperties: { plan: isOverwritten ? 'free' : 'pro', seats: 1, more: 1 },
+  })
+  expect(body.customProperties).not.toHaveProperty('city')
+  const kept = ['contact.firstName', 'contact.phone', 'contact.customProperties.plan']
+  expect(next && warningsOf(next).sort()).toEqual(
+    [
+      'edit_kept contact.customProperties.city',
+      'edit_kept contact.tags',
+      ...(isOverwritten ? [] : kept.map((one) => `existing_value_kept ${one}`)),
+    ].sort(),
+  )
+})
+
+test('custom properties follow their definitions; what does not fit is left out with a warning', async () => {
+  const organization = await service.newOrganization()
+  const { call } = organization
+  const choices = [
+    { value: 'pro', label: 'Pro plan' },
+    { value: 'free', label: 'Free plan' },
+  ]
+  await define(
+    organization,
+    { key: 'seats', type: 'number' },
+    { key: 'active', type: 'boolean' },
+    { key: 'since', type: 'date' },
+    { key: 'plan', type: 'choice', choices },
+    { key: 'plans', type: 'multiChoice', choices },
+    { key: 'value', type: 'money' },
+    { key: 'partner', type: 'reference', references: 'companies' },
+    { key: 'level', type: 'text', default: 'new' },
+    { key: 'needed', type: 'text', required: true },
+  )
+  const { body: partner } = await call('POST', '/v5/companies', { body: { name: 'Partner' } })
+  const push = pushesOf(service, organization)
+  const [good, bad, lost] = await push(
+    {
+      contact: {
+        email,
+        customProperties: {
+          ...{ seats: '51', active: 'yes', since: '2026-01-05', plan: 'PRO PLAN', plans: 'Free' },
+          ...{ value: { amount: 12.5, currency: 'eur' }, partner: partner.id, other: true },
+        },
+      },
+    },
+    {
+      contact: {
+        email: 'bob@example.com',
+        customProperties: {
+          ...{ seats: 'many', active: 'maybe', since: 'soon', plan: 'gold', plans: ['free', 'gold'], value: 5 },
+          ...{ partner: 'com_00000000000000000000000000000000', 'a.b': 1, level: 7 },
+        },
+      },
+    },
+    { contact: { email: 'eve@example.com', customProperties: 'none', phone: 493012, tags: { a: 1 }, firstName: {} } },
+  )
+  const one = (await call('GET', `/v5/contacts/${good?.contactId}`)).body
+  expect([good?.status, good && warningsOf(good)]).toEqual(['PROCESSED', []])
+  expect(one.customProperties).toEqual({
+    ...{ seats: 51, active: true, since: '2026-01-05', plan: 'pro', plans: ['free'], level: 'new' },
+    ...{ value: { amount: '12.5', currency: 'EUR' }, partner: partner.id, other: true },
+  })
+  expect((await call('GET', `/v5/contacts/${bad?.contactId}`)).body.customProperties).toEqual({ level: '7' })
+  const wrong = ['a.b', 'active', 'partner', 'plan', 'plans', 'seats', 'since', 'value']
+  expect(bad && warningsOf(bad).sort()).toEqual(wrong.map((key) => `unusable_value contact.customProperties.${key}`))
+  expect(lost?.status).toBe('PROCESSED')
+  expect(lost && warningsOf(lost).sort()).toEqual(
+    ['customProperties', 'phone', 'tags'].map((name) => expect.stringContaining(`contact.${name}`)),
+  )
+})
+
+test('keys without a definition are left out where the organization refuses them', async () => {
+  const organization = await service.newOrganization()
+  await organization.call('PATCH', '/v5/properties/undeclared', { body: { contacts: 'refused' } })
+  const [row] = await pushesOf(service, organization)({ contact: { email, customProperties: { plan: 'pro' } } })
+  expect(row && warningsOf(row)).toEqual(['unusable_value contact.customProperties.plan'])
+})
