@@ -34,9 +34,13 @@ const patientImports: Plugin = {
   },
 }
 
-/** The parts of records, the log-in and the settings are not on the first page. */
-const ofFirstPage = (id: string): boolean =>
-  !/\/src\/(?:tasks|timeline|resources\/deals|settings|imports)\/|\/src\/access\/[^/]+\.tsx$/.test(id)
+/** Parts of records, the log-in, forms and the settings are not on the first page. */
+const laterParts = [
+  /\/src\/(?:tasks|timeline|resources\/deals|settings|imports)\//,
+  /\/src\/access\/(?!reauthenticate)[^/]+\.tsx$/,
+  /\/src\/(?:views\/(?:property|reference)-input|ui\/(?:sortable-list|copy-field|number-field))\b/,
+]
+const isOfFirstPage = (id: string): boolean => !laterParts.some((part) => part.test(id))
 
 /** The service builds the application (scripts/build.mjs) and serves `dist`. Names contain a hash of the content. */
 export default defineConfig({
@@ -51,7 +55,7 @@ export default defineConfig({
     manifest: true,
     // What several pages share is one file: 70 small ones took more bytes, and a request each.
     rolldownOptions: {
-      output: { codeSplitting: { groups: [{ name: 'shared', test: ofFirstPage, minShareCount: 3 }] } },
+      output: { codeSplitting: { groups: [{ name: 'shared', test: isOfFirstPage, minShareCount: 3 }] } },
     },
   },
   // `npx vite web` during development, beside a service. Its cookies need requests from its own origin.

@@ -1,5 +1,5 @@
 import { Building2 } from 'lucide-react'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { meQuery } from '../api/me.ts'
 import { queryClient } from '../api/query-client.ts'
@@ -10,6 +10,7 @@ import { router } from '../router.tsx'
 import { endPage } from '../shell/leave.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
+import { closeToasts } from '../ui/toast.tsx'
 import styles from './access.module.css'
 import type { CardProps } from './card.tsx'
 import { LogInWays, useLogIn } from './log-in.tsx'
@@ -20,6 +21,8 @@ import { beginAt, ConnectionForm } from './single-sign-on.tsx'
 export function LogInAgain({ isAction }: { isAction: boolean }) {
   const t = useTranslations('access.login')
   const [isChoosing, setChoosing] = useState(false)
+  // They would be above the dialog, and name records.
+  useEffect(closeToasts, [])
   const goOn = (tokens: Tokens) => {
     // Somebody else begins at their own start page.
     if (!continueSession(tokens)) leavePage('/')

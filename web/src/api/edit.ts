@@ -22,7 +22,8 @@ export interface Edit {
   values: Values
   /** The record behind a chosen reference. */
   shown?: unknown
-  signal?: AbortSignal
+  /** A place in an order is nobody’s text: the last move counts. */
+  isMove?: boolean
 }
 
 /** The edit of a record of a resource without parents. */
@@ -49,7 +50,9 @@ export const sendEdit = <T extends object = RecordData>(edit: Edit): Promise<Edi
 
 async function storeEdit<T extends object>(edit: Edit): Promise<Edited<T>> {
   const seen = new Map(Object.keys(edit.values).map((field) => [field, valueAt(edit.seen as RecordData, field)]))
-  const wanted = new Map(Object.entries(edit.values).filter(([field, value]) => !isSame(value, seen.get(field))))
+  const wanted = new Map(
+    Object.entries(edit.values).filter(([field, value]) => edit.isMove === true || !isSame(value, seen.get(field))),
+  )
   let isMerged = false
   for (let attempt = 0; ; attempt++) {
     const current = await send<T>('GET', edit.path)
@@ -58,7 +61,7 @@ async function storeEdit<T extends object>(edit: Edit): Promise<Edited<T>> {
       const theirs = valueAt(current.body as RecordData, field)
       if (isSame(theirs, mine)) continue
       const before = seen.get(field)
-      const isUntouched = isSame(theirs, before)
+      const isUntouched = edit.isMove === true || isSame(theirs, before)
       const merged = isUntouched ? mine : mergeLists(before, mine, theirs)
       if (merged === undefined && (await choose(edit, field, current.body)) === 'theirs') wanted.delete(field)
       else changes.push([field, merged ?? mine])

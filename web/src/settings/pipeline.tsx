@@ -153,7 +153,7 @@ function Stages({ pipelineId }: { pipelineId: string }) {
     queryClient.setQueryData(key, others.toSpliced(index, 0, ...moved))
     const [seen] = moved
     if (!seen) return
-    const edit = { path: `${path}/${id}`, resource: 'stages', seen, values: { position: index } }
+    const edit = { path: `${path}/${id}`, resource: 'stages', seen, values: { position: index }, isMove: true }
     await act(() => sendEdit(edit), { refresh: key })
     pipelinesChanged()
   }

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link, Outlet, useLoaderData, useLocation, useNavigate } from '@tanstack/react-router'
+import { lazyRouteComponent, Link, Outlet, useLoaderData, useLocation, useNavigate } from '@tanstack/react-router'
 import {
   ChevronsUpDown,
   CircleHelp,
@@ -11,7 +11,7 @@ import {
   Sun,
   UserRound,
 } from 'lucide-react'
-import { useEffect, useRef, useState } from 'react'
+import { Suspense, useEffect, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { useSwitchOrganization } from '../access/switch-organization.ts'
 import { useTrouble } from '../api/connection.ts'
@@ -26,10 +26,11 @@ import navLink from '../ui/nav-link.module.css'
 import { Avatar } from '../ui/tag.tsx'
 import { useNotifyFailure } from '../ui/toast.tsx'
 import { usePlaces, type Place } from './navigation.ts'
-import { Palette } from './palette.tsx'
 import { ShortcutHelp } from './shortcut-help.tsx'
 import { useShortcuts } from './shortcuts.tsx'
 import styles from './shell.module.css'
+
+const Palette = lazyRouteComponent(() => import('./palette.tsx'), 'Palette')
 
 /** The application begins anew in another organization: nothing that is on the screen survives the switch. */
 export function Shell() {
@@ -43,6 +44,9 @@ function Frame() {
   const navigate = useNavigate()
   const places = usePlaces()
   const [isPaletteOpen, setPaletteOpen] = useState(false)
+  // Loaded when it opens first; it stays, so that the focus returns when it closes.
+  const [wasPaletteOpen, setWasPaletteOpen] = useState(false)
+  if (isPaletteOpen && !wasPaletteOpen) setWasPaletteOpen(true)
   const [isHelpOpen, setHelpOpen] = useState(false)
   useFocusOnPage()
   useShortcuts([
@@ -65,7 +69,7 @@ function Frame() {
         <Outlet />
       </main>
       <PhoneBar places={places} onSearch={() => setPaletteOpen(true)} />
-      <Palette isOpen={isPaletteOpen} onClose={() => setPaletteOpen(false)} />
+      <Suspense>{wasPaletteOpen && <Palette isOpen={isPaletteOpen} onClose={() => setPaletteOpen(false)} />}</Suspense>
       <ShortcutHelp isOpen={isHelpOpen} onClose={() => setHelpOpen(false)} />
     </div>
   )

@@ -2,8 +2,21 @@ import { useTranslations } from 'use-intl'
 import type { EntryProps } from './entry-frame.tsx'
 
 /** Who or what made an entry, as the beginning of a sentence. */
-export function useAuthor({ entry, names }: Pick<EntryProps, 'entry' | 'names'>): string {
+export const useAuthor = (props: AuthorProps): string => useAuthorOf()(props)
+
+type AuthorProps = Pick<EntryProps, 'entry' | 'names'>
+
+/** The same for an entry that is read later. */
+export function useAuthorOf(): (props: AuthorProps) => string {
   const t = useTranslations('timeline')
+  return ({ entry, names }) => authorOf(t, entry, names)
+}
+
+function authorOf(
+  t: ReturnType<typeof useTranslations<'timeline'>>,
+  entry: AuthorProps['entry'],
+  names: AuthorProps['names'],
+): string {
   const { authorId, change, note } = entry
   const source = change?.source ?? (note?.source === 'import' ? 'import' : 'person')
   if (source === 'import') {

@@ -18,6 +18,10 @@ interface DialogProps {
   children?: ReactNode
 }
 
+/** The address of the person is there already. */
+const emptyIn = (body: HTMLElement | null): HTMLElement | undefined =>
+  [...(body?.querySelectorAll<HTMLInputElement>('input') ?? [])].find(({ value }) => value === '')
+
 const fields = 'input:not([readonly], [disabled]), select, textarea'
 
 /** A modal dialog. It traps focus and returns it; on phones it rises from the bottom edge. */
@@ -26,6 +30,7 @@ export function Dialog({ title, description, isOpen, onClose, isLarge, isForced,
   const body = useRef<HTMLDivElement>(null)
   // The first field, otherwise the first of the buttons at the end; not the one that closes it.
   const firstOf = () =>
+    (isForced ? emptyIn(body.current) : undefined) ??
     body.current?.querySelector<HTMLElement>(fields) ??
     body.current?.querySelector<HTMLElement>(`.${styles.dialogActions} button`)
   return (

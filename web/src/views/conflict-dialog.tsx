@@ -6,6 +6,7 @@ import { ApiError } from '../api/error.ts'
 import { useMe } from '../api/me.ts'
 import { type RecordData, useResource, useSchema, valueAt } from '../api/schema.ts'
 import { useLabel, usePropertyLabel } from '../messages/labels.ts'
+import { useAuthorOf } from '../timeline/author.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog, DialogActions } from '../ui/dialog.tsx'
 import { Time } from '../ui/time.tsx'
@@ -62,6 +63,7 @@ function Author({ conflict }: { conflict: Conflict }) {
   const t = useTranslations('conflict')
   const me = useMe()
   const schema = useSchema()
+  const authorOf = useAuthorOf()
   const { path, field, current } = conflict
   const { data: change } = useQuery({
     queryKey: ['last change', path, field, current.updatedAt],
@@ -69,7 +71,12 @@ function Author({ conflict }: { conflict: Conflict }) {
     gcTime: 0,
   })
   const at = change?.at ?? current.updatedAt
-  const author = change?.authorId === me.id ? t('you', { name: me.name }) : change?.name
+  const isOwn = change?.authorId === me.id && (change.entry?.change?.source ?? 'person') === 'person'
+  const author = isOwn
+    ? t('you', { name: me.name })
+    : change?.entry
+      ? authorOf({ entry: change.entry, names: change.names })
+      : change?.names[change.authorId ?? '']
   return (
     <p role="status">
       {change && (author === undefined ? t('changedBySomebody') : t('changedBy', { author }))}

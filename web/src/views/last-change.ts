@@ -1,16 +1,18 @@
 import { type Schemas, send } from '../api/client.ts'
 import type { Conflict } from '../api/conflict.ts'
 import type { ResourceSchema } from '../api/schema.ts'
-import { readNames } from '../timeline/names.ts'
+import { type Names, readNames } from '../timeline/names.ts'
+import type { Entry } from '../timeline/timeline-data.ts'
 
-type Entry = Required<Schemas['TimelineEntrySelection']>
 type AuditEvent = Required<Schemas['AuditEventSelection']>
 
 interface LastChange {
   at: string | undefined
   /** Undefined if that is not known to this person. */
   authorId: string | undefined
-  name: string | undefined
+  names: Names
+  /** In the timeline. */
+  entry: Entry | undefined
 }
 
 const withTimeline: readonly string[] = ['contacts', 'companies', 'deals']
@@ -18,14 +20,14 @@ const auditPath = '/v5/audit-log'
 
 /** Who changed a field last, and when: from the timeline or, for records without one, from the audit log. */
 export async function lastChangeOf(conflict: Conflict, schema: readonly ResourceSchema[]): Promise<LastChange> {
-  const found = withTimeline.includes(conflict.resource)
-    ? await lastEntry(conflict)
-    : schema.some(({ path, permissions }) => path === auditPath && permissions.list)
-      ? await lastEvent(conflict)
-      : undefined
-  const authorId = found?.authorId ?? undefined
-  const names = authorId === undefined ? {} : await readNames([authorId])
-  return { at: found?.at, authorId, name: authorId === undefined ? undefined : names[authorId] }
+  if (withTimeline.includes(conflict.resource)) {
+    const entry = await lastEntry(conflict)
+    return { at: entry?.createdAt, authorId: entry?.authorId ?? undefined, names: await readNames(entry ?? {}), entry }
+  }
+  const mayReadLog = schema.some(({ path, permissions }) => path === auditPath && permissions.list)
+  const event = mayReadLog ? await lastEvent(conflict) : undefined
+  const authorId = event?.actorId ?? undefined
+  return { at: event?.createdAt, authorId, names: await readNames([authorId]), entry: undefined }
 }
 
 async function lastEntry({ path, field, current }: Conflict) {
@@ -36,14 +38,12 @@ async function lastEntry({ path, field, current }: Conflict) {
   const { body } = await send<Entry[]>('GET', `${path}/timeline`, { query })
   const isOwn = ({ contactId, companyId, dealId }: Entry) => (contactId ?? dealId ?? companyId) === current.id
   const isOfField = ({ stageMove, change }: Entry) =>
-    stageMove !== null || change?.changes.some((one) => one.field === field) === true
-  const entry = body.find((one) => isOwn(one) && isOfField(one))
-  return entry && { authorId: entry.authorId, at: entry.createdAt }
+    stageMove !== null || change?.changes?.some((one) => one.field === field) === true
+  return body.find((one) => isOwn(one) && isOfField(one))
 }
 
 async function lastEvent({ current }: Conflict) {
   const query = new URLSearchParams({ 'filter.recordId.equals': current.id, limit: '1' })
   const { body } = await send<AuditEvent[]>('GET', auditPath, { query })
-  const [event] = body
-  return event && { authorId: event.actorId, at: event.createdAt }
+  return body[0]
 }

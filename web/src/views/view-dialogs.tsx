@@ -152,7 +152,7 @@ export function OrderViews({ resource, views, onClose }: OrderViewsProps) {
     // The new order shows at once; what the service says replaces it.
     queryClient.setQueryData(viewsQuery(resource.name).queryKey, others.toSpliced(index, 0, ...moved))
     const seen = views.find((view) => view.id === id)
-    const store = async () => seen && sendEdit({ ...editOf('views', seen), values: { position } })
+    const store = async () => seen && sendEdit({ ...editOf('views', seen), values: { position }, isMove: true })
     await act(store, { refresh: ['views', resource.name] })
   }
   return (

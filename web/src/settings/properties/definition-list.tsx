@@ -40,7 +40,7 @@ export function DefinitionList({ name, definitions }: DefinitionListProps) {
     const store = async () => {
       for (const { id: changed, position } of changes) {
         const seen = definitions.find((one) => one.id === changed)
-        if (seen) await sendEdit({ ...editOf('properties', seen), values: { position } })
+        if (seen) await sendEdit({ ...editOf('properties', seen), values: { position }, isMove: true })
       }
     }
     await act(() => changeDefinitions(store), { refresh: [] })
