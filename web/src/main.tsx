@@ -6,16 +6,15 @@ import { QueryClientProvider } from '@tanstack/react-query'
 import { lazyRouteComponent, RouterProvider } from '@tanstack/react-router'
 import { StrictMode, Suspense } from 'react'
 import { createRoot } from 'react-dom/client'
-import { createTranslator, IntlProvider } from 'use-intl'
+import { IntlProvider } from 'use-intl'
 import { EndedSession } from './access/ended-session.tsx'
 import { Reauthentication } from './access/reauthenticate.tsx'
-import { whenDenied } from './api/client.ts'
+import { beforeRefusals, whenDenied } from './api/client.ts'
 import { useConflict } from './api/conflict.ts'
 import { whenRecovered } from './api/connection.ts'
 import { queryClient, whenForgetting } from './api/query-client.ts'
 import { whenPageEnds } from './api/session.ts'
 import { loadMessages } from './messages/messages.ts'
-import { setRefusals } from './messages/refusals.ts'
 import { currentLanguage, localeOf, timeZone } from './preferences/locale.ts'
 import { router } from './router.tsx'
 import { checkAccess, endPage } from './shell/leave.ts'
@@ -42,13 +41,12 @@ document.documentElement.lang = language
 whenPageEnds(endPage)
 whenDenied(() => void checkAccess())
 whenForgetting(closeToasts)
+beforeRefusals(async () => (await import('./messages/refusal-forms.ts')).loadRefusals(language))
 leaveCompositionsAlone()
 keepFocus()
 whenRecovered(() => void queryClient.invalidateQueries({ predicate: ({ state }) => state.status === 'error' }))
 
 const messages = await loadMessages(language)
-const refusals = createTranslator({ locale: localeOf(language), messages, namespace: 'refusals' })
-setRefusals((key, values) => refusals(key, values as never))
 const root = document.getElementById('root')
 if (!root) throw new Error('index.html has no element with the id root.')
 createRoot(root).render(

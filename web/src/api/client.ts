@@ -129,7 +129,17 @@ async function refusalOf(response: Response): Promise<ApiError> {
   return error
 }
 
+let prepare: () => Promise<void> = () => Promise.resolve()
+
+/** Called before the first refusal is thrown: it loads what refusals say to people. */
+export function beforeRefusals(load: () => Promise<void>): void {
+  let loading: Promise<void> | undefined
+  // Without it, they are in English, as the service says them.
+  prepare = () => (loading ??= load().catch(() => void (loading = undefined)))
+}
+
 async function errorOf(response: Response): Promise<ApiError> {
+  await prepare()
   const body: unknown = await response.json().catch(() => undefined)
   return new ApiError(response.status, body, response.headers.get('x-request-id') ?? undefined)
 }

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import germanRefusals from './de/refusals.json'
+import refusals from './en/refusals.json'
 import { messages as german } from './de/index.ts'
 import { messages as germanOfSettings } from './de/of-settings.ts'
 import { messages as english } from './en/index.ts'
@@ -37,7 +39,7 @@ const sources = import.meta.glob<string>('../**/*.{ts,tsx}', { query: '?raw', im
 
 /** Texts for values of the API, and those of a translator that is passed to another file. */
 const readByValue =
-  /^(?:operators|refusals|record\.(?:tasks|text|timeline)$|imports\.hints|access\.passkeys|settings\.system\.(?:warning|error)$)/
+  /^(?:operators|record\.(?:tasks|text|timeline)$|imports\.hints|access\.passkeys|settings\.system\.(?:warning|error)$)/
 
 /** An expression for the texts that a literal or template such as `codes.${code}` can be. */
 const pattern = (template: string): string =>
@@ -58,4 +60,10 @@ test('every text of the catalogue is read', () => {
   const read = Object.values(sources).flatMap(keysReadBy)
   const unread = keysOf(catalogue).filter((key) => !readByValue.test(key) && !read.some((keys) => keys.test(key)))
   expect(unread).toEqual([])
+})
+
+test('refusals say the same in German', () => {
+  expect(Object.keys(germanRefusals).sort()).toEqual(Object.keys(refusals).sort())
+  const values = (texts: Record<string, string>) => Object.values(texts).map((text) => argumentsOf(text).join())
+  expect(values(germanRefusals)).toEqual(values(refusals))
 })

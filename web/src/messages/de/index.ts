@@ -15,7 +15,6 @@ import operators from './operators.json'
 import profile from './profile.json'
 import record from './record.json'
 import sentences from './sentences.json'
-import refusals from './refusals.json'
 import shell from './shell.json'
 import suggestions from './suggestions.json'
 import tasks from './tasks.json'
@@ -40,7 +39,6 @@ export const messages: Messages = {
   operators,
   profile,
   record,
-  refusals,
   shell,
   suggestions,
   tasks,

@@ -14,7 +14,6 @@ import numbers from './numbers.json'
 import operators from './operators.json'
 import profile from './profile.json'
 import record from './record.json'
-import refusals from './refusals.json'
 import shell from './shell.json'
 import suggestions from './suggestions.json'
 import tasks from './tasks.json'
@@ -38,7 +37,6 @@ export const messages = {
   operators,
   profile,
   record,
-  refusals,
   shell,
   suggestions,
   tasks,

@@ -1,0 +1,52 @@
+import { createTranslator } from 'use-intl'
+import { type Language, localeOf } from '../preferences/locale.ts'
+import type english from './en/refusals.json'
+import { setRefusals } from './refusals.ts'
+
+type Key = keyof typeof english
+
+/** What the service says about a value (docs/errors.md), and the text of the catalogue that says the same to people. */
+const known: readonly (readonly [RegExp, Key])[] = [
+  [/^is required$/, 'required'],
+  [/^must not be (?:empty|null|blank)$/, 'empty'],
+  [/^expected at most (?<limit>\S+) characters$/, 'characters'],
+  [/^expected at most (?<limit>\S+) (?:items|properties)$/, 'items'],
+  [/^expected at least (?<limit>-?[\d.]+)$/, 'minimum'],
+  [/^expected at most (?<limit>-?[\d.]+)$/, 'maximum'],
+  [/^expected an integer$/, 'integer'],
+  [/^expected a (?:number|decimal)$/, 'number'],
+  [/^expected a string with a decimal number/, 'decimal'],
+  [/^expected an? (?:string|boolean|array|object)/, 'kind'],
+  [/^expected an email address/, 'email'],
+  [/^expected a phone number/, 'phone'],
+  [/^expected a domain/, 'domain'],
+  [/^expected an http or https URL/, 'url'],
+  [/^expected an IANA time zone/, 'timeZone'],
+  [/^expected a two-letter ISO 3166-1 code/, 'country'],
+  [/^expected an ISO 4217 currency code/, 'currency'],
+  [/^expected a month/, 'month'],
+  [/^expected a date/, 'date'],
+  [/^expected a timestamp/, 'instant'],
+  [/^expected a handle/, 'handle'],
+  [/^must match /, 'form'],
+  [/^key "(?<key>[^"]*)" must match /, 'key'],
+  [/^is read-only$/, 'readOnly'],
+  [/^cannot be combined with /, 'combined'],
+  [/^is taken by another .*\((?<id>\w{36})\)$/, 'takenBy'],
+  [/^is taken by another /, 'taken'],
+  [/^is already a member.*\((?<id>\w{36})\)$/, 'memberNamed'],
+  [/^is already a member/, 'member'],
+]
+
+/** Loads what refusals say in a language, which no page needs before its first one. */
+export async function loadRefusals(language: Language): Promise<void> {
+  const texts = (await (language === 'de' ? import('./de/refusals.json') : import('./en/refusals.json'))).default
+  const translate = createTranslator({ locale: localeOf(language), messages: { refusals: texts } as never })
+  setRefusals((message) => {
+    for (const [form, key] of known) {
+      const groups = form.exec(message)
+      if (groups) return translate(`refusals.${key}` as never, { ...groups.groups } as never)
+    }
+    return message
+  })
+}
