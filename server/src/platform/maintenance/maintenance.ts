@@ -36,7 +36,6 @@ export interface MaintenanceOptions extends PurgeOptions {
   references: readonly DirectoryReference[]
   /** Resources with stored renderings. */
   rendered: readonly Resource[]
-  /** Resources whose texts earlier releases may have stored in another form. */
   renewed: readonly Resource[]
   /** Resources whose custom properties can be indexed. */
   definable: readonly Resource[]

@@ -49,7 +49,6 @@ export function domainName(text: string): string | undefined {
   return getDomain(bare, { allowPrivateDomains: true }) === null ? name : bare
 }
 
-/** A part of a domain, in ASCII if it has whole labels. */
 export const domainFragment = (text: string): string =>
   /^[\0-\u007f]*$/.test(text) ? text : asciiDomain(withoutInvisible(text)) || text
 

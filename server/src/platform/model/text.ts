@@ -1,16 +1,15 @@
 import type { JsonValue } from './fields.ts'
 
-// What makes two texts equal although they were typed or copied differently: canonically equal characters, spaces of any
-// script, and characters that nobody sees.
-
 /** White space, what Unicode says may be ignored in display, and blanks of some scripts. */
 const unseen = /^[\s\p{Default_Ignorable_Code_Point}\u0085\u2800\ufff9-\ufffb]$/u
 
 /** Belongs to the character before it: a variation selector (an emoji in color), or the tags of a flag. */
+// eslint-disable-next-line no-misleading-character-class -- single marks, not sequences
 const attached = /[\ufe00-\ufe0f\u180b-\u180d\u180f\u{e0100}-\u{e01ef}]|(?<=\u{1f3f4})[\u{e0020}-\u{e007f}]+/uy
 
 /** Never part of an address, a number or an id, except joiners and variation selectors. */
 const invisible =
+  // eslint-disable-next-line no-misleading-character-class -- single marks, not sequences
   /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}]+/gu
 
 const isPlain = /^[!-~](?:[\0-~]*[!-~])?$/
@@ -58,6 +57,7 @@ export function withoutInvisible(text: string): string {
 function joining(run: string, before = '', after = ''): string {
   if (before < '\u0080') return ''
   const [selectors = ''] = /^[\ufe00-\ufe0f]*/.exec(run) ?? []
+  // eslint-disable-next-line no-misleading-character-class -- single marks, not sequences
   return after < '\u0080' ? selectors : run.replace(/[^\u200c\u200d\ufe00-\ufe0f]/gu, '')
 }
 

@@ -140,7 +140,6 @@ export const textsOf = (operand: Operand): readonly string[] =>
 
 const isPattern = (operator: Operator): boolean => ['contains', 'startsWith', 'endsWith'].includes(operator)
 
-/** Text of marks only is empty after folding, and would match everything. */
 export const isEmptyAfterFolding = (text: string): boolean => withoutFoldedMarks(text) === ''
 
 function readOne(target: Target, type: FilterType, operator: Operator, value: string): Read<Operand> {

@@ -33,6 +33,5 @@ export function fragmentForm({ type }: Field, text: string): string {
   return type === 'handle' ? text.replace(/^@/, '') : text
 }
 
-/** Of a custom property without a definition, or an external id. */
 export const propertyForm = ({ keyForm }: Field, text: string): string =>
   keyForm ? withoutInvisible(text) : text.normalize('NFC')

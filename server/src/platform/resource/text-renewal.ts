@@ -94,7 +94,6 @@ async function renewRecords(
   return renewed
 }
 
-/** The columns with text, and their composed values. */
 function textColumns({ fields }: Resource): { name: Sql; composed: Sql }[] {
   return Object.entries(fields).flatMap(([fieldName, { databaseType, computed }]) => {
     const name = identifier(columnOf(fieldName))
@@ -115,7 +114,6 @@ async function foldedColumn(transaction: Transaction, { table }: Resource): Prom
   return row && raw(row.expression)
 }
 
-/** An id that another record has in its composed form stays as it is. */
 async function renewExternalIds(transaction: Transaction, resource: Resource, ids: readonly string[]): Promise<void> {
   const table = identifier(`${resource.singular}_external_ids`)
   const ofTeam = raw('teamId' in resource.fields ? 'and other.team_id = held.team_id' : '')

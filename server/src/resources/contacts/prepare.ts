@@ -58,7 +58,7 @@ function joinNames({ firstName, lastName }: JsonObject): string | null {
   return text === '' ? null : text
 }
 
-/** Every space separates, also the ideographic one: `山田　太郎`. */
+/** Every space separates, also the ideographic one (U+3000). */
 function splitName(name: string): JsonObject {
   const text = trimmed(name)
   const [last = ''] = /[^\s\u0085\u2800]+$/u.exec(text) ?? []
