@@ -99,3 +99,10 @@ test('a value of a unique property with spaces around it is the same as one with
   await renew()
   expect((await call('POST', '/v5/contacts', { name: 'Two', customProperties: { vat: 'DE1' } })).status).toBe(409)
 })
+
+test('a domain that an earlier release stored with www is found', async () => {
+  const { body } = await call('POST', '/v5/companies', { name: 'Looms', domain: 'looms.example' })
+  await execute(sql`update companies set domain = 'www.looms.example' where id = ${readId('com', body.id) ?? ''}::uuid`)
+  await renew()
+  expect(await names('/v5/companies?filter.domain.equals=www.looms.example')).toEqual(['Looms'])
+})

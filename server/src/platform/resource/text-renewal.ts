@@ -95,9 +95,10 @@ async function renewRecords(
 }
 
 function textColumns({ fields }: Resource): { name: Sql; composed: Sql }[] {
-  return Object.entries(fields).flatMap(([fieldName, { databaseType, computed }]) => {
+  return Object.entries(fields).flatMap(([fieldName, { databaseType, computed, type }]) => {
     const name = identifier(columnOf(fieldName))
     if (computed) return []
+    if (type === 'domain') return [{ name, composed: sql`regexp_replace(${name}, '^(www\\.)+(?=[^.]+\\.[^.])', '')` }]
     if (databaseType === 'text') return [{ name, composed: sql`normalize(${name})` }]
     if (databaseType === 'jsonb') return [{ name, composed: sql`normalize(${name}::text)::jsonb` }]
     if (databaseType !== 'text[]') return []
