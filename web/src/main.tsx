@@ -1,5 +1,6 @@
 import '@fontsource-variable/inter/wght.css'
 import './ui/base.css'
+import './ui/print.css'
 import { Tooltip } from '@base-ui/react/tooltip'
 import { CSPProvider } from '@base-ui/react/csp-provider'
 import { QueryClientProvider } from '@tanstack/react-query'

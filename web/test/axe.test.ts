@@ -4,6 +4,7 @@ import axe, { type AxeResults, type RunOnly } from 'axe-core'
 import type { Locator, Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
 import { browserTest, useApplication } from './application.ts'
+import { resize, squeezed } from './squeezed.ts'
 import { prepareRecords, type Records, type Screen, screens, show, useTheme } from './screens.ts'
 
 const { service, openPage, callAs, expectFaults } = useApplication()
@@ -293,6 +294,30 @@ for (const width of [1440, 390]) {
       await page.unrouteAll()
     })
   }
+}
+
+const tabletScreens = [
+  'home',
+  'suggestions',
+  'contacts',
+  'contact',
+  'deal',
+  'deals-board',
+  'import',
+  'members',
+  'audit-log',
+]
+for (const screen of screens.filter(({ name }) => tabletScreens.includes(name))) {
+  browserTest(`${screen.name} is accessible in both themes at 1024 and 768 pixels, and fits`, async () => {
+    const page = await pageFor(screen, 1024)
+    await resize(page, 1024)
+    await show(page, screen, records)
+    for (const width of [1024, 768]) {
+      await resize(page, width)
+      expect(await violations(page), `at ${width}`).toEqual([])
+      expect(await squeezed(page), `at ${width}`).toEqual([])
+    }
+  })
 }
 
 const phoneScreens = [

@@ -302,3 +302,29 @@ browserTest('a viewer sees the board but cannot move its cards', async () => {
   await viewer.mouse.up()
   await owners.expectStored({ Lead: ['a'], Offer: [] })
 })
+
+browserTest('a card stays where it was dropped while the board is loaded again', async () => {
+  const start = Date.now()
+  await page.clock.setFixedTime(start)
+  const board = await open({ Lead: ['a', 'b'], Offer: ['c', 'd'] })
+  let release = () => undefined as void
+  const held = new Promise<void>((resolve) => (release = resolve))
+  await page.route(/\/move$/, async (route) => (await held, route.continue()))
+  const below = await board.boxOf('c')
+  await board.drag('a', { x: below.x + 40, y: below.y + below.height + 40 })
+  await page.mouse.up()
+  const moved = { Lead: ['b'], Offer: ['c', 'a', 'd'] }
+  await board.expectNames(moved)
+  await page.getByRole('link', { name: 'Tasks' }).first().click()
+  await page.getByRole('heading', { level: 1, name: 'Tasks' }).waitFor()
+  await page.clock.setFixedTime(start + 60_000)
+  await page.goBack()
+  await page.waitForLoadState('networkidle')
+  await board.expectNames(moved)
+  const isLoadedAgain = page.waitForResponse(/v5\/deals\/summary/)
+  release()
+  await isLoadedAgain
+  await board.expectStored(moved)
+  await board.expectNames(moved)
+  await page.unroute(/\/move$/)
+})

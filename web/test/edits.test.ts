@@ -15,6 +15,7 @@ let tag: string
 let number = 0
 beforeEach(async () => {
   page ??= await openPage({ path: '/contacts' })
+  await page.unrouteAll()
   call ??= await callAs()
   grid = new Grid(page)
   tag = `edits ${++number}`
@@ -107,6 +108,28 @@ browserTest('the Undo of the toast and Ctrl+Z take changes back, the last one fi
   await expectStored(0, { employmentTitle: 'Tester' })
 })
 
+browserTest('a change is taken back once: by the toast or by Ctrl+Z, which closes the toast', async () => {
+  await toTitle()
+  const undo = page.getByRole('button', { name: 'Undo' })
+  for (const title of ['One', 'Two', 'Three']) {
+    await page.keyboard.type(title)
+    await grid.press('Enter')
+    await expectStored(0, { employmentTitle: title })
+    await grid.press('ArrowUp')
+  }
+  await expect.poll(() => undo.count()).toBe(3)
+  // To redo, elsewhere: it must not undo.
+  await grid.press('Control+Shift+z')
+  // The second one looks at what the first one leaves.
+  await grid.press('Control+z', 'Control+z')
+  await expectStored(0, { employmentTitle: 'One' })
+  await expect.poll(() => undo.count()).toBe(1)
+  await undo.click()
+  await expectStored(0, { employmentTitle: 'Tester' })
+  await expect.poll(() => undo.count()).toBe(0)
+  expect(await toast('It has been changed since.').count()).toBe(0)
+})
+
 browserTest('Undo does not overwrite what someone else has changed meanwhile', async () => {
   await toTitle()
   await page.keyboard.type('Mine')
@@ -149,4 +172,50 @@ browserTest('Undo takes a tag back from exactly those that were tagged', async (
   await page.getByRole('button', { name: 'Undo' }).last().click()
   await expectStored(0, { tags: [tag] })
   await expectStored(1, { tags: [tag, 'kept'] })
+})
+
+browserTest('a value stays when an answer arrives that was requested before it was saved', async () => {
+  await grid.press('ArrowDown', 'ArrowDown', 'x')
+  await page.getByRole('region', { name: 'Actions for the selection' }).getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+  await expect.poll(() => grid.box.getAttribute('aria-rowcount')).toBe('4')
+  let release = () => undefined as void
+  const held = new Promise<void>((resolve) => (release = resolve))
+  await page.route(/v5\/contacts\?.*limit=100/, async (route) => {
+    const response = await route.fetch()
+    await held
+    await route.fulfill({ response })
+  })
+  onTestFinished(() => page.unroute(/v5\/contacts\?.*limit=100/))
+  const isReloading = page.waitForRequest(/v5\/contacts\?.*limit=100/)
+  await grid.press('Control+z')
+  await isReloading
+  await grid.press('ArrowUp', 'ArrowUp')
+  await toTitle()
+  await page.keyboard.type('Saved meanwhile')
+  await grid.press('Enter')
+  await expectStored(0, { employmentTitle: 'Saved meanwhile' })
+  release()
+  await expect.poll(() => grid.box.getAttribute('aria-rowcount')).toBe('5')
+  await grid.settle()
+  expect(await grid.cell(0, 'employmentTitle').innerText()).toBe('Saved meanwhile')
+})
+
+browserTest('what is selected while others are deleted stays selected, and other lists forget them too', async () => {
+  await grid.press('x')
+  let release = () => undefined as void
+  const held = new Promise<void>((resolve) => (release = resolve))
+  await page.route(`**/v5/contacts/${contacts[0].id}`, async (route) => {
+    if (route.request().method() === 'DELETE') await held
+    await route.continue()
+  })
+  const bar = page.getByRole('region', { name: 'Actions for the selection' })
+  await bar.getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await grid.box.getByRole('checkbox', { name: 'Select Bea Grid' }).or(grid.box.getByRole('checkbox')).nth(2).click()
+  release()
+  await toast('Deleted 1 contact').waitFor()
+  await bar.getByText('1 selected').waitFor()
 })

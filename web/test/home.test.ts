@@ -171,3 +171,20 @@ browserTest('today is the day of the person’s time zone: that of the profile, 
   await group(atNoon, 'Next seven days').getByText('In two hours').waitFor()
   await call('PATCH', '/v5/me', { body: { timeZone: null } })
 })
+
+browserTest('the number of overdue tasks is exact, and so is how many more there are than are shown', async () => {
+  const call = await callAs('member')
+  const { body: me } = await call('GET', '/v5/me')
+  for (let number = 0; number < 57; number++) {
+    const body = { title: `Late ${number}`, dueDate: '2026-01-05', assigneeId: me.id }
+    expect((await call('POST', '/v5/tasks', { body })).status).toBe(201)
+  }
+  const page = await openPage({ as: 'member' })
+  const group = page.getByRole('heading', { name: /^Overdue/ }).locator('..')
+  await page.getByRole('heading', { name: 'Overdue 57' }).waitFor()
+  expect(await group.getByRole('listitem').count()).toBe(6)
+  await group.getByRole('button', { name: '51 more tasks' }).click()
+  await expect.poll(() => group.getByRole('listitem').count()).toBe(50)
+  await group.getByRole('link', { name: 'Show all in the list' }).click()
+  await page.getByText('57 records').waitFor()
+})

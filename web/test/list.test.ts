@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { beforeEach, expect } from 'vitest'
+import { beforeEach, expect, onTestFinished } from 'vitest'
 import { browserTest, useApplication } from './application.ts'
 import { Grid } from './grid.ts'
 
@@ -163,4 +163,53 @@ browserTest('a list says what it lacks: no match, no permission, an error with i
   await page.getByRole('main').getByRole('button', { name: 'New campaign' }).last().click()
   await page.getByRole('dialog', { name: 'New campaign' }).waitFor()
   await page.keyboard.press('Escape')
+})
+
+browserTest('a list that was left for longer than it stays fresh shows its rows where the person was', async () => {
+  const start = Date.now()
+  await page.clock.setFixedTime(start)
+  await page.goto('/contacts')
+  await grid.settle()
+  await grid.scrollTo(36 * 700)
+  await expect.poll(async () => (await grid.rows()).has(705)).toBe(true)
+  await grid.settle()
+  await page.getByRole('link', { name: 'Home' }).first().click()
+  await page.getByRole('heading', { name: 'My day' }).waitFor()
+  await page.clock.setFixedTime(start + 60_000)
+  const isReloaded = page.waitForResponse(/v5\/contacts\/count/)
+  await page.goBack()
+  await isReloaded
+  await grid.settle()
+  expect((await grid.rows()).has(705)).toBe(true)
+  expect([...(await grid.rows()).values()]).not.toContain(undefined)
+})
+
+browserTest('rows that are scrolled to while the list is loaded again are filled', async () => {
+  await page.goto('/contacts')
+  await grid.settle()
+  const { body } = await (await callAs())('POST', '/v5/contacts', { body: { name: 'Restored Row' } })
+  await page.goto('/contacts?orderBy=createdAt&sort=desc')
+  await expect.poll(async () => (await grid.rows()).get(0)).toBe(body.id)
+  await grid.settle()
+  await grid.box.focus()
+  await grid.press('ArrowDown', 'x')
+  await page.getByRole('region', { name: 'Actions for the selection' }).getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+  await expect.poll(async () => (await grid.rows()).get(0)).not.toBe(body.id)
+  let release = () => undefined as void
+  const held = new Promise<void>((resolve) => (release = resolve))
+  await page.route(/v5\/contacts\/count/, async (route) => {
+    await held
+    await route.continue()
+  })
+  onTestFinished(() => page.unroute(/v5\/contacts\/count/))
+  const isReloading = page.waitForRequest(/v5\/contacts\/count/)
+  await grid.box.focus()
+  await grid.press('Control+z')
+  await isReloading
+  await grid.scrollTo(36 * 700)
+  await expect.poll(async () => (await grid.rows()).has(705)).toBe(true)
+  release()
+  await grid.settle()
+  expect((await grid.rows()).has(705)).toBe(true)
 })

@@ -28,7 +28,7 @@ async function update(path: string, body: object): Promise<Json> {
 }
 
 const timeline = (on = page) => on.getByRole('region', { name: /^(?:Timeline|Verlauf)$/ })
-const entries = (on = page) => timeline(on).locator('h4 + ul > li')
+const entries = (on = page) => timeline(on).locator('li[data-index]:not(:has(> h4))')
 const box = () => page.getByRole('textbox', { name: 'New note' })
 const toast = (text: string | RegExp) => page.getByRole('region', { name: 'Notifications' }).getByText(text).first()
 const pathOf = ({ id }: Json) => `/v5/contacts/${id}`

@@ -1,4 +1,5 @@
 import { queryClient } from '../api/query-client.ts'
+import { offerUndo } from '../shell/undo.ts'
 import { notify, useNotifyFailure } from '../ui/toast.tsx'
 import { withRecentAuthentication } from './reauthenticate.tsx'
 
@@ -25,7 +26,9 @@ export function useAct() {
   return async (action: () => Promise<unknown>, { refresh, done, undo }: ActOptions): Promise<void> => {
     try {
       await change(refresh, action)
-      if (done !== undefined) notify(done, undo && { undo })
+      if (done === undefined) return
+      if (undo) offerUndo(done, undo)
+      else notify(done)
     } catch (error) {
       notifyFailure(error)
     }

@@ -1,3 +1,4 @@
+import { ChangesMeanwhile } from './changes-meanwhile.ts'
 import { ApiError } from './error.ts'
 import type { RecordFilter } from './record-filter.ts'
 import type { RecordData } from './schema.ts'
@@ -28,6 +29,9 @@ export class RecordWindow {
   error: unknown
   /** Changes with everything that is shown. */
   version = 0
+  /** Equal for the same records, and for the same order. */
+  readonly recordsKey: string
+  readonly orderKey: string
 
   readonly #path: string
   readonly #filter: RecordFilter
@@ -39,17 +43,23 @@ export class RecordWindow {
   #indexes = new Map<string, number>()
   #needed = { first: 0, last: 0 }
   #isWorking = false
+  #isReloading = false
   /** The first and the last row; null if this list cannot be searched by time. */
   #ends: readonly [TimedPlace, TimedPlace] | null | undefined
   #loadedAt = 0
-  /** Increases when everything is loaded again; answers of before are dropped. */
-  #generation = 0
+  /** Increases when everything is loaded again; the answers to earlier reloads are dropped. */
+  #reloads = 0
+  /** Increases when rows get other places; pages that were requested before are dropped. */
+  #places = 0
+  readonly #changes = new ChangesMeanwhile<RecordData[]>()
 
   constructor(path: string, filter: RecordFilter, order: URLSearchParams, fields: readonly string[]) {
     this.#path = path
     this.#filter = filter
     this.#order = order
     this.#fields = fields
+    this.recordsKey = filter.key
+    this.orderKey = order.toString()
   }
 
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -84,42 +94,48 @@ export class RecordWindow {
 
   /** Shows a changed record at once. */
   put(record: RecordData): void {
+    this.#changes.add((rows) => rows.map((row) => (row.id === record.id && isWhole(row) ? { ...row, ...record } : row)))
     const index = this.#indexes.get(record.id)
     if (index === undefined) return
     this.#rows.set(index, { ...this.#rows.get(index), ...record })
     this.#changed()
   }
 
-  /** Removes rows at once, after they were deleted. */
+  /** Removes records at once, after they were deleted. */
   remove(ids: ReadonlySet<string>): void {
     const kept = this.loaded().filter(({ id }) => !ids.has(id))
-    const removed = this.#rows.size - kept.length
     const isContiguous = Math.max(...this.#rows.keys()) === this.#rows.size - 1
-    if (!isContiguous) return void this.reload()
-    this.total = Math.max(0, (this.total ?? 0) - removed)
+    const areLoaded = this.#rows.size - kept.length === ids.size
+    // The answer to a reload that was requested before still has them.
+    if (!isContiguous || !areLoaded || this.#isReloading) return void this.reload()
+    this.total = Math.max(0, (this.total ?? 0) - ids.size)
     this.#clear()
     this.#store({ start: 0, rows: kept })
-    this.need(this.#needed.first + margin, this.#needed.last - margin)
+    void this.#work()
   }
 
   /** Loads everything again; what is shown stays until then. */
   async reload(): Promise<void> {
-    const generation = ++this.#generation
-    const { first, last } = this.#needed
+    const reload = ++this.#reloads
+    const startedAt = Date.now()
     this.error = undefined
+    this.#isReloading = true
     try {
       const [total, { rows }] = await Promise.all([
         this.#filter.count(this.#path),
         this.#page({ start: 0 }, this.#fields),
       ])
-      if (generation !== this.#generation) return
+      if (reload !== this.#reloads) return
       this.#clear()
       this.total = total
       this.#store({ start: 0, rows })
-      this.#loadedAt = Date.now()
-      this.need(first + margin, last - margin)
+      this.#loadedAt = startedAt
+      this.#isReloading = false
+      // Those that are needed now: the person may have scrolled meanwhile.
+      void this.#work()
     } catch (error) {
-      if (generation !== this.#generation) return
+      if (reload !== this.#reloads) return
+      this.#isReloading = false
       this.error = error
       this.#changed()
     }
@@ -133,27 +149,32 @@ export class RecordWindow {
   async #work(): Promise<void> {
     if (this.#isWorking || this.total === undefined) return
     this.#isWorking = true
-    const generation = this.#generation
+    let missing = this.#firstMissing()
+    while (missing !== undefined && (await this.#load(missing))) missing = this.#firstMissing()
+    this.#isWorking = false
+  }
+
+  /** Loads a page that leads to a row; false if there is nothing to go on with. */
+  async #load(index: number): Promise<boolean> {
+    const places = this.#places
     try {
-      for (let missing = this.#firstMissing(); missing !== undefined; missing = this.#firstMissing()) {
-        const page = await this.#approach(missing)
-        if (generation !== this.#generation) break
-        if (page.rows.length === 0 || this.#contradicts(page)) {
-          void this.reload()
-          break
-        }
+      const page = await this.#approach(index)
+      if (places !== this.#places) return true
+      if (page.rows.length > 0 && !this.#contradicts(page)) {
         this.#store(page)
+        return true
       }
+      void this.reload()
     } catch (error) {
+      if (places !== this.#places) return true
       // The record of a cursor was deleted: the list has changed.
       if (error instanceof ApiError && error.status === 404) void this.reload()
-      else if (generation === this.#generation) {
+      else {
         this.error = error
         this.#changed()
       }
-    } finally {
-      this.#isWorking = false
     }
+    return false
   }
 
   #firstMissing(): number | undefined {
@@ -193,16 +214,19 @@ export class RecordWindow {
     if ('end' in place && !isTail) query.set('endingBefore', this.#ids.get(place.end) ?? '')
     if (isTail) query.set('sort', query.get('sort') === 'asc' ? 'desc' : 'asc')
     for (const field of fields) query.append('select[]', field)
-    const found = await (since ? this.#created(since) : this.#filter).page(this.#path, query)
+    const filter = since ? this.#created(since) : this.#filter
+    const found = await this.#changes.during(() => filter.page(this.#path, query))
     const rows = isTail ? found.reverse() : found
     return { start: 'start' in place ? place.start : place.end - rows.length, rows }
   }
 
   /** The page with this row, found by its time; undefined if that is not possible. */
   async #seek(index: number): Promise<Page | undefined> {
-    if (this.#ends === undefined) this.#ends = await this.#findEnds()
-    if (!this.#ends) return undefined
-    const [from, to] = this.#ends
+    const places = this.#places
+    const ends = this.#ends === undefined ? await this.#findEnds() : this.#ends
+    if (places === this.#places) this.#ends = ends
+    if (!ends) return undefined
+    const [from, to] = ends
     const isDescending = this.#order.get('sort') === 'desc'
     const [before, since] = isDescending ? ['gt', 'lte'] : ['lt', 'gte']
     // Rows that were created since the list was loaded come before all others, or after them.
@@ -210,7 +234,7 @@ export class RecordWindow {
     const countBefore = async (time: number) => (await this.#created([before, time]).count(this.#path)) - added
     const place = await seek({ index, from, to, pageSize, countBefore })
     if (place) return this.#page({ start: place.index }, this.#fields, [since, place.time])
-    this.#ends = null
+    if (places === this.#places) this.#ends = null
     return undefined
   }
 
@@ -242,12 +266,13 @@ export class RecordWindow {
     rows.forEach((row, offset) => {
       this.#ids.set(start + offset, row.id)
       this.#indexes.set(row.id, start + offset)
-      if (Object.keys(row).length > 1) this.#rows.set(start + offset, row)
+      if (isWhole(row)) this.#rows.set(start + offset, row)
     })
     this.#changed()
   }
 
   #clear(): void {
+    this.#places++
     this.#ends = undefined
     this.#rows = new Map()
     this.#ids = new Map()
@@ -259,3 +284,6 @@ export class RecordWindow {
     for (const listener of this.#listeners) listener()
   }
 }
+
+/** Of rows on the way to others, only the id is loaded. */
+const isWhole = (row: RecordData): boolean => Object.keys(row).length > 1

@@ -2,13 +2,14 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { Plus, Sun } from 'lucide-react'
 import { createElement, useEffect, useRef, useState } from 'react'
-import { useNow, useTranslations } from 'use-intl'
+import { useFormatter, useNow, useTranslations } from 'use-intl'
 import { useMe } from '../api/me.ts'
 import { useResource } from '../api/schema.ts'
 import { resourceIcon } from '../resources/registry.ts'
 import { useShortcuts } from '../shell/shortcuts.tsx'
+import { useUndoShortcut } from '../shell/undo.ts'
 import { usePersonZone } from '../tasks/person-zone.ts'
-import { forgetFinished, pageSize, type Task } from '../tasks/task-data.ts'
+import { forgetFinished, pageSize, type Task, type TaskList } from '../tasks/task-data.ts'
 import { NewTask } from '../tasks/task-dialog.tsx'
 import { TaskRow } from '../tasks/task-row.tsx'
 import taskStyles from '../tasks/tasks.module.css'
@@ -16,9 +17,8 @@ import type { Names } from '../timeline/names.ts'
 import { Button, buttonClasses } from '../ui/button.tsx'
 import { EmptyState, Failure } from '../ui/empty-state.tsx'
 import { Panel } from '../ui/page.tsx'
-import { useUndoShortcut } from '../views/changes.ts'
 import styles from './home.module.css'
-import { byMoment, type Moment, overdueQuery, upcomingQuery } from './my-day.ts'
+import { byMoment, type Moment, overdueCountQuery, overdueQuery, upcomingQuery } from './my-day.ts'
 
 const moments: readonly Moment[] = ['overdue', 'today', 'soon']
 
@@ -47,28 +47,18 @@ export function MyDay() {
   const isLoaded = overdue.data !== undefined && upcoming.data !== undefined
   const tasks = [...(overdue.data?.tasks ?? []), ...(upcoming.data?.tasks ?? [])]
   const names = { ...overdue.data?.names, ...upcoming.data?.names }
+  // Of a list that is longer than a page, the last group has more than it shows.
+  const isFull = (list: TaskList | undefined) => (list?.answer.body.length ?? 0) >= pageSize
+  const overdueCount = useQuery({ ...overdueCountQuery(id), enabled: isFull(overdue.data) }).data
   const groups = byMoment(withoutRepeated(tasks), zone, now)
+  const cut: Moment | undefined = isFull(upcoming.data) ? (groups.soon.length > 0 ? 'soon' : 'today') : undefined
   const isEmpty = moments.every((moment) => groups[moment].length === 0)
   return (
     <Panel
       title={t('myDay')}
       actions={
         <>
-          <Link
-            to="/$resource"
-            params={{ resource: 'tasks' }}
-            search={
-              {
-                'filter.assigneeId.equals': id,
-                'filter.done.equals': 'false',
-                orderBy: 'deadline',
-                sort: 'asc',
-              } as never
-            }
-            className={buttonClasses('quiet')}
-          >
-            {t('allMyTasks')}
-          </Link>
+          <MyTasksLink id={id} text={t('allMyTasks')} />
           {mayCreate && (
             <Button ref={newButton} icon={Plus} onClick={create}>
               {taskTexts('newTask')}
@@ -84,12 +74,35 @@ export function MyDay() {
           {moments
             .filter((moment) => groups[moment].length > 0)
             .map((moment) => (
-              <Group key={moment} moment={moment} tasks={groups[moment]} names={names} />
+              <Group
+                key={moment}
+                moment={moment}
+                tasks={groups[moment]}
+                names={names}
+                total={moment === 'overdue' && isFull(overdue.data) ? overdueCount : undefined}
+                isCut={moment === cut}
+              />
             ))}
         </div>
       )}
       {isCreating && <NewTask onClose={close} />}
     </Panel>
+  )
+}
+
+/** Leads to the person's open tasks. */
+function MyTasksLink({ id, moment, text }: { id: string; moment?: Moment; text: string }) {
+  const search = {
+    'filter.assigneeId.equals': id,
+    'filter.done.equals': 'false',
+    ...(moment === 'overdue' && { 'filter.overdue.equals': 'true' }),
+    orderBy: 'deadline',
+    sort: 'asc',
+  }
+  return (
+    <Link to="/$resource" params={{ resource: 'tasks' }} search={search as never} className={buttonClasses('quiet')}>
+      {text}
+    </Link>
   )
 }
 
@@ -102,20 +115,30 @@ interface GroupProps {
   moment: Moment
   tasks: readonly Task[]
   names: Names
+  /** The number of open ones, if more exist than were loaded. */
+  total: number | undefined
+  /** Are there more, but it is unknown how many? */
+  isCut: boolean
 }
 
 /** More than these appear on request, because the charts come below them. */
 const shownTasks = 6
 
-function Group({ moment, tasks, names }: GroupProps) {
+function Group({ moment, tasks, names, total, isCut }: GroupProps) {
   const t = useTranslations('home')
+  const taskTexts = useTranslations('tasks')
+  const format = useFormatter()
+  const { id } = useMe()
   const [isComplete, setComplete] = useState(false)
   const shown = isComplete ? tasks : tasks.slice(0, shownTasks)
-  const open = tasks.filter(({ done }) => !done).length
+  const openIn = (list: readonly Task[]) => list.filter(({ done }) => !done).length
+  const open = Math.max(total ?? 0, openIn(tasks))
+  const more = open - openIn(shown)
   return (
     <div>
       <h3 id={`my-day-${moment}`} className={styles.moment} data-moment={moment}>
-        {t(`moments.${moment}`)} <span className={styles.soft}>{open >= pageSize ? `${pageSize}+` : open}</span>
+        {t(`moments.${moment}`)}{' '}
+        <span className={styles.soft}>{isCut ? t('atLeast', { count: open }) : format.number(open)}</span>
       </h3>
       <ul className={taskStyles.list} aria-labelledby={`my-day-${moment}`}>
         {shown.map((task) => (
@@ -126,10 +149,12 @@ function Group({ moment, tasks, names }: GroupProps) {
           </li>
         ))}
       </ul>
-      {shown.length < tasks.length && (
+      {shown.length < tasks.length ? (
         <Button kind="quiet" onClick={() => setComplete(true)}>
-          {t('moreTasks', { count: tasks.length - shown.length })}
+          {isCut ? t('manyMoreTasks') : t('moreTasks', { count: more })}
         </Button>
+      ) : (
+        (isCut || more > 0) && <MyTasksLink id={id} moment={moment} text={taskTexts('allInList')} />
       )}
     </div>
   )

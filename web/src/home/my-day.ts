@@ -3,7 +3,7 @@ import { meQuery } from '../api/me.ts'
 import { queryClient } from '../api/query-client.ts'
 import { schemaQuery } from '../api/schema.ts'
 import { dueDayOf, isOverdue } from '../tasks/due.tsx'
-import { type Task, taskListQuery } from '../tasks/task-data.ts'
+import { type Task, taskCountQuery, taskListQuery } from '../tasks/task-data.ts'
 import { dayAfter, dayIn } from '../tasks/zones.ts'
 
 /** Days after today whose tasks are shown too. */
@@ -18,6 +18,13 @@ const openTasksOf = (userId: string) => ({ assigneeId: userId, done: 'false', or
 export const overdueQuery = (userId: string) =>
   queryOptions({
     ...taskListQuery(['open', 'overdue', userId], { ...openTasksOf(userId), overdue: 'true' }),
+    refetchInterval: interval,
+  })
+
+/** How many there are: the list has the first ones. */
+export const overdueCountQuery = (userId: string) =>
+  queryOptions({
+    ...taskCountQuery({ assigneeId: userId, done: 'false', overdue: 'true' }),
     refetchInterval: interval,
   })
 

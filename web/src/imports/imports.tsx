@@ -9,7 +9,7 @@ import { EmptyState, Failure, NoMatch } from '../ui/empty-state.tsx'
 import { PageBar, PageContent, Table, type TableColumn } from '../ui/page.tsx'
 import { Tag, type Tint } from '../ui/tag.tsx'
 import { Time } from '../ui/time.tsx'
-import { useIsPhone } from '../ui/use-media.ts'
+import { useIsNarrowPage } from '../ui/use-media.ts'
 import { CreateImport } from './create-import.tsx'
 import { type Import, importsQuery, lastPushQuery, rowCountQuery, type RowStatus } from './import-queries.ts'
 import styles from './imports.module.css'
@@ -58,7 +58,7 @@ function ImportTable({ imports, filters }: { imports: readonly Import[]; filters
   const t = useTranslations('imports')
   const navigate = useNavigate()
   const format = useFormatter()
-  const isPhone = useIsPhone()
+  const isNarrow = useIsNarrowPage()
   const isFiltered = Object.keys(filters).length > 0
   const { data: teams } = useSuspenseQuery(teamsQuery)
   const counts = useQueries({
@@ -90,7 +90,7 @@ function ImportTable({ imports, filters }: { imports: readonly Import[]; filters
     { title: t('state'), show: (one) => <State of={one} /> },
     { title: t('rows'), show: (one) => <Counts of={one} /> },
     { title: t('lastPush'), show: ({ id }) => <LastPush importId={id} /> },
-    ...(teams.size > 1 && !isPhone ? [team] : []),
+    ...(teams.size > 1 && !isNarrow ? [team] : []),
   ]
   return <Table label={t('title')} columns={columns} rows={shown} keyOf={({ id }) => id} />
 }

@@ -1,12 +1,14 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { Inbox } from 'lucide-react'
+import { useRef, useState } from 'react'
 import { useFormatter, useNow, useTranslations } from 'use-intl'
 import { send } from '../api/client.ts'
 import { useShortcuts } from '../shell/shortcuts.tsx'
 import { Button } from '../ui/button.tsx'
 import { EmptyState, Failure, NoMatch } from '../ui/empty-state.tsx'
 import { Tag } from '../ui/tag.tsx'
+import { useTop } from '../ui/use-top.ts'
 import { type Import, type Row, rowsQuery } from './import-queries.ts'
 import styles from './imports.module.css'
 import { RecordLink } from './record-link.tsx'
@@ -24,6 +26,11 @@ export function RowList({ one, filters, openId, onOpen }: RowListProps) {
   const t = useTranslations('imports')
   const navigate = useNavigate()
   const query = useInfiniteQuery({ ...rowsQuery(one.id, filters), placeholderData: keepPreviousData })
+  const box = useRef<HTMLDivElement>(null)
+  const wanted = JSON.stringify([one.id, filters])
+  const [shown, setShown] = useState(wanted)
+  if (shown !== wanted && !query.isPlaceholderData) setShown(wanted)
+  useTop(box, shown)
   const rows = query.data?.pages.flatMap(({ body }) => body) ?? []
   const step = (by: 1 | -1) => {
     const next = rows[rows.findIndex(({ id }) => id === openId) + by]
@@ -42,7 +49,7 @@ export function RowList({ one, filters, openId, onOpen }: RowListProps) {
     return <EmptyState icon={Inbox} title={t('waitingTitle')} text={t('waitingText')} />
   }
   return (
-    <div className={styles.rows}>
+    <div ref={box} className={styles.rows}>
       <RowTable rows={rows} openId={openId} />
       {query.hasNextPage && (
         <div className={styles.older}>

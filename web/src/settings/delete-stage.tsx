@@ -8,7 +8,7 @@ import { useResource, useSchema } from '../api/schema.ts'
 import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
 import { SelectField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
-import { notify } from '../ui/toast.tsx'
+import { offerUndo } from '../shell/undo.ts'
 import { nestedRecordsQuery } from '../views/nested-records.ts'
 import { pipelinesChanged, type Stage } from './stages.ts'
 
@@ -33,7 +33,7 @@ export function DeleteStage({ stage, path, onClose }: DeleteStageProps) {
     )
   const deleted = () => {
     pipelinesChanged()
-    notify(t('stageDeleted', { name: stage.name }), { undo: restore })
+    offerUndo(t('stageDeleted', { name: stage.name }), restore)
     onClose()
   }
   const remove = (target?: string) => {

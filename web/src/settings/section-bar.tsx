@@ -3,7 +3,7 @@ import { ChevronLeft } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useTranslations } from 'use-intl'
 import { PageBar } from '../ui/page.tsx'
-import { useIsPhone } from '../ui/use-media.ts'
+import { useIsNarrowPage } from '../ui/use-media.ts'
 import styles from './settings.module.css'
 
 interface SectionBarProps {
@@ -14,10 +14,10 @@ interface SectionBarProps {
   children?: ReactNode
 }
 
-/** The bar of a section. It leads back to its list, and on phones to the list of sections. */
+/** The bar of a section. It leads back to its list, and where both do not fit to the list of sections. */
 export function SectionBar({ parent, ...bar }: SectionBarProps) {
   const t = useTranslations('settings')
-  const isPhone = useIsPhone()
+  const isNarrow = useIsNarrowPage()
   const back = (label: string, section: string | undefined) => (
     <Link
       to={section === undefined ? '/settings' : '/settings/$section'}
@@ -29,6 +29,6 @@ export function SectionBar({ parent, ...bar }: SectionBarProps) {
       <ChevronLeft size={18} aria-hidden />
     </Link>
   )
-  const leading = parent ? back(parent.title, parent.section) : isPhone ? back(t('title'), undefined) : undefined
+  const leading = parent ? back(parent.title, parent.section) : isNarrow ? back(t('title'), undefined) : undefined
   return <PageBar {...bar} leading={leading} />
 }

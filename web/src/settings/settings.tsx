@@ -3,11 +3,12 @@ import { ChevronRight, Lock } from 'lucide-react'
 import { IntlProvider, useLocale, useMessages, useTranslations } from 'use-intl'
 import { settingsMessages } from '../messages/messages.ts'
 import { NotFound } from '../shell/states.tsx'
+import { useUndoShortcut } from '../shell/undo.ts'
 import { classes } from '../ui/classes.ts'
 import { EmptyState } from '../ui/empty-state.tsx'
 import navLink from '../ui/nav-link.module.css'
 import { PageBar } from '../ui/page.tsx'
-import { useIsPhone } from '../ui/use-media.ts'
+import { useIsNarrowPage } from '../ui/use-media.ts'
 import { SectionBar } from './section-bar.tsx'
 import { allSections, type Section, useSections } from './sections.ts'
 import styles from './settings.module.css'
@@ -21,14 +22,15 @@ export function Settings() {
   )
 }
 
-/** The list of sections on the left and one section. On phones, `/settings` is the list alone. */
+/** The list of sections on the left and one section. Where both do not fit, `/settings` is the list alone. */
 function Sections() {
   const t = useTranslations('settings')
   const sections = useSections()
+  useUndoShortcut()
   const { section: name } = useParams({ strict: false })
-  const isPhone = useIsPhone()
+  const isNarrow = useIsNarrowPage()
   const section = sections.find((one) => one.name === name)
-  if (name === undefined && !isPhone) {
+  if (name === undefined && !isNarrow) {
     return <Navigate to="/settings/$section" params={{ section: sections[0]?.name ?? '' }} replace />
   }
   if (name === undefined) {
@@ -41,7 +43,7 @@ function Sections() {
   }
   return (
     <div className={styles.frame}>
-      {!isPhone && <SectionList sections={sections} />}
+      {!isNarrow && <SectionList sections={sections} />}
       <div className={styles.page}>{section ? <section.Page key={name} /> : <Absent name={name} />}</div>
     </div>
   )

@@ -5,6 +5,7 @@ import { useTranslations } from 'use-intl'
 import { classes } from '../ui/classes.ts'
 import { Keys } from '../ui/keys.tsx'
 import popup from '../ui/popup.module.css'
+import { useTop } from '../ui/use-top.ts'
 import { isSameName } from '../views/suggestions.ts'
 import { type Hit, useHits } from './palette-hits.tsx'
 import styles from './palette.module.css'
@@ -59,6 +60,7 @@ function PaletteContent({ onClose }: { onClose(): void }) {
   useEffect(() => {
     list.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' })
   }, [index])
+  useTop(list, text)
   return (
     <>
       <div className={styles.head}>

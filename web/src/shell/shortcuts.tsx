@@ -26,8 +26,9 @@ const isInDialog = (target: EventTarget | null): boolean =>
   target instanceof Element && target.closest('[role=dialog], [role=menu], [role=listbox]') !== null
 
 function nameOf(event: KeyboardEvent): string {
-  const key = event.key.length === 1 ? event.key : event.key
-  return event.metaKey || event.ctrlKey ? `Mod+${key.toUpperCase()}` : key
+  if (!event.metaKey && !event.ctrlKey) return event.key
+  // With Shift, they mean something else: to redo, not to undo.
+  return `Mod+${event.shiftKey ? 'Shift+' : ''}${event.key.toUpperCase()}`
 }
 
 /** Listens for the shortcuts of everything that is on the screen; what was added last wins. */

@@ -17,14 +17,20 @@ export function focusSuggestion(step: number, from: Element | null = document.ac
   return target !== undefined
 }
 
-/** `j` and `k` go from one suggestion of the page to the next, if it has any. */
-export function useSuggestionKeys(isActive: boolean): void {
+/**
+ * `j` and `k` go from one suggestion of the page to the next, if it has any. `goBeyond` goes to one that is not in the
+ * document.
+ */
+export function useSuggestionKeys(isActive: boolean, goBeyond?: (step: 1 | -1) => void): void {
   const t = useTranslations('suggestions')
+  const go = (step: 1 | -1) => {
+    if (!focusSuggestion(step)) goBeyond?.(step)
+  }
   useShortcuts(
     isActive
       ? [
-          { keys: 'j', label: t('next'), run: () => void focusSuggestion(1) },
-          { keys: 'k', label: t('previous'), run: () => void focusSuggestion(-1) },
+          { keys: 'j', label: t('next'), run: () => go(1) },
+          { keys: 'k', label: t('previous'), run: () => go(-1) },
         ]
       : [],
   )

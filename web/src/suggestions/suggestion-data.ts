@@ -60,7 +60,9 @@ export const noteSuggestionsQuery = (noteIds: readonly string[], { isLive = fals
       })
       const before = queryClient.getQueryData<SuggestionList>(queryKey)
       const answer = await readIfChanged('/v5/suggestions', query, before?.answer, signal)
-      if (before && answer === before.answer) return before
+      // Not `before`: the person may have decided meanwhile.
+      const shown = queryClient.getQueryData<SuggestionList>(queryKey)
+      if (shown && answer === before?.answer) return shown
       if (before) void queryClient.invalidateQueries({ queryKey: pendingCountQuery.queryKey })
       const suggestions = answer.body.toSorted((one, other) => (one.id < other.id ? -1 : 1))
       return { answer, suggestions, names: await readNames(answer.body) }

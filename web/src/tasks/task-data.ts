@@ -1,4 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
+import { ChangesMeanwhile } from '../api/changes-meanwhile.ts'
 import { type Answer, readIfChanged, type Schemas, send } from '../api/client.ts'
 import { ApiError } from '../api/error.ts'
 import { queryClient } from '../api/query-client.ts'
@@ -31,6 +32,8 @@ export const pageSize = 50
 /** Milliseconds between two looks at the tasks of a record, as at its timeline. */
 const interval = 1500
 
+const changes = new ChangesMeanwhile<TaskList>()
+
 /** Tasks whose `done` is on its way to the service: an answer from before must not take it back. */
 const pending = new Map<string, boolean>()
 
@@ -39,17 +42,30 @@ export const taskListQuery = (key: readonly unknown[], filters: Readonly<Record<
   const queryKey = [...tasksKey, ...key]
   return queryOptions({
     queryKey,
-    queryFn: async ({ signal }): Promise<TaskList> => {
-      const query = new URLSearchParams({ ...filters, limit: String(pageSize) })
-      const before = queryClient.getQueryData<TaskList>(queryKey)
-      const answer = await readIfChanged('/v5/tasks', query, before?.answer, signal)
-      const names = await readNames(answer.body)
-      // Again: the person may have finished one meanwhile.
-      const shown = queryClient.getQueryData<TaskList>(queryKey)?.tasks ?? []
-      return { answer, names, tasks: withFinished(answer.body, shown, filters.done === 'false') }
-    },
+    queryFn: ({ signal }) =>
+      changes.during(async (): Promise<TaskList> => {
+        const query = new URLSearchParams({ ...filters, limit: String(pageSize) })
+        const before = queryClient.getQueryData<TaskList>(queryKey)
+        const answer = await readIfChanged('/v5/tasks', query, before?.answer, signal)
+        const names = await readNames(answer.body)
+        // Again: the person may have finished one meanwhile.
+        const shown = queryClient.getQueryData<TaskList>(queryKey)?.tasks ?? []
+        return { answer, names, tasks: withFinished(answer.body, shown, filters.done === 'false') }
+      }),
   })
 }
+
+const countKey = ['task count'] as const
+
+/** How many tasks match. */
+export const taskCountQuery = (filters: Readonly<Record<string, string>>) =>
+  queryOptions({
+    queryKey: [...countKey, filters],
+    queryFn: async ({ signal }) => {
+      const query = new URLSearchParams(filters)
+      return (await send<{ count: number }>('GET', '/v5/tasks/count', { query, signal })).body.count
+    },
+  })
 
 function withFinished(read: readonly Task[], shown: readonly Task[], isOfOpen: boolean): readonly Task[] {
   const current = read.map((task) => ({ ...task, done: pending.get(task.id) ?? task.done }))
@@ -74,20 +90,22 @@ export const doneTasksQuery = (subject: TaskSubject) =>
 
 /** Shows a task everywhere as it is, or will be. */
 export function showTask(task: ShownTask): void {
-  queryClient.setQueriesData<TaskList>(
-    { queryKey: tasksKey },
-    (list) => list && { ...list, tasks: list.tasks.map((one) => (one.id === task.id ? { ...one, ...task } : one)) },
-  )
+  changeLists((list) => ({
+    ...list,
+    tasks: list.tasks.map((one) => (one.id === task.id ? { ...one, ...task } : one)),
+  }))
   replaceEntries((entry) => (entry.task?.id === task.id ? { ...entry, task: { ...entry.task, ...task } } : entry))
 }
 
 /** Removes a task from everything that shows it. */
 export function hideTask(id: string): void {
-  queryClient.setQueriesData<TaskList>(
-    { queryKey: tasksKey },
-    (list) => list && { ...list, tasks: list.tasks.filter((one) => one.id !== id) },
-  )
+  changeLists((list) => ({ ...list, tasks: list.tasks.filter((one) => one.id !== id) }))
   replaceEntries((entry) => (entry.task?.id === id ? undefined : entry))
+}
+
+function changeLists(change: (list: TaskList) => TaskList): void {
+  changes.add(change)
+  queryClient.setQueriesData<TaskList>({ queryKey: tasksKey }, (list) => list && change(list))
 }
 
 /** Finished tasks have left their lists when the person comes back. */
@@ -107,7 +125,9 @@ export async function whilePending(id: string, done: boolean, change: () => Prom
   }
 }
 
-export const readTasksAgain = (): Promise<void> => queryClient.invalidateQueries({ queryKey: tasksKey })
+export async function readTasksAgain(): Promise<void> {
+  await Promise.all([tasksKey, countKey].map((queryKey) => queryClient.invalidateQueries({ queryKey })))
+}
 
 onRecordChanged(({ name }) => {
   if (name === 'tasks') void readTasksAgain()

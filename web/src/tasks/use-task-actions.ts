@@ -1,9 +1,10 @@
 import { useTranslations } from 'use-intl'
 import { send } from '../api/client.ts'
 import { type RecordData, useResource } from '../api/schema.ts'
+import { offerUndo } from '../shell/undo.ts'
 import { leaveItem } from '../ui/focus.ts'
 import { readTimelinesAgain } from '../timeline/timeline-data.ts'
-import { changeProperty, offerUndo, reportFailure } from '../views/changes.ts'
+import { changeProperty, reportFailure } from '../views/changes.ts'
 import { propertyOf } from '../views/columns.tsx'
 import { reloadLists } from '../views/use-record-window.ts'
 import { hideTask, readTasksAgain, type ShownTask, showTask, whilePending } from './task-data.ts'
@@ -54,7 +55,7 @@ export function useTaskActions(): TaskActions {
     }
     try {
       await send('DELETE', `/v5/tasks/${id}`)
-      offerUndo(t('deleted', { title }), () => void restore())
+      offerUndo(t('deleted', { title }), restore)
     } catch (error) {
       reportFailure(t('notDeleted', { title }), error)
     } finally {

@@ -4,9 +4,8 @@ const units = [
   ['minute', 60],
 ] as const
 
-/** `3 days`: in the largest unit, as people say it. */
-export function showDuration(seconds: number, locale: string): string {
+/** The largest unit of a duration and how many of it have passed, for a sentence that declines it: `seit 2 Tagen`. */
+export function durationOf(seconds: number): { unit: 'day' | 'hour' | 'minute'; count: number } {
   const [unit, size] = units.find((found) => seconds >= found[1]) ?? (['minute', 60] as const)
-  const amount = Math.max(1, Math.floor(seconds / size))
-  return new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long' }).format(amount)
+  return { unit, count: Math.max(1, Math.floor(seconds / size)) }
 }

@@ -3,6 +3,7 @@ import type { LucideIcon } from 'lucide-react'
 import { createElement, type ReactNode } from 'react'
 import { resourceIcon } from '../resources/registry.ts'
 import { Time } from '../ui/time.tsx'
+import type { ItemFrame } from '../ui/virtual-list.tsx'
 import type { Names } from './names.ts'
 import type { Entry, Owner } from './timeline-data.ts'
 import styles from './timeline.module.css'
@@ -15,6 +16,7 @@ export interface EntryProps {
   names: Names
   /** Of the amounts of a deal, in its own timeline. */
   currency: string | undefined
+  frame: ItemFrame
 }
 
 interface EntryFrameProps extends EntryProps {
@@ -27,16 +29,17 @@ interface EntryFrameProps extends EntryProps {
 }
 
 /** An entry of a timeline: what happened, when and, in the timeline of a company, with which contact or deal. */
-export function EntryFrame({ entry, owner, names, icon: Icon, sentence, actions, children }: EntryFrameProps) {
+export function EntryFrame({ frame, icon: Icon, sentence, actions, children, ...props }: EntryFrameProps) {
+  const { entry } = props
   return (
-    <li className={styles.entry}>
+    <li {...frame} className={styles.entry}>
       <span className={styles.icon}>
         <Icon size={14} strokeWidth={1.75} aria-hidden />
       </span>
       <div className={styles.content}>
         <div className={styles.head}>
           <p className={styles.sentence}>
-            {sentence} <Subject {...{ entry, owner, names }} />
+            {sentence} <Subject {...props} />
             <span className={styles.time}>
               <Time value={entry.createdAt} isFocusable />
             </span>

@@ -5,6 +5,7 @@ import { send } from '../api/client.ts'
 import { type RecordData, type ResourceSchema, useResource } from '../api/schema.ts'
 import { readDraft, useDraft, useUnsaved } from '../preferences/drafts.ts'
 import { useSeen } from '../api/use-seen.ts'
+import { offerUndo } from '../shell/undo.ts'
 import { NoteSuggestions } from '../suggestions/note-suggestions.tsx'
 import { isOpen, type Suggestion } from '../suggestions/suggestion-data.ts'
 import { Button, IconButton } from '../ui/button.tsx'
@@ -12,7 +13,7 @@ import { leaveItem } from '../ui/focus.ts'
 import { Keys } from '../ui/keys.tsx'
 import { Markdown } from '../ui/markdown.tsx'
 import type { MarkedWords } from '../ui/markdown-marks.ts'
-import { changeProperty, offerUndo, reportFailure, valueToEdit, forgetUnsaved } from '../views/changes.ts'
+import { changeProperty, reportFailure, valueToEdit, forgetUnsaved } from '../views/changes.ts'
 import { propertyOf } from '../views/columns.tsx'
 import { useAuthor } from './author.ts'
 import { EntryFrame, type EntryProps } from './entry-frame.tsx'
@@ -182,10 +183,7 @@ function useDeleteNote() {
     try {
       await send('DELETE', `/v5/notes/${id}`)
       const restore = () => send('POST', `/v5/notes/${id}/restore`).then(readTimelinesAgain)
-      offerUndo(
-        t('noteDeleted'),
-        () => void restore().catch((error: unknown) => reportFailure(t('noteNotRestored'), error)),
-      )
+      offerUndo(t('noteDeleted'), () => restore().catch((error: unknown) => reportFailure(t('noteNotRestored'), error)))
     } catch (error) {
       reportFailure(t('noteNotDeleted'), error)
     } finally {

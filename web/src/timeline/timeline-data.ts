@@ -6,7 +6,8 @@ import {
   useInfiniteQuery,
   useQuery,
 } from '@tanstack/react-query'
-import { useEffect } from 'react'
+import { useEffect, useRef } from 'react'
+import { ChangesMeanwhile } from '../api/changes-meanwhile.ts'
 import { type Answer, readIfChanged, type Schemas, send } from '../api/client.ts'
 import { ApiError } from '../api/error.ts'
 import { queryClient } from '../api/query-client.ts'
@@ -52,6 +53,8 @@ export interface TimelinePage {
   etag: string | undefined
 }
 
+const changes = new ChangesMeanwhile<TimelinePage>()
+
 /** The notes among some entries. */
 export const notesOf = (entries: readonly Entry[]): TimedNote[] =>
   entries.flatMap(({ note, createdAt }) => (note ? [{ id: note.id, createdAt }] : []))
@@ -64,9 +67,11 @@ const timelineQuery = (owner: Owner, kinds: readonly EntryKind[]) =>
     queryFn: async ({ pageParam, signal }): Promise<TimelinePage> => {
       const query = queryFor(kinds)
       if (pageParam !== '') query.set('startingAfter', pageParam)
-      const { body, etag } = await send<Entry[]>('GET', pathOf(owner), { query, signal })
-      const [names] = await Promise.all([readNames(body), loadNoteSuggestions(notesOf(body).map(({ id }) => id))])
-      return { entries: body, names, etag }
+      return changes.during(async () => {
+        const { body, etag } = await send<Entry[]>('GET', pathOf(owner), { query, signal })
+        const [names] = await Promise.all([readNames(body), loadNoteSuggestions(notesOf(body).map(({ id }) => id))])
+        return { entries: body, names, etag }
+      })
     },
     getNextPageParam: ({ entries }) => (entries.length < pageSize ? undefined : entries.at(-1)?.id),
   })
@@ -94,12 +99,17 @@ export const loadTimeline = (owner: Owner, kinds: unknown): Promise<void> =>
 /** The entries as far as they are loaded. New ones appear by themselves; while others are loaded, those of before stay. */
 export function useTimeline(owner: Owner, kinds: readonly EntryKind[]) {
   const timeline = useInfiniteQuery({ ...timelineQuery(owner, kinds), placeholderData: keepPreviousData })
-  const { data, refetch, isPlaceholderData, fetchNextPage } = timeline
-  const newest = useQuery(newestQuery(owner, kinds)).data?.etag
+  const { data, dataUpdatedAt, refetch, isPlaceholderData, isFetching, fetchNextPage } = timeline
+  const { data: newest, dataUpdatedAt: newestAt } = useQuery(newestQuery(owner, kinds))
   const shown = isPlaceholderData ? undefined : data?.pages[0]?.etag
+  const isOutdated = shown !== undefined && newest?.etag !== undefined && newest.etag !== shown
+  // An answer that is on its way may be older than the newest entries; one that came later is not.
+  const requestedAt = useRef(0)
   useEffect(() => {
-    if (newest !== undefined && shown !== undefined && newest !== shown) void refetch({ cancelRefetch: false })
-  }, [newest, shown, refetch])
+    if (isFetching || !isOutdated || newestAt <= dataUpdatedAt || newestAt === requestedAt.current) return
+    requestedAt.current = newestAt
+    void refetch()
+  }, [isOutdated, newestAt, dataUpdatedAt, isFetching, refetch])
   /** The entry after which the older ones begin may have been deleted; then everything is read again. */
   const loadOlder = async () => {
     const { isFetchNextPageError } = await fetchNextPage({ cancelRefetch: false })
@@ -109,15 +119,14 @@ export function useTimeline(owner: Owner, kinds: readonly EntryKind[]) {
 }
 
 /** Changes entries of all timelines that were read, before the service has the change; undefined removes an entry. */
-export const replaceEntries = (replace: (entry: Entry) => Entry | undefined): void =>
-  void queryClient.setQueriesData<InfiniteData<TimelinePage, string>>(
+export function replaceEntries(replace: (entry: Entry) => Entry | undefined): void {
+  const change = (page: TimelinePage) => ({ ...page, entries: page.entries.flatMap((entry) => replace(entry) ?? []) })
+  changes.add(change)
+  queryClient.setQueriesData<InfiniteData<TimelinePage, string>>(
     { queryKey: timelineKey },
-    (data) =>
-      data && {
-        ...data,
-        pages: data.pages.map((page) => ({ ...page, entries: page.entries.flatMap((entry) => replace(entry) ?? []) })),
-      },
+    (data) => data && { ...data, pages: data.pages.map(change) },
   )
+}
 
 /** After a note or a task was created, changed, deleted or restored. */
 export const readTimelinesAgain = (): Promise<void> => queryClient.invalidateQueries({ queryKey: timelineKey })

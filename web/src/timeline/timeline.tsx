@@ -1,7 +1,7 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { CircleCheck, ArrowRightLeft } from 'lucide-react'
-import { useEffect, useEffectEvent, useRef } from 'react'
-import { useFormatter, useLocale, useNow, useTranslations } from 'use-intl'
+import { useEffect, useEffectEvent, useRef, useState } from 'react'
+import { useFormatter, useNow, useTranslations } from 'use-intl'
 import { type RecordData, useResource } from '../api/schema.ts'
 import type { Search } from '../shell/search.ts'
 import { type FoundSuggestions, useNoteSuggestions } from '../suggestions/note-suggestions.tsx'
@@ -11,10 +11,11 @@ import { TaskRow } from '../tasks/task-row.tsx'
 import { Button } from '../ui/button.tsx'
 import { Chip } from '../ui/chip.tsx'
 import { Failure } from '../ui/empty-state.tsx'
+import { VirtualList, type VirtualListHandle } from '../ui/virtual-list.tsx'
 import { useAuthor } from './author.ts'
 import { ChangeEntry } from './change-entry.tsx'
 import { groupByDay } from './days.ts'
-import { showDuration } from './duration.ts'
+import { durationOf } from './duration.ts'
 import { EntryFrame, type EntryProps } from './entry-frame.tsx'
 import { NoteEntry } from './note-entry.tsx'
 import { NoteForm } from './note-form.tsx'
@@ -69,12 +70,25 @@ interface DaysProps {
 
 function Days({ owner, kinds, currency, onShowAll }: DaysProps) {
   const t = useTranslations('timeline')
-  const { data, error, refetch, hasNextPage, isFetchingNextPage, loadOlder } = useTimeline(owner, kinds)
+  const { data, error, refetch, hasNextPage, isFetching, isFetchingNextPage, loadOlder } = useTimeline(owner, kinds)
   const found = useNoteSuggestions(data?.pages.map((page) => notesOf(page.entries)) ?? [])
-  useSuggestionKeys([...found.byNote.values()].some((ofNote) => ofNote.some(isOpen)))
+  const list = useRef<VirtualListHandle>(null)
+  const entries = data?.pages.flatMap((page) => page.entries) ?? []
+  const items = groupByDay(entries).flatMap(({ day, entries: ofDay }): Item[] => [
+    { day },
+    ...ofDay.map((entry) => ({ entry })),
+  ])
+  const hasOpen = ({ entry }: Item) => found.byNote.get(entry?.note?.id ?? '')?.some(isOpen) === true
+  useSuggestionKeys(items.some(hasOpen), (step) => {
+    const current = Number(document.activeElement?.closest<HTMLElement>('[data-index]')?.dataset.index)
+    const next = (step === 1 ? items.findIndex : items.findLastIndex).call(
+      items,
+      (item, index) => (index - current) * step > 0 && hasOpen(item),
+    )
+    if (next !== -1) list.current?.focus(next, '[data-suggestion=open]')
+  })
   if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />
   if (!data) return undefined
-  const entries = data.pages.flatMap((page) => page.entries)
   const names = Object.assign({}, found.names, ...data.pages.map((page) => page.names)) as Record<string, string>
   if (entries.length === 0)
     return (
@@ -85,29 +99,40 @@ function Days({ owner, kinds, currency, onShowAll }: DaysProps) {
     )
   return (
     <>
-      {groupByDay(entries).map(({ day, entries: ofDay }) => (
-        <div key={day} className={styles.day}>
-          <h4 id={`day-${day}`} className={styles.dayTitle}>
-            <DayTitle day={day} />
-          </h4>
-          <ul aria-labelledby={`day-${day}`}>
-            {ofDay.map((entry) => (
-              <AnyEntry key={entry.id} {...{ entry, owner, names, currency, found }} />
-            ))}
-          </ul>
-        </div>
-      ))}
+      <VirtualList
+        ref={list}
+        label={t('entries')}
+        items={items}
+        keyOf={(item) => (item.entry ? item.entry.id : item.day)}
+        textOf={({ entry }) => entry?.note?.body ?? entry?.task?.title ?? ''}
+        estimatedHeight={64}
+        place={`${owner.id} ${kinds.join()}`}
+        renderItem={({ day, entry }, frame) =>
+          entry ? (
+            <AnyEntry {...{ entry, owner, names, currency, found, frame }} />
+          ) : (
+            <li {...frame} className={styles.day}>
+              <h4 className={styles.dayTitle}>
+                <DayTitle day={day} />
+              </h4>
+            </li>
+          )
+        }
+      />
       {hasNextPage && (
         <Older
           key={entries.length}
           isBusy={isFetchingNextPage}
-          hasFailed={error !== null}
+          mayLoad={!isFetching && error === null}
           onNeeded={() => void loadOlder()}
         />
       )}
     </>
   )
 }
+
+/** A line of the timeline: the title of a day, or an entry. */
+type Item = { day: string; entry?: undefined } | { day?: undefined; entry: Entry }
 
 const noSuggestions: readonly Suggestion[] = []
 
@@ -136,7 +161,6 @@ function TaskEntry(props: EntryProps & { task: NonNullable<Entry['task']> }) {
 
 function StageMoveEntry(props: EntryProps & { move: NonNullable<Entry['stageMove']> }) {
   const t = useTranslations('timeline')
-  const locale = useLocale()
   const author = useAuthor(props)
   const { fromStageName: from, toStageName: to, secondsInStage } = props.move
   const sentence = t.rich('moved', {
@@ -148,7 +172,7 @@ function StageMoveEntry(props: EntryProps & { move: NonNullable<Entry['stageMove
   })
   return (
     <EntryFrame {...props} icon={ArrowRightLeft} sentence={sentence}>
-      <p className={styles.soft}>{t('stayed', { stage: from, time: showDuration(secondsInStage, locale) })}</p>
+      <p className={styles.soft}>{t('stayed', { stage: from, ...durationOf(secondsInStage) })}</p>
     </EntryFrame>
   )
 }
@@ -173,22 +197,25 @@ function DayTitle({ day }: { day: string }) {
 
 interface OlderProps {
   isBusy: boolean
-  hasFailed: boolean
+  /** False while the entries are read again, and after a failure. */
+  mayLoad: boolean
   onNeeded(): void
 }
 
 /** The end of what is loaded. When it comes into view, more is needed; the button is for keyboards and for failures. */
-function Older({ isBusy, hasFailed, onNeeded }: OlderProps) {
+function Older({ isBusy, mayLoad, onNeeded }: OlderProps) {
   const t = useTranslations('timeline')
   const end = useRef<HTMLDivElement>(null)
-  const need = useEffectEvent(() => {
-    if (!isBusy && !hasFailed) onNeeded()
-  })
+  const [isVisible, setVisible] = useState(false)
   useEffect(() => {
-    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting === true && need())
+    const observer = new IntersectionObserver(([entry]) => setVisible(entry?.isIntersecting === true))
     if (end.current) observer.observe(end.current)
     return () => observer.disconnect()
   }, [])
+  const need = useEffectEvent(onNeeded)
+  useEffect(() => {
+    if (isVisible && mayLoad) need()
+  }, [isVisible, mayLoad])
   return (
     <div ref={end} className={styles.older}>
       <Button kind="quiet" isBusy={isBusy} onClick={onNeeded}>

@@ -17,22 +17,16 @@ const manager = Toast.createToastManager<ToastData>()
 /** Milliseconds: long enough to read it and to reach Undo. */
 const timeout = 8000
 
-/** Says that something worked. With `undo`, it offers to take it back. */
-export function notify(title: string, options: { undo?: () => void; description?: string } = {}): void {
+/** Says that something worked. With `undo`, it offers to take it back. Returns what closes it. */
+export function notify(title: string, options: { undo?: () => void; description?: string } = {}): () => void {
   const { undo, description } = options
-  const id: string = manager.add({
+  const id = manager.add({
     title,
     timeout,
     ...(description !== undefined && { description }),
-    data: undo
-      ? {
-          undo: () => {
-            manager.close(id)
-            undo()
-          },
-        }
-      : {},
+    data: undo ? { undo } : {},
   })
+  return () => manager.close(id)
 }
 
 /** Says that something failed, and why; it stays until it is closed. */

@@ -15,5 +15,8 @@ function useMedia(query: string): boolean {
 /** Phones have their own layout: cards instead of columns, and navigation at the bottom. */
 export const useIsPhone = (): boolean => useMedia('(max-width: 700px)')
 
+/** A list beside the page does not fit: the page without the navigation has at most 700 px. */
+export const useIsNarrowPage = (): boolean => useMedia('(max-width: 932px)')
+
 /** Two columns do not fit. */
 export const useIsNarrow = (): boolean => useMedia('(max-width: 900px)')

@@ -1,7 +1,6 @@
 import { RotateCcw, Tag, Trash2, X } from 'lucide-react'
 import { type SubmitEvent, useState } from 'react'
 import { useTranslations } from 'use-intl'
-import type { RecordWindow } from '../api/record-window.ts'
 import type { ResourceSchema } from '../api/schema.ts'
 import { useNoun } from '../messages/labels.ts'
 import { Button, IconButton } from '../ui/button.tsx'
@@ -14,14 +13,14 @@ import styles from './list.module.css'
 
 interface BulkBarProps {
   resource: ResourceSchema
-  list: RecordWindow
   selection: GridSelection
   isDeleted: boolean
-  onDone(): void
+  /** Called with the records that are no longer selected. */
+  onDone(ids: ReadonlySet<string>): void
 }
 
 /** What can be done with the selected records: exactly those, all of them loaded. */
-export function BulkBar({ resource, list, selection, isDeleted, onDone }: BulkBarProps) {
+export function BulkBar({ resource, selection, isDeleted, onDone }: BulkBarProps) {
   const t = useTranslations('list')
   const common = useTranslations('common')
   const nounOf = useNoun()
@@ -38,7 +37,7 @@ export function BulkBar({ resource, list, selection, isDeleted, onDone }: BulkBa
       await work()
     } finally {
       setProgress(undefined)
-      onDone()
+      onDone(new Set(ids))
     }
   }
   return (
@@ -49,7 +48,7 @@ export function BulkBar({ resource, list, selection, isDeleted, onDone }: BulkBa
       {!isDeleted && hasTags && resource.permissions.update && (
         <TagPopover
           isBusy={progress !== undefined}
-          onTag={(tag) => void run(async () => report.tagged(tag, await addTag(resource, list, ids, tag, setProgress)))}
+          onTag={(tag) => void run(async () => report.tagged(tag, await addTag(resource, ids, tag, setProgress)))}
         />
       )}
       {isDeleted ? (
@@ -67,7 +66,7 @@ export function BulkBar({ resource, list, selection, isDeleted, onDone }: BulkBa
           </Button>
         )
       )}
-      <IconButton icon={X} label={t('clearSelection')} onClick={onDone} />
+      <IconButton icon={X} label={t('clearSelection')} onClick={() => onDone(selection.ids)} />
       <ConfirmDialog
         title={t('deleteTitle', { count, name })}
         description={
@@ -78,13 +77,7 @@ export function BulkBar({ resource, list, selection, isDeleted, onDone }: BulkBa
         action={common('delete')}
         isOpen={isConfirming}
         onClose={() => setConfirming(false)}
-        onConfirm={() =>
-          run(async () => {
-            const done = await deleteRecords(resource, ids, setProgress)
-            list.remove(new Set(done.ids))
-            report.deleted(done)
-          })
-        }
+        onConfirm={() => run(async () => report.deleted(await deleteRecords(resource, ids, setProgress)))}
       />
     </div>
   )

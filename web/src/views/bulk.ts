@@ -1,12 +1,12 @@
 import { useTranslations } from 'use-intl'
 import { send } from '../api/client.ts'
 import { sendEdit } from '../api/edit.ts'
-import type { RecordWindow } from '../api/record-window.ts'
 import type { RecordData, ResourceSchema } from '../api/schema.ts'
+import { offerUndo } from '../shell/undo.ts'
 import { useNoun } from '../messages/labels.ts'
 import { notify } from '../ui/toast.tsx'
-import { offerUndo, recordChanged, reportFailure } from './changes.ts'
-import { reloadLists } from './use-record-window.ts'
+import { recordChanged, reportFailure } from './changes.ts'
+import { reloadLists, removeFromLists } from './use-record-window.ts'
 
 /** What a bulk action did: the records that it changed, and the first refusal. */
 interface BulkResult {
@@ -43,8 +43,16 @@ async function forEach(
   return { ids: done, failures, error }
 }
 
-export const deleteRecords = (resource: ResourceSchema, ids: readonly string[], onProgress: (done: number) => void) =>
-  forEach(ids, async (id) => void (await send('DELETE', `${resource.path}/${id}`)), onProgress)
+/** Deletes records; they disappear from every list, also from one that was opened meanwhile. */
+export async function deleteRecords(
+  resource: ResourceSchema,
+  ids: readonly string[],
+  onProgress: (done: number) => void,
+): Promise<BulkResult> {
+  const result = await forEach(ids, async (id) => void (await send('DELETE', `${resource.path}/${id}`)), onProgress)
+  removeFromLists(resource.path, new Set(result.ids))
+  return result
+}
 
 export async function restoreRecords(
   resource: ResourceSchema,
@@ -63,18 +71,16 @@ export async function restoreRecords(
 /** Adds a tag to the records that do not have it. */
 export const addTag = (
   resource: ResourceSchema,
-  list: RecordWindow,
   ids: readonly string[],
   tag: string,
   onProgress: (done: number) => void,
 ): Promise<BulkResult> =>
-  changeTags(resource, ids, (tags) => (tags.includes(tag) ? undefined : [...tags, tag]), list, onProgress)
+  changeTags(resource, ids, (tags) => (tags.includes(tag) ? undefined : [...tags, tag]), onProgress)
 
 async function changeTags(
   resource: ResourceSchema,
   ids: readonly string[],
   change: (tags: readonly string[]) => readonly string[] | undefined,
-  list?: RecordWindow,
   onProgress: (done: number) => void = () => undefined,
 ): Promise<BulkResult> {
   const changed: string[] = []
@@ -86,10 +92,9 @@ async function changeTags(
       const { body: seen } = await send<RecordData & { tags: string[] }>('GET', path)
       const tags = change(seen.tags)
       if (tags === undefined) return
-      const answer = await sendEdit({ path, resource: resource.name, seen, values: { tags } })
+      const { body: record } = await sendEdit({ path, resource: resource.name, seen, values: { tags } })
       changed.push(id)
-      list?.put(answer.body)
-      recordChanged(resource, answer.body)
+      recordChanged(resource, record)
     },
     onProgress,
   )
@@ -110,7 +115,7 @@ export function useBulkReport(resource: ResourceSchema) {
       const count = result.ids.length
       if (count === 0) return
       const title = t('deleted', { count, name: nameOf(count) })
-      if (resource.softDelete) offerUndo(title, () => void restoreRecords(resource, result.ids).then(failed))
+      if (resource.softDelete) offerUndo(title, () => restoreRecords(resource, result.ids).then(failed))
       else notify(title)
     },
     restored(result: BulkResult) {
@@ -122,9 +127,8 @@ export function useBulkReport(resource: ResourceSchema) {
       failed(result)
       const count = result.ids.length
       const remove = (tags: readonly string[]) => tags.filter((other) => other !== tag)
-      offerUndo(
-        t('tagged', { count, name: nameOf(count), tag }),
-        () => void changeTags(resource, result.ids, remove).then(failed),
+      offerUndo(t('tagged', { count, name: nameOf(count), tag }), () =>
+        changeTags(resource, result.ids, remove).then(failed),
       )
     },
   }

@@ -1,41 +1,16 @@
-import { useTranslations } from 'use-intl'
 import { ApiError } from '../api/error.ts'
 import { send } from '../api/client.ts'
 import { bodyOf as bodyOfPaths, isOutdated, isSame, sendEdit } from '../api/edit.ts'
 import { mergeLists } from '../api/merge-lists.ts'
 import { type RecordData, type ResourceSchema, valueAt } from '../api/schema.ts'
-import { queryClient, whenForgetting } from '../api/query-client.ts'
+import { queryClient } from '../api/query-client.ts'
 import { refusalText } from '../messages/refusals.ts'
 import { readJsonDraft, storeDraft } from '../preferences/drafts.ts'
-import { useShortcuts } from '../shell/shortcuts.tsx'
+import { offerUndo } from '../shell/undo.ts'
 import { notify, notifyError, notifyUnreachable } from '../ui/toast.tsx'
 import { Unreadable } from '../ui/use-numbers.ts'
 import type { Property } from './columns.tsx'
 import { withValue } from './with-value.ts'
-
-/** The last changes, newest at the end: what Ctrl+Z takes back. */
-const undoable: (() => void)[] = []
-const maxUndoable = 50
-whenForgetting(() => undoable.splice(0))
-
-/** Offers to take a change back, in a toast and with Ctrl+Z; either works once. */
-export function offerUndo(title: string, undo: () => void): void {
-  const once = () => {
-    const index = undoable.indexOf(once)
-    if (index === -1) return
-    undoable.splice(index, 1)
-    undo()
-  }
-  undoable.push(once)
-  if (undoable.length > maxUndoable) undoable.shift()
-  notify(title, { undo: once })
-}
-
-/** Ctrl+Z on pages whose changes can be undone. */
-export function useUndoShortcut(): void {
-  const t = useTranslations('list')
-  useShortcuts([{ keys: 'Mod+Z', label: t('undoLast'), run: () => undoable.at(-1)?.() }])
-}
 
 /** The path of what a property changes. */
 export const changeablePath = ({ name, field }: Property): string => field?.name ?? name
@@ -118,7 +93,7 @@ export async function changeProperty(
     recordChanged(resource, body)
     const saved = changeableValue(property, body)
     // The person may have taken what somebody else saved.
-    if (isMerged || isSame(saved, value)) offerUndo(isMerged ? texts.merged : texts.saved, () => void undo(value))
+    if (isMerged || isSame(saved, value)) offerUndo(isMerged ? texts.merged : texts.saved, () => undo(value))
   } catch (error) {
     // If the person did not choose, what somebody else has saved shows.
     show(isOutdated(error) ? (await send<RecordData>('GET', path)).body : record)

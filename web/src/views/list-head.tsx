@@ -8,7 +8,7 @@ import { resourceViews } from '../resources/registry.ts'
 import { Button } from '../ui/button.tsx'
 import { Segments } from '../ui/chip.tsx'
 import { PageBar } from '../ui/page.tsx'
-import { useIsPhone } from '../ui/use-media.ts'
+import { useIsNarrowPage } from '../ui/use-media.ts'
 import type { ListBase, ListState } from './list-state.ts'
 import { ListToolbar } from './list-toolbar.tsx'
 import { inLayout, type View } from './saved-views.ts'
@@ -40,7 +40,7 @@ export function ListHead({ resource, state, view, base, board, onChange, onCreat
   const t = useTranslations('list')
   const labelOf = useLabel()
   const nounOf = useNoun()
-  const isPhone = useIsPhone()
+  const isNarrow = useIsNarrowPage()
   const show = (layout: ListState['layout']) => {
     if (!view) storePreference(viewPreference(resource), layout)
     onChange({ ...(view ? inLayout(resource, state, layout) : { layout }), isDeleted: false, peek: undefined })
@@ -72,10 +72,10 @@ export function ListHead({ resource, state, view, base, board, onChange, onCreat
           </Button>
         )}
       </PageBar>
-      <ListToolbar resource={resource} state={state} onChange={onChange} {...(!isPhone && { changes })}>
+      <ListToolbar resource={resource} state={state} onChange={onChange} {...(!isNarrow && { changes })}>
         {children}
       </ListToolbar>
-      {isPhone && changes}
+      {isNarrow && changes}
     </>
   )
 }

@@ -13,15 +13,14 @@ import { Button, IconButton } from '../ui/button.tsx'
 import { ConfirmDialog } from '../ui/dialog.tsx'
 import { EmptyState, Failure } from '../ui/empty-state.tsx'
 import { CopyRequestItem } from '../shell/copy-request.tsx'
+import { useUndoShortcut } from '../shell/undo.ts'
 import { Menu, MenuItem } from '../ui/menu.tsx'
 import { PageBar } from '../ui/page.tsx'
 import { Avatar } from '../ui/tag.tsx'
 import { deleteRecords, restoreRecords, useBulkReport } from './bulk.ts'
-import { useUndoShortcut } from './changes.ts'
 import { RecordLayout } from './record-layout.tsx'
 import { PropertyList } from './property-list.tsx'
 import { useRecord } from './use-record.ts'
-import { reloadLists } from './use-record-window.ts'
 import styles from './record.module.css'
 
 /** The page of any record: its properties, and the sections that the registry adds. */
@@ -102,7 +101,6 @@ function RecordContent({ resource, record }: { resource: ResourceSchema; record:
     const result = await deleteRecords(resource, [record.id], () => undefined)
     report.deleted(result)
     if (result.ids.length === 0) return
-    reloadLists(resource.path)
     toList()
   }
   const back = () => (router.history.canGoBack() ? router.history.back() : toList())

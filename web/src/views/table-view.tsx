@@ -1,6 +1,6 @@
-import { useNavigate } from '@tanstack/react-router'
+import { useNavigate, useRouter } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
-import { lazy, Suspense, useCallback, useRef, useState } from 'react'
+import { lazy, Suspense, useCallback, useEffect, useRef, useState } from 'react'
 import { useFormatter, useTranslations } from 'use-intl'
 import { whenForgetting } from '../api/query-client.ts'
 import { type ResourceSchema, titleOf } from '../api/schema.ts'
@@ -47,11 +47,19 @@ export function TableView(props: ListViewProps) {
     setSelection(nothingSelected)
   }
   const { list, isStale } = useRecordWindow(resource, state)
+  const position = useGridPosition(`${place} ${state.view}`)
   const gridBox = useRef<HTMLDivElement>(null)
-  const clearSelection = () => {
-    setSelection(nothingSelected)
+  const latestSelection = useRef(selection)
+  useEffect(() => {
+    latestSelection.current = selection
+  })
+  // More records may have been selected while something was done to these.
+  const deselect = (ids: ReadonlySet<string>) => {
+    const others = new Set([...latestSelection.current.ids].filter((id) => !ids.has(id)))
+    setSelection(others.size > 0 ? { ids: others, anchor: undefined } : nothingSelected)
     // The bar of the selection had the focus and disappears.
-    requestAnimationFrame(() => gridBox.current?.querySelector<HTMLElement>('[role=grid]')?.focus())
+    if (others.size === 0)
+      requestAnimationFrame(() => gridBox.current?.querySelector<HTMLElement>('[role=grid]')?.focus())
   }
   const open = (id: string) =>
     void navigate({ to: '/$resource/$recordId', params: { resource: resource.name, recordId: id } })
@@ -95,10 +103,11 @@ export function TableView(props: ListViewProps) {
               onOpen={open}
               peeked={state.peek}
               onPeek={(peek) => change({ peek }, true)}
-              startPosition={positions.get(place) ?? { offset: 0, active: undefined }}
-              onMove={(move) =>
-                positions.set(place, { offset: 0, active: undefined, ...positions.get(place), ...move })
-              }
+              recordsKey={`${list.recordsKey} ${state.view}`}
+              orderKey={list.orderKey}
+              startPosition={position.start}
+              // The rows of before are not at the places of those that are being loaded.
+              onMove={(move) => !isStale && position.store(move)}
               empty={
                 total === 0 && (
                   <NothingHere resource={resource} state={state} onCreate={create} onClear={() => change(noFilter)} />
@@ -108,13 +117,7 @@ export function TableView(props: ListViewProps) {
           )}
           {selection.ids.size > 0 && (
             <Suspense>
-              <BulkBar
-                resource={resource}
-                list={list}
-                selection={selection}
-                isDeleted={state.isDeleted}
-                onDone={clearSelection}
-              />
+              <BulkBar resource={resource} selection={selection} isDeleted={state.isDeleted} onDone={deselect} />
             </Suspense>
           )}
         </div>
@@ -127,6 +130,25 @@ export function TableView(props: ListViewProps) {
     </>
   )
 }
+
+/** Where the grid begins: where the person left it, also if it stayed and Back led to its records; otherwise at the top. */
+function useGridPosition(place: string) {
+  const router = useRouter()
+  const isReturning = useRef(true)
+  useEffect(
+    () =>
+      router.history.subscribe(({ action: { type } }) => {
+        isReturning.current = type === 'BACK' || type === 'FORWARD' || type === 'GO'
+      }),
+    [router],
+  )
+  return {
+    start: () => (isReturning.current ? positions.get(place) : undefined) ?? top,
+    store: (move: Partial<GridPosition>) => positions.set(place, { ...top, ...positions.get(place), ...move }),
+  }
+}
+
+const top: GridPosition = { offset: 0, active: undefined }
 
 interface NothingHereProps {
   resource: ResourceSchema

@@ -23,6 +23,13 @@ export function reloadLists(path: string): void {
   for (const [key, list] of recent) if (key.startsWith(`${path} `)) void list.reload()
 }
 
+/** Removes records that were deleted from every list at once. */
+export function removeFromLists(path: string, ids: ReadonlySet<string>): void {
+  if (ids.size === 0) return
+  for (const listener of reloadListeners) listener(path)
+  for (const [key, list] of recent) if (key.startsWith(`${path} `)) list.remove(ids)
+}
+
 whenForgetting(() => recent.clear())
 
 // Also those that are not on the screen: a person may return from the record, or from the board.

@@ -32,6 +32,8 @@ export class BoardData {
   /** Changes with everything that is shown. */
   version = 0
   sums: readonly DealSum[] | undefined
+  /** Equal for the same deals. */
+  readonly cardsKey: string
 
   readonly #stages: readonly Stage[]
   readonly #filter: RecordFilter
@@ -39,10 +41,16 @@ export class BoardData {
   readonly #listeners = new Set<() => void>()
   #loadedAt = 0
   #generation = 0
+  /** Increases when a deal is moved or changed here: answers that were requested before do not show it. */
+  #edits = 0
+  /** Moves that the service has not confirmed yet. */
+  #pendingMoves = 0
+  #isReloadDue = false
 
   constructor(stages: readonly Stage[], filter: RecordFilter) {
     this.#stages = stages
     this.#filter = filter
+    this.cardsKey = filter.key
   }
 
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -79,13 +87,16 @@ export class BoardData {
 
   /** Loads everything again; what is shown stays until then. */
   async reload(): Promise<void> {
-    const generation = ++this.#generation
+    this.#isReloadDue = this.#pendingMoves > 0
+    if (this.#isReloadDue) return
+    const [generation, edits] = [++this.#generation, this.#edits]
     try {
       const [sums, ...pages] = await Promise.all([
         this.#readSums(),
         ...this.#stages.map(({ id }) => this.#readPage(id, undefined)),
       ])
       if (generation !== this.#generation) return
+      if (edits !== this.#edits) return await this.reload()
       this.#stages.forEach(({ id }, index) => {
         const deals = pages[index] ?? []
         this.#columns.set(id, { deals, hasMore: deals.length === pageSize, isLoading: false })
@@ -109,22 +120,24 @@ export class BoardData {
     try {
       const page = await this.#readPage(stageId, column.deals.at(-1)?.id)
       if (generation !== this.#generation) return
-      const known = new Set(column.deals.map(({ id }) => id))
-      column.deals.push(...page.filter(({ id }) => !known.has(id)))
+      // One may have been moved to another stage meanwhile.
+      column.deals.push(...page.filter(({ id }) => !this.find(id)))
       column.hasMore = page.length === pageSize
-      column.isLoading = false
       this.#changed()
     } catch {
       // The last deal may have been deleted meanwhile: the columns have changed.
       if (generation === this.#generation) void this.reload()
+    } finally {
+      column.isLoading = false
     }
   }
 
-  /** Shows a deal in another place at once, and returns where it was. */
+  /** Shows a deal in another place at once, and returns where it was. `confirm` or `putBack` has to follow. */
   place(id: string, { columnId, index }: Place): FormerPlace | undefined {
     const former = this.#take(id)
     const stage = this.#stage(columnId)
     if (!former || !stage) return undefined
+    this.#pendingMoves++
     const time = new Date().toISOString()
     const isMove = columnId !== former.deal.stageId
     const deal: Deal = {
@@ -149,10 +162,12 @@ export class BoardData {
     this.#take(deal.id)
     const at = this.dealsIn(deal.stageId).findIndex(({ id }) => id === beforeId)
     this.#insert(deal, at === -1 ? index : at)
+    this.#endMove()
   }
 
   /** Shows a changed deal: in its place, or where its position puts it. */
   put(deal: Deal): void {
+    this.#edits++
     const shown = this.find(deal.id)
     const isHere = this.#stages.some(({ id }) => id === deal.stageId)
     if (!shown) return isHere ? this.outdate() : undefined
@@ -177,9 +192,17 @@ export class BoardData {
   confirm(deal: Deal): void {
     const column = this.#columns.get(deal.stageId)
     const index = column?.deals.findIndex(({ id }) => id === deal.id) ?? -1
-    if (!column || index === -1) return this.put(deal)
-    column.deals[index] = deal
-    this.#changed()
+    if (column && index !== -1) {
+      column.deals[index] = deal
+      this.#changed()
+    } else this.put(deal)
+    this.#endMove()
+  }
+
+  #endMove(): void {
+    this.#pendingMoves--
+    this.#edits++
+    if (this.#isReloadDue) void this.reload()
   }
 
   #stage(id: string): Stage | undefined {

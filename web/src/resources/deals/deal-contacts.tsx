@@ -5,13 +5,14 @@ import { useTranslations } from 'use-intl'
 import { send } from '../../api/client.ts'
 import { sendEdit, type Values } from '../../api/edit.ts'
 import { type RecordData, useResource } from '../../api/schema.ts'
+import { offerUndo } from '../../shell/undo.ts'
 import { Button, IconButton } from '../../ui/button.tsx'
 import { Failure } from '../../ui/empty-state.tsx'
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from '../../ui/menu.tsx'
 import { returnFocus } from '../../ui/focus.ts'
 import { List, ListRow } from '../../ui/page.tsx'
 import { Tag } from '../../ui/tag.tsx'
-import { offerUndo, reportFailure } from '../../views/changes.ts'
+import { reportFailure } from '../../views/changes.ts'
 import { useChoiceLabel } from '../../views/choices.ts'
 import { textProperty } from '../../views/columns.tsx'
 import { ReferenceEditor } from '../../views/reference-editor.tsx'
@@ -46,7 +47,7 @@ export function DealContacts({ record }: { record: RecordData }) {
     act(async () => {
       await send('DELETE', `${path}/${id}`)
       const restore = () => act(() => send('POST', `${path}/${id}/restore`))
-      offerUndo(t('contactRemoved', { name: contact?.name ?? contact?.email ?? '' }), () => void restore())
+      offerUndo(t('contactRemoved', { name: contact?.name ?? contact?.email ?? '' }), restore)
     })
   if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />
   const shown = (data ?? []).filter(({ contact }) => contact !== null)

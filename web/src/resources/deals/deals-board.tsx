@@ -107,6 +107,7 @@ function PipelineBoard({ chosen, pipelines, ...list }: PipelineBoardProps) {
             ref={board}
             label={pipeline.name}
             columns={columns}
+            cardsKey={data.cardsKey}
             rowHeight={rowHeight}
             canMove={canMove}
             titleOf={({ name }) => name}

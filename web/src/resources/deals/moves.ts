@@ -6,9 +6,10 @@ import { isOutdated } from '../../api/edit.ts'
 import { ApiError } from '../../api/error.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { type RecordData, schemaQuery } from '../../api/schema.ts'
+import { offerUndo } from '../../shell/undo.ts'
 import { notify, notifyError } from '../../ui/toast.tsx'
 import { nestedRecordsQuery } from '../../views/nested-records.ts'
-import { offerUndo, recordChanged, reportFailure } from '../../views/changes.ts'
+import { recordChanged, reportFailure } from '../../views/changes.ts'
 import { type Deal, type Stage, useDeals } from './records.ts'
 
 /** The body of a move. */
@@ -88,7 +89,7 @@ export function useMoved() {
     const { name } = moved
     const closed = stage.kind === 'open' ? 'reopened' : stage.kind
     const key = before.stageId === stage.id ? 'reordered' : before.status === stage.kind ? 'moved' : closed
-    offerUndo(t(key, { name, stage: stage.name }), () => void undo(moved, back))
+    offerUndo(t(key, { name, stage: stage.name }), () => undo(moved, back))
   }
 }
 

@@ -1,6 +1,6 @@
-import { useLocale, useNow, useTranslations } from 'use-intl'
+import { useNow, useTranslations } from 'use-intl'
 import type { RecordData } from '../../api/schema.ts'
-import { showDuration } from '../../timeline/duration.ts'
+import { durationOf } from '../../timeline/duration.ts'
 import { classes } from '../../ui/classes.ts'
 import tags from '../../ui/tag.module.css'
 import { useLostReason } from './lost-reason.tsx'
@@ -12,8 +12,7 @@ import { useMoveDeal } from './use-move-deal.ts'
 export function StagePath({ record }: { record: RecordData }) {
   const t = useTranslations('deals')
   const sectionTitle = useTranslations('record')
-  const locale = useLocale()
-  const now = useNow()
+  const now = useNow({ updateInterval: 60_000 })
   const deal = record as unknown as Deal
   const stages = useStages(deal.pipelineId)
   const canMove = useDeals().permissions.update
@@ -28,6 +27,7 @@ export function StagePath({ record }: { record: RecordData }) {
           <li key={stage.id}>
             <button
               type="button"
+              data-print
               className={classes(
                 styles.stage,
                 index < current && stages[current]?.kind !== 'lost' && styles.passed,
@@ -43,7 +43,7 @@ export function StagePath({ record }: { record: RecordData }) {
         ))}
       </ol>
       <p className={styles.since}>
-        {t('inStageFor', { time: showDuration(Math.max(0, seconds), locale) })}
+        {t('inStageFor', durationOf(seconds))}
         {deal.lostReason !== null && <> · {deal.lostReason}</>}
       </p>
       {lostReason.dialog}

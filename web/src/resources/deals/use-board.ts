@@ -34,12 +34,14 @@ export function useMoveOnBoard(data: BoardData, stages: readonly Stage[], askRea
     const former = stage && data.place(id, to)
     if (!stage || !former) return
     const { deal: before, ...neighbors } = former
+    // Those that the person saw: others may be there when the move has its turn.
+    const target = data.neighborsOf(id)
     const isLoss = stage.kind === 'lost' && before.status !== 'lost'
     const answer = isLoss ? await askReason(before.name) : {}
     if (!answer) return data.putBack(former)
     await inTurn(async () => {
       try {
-        const moved = await sendMove(id, { stageId: stage.id, ...data.neighborsOf(id), ...answer }, before.stageId)
+        const moved = await sendMove(id, { stageId: stage.id, ...target, ...answer }, before.stageId)
         data.confirm(moved)
         // Somebody else has moved it, and the person left it there.
         if (moved.stageId !== stage.id) return

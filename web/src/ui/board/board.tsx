@@ -25,6 +25,7 @@ import {
   placeOf,
   withMoved,
 } from './board-model.ts'
+import { useTop } from '../use-top.ts'
 import { CardDrag, type Drag } from './card-drag.ts'
 
 /** What the page can ask of a board. */
@@ -39,6 +40,8 @@ interface BoardProps<Card extends { id: string }> {
   /** Its name for assistive technology. */
   label: string
   columns: readonly BoardColumn<Card>[]
+  /** Changes when other cards are shown: they begin at the top. */
+  cardsKey: string
   /** Height of a card with the space below it, in pixels. */
   rowHeight: number
   /** False if the person may only look. */
@@ -77,6 +80,7 @@ export function Board<Card extends { id: string }>(props: BoardProps<Card>) {
     overscan: 1,
     paddingStart: headHeight + boardPadding,
   })
+  useTop(root, props.cardsKey)
   const rows = virtualizer.getVirtualItems()
   const activeId = activeCard(shown, active)?.id
 

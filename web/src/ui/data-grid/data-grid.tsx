@@ -15,6 +15,7 @@ import {
 } from './grid-model.ts'
 import { type ColumnChanges, GridHead } from './grid-head.tsx'
 import { GridRow, type RowActions } from './grid-row.tsx'
+import { useIsPrinting } from '../use-printing.ts'
 import { createGridKeys } from './use-grid-keys.ts'
 
 const headHeight = 36
@@ -44,6 +45,9 @@ interface DataGridProps<Row extends { id: string }> {
   /** The name of a row for assistive technology. */
   titleOf(row: Row): string
   order: GridOrder
+  /** Changes when other records are shown, and with their order: either begins at the top. */
+  recordsKey: string
+  orderKey: string
   columnChanges: ColumnChanges
   selection: GridSelection
   onSelect(selection: GridSelection): void
@@ -53,8 +57,8 @@ interface DataGridProps<Row extends { id: string }> {
   /** The row in the side panel. */
   peeked: string | undefined
   onPeek(id: string | undefined): void
-  /** Where the person was when the list was shown last. */
-  startPosition: GridPosition
+  /** Where the person was when these records were shown last. */
+  startPosition(): GridPosition
   onMove(position: Partial<GridPosition>): void
   /** Shown below the head if there are no rows. */
   empty?: ReactNode
@@ -75,7 +79,8 @@ export function DataGrid<Row extends { id: string }>(props: DataGridProps<Row>) 
   const { label, columns, rowHeight, rowCount, rowAt, indexOf, selection, onSelect, peeked, onPeek } = props
   const t = useTranslations('list')
   const scroller = useRef<HTMLDivElement>(null)
-  const [active, setActive] = useActive(props)
+  const [start] = useState(props.startPosition)
+  const [active, setActive] = useActive(props, start)
   const [editing, setEditing] = useState<{ cell: ActiveCell; typed: string | undefined }>()
   const virtualizer = useVirtualizer({
     count: rowCount,
@@ -83,10 +88,12 @@ export function DataGrid<Row extends { id: string }>(props: DataGridProps<Row>) 
     estimateSize: () => rowHeight,
     overscan: 6,
     scrollPaddingEnd: headHeight,
-    initialOffset: props.startPosition.offset,
+    initialOffset: start.offset,
   })
-  const rows = virtualizer.getVirtualItems()
-  const [first, last] = [rows[0]?.index ?? 0, rows.at(-1)?.index ?? 0]
+  const isPrinting = useIsPrinting()
+  const visible = virtualizer.getVirtualItems()
+  const rows = isPrinting ? props.loadedIds().map((id) => ({ index: indexOf(id), start: 0 })) : visible
+  const [first, last] = [visible[0]?.index ?? 0, visible.at(-1)?.index ?? 0]
   const { onNeed } = props
   useEffect(() => onNeed(first, last), [onNeed, first, last])
 
@@ -150,7 +157,7 @@ export function DataGrid<Row extends { id: string }>(props: DataGridProps<Row>) 
   // After Back, the arrow keys go on from the row that was active.
   useEffect(() => {
     const focused = document.activeElement
-    if (props.startPosition.active && (focused === document.body || focused?.id === 'main')) focusGrid()
+    if (start.active && (focused === document.body || focused?.id === 'main')) focusGrid()
     // Only when the list appears.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [])
@@ -161,17 +168,27 @@ export function DataGrid<Row extends { id: string }>(props: DataGridProps<Row>) 
     // Not with each rendering: a person may scroll away from the active cell.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [activeKey])
-  // Another order moves the active record: a row that was visible stays visible.
   const activeIndex = active?.index
-  const lastIndex = useRef(activeIndex)
+  const { recordsKey, orderKey } = props
+  const shownBefore = useRef({ recordsKey, orderKey, activeIndex })
   useLayoutEffect(() => {
-    const before = lastIndex.current
-    lastIndex.current = activeIndex
-    if (activeIndex === undefined || before === undefined || before < first || before > last) return
-    if (before !== activeIndex) virtualizer.scrollToIndex(activeIndex)
+    const before = shownBefore.current
+    shownBefore.current = { recordsKey, orderKey, activeIndex }
+    const areOthers = before.recordsKey !== recordsKey
+    const isVisible = before.activeIndex !== undefined && before.activeIndex >= first && before.activeIndex <= last
+    const isHere = active?.id !== undefined && indexOf(active.id) !== -1
+    const place = props.startPosition()
+    if (areOthers && !isHere) {
+      const restored = place.active
+      setActive(restored && { ...restored, index: indexOf(restored.id) })
+    }
+    // Another order, or a new row, moves the active record: a row that was visible stays visible.
+    if (!areOthers && isVisible && isHere) {
+      if (before.activeIndex !== activeIndex) virtualizer.scrollToIndex(activeIndex ?? 0)
+    } else if (areOthers || before.orderKey !== orderKey) virtualizer.scrollToOffset(place.offset)
     // Scrolling alone must not bring the row back.
     // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [activeIndex])
+  }, [recordsKey, orderKey, activeIndex])
   const width = props.isHeadHidden ? 0 : columns.reduce((sum, column) => sum + column.width, selectWidth)
   return (
     <div
@@ -253,10 +270,10 @@ function useStableActions(actions: RowActions): RowActions {
 }
 
 /** The active cell, which follows its record when rows are sorted, inserted or loaded. */
-function useActive<Row extends { id: string }>(props: DataGridProps<Row>) {
-  const { rowAt, indexOf, startPosition, onMove } = props
+function useActive<Row extends { id: string }>(props: DataGridProps<Row>, start: GridPosition) {
+  const { rowAt, indexOf, onMove } = props
   const [state, setState] = useState<Active | undefined>(() => {
-    const restored = startPosition.active
+    const restored = start.active
     return restored && { ...restored, index: indexOf(restored.id) }
   })
   const setActive = (next: Active | undefined) => {

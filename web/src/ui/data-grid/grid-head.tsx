@@ -117,7 +117,7 @@ function HeadCell<Row>({ column, neighbours, left, order, changes }: HeadCellPro
     >
       <Menu
         trigger={
-          <button type="button" tabIndex={-1} className={styles.heading}>
+          <button type="button" tabIndex={-1} data-print className={styles.heading}>
             <Icon size={14} strokeWidth={1.75} aria-hidden />
             <span className="truncate">{title}</span>
             {isOrder && <SortIcon size={13} strokeWidth={2} aria-hidden />}
