@@ -86,7 +86,6 @@ function viewParameter({ hasViews }: Resource, components: Components): Schema[]
 
 export const cursorSchema = ({ idPrefix }: Resource): Schema => ({
   type: 'string',
-  // Short: tools make examples of it, which were three kilobytes long with the maximum of a cursor.
   pattern: `^(?:${idPrefix}|cur)_[0-9A-Za-z_-]+$`,
 })
 
@@ -120,8 +119,8 @@ function pageParameters(resource: Resource, components: Components): Schema[] {
       `${component}OrderBy`,
       given(
         'orderBy',
-        { ...orderSchema(resource, components), default: 'createdAt' },
-        'Field to sort by. Records without a value come last.',
+        orderSchema(resource, components),
+        'Field to sort by. Default: `createdAt`. Records without a value come last.',
       ),
     ),
     components.parameter(

@@ -26,7 +26,6 @@ export function searchBody({ search }: SearchRoute, relations: Relations, compon
       description: `If true, the deleted records that can be restored, as in the list. Also needs the scope \`${resource.singular}:restore:write\`.`,
     },
   }
-  // Without `default`: typed clients would require these properties.
   const page = {
     orderBy: orderSchema(resource, components),
     sort: { type: 'string', enum: ['asc', 'desc'], description: 'Sort direction. Default: `desc`.' },
