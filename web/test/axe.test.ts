@@ -347,6 +347,33 @@ for (const screen of screens.filter(({ name }) => phoneScreens.includes(name))) 
   })
 }
 
+browserTest(
+  'refused pushes and the form that corrects one are accessible in both themes, also on a phone',
+  async () => {
+    const call = await callAs('owner', 'small')
+    const { body: created } = await call('POST', '/v5/imports', { body: { name: 'Refusing' } })
+    const job = { organization: 'Engines', current: true, start: 'long ago' }
+    const lead = {
+      contact: { email: 'ada at example', name: 'Ada' },
+      employment: { history: [job] },
+      other: { colour: 1 },
+    }
+    const headers = { 'content-type': 'application/json' }
+    for (let sent = 0; sent < 5; sent++)
+      await fetch(created.triggerUrl, { method: 'POST', headers, body: JSON.stringify(lead) })
+    for (const width of [1440, 1024, 768, 390]) {
+      const page = await pageFor({}, width)
+      await page.goto(`/imports/${created.id}?show=refused`)
+      await page.getByText('The last 5 pushes').waitFor()
+      await page.locator('tr[data-refused=open]').first().getByRole('link').click()
+      await page.getByRole('button', { name: 'Correct and accept' }).click()
+      await page.locator('[aria-invalid=true]').first().waitFor()
+      expect(await violations(page)).toEqual([])
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
+    }
+  },
+)
+
 const pages = new Map<string, Promise<Page>>()
 
 /** A page per person and width. It is low, because axe takes time for everything that is in view. */

@@ -57,6 +57,7 @@ browserTest('a failed row shows its reason, and its corrected payload changes th
   const panel = page.getByRole('region', { name: 'Row' })
   await panel.getByText('Several contacts match').waitFor()
   await panel.getByRole('button', { name: 'Edit and retry' }).click()
+  await panel.getByRole('button', { name: 'Edit as JSON' }).click()
   const payload = panel.getByLabel('Corrected payload')
   await payload.fill('{"contact": ')
   await panel.getByRole('button', { name: 'Save and retry' }).click()
