@@ -40,7 +40,7 @@ export function pushesOf(fixture: RowFixture): Pushes {
     },
     async refuse(importId) {
       const params = { importId, hash: pushes.hashOf(importId) }
-      const body = { contact: { email: `refused.${createdCount++}@example.com`, website: 1 } }
+      const body = { contact: { email: `refused.${createdCount++}@example.com` }, company: { employeesCount: 'many' } }
       const { status, text } = await fixture.request(pushRoute, { params, body })
       if (status !== 400) throw new Error(`A push was not refused: ${text}`)
     },

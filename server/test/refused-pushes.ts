@@ -38,7 +38,7 @@ export async function storeRefusal(
   text: string,
 ): Promise<string> {
   const target = await newImport(service, organization)
-  await target.push({ contact: { name: 1, note: text } })
+  await target.push({ contact: { note: text } })
   const [refused] = await refusedOnce(organization, target, 1)
   return refusedPath(target, refused.id)
 }

@@ -21,12 +21,12 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-/** A push that was refused because its name is a number. */
+/** A push that was refused because its number of employees is none. */
 async function refuse(
   email = `${randomUUID()}@example.com`,
 ): Promise<{ target: TestImport; refused: Json; email: string }> {
   const target = await newImport(service, organization)
-  expect((await target.push({ contact: { email, name: 1 } })).status).toBe(400)
+  expect((await target.push({ contact: { email }, company: { employeesCount: 'many' } })).status).toBe(400)
   const [refused] = await refusedOnce(organization, target, 1)
   return { target, refused, email }
 }
@@ -59,7 +59,7 @@ test('a refused push is accepted with a corrected payload as a row, which become
       rowId: expect.stringMatching(/^row_/) as string,
       acceptedAt: expect.stringMatching(/Z$/) as string,
       updatedAt: expect.stringMatching(/Z$/) as string,
-      body: JSON.stringify({ contact: { email, name: 1 } }),
+      body: JSON.stringify({ contact: { email }, company: { employeesCount: 'many' } }),
     },
   ])
   const read = await organization.call('GET', refusedPath(target, refused.id))
@@ -93,10 +93,10 @@ test('it is accepted once: the same payload again changes nothing, and another o
 
 test('an invalid payload is refused with its fields, and nothing changes', async () => {
   const { target, refused, email } = await refuse()
-  const answer = await accept(target, refused.id, { contact: { email: 'nobody', name: 1 } })
+  const answer = await accept(target, refused.id, { contact: { email: 'nobody' }, company: { employeesCount: 'many' } })
   expect([answer.status, answer.body.details.map(({ field }: Json) => field)]).toEqual([
     422,
-    ['payload.contact.email', 'payload.contact.name'],
+    ['payload.contact.email', 'payload.company.employeesCount'],
   ])
   const stale = { headers: { 'if-match': '"7-AAAAAAAAAAAAAAAA"' } }
   expect((await accept(target, refused.id, { contact: { email } }, stale)).status).toBe(412)

@@ -27,7 +27,10 @@ const read = async (target: TestImport, id: string): Promise<Json> =>
 
 test('sixty refused pushes are stored, counted and shown, with their bodies and reasons', async () => {
   const own = await newImport(service, organization)
-  const body = (index: number) => ({ contact: { email: `lead-${index}@example.com`, name: index } })
+  const body = (index: number) => ({
+    contact: { email: `lead-${index}@example.com`, index },
+    company: { employeesCount: 'many' },
+  })
   const answers = await Promise.all(
     Array.from({ length: 60 }, (_, index) =>
       own.push(body(index), { headers: { 'user-agent': 'Form/1.0', 'x-forwarded-for': '203.0.113.7' } }),
@@ -79,7 +82,12 @@ test('sixty refused pushes are stored, counted and shown, with their bodies and 
 const form = 'application/x-www-form-urlencoded'
 
 test.each([
-  ['a field of the wrong type', {}, '{"contact":{"email":"typed@example.com","name":1}}', 'invalid_parameters'],
+  [
+    'a field of the wrong type',
+    {},
+    '{"contact":{"email":"typed@example.com"},"company":{"employeesCount":"many"}}',
+    'invalid_parameters',
+  ],
   ['an invalid address', {}, '{"contact":{"email":"nobody"}}', 'invalid_parameters'],
   ['a body that is no JSON', {}, '{"contact":{"email":"json@example.com"', 'malformed_request'],
   ['an empty body', {}, '', 'malformed_request'],
@@ -179,7 +187,7 @@ test('of an import, the oldest ones go first when there are too many, or they ar
   await fill(many.uuid, 1000, 10)
   await fill(large.uuid, 256, 64 * 1024)
   for (const one of [many, large]) {
-    for (let index = 0; index < 3; index++) expect((await one.push({ contact: { name: 1 } })).status).toBe(400)
+    for (let index = 0; index < 3; index++) expect((await one.push({ contact: { name: {} } })).status).toBe(400)
     await until('three are stored', async () => {
       const [row] = await check<{ count: number }>(
         sql`select count(*)::int as count from refused_pushes where import_id = ${one.uuid}::uuid and code <> 'filled'`,
@@ -254,8 +262,8 @@ test('a push over the rate limit is counted, and neither stored nor a reason for
 
 test('they are found by the address in them', async () => {
   const own = await newImport(service, organization)
-  await own.push({ contact: { email: 'Ada@Example.com', name: 1 } })
-  await own.push({ contact: { email: 'grace@example.com', name: 1 } })
+  await own.push({ contact: { email: 'Ada@Example.com' }, company: { employeesCount: 'many' } })
+  await own.push({ contact: { email: 'grace@example.com' }, company: { employeesCount: 'many' } })
   await refusedOnce(organization, own, 2)
   const found = async (query: string) =>
     (await organization.call('GET', `${refusedPath(own)}?query=${query}`)).body.map(({ email }: Json) => email)
