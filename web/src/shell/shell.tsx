@@ -254,5 +254,6 @@ function ThemeMenu() {
 function ConnectionNotice() {
   const t = useTranslations('shell.trouble')
   const trouble = useTrouble()
-  return <div role="status">{trouble && <p className={styles.offline}>{t(trouble)}</p>}</div>
+  const texts = { offline: t('offline'), unreachable: t('unreachable'), busy: t('busy') }
+  return <div role="status">{trouble && <p className={styles.offline}>{texts[trouble]}</p>}</div>
 }
