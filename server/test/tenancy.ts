@@ -274,7 +274,8 @@ const cursorsOf = (route: Route, base: RouteOptions, pairs: readonly [string, st
   )
 
 function filterCases(route: Route, base: RouteOptions, theirs: Tenant): Case[] {
-  if (route.query.kind === 'none' || route.query.kind === 'parameters' || route.query.kind === 'one') return []
+  if (['none', 'parameters', 'one', 'array'].includes(route.query.kind)) return []
+  if (!('resource' in route.query)) return []
   const { kind, resource } = route.query
   // A dry run, so that both requests find the same data.
   const dryRun = kind === 'change' ? [['dryRun', 'true'] as const] : []

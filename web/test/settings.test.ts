@@ -1,3 +1,4 @@
+import { allPages } from '../../server/test/all-pages.ts'
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import type { Json } from '../../server/test/service.ts'
@@ -59,7 +60,9 @@ browserTest('a key without a name is refused, and the preset for pushes makes on
 
 browserTest('every list can be copied as a request, which an API key can send', async () => {
   const call = await callAs('owner', 'small')
-  const scopes = (await call('GET', '/v5/scopes')).body.filter(({ action }: Json) => action === 'list')
+  const scopes = (await allPages((path) => call('GET', path), '/v5/scopes')).filter(
+    ({ action }: Json) => action === 'list',
+  )
   const { body: key } = await call('POST', '/v5/api-keys', {
     body: { name: 'Lists', scopes: scopes.map(({ scope }: Json) => scope) },
   })

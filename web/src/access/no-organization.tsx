@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useLocation, useRouter } from '@tanstack/react-router'
 import { Suspense } from 'react'
 import { useTranslations } from 'use-intl'
-import { api, dataOf } from '../api/client.ts'
+import { api, type Schemas, sendAll } from '../api/client.ts'
 import { forgetAll } from '../api/query-client.ts'
 import { forgetAccessToken } from '../api/session.ts'
 import { Loading } from '../shell/states.tsx'
@@ -65,7 +65,7 @@ function Choice() {
   const router = useRouter()
   const organizations = useQuery({
     queryKey: ['me', 'organizations'],
-    queryFn: () => dataOf(api.GET('/v5/me/organizations')),
+    queryFn: () => sendAll<Schemas['OwnOrganizations'][number]>('/v5/me/organizations'),
   })
   if (organizations.error) return <Failure error={organizations.error} onRetry={() => void organizations.refetch()} />
   const open = (organizationId: string) =>

@@ -75,6 +75,27 @@ export async function send<T>(method: Method, path: string, options: SendOptions
   }
 }
 
+/** Reads an array that has pages as a whole; for those that are never long. `body`: that of a search. */
+export async function sendAll<T>(path: string, options: Pick<SendOptions, 'query' | 'body'> = {}): Promise<T[]> {
+  const all: T[] = []
+  for (let cursor: string | undefined; ;) {
+    const query = new URLSearchParams(options.query)
+    query.set('limit', '100')
+    if (cursor !== undefined) query.set('startingAfter', cursor)
+    const method = options.body === undefined ? 'GET' : 'POST'
+    const { body, link } = await send<T[]>(method, path, { ...options, query })
+    all.push(...body)
+    cursor = nextCursor(link)
+    if (cursor === undefined) return all
+  }
+}
+
+/** The cursor of the next page, from the `Link` of a list. */
+export function nextCursor(link: string | undefined): string | undefined {
+  const url = /<([^>]+)>; rel="next"/.exec(link ?? '')?.[1]
+  return url === undefined ? undefined : (new URL(url).searchParams.get('startingAfter') ?? undefined)
+}
+
 /** Reads a path again and again at little cost: the service answers 304 if nothing has changed since `previous`. */
 export async function readIfChanged<T>(
   path: string,

@@ -1,4 +1,4 @@
-import { send } from './client.ts'
+import { send, sendAll } from './client.ts'
 import { type FilterNode, joined, type Json, partsOf } from './filter-tree.ts'
 import type { RecordData } from './schema.ts'
 
@@ -64,14 +64,17 @@ export class RecordFilter {
   }
 
   async count(path: string): Promise<number> {
-    return (await this.total<{ count: number }>(path, 'count')).count
+    const request = this.#search
+      ? { path: `${path}/search/count`, query: new URLSearchParams(), body: { ...this.#search } }
+      : { path: `${path}/count`, query: this.#parameters }
+    return (await read<{ count: number }>(request)).count
   }
 
-  /** What the API calculates from all records, such as their number: `…/count`. */
-  total<Result>(path: string, kind: string): Promise<Result> {
+  /** What the API calculates from all records in groups, such as their sums. */
+  totals<Item>(path: string, kind: string): Promise<Item[]> {
     return this.#search
-      ? read({ path: `${path}/search/${kind}`, query: new URLSearchParams(), body: { ...this.#search } })
-      : read({ path: `${path}/${kind}`, query: this.#parameters })
+      ? sendAll<Item>(`${path}/search/${kind}`, { body: { ...this.#search } })
+      : sendAll<Item>(`${path}/${kind}`, { query: this.#parameters })
   }
 }
 

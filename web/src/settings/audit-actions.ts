@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { type Schemas, send } from '../api/client.ts'
+import { type Schemas, sendAll } from '../api/client.ts'
 
 type AuditActions = Schemas['AuditActions']
 
@@ -7,7 +7,7 @@ type AuditActions = Schemas['AuditActions']
 export function useActions(): AuditActions {
   const actions = useQuery({
     queryKey: ['audit-log', 'actions'],
-    queryFn: async () => (await send<AuditActions>('GET', '/v5/audit-log/actions')).body,
+    queryFn: () => sendAll<AuditActions[number]>('/v5/audit-log/actions'),
     staleTime: Number.POSITIVE_INFINITY,
   })
   return actions.data ?? []

@@ -1,7 +1,7 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { useTranslations } from 'use-intl'
-import { send } from '../api/client.ts'
+import { nextCursor, send } from '../api/client.ts'
 import { Loading } from '../shell/states.tsx'
 import { Button } from '../ui/button.tsx'
 import { Failure } from '../ui/empty-state.tsx'
@@ -26,11 +26,6 @@ export function usePages<T>(path: string, query: Readonly<Record<string, string>
 }
 
 type Pages<T> = ReturnType<typeof usePages<T>>
-
-function nextCursor(link: string | undefined): string | undefined {
-  const url = /<([^>]+)>; rel="next"/.exec(link ?? '')?.[1]
-  return url === undefined ? undefined : (new URL(url).searchParams.get('startingAfter') ?? undefined)
-}
 
 interface PagedProps<T> {
   pages: Pages<T>

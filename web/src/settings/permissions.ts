@@ -1,5 +1,5 @@
 import { queryOptions, useSuspenseQuery } from '@tanstack/react-query'
-import { type Schemas, send } from '../api/client.ts'
+import { type Schemas, sendAll } from '../api/client.ts'
 import { useMe } from '../api/me.ts'
 
 /** A scope that the API has, with a sentence that says what it allows. */
@@ -9,7 +9,7 @@ const prefix = 'urn:service:'
 
 export const scopesQuery = queryOptions({
   queryKey: ['scopes'],
-  queryFn: async () => (await send<Scope[]>('GET', '/v5/scopes')).body,
+  queryFn: () => sendAll<Scope>('/v5/scopes'),
   staleTime: Number.POSITIVE_INFINITY,
 })
 

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useTranslations } from 'use-intl'
 import { change } from '../access/act.ts'
-import { type Schemas, send } from '../api/client.ts'
+import { type Schemas, send, sendAll } from '../api/client.ts'
 import { editOf, sendEdit } from '../api/edit.ts'
 import { ApiError } from '../api/error.ts'
 import { usePostOnce } from '../api/post-once.ts'
@@ -37,7 +37,7 @@ export function RolePage({ roleId, onClose }: RolePageProps) {
   })
   const builtIn = useQuery({
     queryKey: ['roles', 'built-in'],
-    queryFn: async () => (await send<Schemas['BuiltInRoles']>('GET', '/v5/roles/built-in')).body,
+    queryFn: () => sendAll<Schemas['BuiltInRoles'][number]>('/v5/roles/built-in'),
   })
   if (role.error instanceof ApiError && role.error.status === 404) return <NotFound />
   const failed = [role, builtIn].find(({ error }) => error)

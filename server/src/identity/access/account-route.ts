@@ -75,7 +75,7 @@ async function serveAccount(
   const person = await personOf(services, request, credential)
   const url = requestTarget(request)
   const query = readQuery(url)
-  readNone(query)
+  if (route.query.kind === 'none') readNone(query)
   assertNoUnsupportedHeaders(route, request)
   const params = paramsOf(route, request)
   const { body } = route.method === 'GET' ? { body: {} } : await readRequestBody(route, request)

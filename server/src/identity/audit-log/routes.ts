@@ -1,5 +1,6 @@
+import { inPages } from '../../platform/routes/array-pages.ts'
 import type { Part } from '../../platform/http/part.ts'
-import type { PublicRoute, Route, SearchRequest } from '../../platform/http/route.ts'
+import type { PublicRequest, PublicRoute, Route, SearchRequest } from '../../platform/http/route.ts'
 import { standardStore } from '../../platform/resource/store.ts'
 import { standardRoutes } from '../../platform/routes/standard-routes.ts'
 import { auditActions } from './actions.ts'
@@ -10,9 +11,10 @@ const actionsSchema = {
   type: 'array',
   items: {
     type: 'object',
-    required: ['action', 'description'],
+    required: ['id', 'action', 'description'],
     additionalProperties: false,
     properties: {
+      id: { type: 'string', description: 'The same as `action`, for pages' },
       action: { type: 'string', description: 'As in `action` of an event and in its filter' },
       description: { type: 'string', description: 'A sentence for people' },
     },
@@ -21,7 +23,7 @@ const actionsSchema = {
 
 /** Every action with its sentence, sorted by name. The same for everyone, like the API document, which lists them too. */
 function actionsRoute(actions: Readonly<Record<string, string>>): PublicRoute {
-  const listed = Object.entries(actions).map(([action, description]) => ({ action, description }))
+  const listed = Object.entries(actions).map(([action, description]) => ({ id: action, action, description }))
   const text = JSON.stringify(listed.sort((left, right) => (left.action < right.action ? -1 : 1)))
   return {
     kind: 'public',
@@ -32,9 +34,9 @@ function actionsRoute(actions: Readonly<Record<string, string>>): PublicRoute {
     summary: 'List the actions of the audit log, each with a sentence',
     tag: 'audit-log',
     params: {},
-    query: { kind: 'none' },
+    query: { kind: 'array', item: actionsSchema.items },
     responses: { 200: { kind: 'schema', component: 'AuditActions', schema: actionsSchema } },
-    handle: async () => ({ status: 200, text }),
+    handle: inPages(actionsSchema.items, async (_: PublicRequest) => ({ status: 200, text })),
   }
 }
 

@@ -1,3 +1,4 @@
+import { inPages } from '../../platform/routes/array-pages.ts'
 import { userActor } from '../../platform/audit/actor.ts'
 import { recordPersonEvent } from '../audit-log/store.ts'
 import type { CrossTenantConnection } from '../../platform/database/database.ts'
@@ -47,14 +48,15 @@ export const sessionRoutes: AccountRoute[] = [
     operation: 'listSessions',
     summary: 'List your sessions',
     description: 'All active sessions, most recently used first.',
+    query: { kind: 'array', item: sessionsSchema.items },
     responses: { 200: { kind: 'schema', component: 'Sessions', schema: sessionsSchema } },
-    async handle({ db, person }) {
+    handle: inPages(sessionsSchema.items, async ({ db, person }: AccountRequest) => {
       const sessions = await findActiveSessions(db, person.userId)
       return {
         status: 200,
         text: JSON.stringify(sessions.map((session) => sessionResponse(session, person.sessionId))),
       }
-    },
+    }),
   },
   {
     ...base,

@@ -1,3 +1,4 @@
+import { inPages } from '../../platform/routes/array-pages.ts'
 import { hasRecentAuthentication } from '../access/account-store.ts'
 import type { Caller } from '../../platform/model/caller.ts'
 import { reauthenticationRequired } from '../access/auth-errors.ts'
@@ -100,8 +101,12 @@ const list: AccountRoute = {
   summary: 'List your organizations',
   description:
     'Also works if the session’s current organization rejects it: after the person was removed from it, or while it requires a second factor.',
+  query: { kind: 'array', item: membershipsSchema.items },
   responses: { 200: { kind: 'schema', component: 'OwnOrganizations', schema: membershipsSchema } },
-  handle: async ({ person, db }) => ({ status: 200, text: await readMemberships(db, person) }),
+  handle: inPages(membershipsSchema.items, async ({ person, db }: AccountRequest) => ({
+    status: 200,
+    text: await readMemberships(db, person),
+  })),
 }
 
 const create = accountRoute({

@@ -1,5 +1,6 @@
+import { inPages } from '../../platform/routes/array-pages.ts'
 import type { Part } from '../../platform/http/part.ts'
-import { type Route, type WriteRoute, writeRoute } from '../../platform/http/route.ts'
+import { type ReadRequest, type Route, type WriteRoute, writeRoute } from '../../platform/http/route.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import type { JsonObject } from '../../platform/model/fields.ts'
 import { showId } from '../../platform/model/ids.ts'
@@ -61,9 +62,10 @@ const builtInSchema = {
   type: 'array',
   items: {
     type: 'object',
-    required: ['role', 'scopes', 'reach'],
+    required: ['id', 'role', 'scopes', 'reach'],
     additionalProperties: false,
     properties: {
+      id: { type: 'string', description: 'The same as `role`, for pages.' },
       role: { type: 'string', enum: builtInRoles },
       scopes: { type: 'array', items: { type: 'string' } },
       reach: roles.fields.reach.schema,
@@ -85,18 +87,19 @@ const builtInRoute = (isNeeded: IsNeeded, roleScopes: () => RoleScopes): Route =
   tag: group.tag,
   params: {},
   scope: group.scope('list', 'read'),
-  query: { kind: 'none' },
+  query: { kind: 'array', item: builtInSchema.items },
   responses: { 200: { kind: 'schema', component: 'BuiltInRoles', schema: builtInSchema } },
-  handle: async () => ({
+  handle: inPages(builtInSchema.items, async (_: ReadRequest) => ({
     status: 200,
     text: JSON.stringify(
       builtInRoles.map((role) => ({
+        id: role,
         role,
         scopes: roleScopes()(role).filter(isNeeded),
         reach: reachOf(undefined),
       })),
     ),
-  }),
+  })),
 })
 
 /** `isNeeded`: whether any route needs a scope. `roleScopes`: those of the built-in roles. */

@@ -1,17 +1,18 @@
-import type { Route } from '../../platform/http/route.ts'
-import type { Schema } from '../../platform/model/fields.ts'
+import { inPages } from '../../platform/routes/array-pages.ts'
+import type { PublicRequest, Route } from '../../platform/http/route.ts'
 import { roles, type RoleScopes } from '../../platform/model/scopes.ts'
 import { listScopes } from './catalogue.ts'
 
 const segment = { type: 'string', pattern: '^(\\*|[a-z][a-z0-9-]*)$' }
 
-const scopesSchema: Schema = {
+const scopesSchema = {
   type: 'array',
   items: {
     type: 'object',
-    required: ['scope', 'resource', 'action', 'permission', 'description', 'guarded', 'grantableBy', 'endpoints'],
+    required: ['id', 'scope', 'resource', 'action', 'permission', 'description', 'guarded', 'grantableBy', 'endpoints'],
     additionalProperties: false,
     properties: {
+      id: { type: 'string', description: 'The same as `scope`, for pages.' },
       scope: { type: 'string', pattern: '^urn:service:[a-z0-9*-]+:[a-z0-9*-]+:(read|write)$' },
       resource: segment,
       action: segment,
@@ -50,9 +51,14 @@ export const scopeRoutes = (routes: () => readonly Route[], roleScopes: () => Ro
         'Each scope with the requests that need it, and the wildcards that cover several. `*` matches any value in its position; `*:*` also covers the permission.',
       tag: 'api-keys',
       params: {},
-      query: { kind: 'none' },
+      query: { kind: 'array', item: scopesSchema.items },
       responses: { 200: { kind: 'schema', component: 'Scopes', schema: scopesSchema } },
-      handle: async () => ({ status: 200, text: (text ??= JSON.stringify(listScopes(routes(), roleScopes()))) }),
+      handle: inPages(scopesSchema.items, async (_: PublicRequest) => ({
+        status: 200,
+        text: (text ??= JSON.stringify(
+          listScopes(routes(), roleScopes()).map((listed) => ({ id: listed.scope, ...listed })),
+        )),
+      })),
     },
   ]
 }

@@ -1,3 +1,4 @@
+import { inPages } from '../../platform/routes/array-pages.ts'
 import { lockAccount } from '../access/account-store.ts'
 import { bodyOf } from '../access/forms.ts'
 import { userActor } from '../../platform/audit/actor.ts'
@@ -60,8 +61,12 @@ const list: AccountRoute = {
   operation: 'listIdentities',
   summary: 'List your linked identities',
   description: 'Your identities at the providers of your organizations, oldest first.',
+  query: { kind: 'array', item: identitySchema },
   responses: { 200: { kind: 'schema', component: 'Identities', schema: { type: 'array', items: identitySchema } } },
-  handle: async ({ db, person }) => ({ status: 200, text: await findIdentities(db, person.userId) }),
+  handle: inPages(identitySchema, async ({ db, person }: AccountRequest) => ({
+    status: 200,
+    text: await findIdentities(db, person.userId),
+  })),
 }
 
 const beginLink: AccountRoute = {

@@ -2,6 +2,7 @@ import { type Resource, searchedPaths } from '../model/define.ts'
 import type { Schema } from '../model/fields.ts'
 import type { Components } from './openapi-components.ts'
 import { orderSchema, selectableSchema } from './openapi-field-names.ts'
+import { sortablePaths } from '../query/array-page.ts'
 import { filterParameter } from './openapi-filters.ts'
 import { isCacheable, isScoped, type Route, supportsIdempotencyKey } from './route.ts'
 
@@ -32,7 +33,8 @@ function queryParameters({ query }: Route, components: Components): Schema[] {
       schema: { type: 'string', ...(query.examples?.[name] !== undefined && { examples: [query.examples[name]] }) },
     }))
   }
-  const { kind, resource } = query
+  if (query.kind === 'array') return arrayPageParameters(query.item, components)
+  const { kind, resource, pages } = query
   const select = () => selectParameter(resource, components)
   if (kind === 'one') return [select()]
   const narrowing = [
@@ -42,6 +44,7 @@ function queryParameters({ query }: Route, components: Components): Schema[] {
     ...filterParameter(resource, components),
   ]
   if (kind === 'list') return [...pageParameters(resource, components), select(), ...narrowing]
+  if (pages) return [...arrayPageParameters(pages.item, components), ...narrowing]
   return kind === 'change' ? [dryRunParameter(components), ...narrowing] : narrowing
 }
 
@@ -126,6 +129,43 @@ function pageParameters(resource: Resource, components: Components): Schema[] {
     components.parameter(
       'sort',
       given('sort', { type: 'string', enum: ['asc', 'desc'], default: 'desc' }, 'Sort direction.'),
+    ),
+  ]
+}
+
+/** Interface 4.4, of an array in memory: its own order is the default. */
+function arrayPageParameters(item: Schema, components: Components): Schema[] {
+  const given = (name: string, schema: Schema, description: string) => ({ name, in: 'query', description, schema })
+  const cursor = { type: 'string', minLength: 1 }
+  return [
+    components.parameter(
+      'limit',
+      given('limit', { type: 'integer', minimum: 1, maximum: 100, default: 25 }, 'Maximum number of records.'),
+    ),
+    components.parameter(
+      'array.startingAfter',
+      given(
+        'startingAfter',
+        cursor,
+        '`id` of the last item of the previous page. Cannot be combined with endingBefore.',
+      ),
+    ),
+    components.parameter(
+      'array.endingBefore',
+      given(
+        'endingBefore',
+        cursor,
+        '`id` of the first item of this page, to go back. Cannot be combined with startingAfter.',
+      ),
+    ),
+    given(
+      'orderBy',
+      { type: 'string', enum: sortablePaths(item) },
+      'Field to sort by; without it, the items have the order that is described above. Items without a value come last.',
+    ),
+    components.parameter(
+      'array.sort',
+      given('sort', { type: 'string', enum: ['asc', 'desc'] }, 'Sort direction; with `orderBy`, `desc` by default.'),
     ),
   ]
 }

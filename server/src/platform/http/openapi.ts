@@ -195,7 +195,13 @@ function errorStatuses(route: Route): number[] {
   const statuses = [400, 413, 414, 429, 431, 500, 503, ...(route.errors ?? [])]
   if (isJson) statuses.push(406)
   if (isScoped(route) || route.kind === 'account') statuses.push(401, 403)
-  if (Object.keys(route.params).length > 0 || route.query.kind === 'list' || route.kind === 'search') statuses.push(404)
+  if (
+    Object.keys(route.params).length > 0 ||
+    ['list', 'array'].includes(route.query.kind) ||
+    'pages' in route.query ||
+    route.kind === 'search'
+  )
+    statuses.push(404)
   if (route.method !== 'GET') statuses.push(422)
   if (route.method === 'POST' || route.method === 'PATCH') statuses.push(415)
   if (supportsIdempotencyKey(route)) statuses.push(409)

@@ -136,6 +136,12 @@ interface ParameterQuery {
   allowsOthers: boolean
 }
 
+/** The page parameters of an array that the route has in memory; `item` is the schema of its items. */
+interface ArrayQuery {
+  kind: 'array'
+  item: Schema
+}
+
 interface RouteBase {
   /** With `{parameters}` in braces. */
   path: string
@@ -146,8 +152,12 @@ interface RouteBase {
   /** The documentation heading of the route. */
   tag: string
   params: Record<string, PathParameter>
-  /** Those of a list, a count or a change by filter, only `select[]` (`one`), declared ones, or none. */
-  query: { kind: 'list' | 'count' | 'change' | 'one'; resource: Resource } | ParameterQuery | { kind: 'none' }
+  /** Those of a list, a count or a change by filter, only `select[]` (`one`), of an array, declared ones, or none. */
+  query:
+    | { kind: 'list' | 'count' | 'change' | 'one'; resource: Resource; pages?: ArrayQuery }
+    | ArrayQuery
+    | ParameterQuery
+    | { kind: 'none' }
   responses: Record<number, ResponseBody>
   /** Error statuses that do not follow from the rest of the declaration. */
   errors?: readonly number[]
@@ -200,7 +210,7 @@ export interface AccountRoute extends RouteBase {
   kind: 'account'
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   body?: { component: string; shape: BodyShape; required: boolean }
-  query: { kind: 'none' }
+  query: ArrayQuery | { kind: 'none' }
   /** Does it require re-authentication within the last five minutes? */
   requiresRecentAuthentication?: boolean
   /** Is it served on the host of AUTH_ORIGIN too, whose cookie it sets? */

@@ -15,6 +15,7 @@ import { parsePosition, planCount, planPage } from '../query/page.ts'
 import { type Filters, type ListRequest, readList } from '../query/parse.ts'
 import { readSearch } from '../query/search.ts'
 import { assertParentElsewhere, readCount, readPage, scopeOf } from '../resource/read.ts'
+import { linkTo } from './links.ts'
 import {
   definedIn,
   readCountFilters,
@@ -200,18 +201,13 @@ const assertMayRestore = (group: ListGroup, { services, caller, client }: ReadRe
 
 /** `Link: rel="next"/"prev"` (RFC 8288), with cursors that survive the deletion of their records. */
 function linkHeader(
-  { services, url, query }: BaseRequest,
+  request: BaseRequest,
   { cursor }: ListRequest,
   page: { more: boolean; first: string | null; last: string | null },
   cursorAt: (position: string) => string,
 ): string | undefined {
   const isBackwards = cursor?.direction === 'before'
-  const target = (parameter: string, position: string) => {
-    const others = query.filter(({ name }) => name !== 'startingAfter' && name !== 'endingBefore')
-    const parameters = [...others, { name: parameter, value: cursorAt(position) }]
-    const text = parameters.map(({ name, value }) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
-    return `<${services.origin}${url.split('?')[0]}?${text.join('&')}>`
-  }
+  const target = (parameter: string, position: string) => linkTo(request, parameter, cursorAt(position))
   const parts: string[] = []
   if (page.last !== null && (isBackwards || page.more)) parts.push(`${target('startingAfter', page.last)}; rel="next"`)
   if (page.first !== null && (isBackwards ? page.more : cursor))

@@ -1,8 +1,16 @@
 import type { Connection } from '../../platform/database/database.ts'
 import { assertScope } from '../../platform/http/denied-scope.ts'
-import type { ReadRequest, ReadRoute, Route, RouteResponse, SearchRoute } from '../../platform/http/route.ts'
+import type {
+  ReadRequest,
+  ReadRoute,
+  Route,
+  RouteResponse,
+  SearchRequest,
+  SearchRoute,
+} from '../../platform/http/route.ts'
 import { id, type Schema } from '../../platform/model/fields.ts'
 import type { Filters } from '../../platform/query/parse.ts'
+import { inPages } from '../../platform/routes/array-pages.ts'
 import { closedObject } from '../../platform/routes/daily-statistics.ts'
 import { readCountFilters, readSearchFilters } from '../../platform/routes/saved-views.ts'
 import { deals } from './resource.ts'
@@ -11,6 +19,7 @@ import { readForecast, readSummary } from './summary-store.ts'
 const count = { type: 'integer', minimum: 0 }
 const amount = { type: 'string', pattern: '^-?[0-9]+(\\.[0-9]+)?$', examples: ['1250000.50'] }
 const currency = deals.fields.currency.schema
+const idOf = { type: 'string', description: 'What is summed up, for pages.' }
 
 /** Deleted deals are summed up for those who may restore them. */
 const restoreScope = `${deals.singular}:restore:write`
@@ -26,11 +35,12 @@ interface Summary {
 
 /** Sums of the deals that match the filters of a list, in its URL or as the tree of a search. */
 function sumRoutes({ name, component, item, read, summary, description }: Summary): [ReadRoute, SearchRoute] {
+  const itemSchema = closedObject({ id: idOf, ...item })
   const shared = {
     tag: deals.name,
     params: {},
     scope: `${deals.singular}:${name}:read`,
-    responses: { 200: { kind: 'schema', component, schema: { type: 'array', items: closedObject(item) } } },
+    responses: { 200: { kind: 'schema', component, schema: { type: 'array', items: itemSchema } } },
   } as const
   const path = `/v5/deals/${name}`
   const searchPath = `/v5/deals/search/${name}`
@@ -49,8 +59,12 @@ function sumRoutes({ name, component, item, read, summary, description }: Summar
     operation: `get${component}`,
     summary,
     description: `Takes the filters of the list. ${description}`,
-    query: { kind: 'count', resource: deals },
-    handle: async (request) => respond(request, await readCountFilters({ resource: deals, path }, request)),
+    query: { kind: 'count', resource: deals, pages: { kind: 'array', item: itemSchema } },
+    handle: inPages(
+      itemSchema,
+      async (request: ReadRequest) => respond(request, await readCountFilters({ resource: deals, path }, request)),
+      { readsOthers: true },
+    ),
   }
   const ofSearch: SearchRoute = {
     ...shared,
@@ -60,10 +74,11 @@ function sumRoutes({ name, component, item, read, summary, description }: Summar
     operation: `search${component}`,
     summary: `${summary}, of those that a search finds`,
     description: `Takes the body of a count. ${description}`,
-    query: { kind: 'none' },
+    query: { kind: 'array', item: itemSchema },
     search: { resource: deals, returns: 'count' },
-    handle: async (request) =>
+    handle: inPages(itemSchema, async (request: SearchRequest) =>
       respond(request, await readSearchFilters({ resource: deals, path: searchPath }, request)),
+    ),
   }
   return [inUrl, ofSearch]
 }

@@ -22,7 +22,7 @@ export function readSummary(db: Connection, filters: Filters): Promise<string> {
   return readJson(
     db,
     sql`
-    select 'pip_' || replace(weight.pipeline_id::text, '-', '') as "pipelineId",
+    select 'stg_' || replace(weight.id::text, '-', '') || '-' || record.currency as id, 'pip_' || replace(weight.pipeline_id::text, '-', '') as "pipelineId",
       'stg_' || replace(weight.id::text, '-', '') as "stageId", record.currency,
       count(*)::integer as count, ${sumSql(all)} as sum, ${weightedSql(all)} as "weightedSum"
     from ${matchingRecords(deals, filters, scopeOf(db, undefined), weights(db))}
@@ -44,12 +44,12 @@ export async function readForecast(db: Connection, filters: Filters): Promise<st
   return readJson(
     db,
     sql`
-    select ${month} as month, record.currency,
+    select coalesce(month, 'none') || '-' || currency as id, months.* from (select ${month} as month, record.currency,
       json_build_object('count', (count(*) filter (where ${isOpen}))::integer,
         'sum', ${sumSql(isOpen)}, 'weightedSum', ${weightedSql(isOpen)}) as open,
       json_build_object('count', (count(*) filter (where ${isWon}))::integer, 'sum', ${sumSql(isWon)}) as won
     from ${matchingRecords(deals, filters, scopeOf(db, undefined), weights(db))} and record.status <> 'lost'
-    group by 1, 2 order by 1 nulls last, 2`,
+    group by 1, 2) months order by month nulls last, currency`,
   )
 }
 

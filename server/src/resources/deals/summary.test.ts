@@ -42,6 +42,7 @@ beforeAll(async () => {
 afterAll(() => service.close())
 
 const row = (name: string, currency: string, count: number, sum: string, weightedSum: string) => ({
+  id: `${stage[name]}-${currency}`,
   pipelineId,
   stageId: stage[name],
   currency,
@@ -69,7 +70,7 @@ test('the summary takes the filters and the search of the list', async () => {
   expect(await sum(`pipelineId=${pipelineId}&filter.amount.gt=800&status=lost`)).toEqual([
     row('Lost', 'EUR', 1, '900', '0'),
   ])
-  for (const query of ['limit=1', 'filter.amount.contains=1', 'status=closed', 'x=1'])
+  for (const query of ['limit=0', 'filter.amount.contains=1', 'status=closed', 'x=1'])
     expect([query, (await call('GET', `/v5/deals/summary?${query}`)).status]).toEqual([query, 400])
 })
 
@@ -100,14 +101,27 @@ test('the forecast has open deals in their expected month and won deals in the m
   const none = { count: 0, sum: '0' }
   expect((await call('GET', '/v5/deals/forecast')).body).toEqual([
     {
+      id: '2026-12-EUR',
       month: '2026-12',
       currency: 'EUR',
       open: { count: 2, sum: '12345678901234567990.10', weightedSum: '9259259175925925927.51' },
       won: { count: 1, sum: '500' },
     },
-    { month: '2026-12', currency: 'USD', open: { count: 1, sum: '7', weightedSum: '0.7' }, won: none },
-    { month: '2027-01', currency: 'EUR', open: { count: 1, sum: '0.05', weightedSum: '0.005' }, won: none },
-    { month: null, currency: 'EUR', open: { count: 1, sum: '0', weightedSum: '0' }, won: none },
+    {
+      id: '2026-12-USD',
+      month: '2026-12',
+      currency: 'USD',
+      open: { count: 1, sum: '7', weightedSum: '0.7' },
+      won: none,
+    },
+    {
+      id: '2027-01-EUR',
+      month: '2027-01',
+      currency: 'EUR',
+      open: { count: 1, sum: '0.05', weightedSum: '0.005' },
+      won: none,
+    },
+    { id: 'none-EUR', month: null, currency: 'EUR', open: { count: 1, sum: '0', weightedSum: '0' }, won: none },
   ])
   const open = (await call('GET', '/v5/deals/forecast?status=open&filter.expectedCloseDate.gte=2027-01-01')).body
   expect(open.map(({ month }: Json) => month)).toEqual(['2027-01'])

@@ -79,7 +79,7 @@ test('a key needs the scope by name, which wildcards do not include', async () =
     description: expect.stringContaining('granted by name') as string,
   })
   expect((await (await operator.withScopes(['system:get:read']))('GET', '/v5/system')).status).toBe(200)
-  const { body: listed } = await service.anonymous('GET', '/v5/scopes')
+  const { body: listed } = await service.anonymous('GET', '/v5/scopes?orderBy=resource&sort=desc&limit=100')
   expect(listed.find(({ scope }: Json) => scope === 'urn:service:system:get:read')).toMatchObject({ guarded: true })
 })
 

@@ -1,5 +1,5 @@
 import { queryOptions, useSuspenseQuery } from '@tanstack/react-query'
-import { api, dataOf } from '../../api/client.ts'
+import { api, dataOf, type Schemas, sendAll } from '../../api/client.ts'
 import { queryClient } from '../../api/query-client.ts'
 
 export const factorsQuery = queryOptions({
@@ -10,12 +10,12 @@ export const factorsQuery = queryOptions({
 /** Log-ins at the providers of organizations that are linked with the account. */
 export const identitiesQuery = queryOptions({
   queryKey: ['me', 'identities'],
-  queryFn: () => dataOf(api.GET('/v5/me/identities')),
+  queryFn: () => sendAll<Schemas['Identities'][number]>('/v5/me/identities'),
 })
 
 export const sessionsQuery = queryOptions({
   queryKey: ['me', 'sessions'],
-  queryFn: () => dataOf(api.GET('/v5/me/sessions')),
+  queryFn: () => sendAll<Schemas['Sessions'][number]>('/v5/me/sessions'),
 })
 
 /** Loads what the profile shows, so that it appears as a whole. */

@@ -247,7 +247,7 @@ export class BoardData {
 
   #readSums(): Promise<DealSum[]> {
     const pipelineId = this.#stages[0]?.pipelineId ?? ''
-    return this.#filter.with('pipelineId', 'equals', pipelineId).total(path, 'summary')
+    return this.#filter.with('pipelineId', 'equals', pipelineId).totals<DealSum>(path, 'summary')
   }
 
   #readPage(stageId: string, startingAfter: string | undefined): Promise<Deal[]> {

@@ -1,0 +1,31 @@
+import type { BaseRequest, RouteResponse } from '../http/route.ts'
+import type { JsonObject, Schema } from '../model/fields.ts'
+import { arrayParameters, pageOfArray, readArrayPage } from '../query/array-page.ts'
+import { linkTo } from './links.ts'
+
+/**
+ * Returns the array of a route page by page, like every list (interface 4.4). Its items have an `id`. `handle` gets the
+ * other parameters if it reads any; otherwise they are unknown.
+ */
+export const inPages =
+  <Request extends BaseRequest>(
+    item: Schema,
+    handle: (request: Request) => Promise<RouteResponse>,
+    { readsOthers = false } = {},
+  ) =>
+  async (request: Request): Promise<RouteResponse> => {
+    const isOwn = ({ name }: { name: string }) => (arrayParameters as readonly string[]).includes(name)
+    const { query } = request
+    const page = readArrayPage(item, readsOthers ? query.filter(isOwn) : query)
+    const response = await handle({ ...request, query: readsOthers ? query.filter((one) => !isOwn(one)) : [] })
+    const { items, next, previous } = pageOfArray(JSON.parse(response.text ?? '[]') as JsonObject[], page)
+    const links = [
+      ...(next === undefined ? [] : [`${linkTo(request, 'startingAfter', next)}; rel="next"`]),
+      ...(previous === undefined ? [] : [`${linkTo(request, 'endingBefore', previous)}; rel="prev"`]),
+    ]
+    return {
+      ...response,
+      text: JSON.stringify(items),
+      headers: { ...response.headers, ...(links.length > 0 && { link: links.join(', ') }) },
+    }
+  }
