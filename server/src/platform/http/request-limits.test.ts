@@ -81,7 +81,7 @@ test('of a pushed list, a thousand items are validated, and the type of all item
   const tags = [...Array<string>(1000).fill(' '), 'late']
   const read = readPush({ contact: { email: 'ada@example.com' }, company: { name: 'Acme', tags } }, {})
   expect('lead' in read && read.lead.company?.tags).toBeUndefined()
-  const wrong = readPush({ contact: { email: 'ada@example.com' }, company: { tags: [...tags, 5] } }, {})
+  const wrong = readPush({ contact: { email: 'ada@example.com' }, company: { tags: [...tags, true] } }, {})
   expect(wrong).toEqual({ faults: [{ field: 'company.tags.1001', message: 'expected a string' }] })
 })
 
