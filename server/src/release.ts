@@ -13,6 +13,9 @@ export const workerFile = fileURLToPath(new URL('../../scripts/worker.mjs', impo
 /** The built web application, which the service serves. */
 export const webFolder = fileURLToPath(new URL('../../web/dist', import.meta.url))
 
+/** Contains the documents, which the service shows as pages. */
+export const releaseFolder = fileURLToPath(new URL('../..', import.meta.url))
+
 /** Identifies what was built by its sources; undefined if the code runs without being built. */
 export function buildId(): string | undefined {
   try {

@@ -23,16 +23,17 @@ import { probeRoutes } from './platform/http/probes.ts'
 import { createMetrics, type Metrics, serveMetrics } from './platform/http/metrics.ts'
 import type { ReservedPort } from './platform/http/reserved-port.ts'
 import { listedResources, type Route, type Services } from './platform/http/route.ts'
-import { createServer } from './platform/http/server.ts'
+import { createServer, type ServerOptions } from './platform/http/server.ts'
 import { relationsAmong } from './platform/query/relations.ts'
 import { startSweep, Wakeups } from './platform/wakeups/wakeups.ts'
+import { listGuides, noGuides } from './platform/http/guides.ts'
 import { noWebApplication, readWebApplication } from './platform/http/web-files.ts'
 import type { HandedConnections } from './processes/connections.ts'
 import { createLimits, type Limits } from './processes/limits.ts'
 import type { WorkKind } from './processes/protocol.ts'
 import { definableField } from './platform/resource/declared-values.ts'
 import { createMaintenance } from './platform/maintenance/maintenance.ts'
-import { webFolder } from './release.ts'
+import { releaseFolder, webFolder } from './release.ts'
 import { directoryReferences, retentionPolicies } from './retention-policies.ts'
 import { isWithoutUsers } from './resources/home/routes.ts'
 import { createIntake } from './resources/imports/intake/intake.ts'
@@ -154,7 +155,6 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     importWork: { wake: (organizationId) => wakeImports([organizationId]) },
   })
   const { trustProxy, corsOrigins, authOrigin, metricsHost: host } = config
-  const { isReady } = options
   const app = await createServer({
     services,
     routes: servesApi ? servedRoutes : probeRoutes,
@@ -162,10 +162,10 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     trustProxy,
     corsOrigins,
     authOrigin,
-    web: servesApi ? await readWebApplication(webFolder) : noWebApplication,
+    ...(servesApi ? await readPages() : { web: noWebApplication, guides: noGuides }),
     needsSetUp: () => needsSetUp(services),
     metrics,
-    isReady,
+    isReady: options.isReady,
   })
   const url = part ? await serveHanded(app, part) : await listen(app, config, ports?.api)
   services.origin = config.publicUrl ?? url
@@ -201,6 +201,12 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     },
   }
 }
+
+/** What the service shows in browsers, besides its own small pages. */
+const readPages = async (): Promise<Pick<ServerOptions, 'web' | 'guides'>> => ({
+  web: await readWebApplication(webFolder),
+  guides: await listGuides(releaseFolder),
+})
 
 /** With ROLE=work. */
 const noApi =

@@ -5,6 +5,7 @@ import { formats } from '../../lab/fuzz/formats.ts'
 import { headings, resources, routes } from '../src/app.ts'
 import { sql } from '../src/platform/model/sql.ts'
 import { openapi } from '../src/platform/http/openapi.ts'
+import { version } from '../src/platform/http/version.ts'
 import { errorSchema, recordSchema } from '../src/platform/http/openapi-schemas.ts'
 import type { ResponseBody, ReadRoute, Route, SearchRoute, WriteRoute } from '../src/platform/http/route.ts'
 import { columnOf, parentsOf, type Resource } from '../src/platform/model/define.ts'
@@ -329,7 +330,7 @@ export const selectedPaths = (query: NonNullable<RouteOptions['query']>): readon
 export function checkResponse(route: Route, response: TestResponse<Json>, selected: readonly string[] = []): void {
   const what = `${route.method} ${route.path}: ${response.status} ${response.text.slice(0, 500)}`
   expect(response.headers.get('x-request-id'), what).toMatch(/^req_[0-9a-f]{32}$/)
-  expect(response.headers.get('version'), what).toBe('2026-11-21')
+  expect(response.headers.get('version'), what).toBe(version)
   if (response.status >= 400) {
     expect(schemaViolations(errorSchema, response.body), what).toEqual([])
     expect(response.body.status, what).toBe(response.status)

@@ -104,8 +104,12 @@ test('the image contains what the service needs, without tests, data or secrets'
   const names = await readdir(image.folder)
   expect(names.sort()).toEqual([
     '.npmrc',
+    'CHANGELOG.md',
     'LICENSE',
+    'README.md',
+    'SECURITY.md',
     'bin',
+    'docs',
     'node_modules',
     'package-lock.json',
     'package.json',
@@ -116,6 +120,8 @@ test('the image contains what the service needs, without tests, data or secrets'
   ])
   expect((await readdir(join(image.folder, 'server'))).sort()).toEqual(['data', 'dist', 'migrations', 'src'])
   expect(await readdir(join(image.folder, 'web/dist'))).toContain('index.html')
+  expect(await readdir(join(image.folder, 'docs/guides'))).toContain('api.md')
+  expect(await readdir(join(image.folder, 'docs/application'))).toEqual(['README.md'])
   const files = (await readdir(join(image.folder, 'server'), { recursive: true })).map(String)
   expect(files.filter((file) => file.includes('.test.'))).toEqual([])
   expect(await readdir(join(image.folder, 'node_modules'))).not.toContain('vitest')

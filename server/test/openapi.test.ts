@@ -50,7 +50,7 @@ test('the document describes every route, and nothing else', async () => {
   const { files } = await readWebApplication(webFolder)
   const registered = registeredRoutes
     .filter((route) => /^(?:GET|POST|PATCH|DELETE) /.test(route))
-    .filter((route) => !files.has(route.replace('GET ', '')))
+    .filter((route) => !files.has(route.replace('GET ', '')) && !route.startsWith('GET /docs'))
   const undescribed = registered.filter((route) => !described.includes(route))
   expect(undescribed.filter((route) => methodsOf(route.slice(route.indexOf(' ') + 1)).length === 0)).toEqual([])
   expect(described.filter((route) => !registered.includes(route))).toEqual([])

@@ -1,5 +1,6 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { version } from '../src/platform/http/version.ts'
 import { chromium, launchChromium } from './chromium.ts'
 import { lowContrast } from './contrast.ts'
 import { requestText, sendRaw } from './raw-http.ts'
@@ -57,7 +58,7 @@ test('the start page of the API says "set up" until the first account exists, an
 test('every link of the start page leads somewhere', async () => {
   const { text } = await service.anonymous('GET', '/v5', fromBrowser)
   const links = [...text.matchAll(/href="([^"]*)"/g)].map(([, link = '']) => link).filter((link) => link !== 'data:,')
-  expect(links).toHaveLength(3)
+  expect(links).toHaveLength(4)
   for (const link of links) {
     const { status } = await fetch(new URL(link, `${service.url}/v5`), { headers: fromBrowser.headers })
     expect([link, status]).toEqual([link, 200])
@@ -73,10 +74,11 @@ test('programs get the links of the start page as JSON', async () => {
         200,
         {
           name: 'Rapport',
-          version: '2026-11-21',
+          version,
           api: '/v5',
           openapi: '/v5/docs',
           explorer: '/v5/swagger',
+          guides: '/docs',
           account: `${service.url}/account`,
         },
       ])
@@ -155,6 +157,7 @@ test('with AUTH_ORIGIN, the links of the start page lead to the right host', asy
       account,
       openapi: 'https://crm.example.com/v5/docs',
       explorer: 'https://crm.example.com/v5/swagger',
+      guides: 'https://crm.example.com/docs',
     }
     expect(JSON.parse(await ask('auth.example.com', '*/*'))).toMatchObject(there)
     const page = await ask('crm.example.com', browserAccepts.Safari, '/v5')

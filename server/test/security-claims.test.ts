@@ -119,8 +119,20 @@ test('no address returns a directory listing: it is a route or it is not found',
   const parents = publicRoutes
     .filter(({ method }) => method === 'GET')
     .flatMap(({ path }) => path.split('/').map((_, index, parts) => parts.slice(0, index).join('/')))
-  const others = ['/server', '/server/src', '/node_modules', '/.git', '/docs', '/v5/swagger/..', '/account/.', '/data']
-  const routed = new Set(publicRoutes.map(({ path }) => path))
+  const others = [
+    '/server',
+    '/server/src',
+    '/node_modules',
+    '/.git',
+    '/docs',
+    '/docs/guides',
+    '/docs/decisions',
+    '/v5/swagger/..',
+    '/account/.',
+    '/data',
+  ]
+  // The index of the guides is a page of titles.
+  const routed = new Set(['/docs', ...publicRoutes.map(({ path }) => path)])
   const unexpected: string[] = []
   for (const folder of new Set([...parents, ...others])) {
     const path = folder.replaceAll(/\{\w+\}/g, 'none')

@@ -137,3 +137,21 @@ browserTest('the focused element is visible in the sidebar, and the first Tab of
   await page.keyboard.press('Enter')
   await expect.poll(() => focused().getAttribute('id')).toBe('main')
 })
+
+browserTest('the menu of the person opens the guides in a new tab, in both languages', async () => {
+  for (const [locale, label] of [
+    ['en', 'Guides'],
+    ['de', 'Anleitungen'],
+  ] as const) {
+    const home = await openPage({ organization: 'small', locale })
+    await home.getByRole('button', { name: 'Ada Lovelace', exact: true }).first().click()
+    const opened = home.waitForEvent('popup')
+    await home.getByRole('menuitem', { name: label }).click()
+    const guides = await opened
+    await guides.getByRole('heading', { name: 'Guides', level: 1 }).waitFor()
+    expect(new URL(guides.url()).pathname).toBe('/docs')
+    await guides.getByRole('link', { name: 'API versions' }).click()
+    await guides.getByRole('heading', { name: 'API versions', level: 1 }).waitFor()
+    await home.getByRole('menuitem', { name: label }).waitFor({ state: 'detached' })
+  }
+})

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { lazyRouteComponent, Link, Outlet, useLoaderData, useLocation, useNavigate } from '@tanstack/react-router'
 import {
+  BookOpen,
   ChevronsUpDown,
   CircleHelp,
   LogOut,
@@ -14,6 +15,7 @@ import {
 import { Suspense, useEffect, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { useSwitchOrganization } from '../access/switch-organization.ts'
+import { apiOrigin } from '../api/session.ts'
 import { useTrouble } from '../api/connection.ts'
 import { useMe, useOrganization } from '../api/me.ts'
 import { setTheme, type Theme, themes, useTheme } from '../preferences/theme.ts'
@@ -21,7 +23,7 @@ import { pendingCountQuery } from '../suggestions/suggestion-data.ts'
 import { IconButton } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Keys } from '../ui/keys.tsx'
-import { Menu, MenuItem, MenuSeparator } from '../ui/menu.tsx'
+import { Menu, MenuItem, MenuLink, MenuSeparator } from '../ui/menu.tsx'
 import navLink from '../ui/nav-link.module.css'
 import { Avatar } from '../ui/tag.tsx'
 import { useNotifyFailure } from '../ui/toast.tsx'
@@ -225,6 +227,9 @@ function AccountMenu() {
       <MenuItem icon={UserRound} onSelect={() => void navigate({ to: '/profile' })}>
         {t('profile')}
       </MenuItem>
+      <MenuLink icon={BookOpen} href={`${apiOrigin}/docs`}>
+        {t('guides')}
+      </MenuLink>
       <MenuSeparator />
       <MenuItem icon={LogOut} onSelect={() => void navigate({ to: '/logout', state: { isLogOutWanted: true } })}>
         {t('logOut')}

@@ -64,6 +64,14 @@ export function MenuItem({ icon: Icon, shortcut, isDanger, disabled = false, onS
   )
 }
 
+/** Opens another page in a new tab. */
+export const MenuLink = ({ icon: Icon, href, children }: { icon: LucideIcon; href: string; children: ReactNode }) => (
+  <Base.LinkItem className={styles.item} href={href} target="_blank" rel="noreferrer" closeOnClick>
+    <Icon size={15} strokeWidth={1.75} aria-hidden />
+    <span className={styles.grow}>{children}</span>
+  </Base.LinkItem>
+)
+
 /** Says what the following items are about. */
 export const MenuLabel = ({ children }: { children: ReactNode }) => (
   <div className={styles.menuLabel} role="presentation">

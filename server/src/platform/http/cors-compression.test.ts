@@ -1,5 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { version } from './version.ts'
 import { openRaw, requestText } from '../../../test/raw-http.ts'
 import { expectRefusal } from '../../../test/refusals.ts'
 import { startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
@@ -75,7 +76,7 @@ test.each(['GET', 'POST', 'PATCH', 'DELETE'])(
     expect(headers.get('access-control-allow-methods')?.split(', ')).toContain(method)
     expect(headers.get('access-control-allow-headers')?.split(',')).toEqual(wanted.split(','))
     expect(Number(headers.get('access-control-max-age'))).toBeGreaterThan(0)
-    expect(headers.get('version')).toBe('2026-11-21')
+    expect(headers.get('version')).toBe(version)
   },
 )
 

@@ -33,19 +33,26 @@ interface Page {
   headers: Record<string, string>
 }
 
-/** The style is part of the page, so an error page needs no second request. */
-const contentSecurityPolicy = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(pageStyle).digest('base64')}'`,
-  'img-src data:',
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
-
 /** A page without scripts. `body` is HTML: pass untrusted text through `escapeHtml`. */
-export const htmlPage = (title: string, body: string): Page => ({
-  text: `<!doctype html>
+type CreatePage = (title: string, body: string) => Page
+
+/** Pages with this style, which is part of each: an error page needs no second request. */
+export function pagesWith(style: string): CreatePage {
+  const headers = { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policyFor(style) }
+  return (title, body) => ({ text: pageText(style, title, body), headers })
+}
+
+const policyFor = (style: string): string =>
+  [
+    "default-src 'none'",
+    `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+
+const pageText = (style: string, title: string, body: string): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -53,7 +60,7 @@ export const htmlPage = (title: string, body: string): Page => ({
 <meta name="color-scheme" content="light dark">
 <title>${escapeHtml(title)}</title>
 <link rel="icon" href="data:,">
-<style>${pageStyle}</style>
+<style>${style}</style>
 </head>
 <body>
 <main>
@@ -62,9 +69,9 @@ ${body}
 </main>
 </body>
 </html>
-`,
-  headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': contentSecurityPolicy },
-})
+`
+
+export const htmlPage = pagesWith(pageStyle)
 
 export function errorPage(error: ApiError, { requestId, home }: { requestId: string; home: string }): Page {
   const { status, message, description } = error.body()

@@ -1,6 +1,7 @@
 import { METHODS } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { routes } from '../../app.ts'
+import { version } from './version.ts'
 import { openRaw, requestText, sendRaw } from '../../../test/raw-http.ts'
 import { expectRefusal } from '../../../test/refusals.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
@@ -35,7 +36,7 @@ test('every response has a Version and a unique X-Request-Id', async () => {
     await push({}),
   ]
   for (const { headers } of responses) {
-    expect(headers.get('version')).toBe('2026-11-21')
+    expect(headers.get('version')).toBe(version)
     expect(headers.get('x-request-id')).toMatch(/^req_[0-9a-f]{32}$/)
     expect(headers.get('x-content-type-options')).toBe('nosniff')
     ids.add(headers.get('x-request-id'))

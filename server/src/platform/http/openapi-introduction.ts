@@ -1,7 +1,7 @@
 export const introduction = `
 Rapport is a CRM that you host yourself: contacts, companies, deals, tasks, notes, campaigns and imports of leads, as JSON
 over HTTP. It also manages people: members, roles, teams, API keys, sessions and the audit log. The explorer of an
-installation is at \`/v5/swagger\`, this document at \`/v5/docs\`.
+installation is at \`/v5/swagger\`, this document at \`/v5/docs\`, and the guides at [\`/docs\`](/docs).
 
 ## Credentials
 
@@ -60,5 +60,6 @@ has at most 1 MiB, a URL 8 KiB, a list 25 filters, a search 100 conditions.
 ## Headers
 
 Every response has \`X-Request-Id\`, which to include when you report a problem, and \`Version\`, the date of this contract.
+[API versions](/docs/guides/api-versions.md) lists what changed at each date.
 A \`GET\` with \`If-None-Match\` is answered with 304 if nothing has changed.
 `.trim()

@@ -35,6 +35,7 @@ export interface Operation {
 export interface OpenApi {
   openapi: string
   info: Record<string, unknown>
+  externalDocs: { description: string; url: string }
   servers: { url: string }[]
   tags: { name: string; description: string }[]
   paths: Record<string, Record<string, Operation>>
@@ -60,6 +61,7 @@ export function openapi(routes: readonly Route[], headings: Readonly<Record<stri
       description: introduction,
       license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },
+    externalDocs: { description: 'Guides', url: '/docs' },
     servers: [{ url: '/' }],
     tags: Object.entries(headings).map(([name, description]) => ({ name, description })),
     paths,

@@ -12,6 +12,7 @@ import { hasTrailingSlash, isOnHost, type RequestContext, requestTarget } from '
 import { callerAddress, type TrustedProxies, createTrust } from './forwarded.ts'
 import { checkLimits, checkContentTypes, maxBodyBytes, maxUrlLength } from './request-limits.ts'
 import { applicationBase } from './html.ts'
+import { addGuides, type Guides } from './guides.ts'
 import type { Metrics } from './metrics.ts'
 import { sendError } from './send-error.ts'
 import { isPage, type ProbeRoute, type Route, type ServedRoute, type Services } from './route.ts'
@@ -33,6 +34,7 @@ export interface ServerOptions {
   authOrigin: string | undefined
   /** The web application that browsers get. */
   web: WebApplication
+  guides: Guides
   /** Does nobody have an account yet? */
   needsSetUp: () => Promise<boolean>
   metrics: Metrics
@@ -59,7 +61,7 @@ declare module 'fastify' {
 
 /** Creates the HTTP server. Every response has the headers and error format of the interface. */
 export async function createServer(options: ServerOptions): Promise<FastifyInstance> {
-  const { services, routes, trustProxy, web, metrics } = options
+  const { services, routes, trustProxy, web, guides, metrics } = options
   const corsOrigins = allowedOrigins(options)
   const trust = createTrust(trustProxy)
   const budget = options.budget ?? new BodyBudget()
@@ -113,7 +115,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   addAdmissionControl(app.server, {
     version,
     securityHeaders,
-    isAlwaysAdmitted: (path) => web.files.has(path) || admitted.some(({ pattern }) => pattern.test(path)),
+    isAlwaysAdmitted: (path) =>
+      web.files.has(path) || guides.files.has(path) || admitted.some(({ pattern }) => pattern.test(path)),
     longestWait: () => services.database.longestWait,
     corsHeaders: corsHeaders(corsOrigins),
     home: () => `${applicationBase(services)}/`,
@@ -176,6 +179,7 @@ function addRoutes(app: FastifyInstance, options: ServerOptions): void {
     else addRoute(app, options, route, sendWebPage)
   }
   addWebFiles(app, options.web.files)
+  addGuides(app, options)
   addFallbackRoutes(app, options, sendWebPage)
 }
 

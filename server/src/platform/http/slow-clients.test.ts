@@ -5,6 +5,7 @@ import { BodyBudget } from './body-budget.ts'
 import { createMetrics } from './metrics.ts'
 import { createRateLimiter } from './rate-limit.ts'
 import type { Route, Services } from './route.ts'
+import { noGuides } from './guides.ts'
 import { createServer } from './server.ts'
 import { text } from '../model/fields.ts'
 import { openRaw, type RawConnection, requestText } from '../../../test/raw-http.ts'
@@ -48,7 +49,7 @@ beforeAll(async () => {
   const web = { page: '', segments: new Set<string>(), files: new Map() }
   const needsSetUp = async () => false
   const options = { trustProxy: 1, budget, corsOrigins: [], authOrigin: undefined, web, needsSetUp, metrics, isReady }
-  app = await createServer({ services, routes: [echo], timeouts, ...options })
+  app = await createServer({ services, routes: [echo], timeouts, guides: noGuides, ...options })
   url = await app.listen({ port: 0, host: '127.0.0.1' })
 })
 afterAll(() => app.close())

@@ -1,2 +1,8 @@
-/** The contract's date: the `Version` header, and `info.version` in the OpenAPI document. */
-export const version = '2026-11-21'
+/**
+ * The contract's date: the `Version` header, and `info.version` in the OpenAPI document. When the contract changes, it
+ * becomes the day of the change, and docs/guides/api-versions.md lists what changed for callers.
+ */
+export const version = '2026-11-26'
+
+/** Of the contract at that date: server/test/contract.test.ts computes it, and fails if the contract has changed. */
+export const contractFingerprint = 'd1b32cdb7dd11e8d'

@@ -1,4 +1,4 @@
-/** Corrections of Swagger UI's colors: text needs a contrast of 4.5:1 with its background (WCAG 2.2, 1.4.3). */
+/** Corrections of Swagger UI's colors, and the link above it: text needs a contrast of 4.5:1 with its background (WCAG 2.2, 1.4.3). */
 export const explorerStyle = `html:not(.dark-mode) .swagger-ui .info :is(a, .link, .link span) { color: #1a62b0 }
 html:not(.dark-mode) .swagger-ui .info .title small { background: #59606e }
 html:not(.dark-mode) .swagger-ui .info .title small.version-stamp { background: #4a6a00 }
@@ -18,5 +18,8 @@ html:not(.dark-mode) .swagger-ui [class*="json-schema-2020-12"] :is(p, button) {
 html:not(.dark-mode) .swagger-ui .json-schema-2020-12-expand-deep-button { color: #4a4a4a }
 html:not(.dark-mode) .swagger-ui .json-schema-2020-12__constraint { background: #7a5200 }
 html.dark-mode .swagger-ui .header-col { color: #e4e6e6 }
+.guides { margin: 0; padding: .75rem 1.25rem; font: 14px/1.5 sans-serif; text-align: right }
+html:not(.dark-mode) .guides a { color: #1a62b0 }
+html.dark-mode .guides a { color: #93a5ff }
 .swagger-ui .json-schema-2020-12__constraint { overflow-wrap: anywhere }
 `

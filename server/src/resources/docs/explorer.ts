@@ -19,6 +19,7 @@ const page = `<!doctype html>
     <script defer src="swagger/start.js"></script>
   </head>
   <body>
+    <p class="guides"><a href="../docs">Guides</a></p>
     <main id="explorer"></main>
     <noscript>The explorer requires JavaScript. The OpenAPI document is at <a href="docs">docs</a>.</noscript>
   </body>

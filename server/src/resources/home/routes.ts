@@ -9,7 +9,7 @@ import { isEmpty } from '../../identity/auth/store.ts'
 const link = { type: 'string' }
 const serviceSchema = {
   type: 'object',
-  required: ['name', 'version', 'api', 'openapi', 'explorer', 'account'],
+  required: ['name', 'version', 'api', 'openapi', 'explorer', 'guides', 'account'],
   additionalProperties: false,
   properties: {
     name: { type: 'string', const: 'Rapport' },
@@ -17,6 +17,7 @@ const serviceSchema = {
     api: { ...link, description: 'Base URL of the API.' },
     openapi: { ...link, description: 'The OpenAPI document.' },
     explorer: { ...link, description: 'The interactive explorer of the API.' },
+    guides: { ...link, description: 'The guides, as pages for people.' },
     account: { ...link, description: 'The page where people log in.' },
   },
 }
@@ -60,18 +61,30 @@ async function respond(request: PublicRequest): Promise<Omit<RouteResponse, 'sta
 }
 
 /** With AUTH_ORIGIN, people log in at one host and programs use the other. */
-function linksOf({ services, client }: PublicRequest): Record<'api' | 'openapi' | 'explorer' | 'account', string> {
+function linksOf({
+  services,
+  client,
+}: PublicRequest): Record<'api' | 'openapi' | 'explorer' | 'guides' | 'account', string> {
   const accountOrigin = pageOrigin(services, client)
   const isSeparate = services.pageOrigin !== undefined && hostOf(services.origin) !== hostOf(accountOrigin)
   const isAuthHost = isSeparate && hostOf(client.requestOrigin) === hostOf(accountOrigin)
-  const api = `${isAuthHost ? services.origin : basePath(services.origin)}/v5`
-  return { api, openapi: `${api}/docs`, explorer: `${api}/swagger`, account: `${accountOrigin}/account` }
+  const base = isAuthHost ? services.origin : basePath(services.origin)
+  const api = `${base}/v5`
+  return {
+    api,
+    openapi: `${api}/docs`,
+    explorer: `${api}/swagger`,
+    guides: `${base}/docs`,
+    account: `${accountOrigin}/account`,
+  }
 }
 
 const hostOf = (origin: string): string => normalizeHost(origin.replace(/^https?:\/\//, '').split('/')[0] ?? '')
 
 function startPage(links: ReturnType<typeof linksOf>, hasNoUsers: boolean): ReturnType<typeof htmlPage> {
-  const [openapi, explorer, account] = [links.openapi, links.explorer, links.account].map(escapeHtml)
+  const [openapi, explorer, guides, account] = [links.openapi, links.explorer, links.guides, links.account].map(
+    escapeHtml,
+  )
   const callToAction = hasNoUsers
     ? `<p><strong>Set up:</strong> there are no accounts yet. Open the set-up link that the service printed when it started;
 restart the service to get a new one.</p>`
@@ -83,9 +96,9 @@ restart the service to get a new one.</p>`
 ${callToAction}
 <ul>
 <li><a href="${explorer}">API explorer</a>: try requests in the browser</li>
+<li><a href="${guides}">Guides</a>: how to set up, use and operate Rapport</li>
 <li><a href="${openapi}">OpenAPI document</a>: for tools and generators</li>
-</ul>
-<p>The guides are in the folder <code>docs</code> of the release.</p>`,
+</ul>`,
   )
 }
 

@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { headings, routes } from '../src/app.ts'
+import { type OpenApi, openapi } from '../src/platform/http/openapi.ts'
+import { contractFingerprint, version } from '../src/platform/http/version.ts'
+import type { Json } from './service.ts'
+
+const guide = readFileSync(new URL('../../docs/guides/api-versions.md', import.meta.url), 'utf8')
+const dates = [...guide.matchAll(/^## (\S+)$/gm)].map(([, date = '']) => date)
+
+/** Keywords that change nothing for a program. */
+const texts = new Set(['description', 'summary', 'title', 'example', 'examples'])
+/** Their keys are names of fields, not keywords. */
+const namedParts = new Set(['properties', 'patternProperties', 'schemas', 'parameters', 'headers', 'paths'])
+
+/** A part of the document without texts, in an order that does not depend on that of the declarations. */
+function contractOf(part: Json, isNamed = false): Json {
+  if (Array.isArray(part)) {
+    const items = part.map((item: Json) => contractOf(item))
+    return items.sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1))
+  }
+  if (typeof part !== 'object' || part === null) return part
+  return Object.fromEntries(
+    Object.entries(part)
+      .filter(([name]) => isNamed || !texts.has(name))
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([name, inner]) => [name, contractOf(inner, !isNamed && namedParts.has(name))]),
+  )
+}
+
+/** Methods, paths, operation ids, parameters, bodies and schemas. */
+function fingerprintOf({ paths, components }: OpenApi): string {
+  const { schemas, parameters, headers } = components
+  const contract = JSON.stringify(contractOf({ paths, schemas, parameters, headers }))
+  return createHash('sha256').update(contract).digest('hex').slice(0, 16)
+}
+
+test('the contract has changed only together with its date, its list of changes and its fingerprint', () => {
+  const fingerprint = fingerprintOf(openapi(routes, headings))
+  const advice = `The contract has changed: its fingerprint is now '${fingerprint}'.
+1. In server/src/platform/http/version.ts, set \`version\` to today's date, unless that date is not released yet.
+2. In docs/guides/api-versions.md, list below that date what changed for callers.
+3. In version.ts: export const contractFingerprint = '${fingerprint}'`
+  expect(contractFingerprint, advice).toBe(fingerprint)
+})
+
+test('the newest heading of the list of versions is the current version, and the dates descend', () => {
+  expect(dates[0]).toBe(version)
+  expect(dates.filter((date) => !/^\d{4}-\d{2}-\d{2}$/.test(date))).toEqual([])
+  expect(dates).toEqual([...new Set(dates)].sort().reverse())
+})
+
+const small = (): OpenApi => ({
+  ...openapi([], {}),
+  paths: {
+    '/v5/things': {
+      get: { operationId: 'listThings', tags: [], summary: 'List', parameters: [], responses: {}, security: [] },
+    },
+  },
+  components: {
+    schemas: { Thing: { type: 'object', description: 'A thing.', properties: { title: { type: 'string' } } } },
+    parameters: { limit: { name: 'limit', in: 'query', schema: { type: 'integer', examples: [25] } } },
+    headers: {},
+  },
+})
+
+test('texts, examples and the order of declarations leave the fingerprint as it is; everything else changes it', () => {
+  const fingerprint = fingerprintOf(small())
+  const changed = (change: (document: Json) => void): string => {
+    const document = small()
+    change(document)
+    return fingerprintOf(document)
+  }
+  const sameContract: ((document: Json) => void)[] = [
+    ({ components }) => (components.schemas.Thing.description = 'Another text.'),
+    ({ components }) => (components.parameters.limit.schema.examples = [50]),
+    ({ paths }) => (paths['/v5/things'].get.summary = 'Get all'),
+    ({ components }) =>
+      (components.schemas.Thing = Object.fromEntries(Object.entries(components.schemas.Thing).reverse())),
+  ]
+  for (const change of sameContract) expect(changed(change), String(change)).toBe(fingerprint)
+  const otherContracts: ((document: Json) => void)[] = [
+    ({ components }) => delete components.schemas.Thing.properties.title,
+    ({ components }) => (components.schemas.Thing.properties.title.type = 'integer'),
+    ({ components }) => (components.schemas.Thing.properties.description = { type: 'string' }),
+    ({ components }) => (components.parameters.limit.name = 'size'),
+    ({ paths }) => (paths['/v5/things'].get.operationId = 'getThings'),
+    ({ paths }) => (paths['/v5/things'].post = paths['/v5/things'].get),
+    (document) => (document.paths = { '/v5/items': document.paths['/v5/things'] }),
+  ]
+  const fingerprints = otherContracts.map(changed)
+  expect(new Set([fingerprint, ...fingerprints]).size).toBe(otherContracts.length + 1)
+})
