@@ -45,6 +45,19 @@ const headingsOf = (text: string): string[] =>
       .replaceAll(' ', '-'),
   )
 
+/** What the guides call missing, and is. Remove what is built. */
+const missing = ['campaigns are not sent yet', 'Rapport does not send campaigns yet', 'There are no users yet']
+
+test('what the guides call missing is known to be missing', () => {
+  const guides = documents.filter((path) => path.startsWith('docs/guides/'))
+  const texts = guides.map((path) => read(path).replaceAll(/\s+/g, ' '))
+  const claims = texts.flatMap((text) =>
+    [...text.matchAll(/[^.]*\b(?:yet|so far|for now|not part of this version)\b/g)].map(([claim]) => claim.trim()),
+  )
+  expect(claims.filter((claim) => !missing.some((known) => claim.endsWith(known)))).toEqual([])
+  expect(missing.filter((known) => !claims.some((claim) => claim.endsWith(known)))).toEqual([])
+})
+
 interface Reference {
   /** `child column parent`. */
   reference: string

@@ -111,9 +111,11 @@ async function createDocument(guides: Guides, path: string): Promise<Content> {
 
 const titleOf = (markdown: string): string => /^# (.+)$/m.exec(markdown)?.[1]?.replaceAll('`', '') ?? 'Rapport'
 
+const sortKey = (title: string): string => title.replace(/^(?:The|A) /, '')
+
 /** By the folder of the document, in this order; '' is every other one. */
 const groups: readonly [folder: string, heading: string][] = [
-  ['docs/guides', 'Guides'],
+  ['docs/guides', 'Using and operating Rapport'],
   ['', 'Reference'],
   ['docs/decisions', 'Decisions'],
   ['.', 'The project'],
@@ -127,6 +129,7 @@ async function createIndex({ root, files }: Guides): Promise<Content> {
       return { path, group, title: titleOf(await readFile(join(root, file), 'utf8')) }
     }),
   )
+  documents.sort((one, other) => sortKey(one.title).localeCompare(sortKey(other.title), 'en'))
   const sections = groups.map(([folder, heading]) => {
     const items = documents
       .filter(({ group }) => group === folder)
