@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react'
 import { ApiError } from './error.ts'
 
-/** Why requests wait: the browser has no network, nothing answers, or the service (or a proxy) asks for patience. */
+/** Why requests wait: the browser has no network, nothing answers, or the service (or a proxy) asks to wait. */
 export type Trouble = 'offline' | 'unreachable' | 'busy'
 
 /** There was no answer. */
@@ -15,7 +15,7 @@ const firstPause = 500
 const maxPause = 15_000
 const maxRetryAfter = 120_000
 /** After so long, a write fails, and the person has what they entered. */
-const writePatience = 60_000
+const writeTimeout = 60_000
 
 const waiting = new Map<object, Trouble>()
 const listeners = new Set<() => void>()
@@ -97,7 +97,7 @@ export async function untilAnswered(send: () => Promise<Response>, options: Retr
       const outcome = await send().catch((error: unknown) => error)
       const isAnswer = outcome instanceof Response
       const isBusy = isAnswer ? busyStatuses.includes(outcome.status) : isBusyError(outcome)
-      const isOver = !options.isRead && performance.now() - begun > writePatience
+      const isOver = !options.isRead && performance.now() - begun > writeTimeout
       if (isOver || (!isBusy && !(outcome instanceof Unreachable))) {
         if (!isAnswer) throw outcome
         if (waiting.size > 0) answered()

@@ -11,7 +11,7 @@ import settings from './settings.module.css'
 
 type Statistics = Schemas['SuggestionStatistics']
 type Counts = Statistics['totals'][number]
-type Analysis = Required<Schemas['NoteAnalysisSelection']>
+type Analysis = Schemas['NoteAnalysis']
 
 /** How often people accept what the service suggests, by action, and which engine reads the notes. */
 export function NextActions() {

@@ -25,5 +25,5 @@ export type MailContent = Schemas['MailContent']
 export type ApiKeyWithText = Schemas['ApiKeyWithText']
 
 // These are only listed. A list can leave properties out (`select[]`); here, none does.
-export type AuditEvent = Required<Schemas['AuditEventSelection']>
-export type Mail = Required<Schemas['MailSelection']>
+export type AuditEvent = Schemas['AuditEvent']
+export type Mail = Schemas['Mail']

@@ -9,7 +9,7 @@ import { type Names, readNames } from '../timeline/names.ts'
 export type Suggestion = Schemas['Suggestion']
 export type SuggestionType = Suggestion['type']
 type Note = Schemas['Note']
-type Analysis = Required<Schemas['NoteAnalysisSelection']>
+type Analysis = Schemas['NoteAnalysis']
 
 /** A person can still decide on it. */
 export const isOpen = ({ status }: Pick<Suggestion, 'status'>): boolean =>

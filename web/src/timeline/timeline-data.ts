@@ -15,7 +15,7 @@ import { loadNoteSuggestions, type TimedNote } from '../suggestions/suggestion-d
 import { onRecordChanged } from '../views/changes.ts'
 import { readNames, type Names } from './names.ts'
 
-export type Entry = Required<Schemas['TimelineEntrySelection']>
+export type Entry = Schemas['TimelineEntry']
 export type EntryKind = Entry['kind']
 
 /** A record that has a timeline. */

@@ -15,7 +15,7 @@ function useMedia(query: string): boolean {
 /** Phones have their own layout: cards instead of columns, and navigation at the bottom. */
 export const useIsPhone = (): boolean => useMedia('(max-width: 700px)')
 
-/** A list beside the page does not fit: the page without the navigation has at most 700 px. */
+/** A list next to the page does not fit: the page without the navigation has at most 700 px. */
 export const useIsNarrowPage = (): boolean => useMedia('(max-width: 932px)')
 
 /** Two columns do not fit. */

@@ -4,7 +4,7 @@ import type { ResourceSchema } from '../api/schema.ts'
 import { type Names, readNames } from '../timeline/names.ts'
 import type { Entry } from '../timeline/timeline-data.ts'
 
-type AuditEvent = Required<Schemas['AuditEventSelection']>
+type AuditEvent = Schemas['AuditEvent']
 
 interface LastChange {
   at: string | undefined

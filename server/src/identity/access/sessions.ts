@@ -170,7 +170,7 @@ type Refusal = 'ended' | 'reused'
 const reusedRefreshToken = () => {
   const { code, description, headers } = invalidRefreshToken()
   const { 'www-authenticate': challenge = 'Bearer' } = headers
-  // Scripts cannot see that the browser was told to clear its data, and must forget theirs too.
+  // Scripts cannot see the header that clears the browser's data, and must delete theirs too.
   const authenticate = { 'www-authenticate': `${challenge}, error_description="refresh token used twice"` }
   return new ApiError(code, description, { headers: { ...headers, ...authenticate, ...clearSiteData } })
 }

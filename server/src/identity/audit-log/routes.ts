@@ -36,7 +36,7 @@ function actionsRoute(actions: Readonly<Record<string, string>>): PublicRoute {
     params: {},
     query: { kind: 'array', item: actionsSchema.items },
     responses: { 200: { kind: 'schema', component: 'AuditActions', schema: actionsSchema } },
-    handle: inPages(actionsSchema.items, async (_: PublicRequest) => ({ status: 200, text })),
+    handle: inPages<PublicRequest>(actionsSchema.items, async () => ({ status: 200, text })),
   }
 }
 

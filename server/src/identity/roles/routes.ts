@@ -89,7 +89,7 @@ const builtInRoute = (isNeeded: IsNeeded, roleScopes: () => RoleScopes): Route =
   scope: group.scope('list', 'read'),
   query: { kind: 'array', item: builtInSchema.items },
   responses: { 200: { kind: 'schema', component: 'BuiltInRoles', schema: builtInSchema } },
-  handle: inPages(builtInSchema.items, async (_: ReadRequest) => ({
+  handle: inPages<ReadRequest>(builtInSchema.items, async () => ({
     status: 200,
     text: JSON.stringify(
       builtInRoles.map((role) => ({

@@ -53,7 +53,7 @@ export const scopeRoutes = (routes: () => readonly Route[], roleScopes: () => Ro
       params: {},
       query: { kind: 'array', item: scopesSchema.items },
       responses: { 200: { kind: 'schema', component: 'Scopes', schema: scopesSchema } },
-      handle: inPages(scopesSchema.items, async (_: PublicRequest) => ({
+      handle: inPages<PublicRequest>(scopesSchema.items, async () => ({
         status: 200,
         text: (text ??= JSON.stringify(
           listScopes(routes(), roleScopes()).map((listed) => ({ id: listed.scope, ...listed })),

@@ -34,7 +34,9 @@ function partialSchema({ type, additionalProperties: values, examples }: Schema)
 }
 
 /** Some properties of the object, at any depth; one that the record lacks reads as null. */
-function partialDocument({ required: _, ...schema }: Schema): Schema {
+function partialDocument(whole: Schema): Schema {
+  const schema = { ...whole }
+  delete schema.required
   if (schema.properties === undefined) return schema
   const properties = Object.entries(schema.properties as Record<string, Schema>).map(([key, inner]) => [
     key,

@@ -182,9 +182,10 @@ function contentOf(route: Route, response: Exclude<ResponseBody, { kind: 'none' 
 
 /** The whole record, or what `select[]` leaves of it if the route supports that. */
 function shownSchema({ kind, query }: Route, resource: Resource, components: Components): Schema {
-  return kind === 'search' || query.kind === 'list' || query.kind === 'one'
-    ? components.schema(`${resource.component}Selection`, selectionSchema(resource))
-    : components.schema(resource.component, recordSchema(resource))
+  const whole = components.schema(resource.component, recordSchema(resource))
+  if (kind !== 'search' && query.kind !== 'list' && query.kind !== 'one') return whole
+  // The whole record is there for programs that select nothing, even if no other response has it.
+  return components.schema(`${resource.component}Selection`, selectionSchema(resource))
 }
 
 /** Every error status of the route, except 405, which belongs to a path and not to an operation. */

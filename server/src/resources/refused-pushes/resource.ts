@@ -2,9 +2,9 @@ import { defineResource, narrowView } from '../../platform/model/define.ts'
 import { email, flag, id, integer, reference, type Schema, text, timestamp } from '../../platform/model/fields.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 import { computed, documents } from '../../platform/model/object-fields.ts'
-import { sql } from '../../platform/model/sql.ts'
 import { imports } from '../imports/resource.ts'
 import { addressStart } from '../rows/resource.ts'
+import { refusedPushReach, sealedBody } from './reach-store.ts'
 
 /** Refused pushes are stored for this long, and at most this many of an import: the oldest ones go first. */
 export const refusalDays = 30
@@ -36,8 +36,7 @@ export const refusedPushDetails = defineResource({
   parent,
   search: ['email'],
   searchKey: { column: 'email_key', key: addressStart },
-  // It is nobody's contact yet, so it is only for those who see the contacts and companies of everyone.
-  reach: { sees: ({ reach }) => (reach?.levels.contact ?? reach?.levels.company) && sql`false` },
+  reach: refusedPushReach,
   hidden: { email_key: 'text', content_sealed: 'bytea' },
   fields: {
     // Ids sort by creation time.
@@ -101,8 +100,7 @@ export const refusedPushDetails = defineResource({
       description:
         'The body as text, without the secret of the URL; null if it is no longer readable. The URL’s query string is in `query`',
       schema: { type: ['string', 'null'] },
-      // Still encrypted; `opened` decrypts it.
-      value: (record) => sql`to_json(encode(${record}.content_sealed, 'base64'))`,
+      value: sealedBody,
     }),
     createdAt: timestamp({ label: 'Created at', readOnly: true, nullable: false, order: 'indexed' }),
     updatedAt: timestamp({ label: 'Updated at', readOnly: true, nullable: false }),

@@ -234,7 +234,7 @@ export class BoardData {
     const sums = this.sums ?? []
     if (!stage) return
     const isOurs = (sum: DealSum) => sum.stageId === stageId && sum.currency === currency
-    const none = { pipelineId, stageId, currency, count: 0, sum: '0', weightedSum: '0' }
+    const none = { id: `${stageId}-${currency}`, pipelineId, stageId, currency, count: 0, sum: '0', weightedSum: '0' }
     const before = sums.find(isOurs) ?? none
     const after = {
       ...before,

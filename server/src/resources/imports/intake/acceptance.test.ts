@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-/** A push that was refused because its number of employees is none. */
+/** A push that was refused because of an invalid number of employees. */
 async function refuse(
   email = `${randomUUID()}@example.com`,
 ): Promise<{ target: TestImport; refused: Json; email: string }> {

@@ -186,7 +186,7 @@ function datesAround(reading: Reading, sentence: Sentence, start: number): Found
   return datesOf(reading, sentence).filter((date) => [undefined, reasonQuote].includes(quoteOf(date.start)))
 }
 
-/** The dates of a sentence beside that of the reason, unless it asks about something else. */
+/** The dates of a sentence next to that of the reason, unless it asks about something else. */
 function datesAt(reading: Reading, index: number): FoundDate[] {
   const sentence = reading.sentences[index]
   if (!sentence || asksFact(sentence.normal)) return []

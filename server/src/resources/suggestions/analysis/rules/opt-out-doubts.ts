@@ -3,14 +3,14 @@ import { quotesIn, type Sentence } from './text.ts'
 
 /**
  * An opt-out acts by itself only if the author wishes it for themselves, about mail. Asked, reported, quoted or
- * conditional, it waits for a person (`opt_out`); negated or about something else, it is none.
+ * conditional, it waits for a person (`opt_out`); negated or about something else, it is dropped.
  */
 export function withoutDoubtfulOptOuts(matches: readonly Match[], sentences: readonly Sentence[]): Match[] {
   const isOpposed = sentences.some(({ normal }) => opposite.test(normal))
   return matches.flatMap((match) => {
     if (match.meaning !== 'opt_out' && match.meaning !== 'opt_out_self') return [match]
     const place = placeOf(match)
-    if (isNone(place)) return []
+    if (isDropped(place)) return []
     if (isOpposed && !isImperative(place)) return []
     const isDoubtful = isOpposed || isDoubted(place) || isJoke(place, sentences)
     return [isDoubtful ? { ...match, meaning: 'opt_out' } : match]
@@ -77,7 +77,7 @@ const limit = anyOf(
 )
 
 /** Negated, about something else than mail, or the footer of a mailing. */
-function isNone({ normal, before, words, after }: Place): boolean {
+function isDropped({ normal, before, words, after }: Place): boolean {
   if (footer.test(normal)) return true
   const near = words + (/^[^.;!?]{0,70}/u.exec(after)?.[0] ?? '')
   const objects =

@@ -145,7 +145,7 @@ const sameDay = /^\.? ?[,(]? ?(?:den|dem|the|der|on|am)? ?$/
 const ofWeek =
   /^,? ?(?:ideally|preferably|maybe|perhaps|am besten|vielleicht|say|z\.b\.|e\.g\.|gerne|possibly)? ?(?:of|in|on|am|the|der|in der)? ?(?:the )?$/
 
-/** A weekday beside its date or its week, and two days with "to" between them, are one. */
+/** A weekday next to its date or its week, and two days with "to" between them, are one. */
 function mergedDays(found: readonly FoundDay[], normal: string, context: DateContext): FoundDay[] {
   const merged: FoundDay[] = []
   for (const one of found) {

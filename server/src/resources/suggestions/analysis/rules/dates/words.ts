@@ -28,7 +28,7 @@ export function monthIndex(name: string): number {
 
 export const weekdays =
   'mon(?:day|tag)|tues(?:day)?|tue|dienstag|wednesday|weds|mittwoch|thur(?:s(?:day)?)?|thu|donnerstag|fri(?:day)?|freitag|satur(?:day)|samstag|sonnabend|sun(?:day)|sonntag'
-/** They are also other words, so they need a preposition or a number beside them. */
+/** They are also other words, so they need a preposition or a number next to them. */
 export const shortWeekdays = { en: 'mon|wed|sat|sun', de: 'mo|di|mi|do|fr|sa|so' }
 
 const weekdayStarts: readonly (readonly string[])[] = [
