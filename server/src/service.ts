@@ -108,10 +108,8 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   const ready = Promise.race([options.prepared, stopped])
   const servesApi = config.role !== 'work'
   const isMaintaining = config.role !== 'api' && (part?.isFirst ?? true)
-  const metrics = createMetrics(
-    () => database.counts,
-    isMaintaining ? () => countAlarmingImports(workDatabase) : undefined,
-  )
+  const countAlarms = isMaintaining ? () => countAlarmingImports(workDatabase) : undefined
+  const metrics = createMetrics(() => database.counts, countAlarms)
   const wakeups = new Wakeups({ database: workDatabase, log })
   const noteAnalysis = startNoteAnalysis({
     ...config,

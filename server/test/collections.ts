@@ -1,15 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import { expect } from 'vitest'
-import { formats } from '../../lab/fuzz/formats.ts'
-import { headings, resources, routes } from '../src/app.ts'
+import { resources, routes } from '../src/app.ts'
 import { sql } from '../src/platform/model/sql.ts'
-import { openapi } from '../src/platform/http/openapi.ts'
-import { version } from '../src/platform/http/version.ts'
-import { errorSchema, recordSchema } from '../src/platform/http/openapi-schemas.ts'
-import type { ResponseBody, ReadRoute, Route, SearchRoute, WriteRoute } from '../src/platform/http/route.ts'
+import type { ReadRoute, Route, SearchRoute, WriteRoute } from '../src/platform/http/route.ts'
 import { columnOf, parentsOf, type Resource } from '../src/platform/model/define.ts'
-import type { Schema, JsonObject } from '../src/platform/model/fields.ts'
+import type { JsonObject } from '../src/platform/model/fields.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { parameterOf } from '../src/platform/routes/standard-routes.ts'
 import { mails } from '../src/identity/mails/resource.ts'
@@ -31,6 +25,7 @@ import { addMember, type FixtureOptions, firstPipeline, insertContacts } from '.
 import { idsOf, minimalBody, type References, sharedBody } from './samples.ts'
 import type { Call, CallOptions, Json, TestResponse, TestOrganization, TestService } from './service.ts'
 import { type Pushes, pushesOf } from './import-row-states.ts'
+import { checkResponse } from './response-checks.ts'
 
 /** The standard routes of one resource at one path. */
 export interface Collection {
@@ -325,86 +320,3 @@ export async function callRoute(call: Call, route: Route, options: RouteOptions 
 /** The paths in `select[]`. */
 export const selectedPaths = (query: NonNullable<RouteOptions['query']>): readonly string[] =>
   query.flatMap(([name, value]) => (name === 'select[]' || name === 'select' ? [value] : []))
-
-/** Throws if a response does not match the declaration of the route. */
-export function checkResponse(route: Route, response: TestResponse<Json>, selected: readonly string[] = []): void {
-  const what = `${route.method} ${route.path}: ${response.status} ${response.text.slice(0, 500)}`
-  expect(response.headers.get('x-request-id'), what).toMatch(/^req_[0-9a-f]{32}$/)
-  expect(response.headers.get('version'), what).toBe(version)
-  if (response.status >= 400) {
-    expect(schemaViolations(errorSchema, response.body), what).toEqual([])
-    expect(response.body.status, what).toBe(response.status)
-    if (response.status === 422) expect(response.body.details?.length, what).toBeGreaterThan(0)
-    return
-  }
-  const declared = route.responses[response.status]
-  if (!declared) throw new Error(`not declared: ${what}`)
-  if (declared.kind === 'none' || declared.kind === 'text') return
-  expect(response.headers.get('etag'), what).toMatch(
-    declared.kind === 'record' ? /^"\d+-[\w-]{16}"$/ : /^W\/"[\w-]{16}"$/,
-  )
-  expect(schemaViolations(responseSchema(declared, selected), response.body), what).toEqual([])
-  expect(documentViolations(route, response.status, response.body), what).toEqual([])
-}
-
-/** Violations of the OpenAPI document, validated strictly. */
-function documentViolations({ path, method }: Route, status: number, value: unknown): string[] {
-  const steps = ['paths', path, method.toLowerCase(), 'responses', String(status), 'content', 'application/json']
-  const pointer = [...steps, 'schema'].map((step) => encodeURIComponent(step.replaceAll('/', '~1'))).join('/')
-  const validate = documentValidators.getSchema(`${documentId}#/${pointer}`)
-  if (!validate) throw new Error(`The document has no schema at ${pointer}`)
-  return validate(value) ? [] : messagesOf(validate)
-}
-
-function responseSchema(declared: ResponseBody, selected: readonly string[]): Schema {
-  switch (declared.kind) {
-    case 'schema':
-      return declared.schema
-    case 'list':
-    case 'record':
-      return cachedSchema(declared.resource, `${declared.kind} ${selected.join()}`, () => {
-        const shown = shownSchema(declared.resource, selected)
-        return declared.kind === 'list' ? { type: 'array', maxItems: 100, items: shown } : shown
-      })
-    default:
-      return {}
-  }
-}
-
-const schemas = new WeakMap<Resource, Map<string, Schema>>()
-
-/** Returns the same schema object for the same name, since a validator is compiled once per object. */
-function cachedSchema(resource: Resource, name: string, build: () => Schema): Schema {
-  const cached = schemas.get(resource) ?? new Map<string, Schema>()
-  schemas.set(resource, cached)
-  const schema = cached.get(name) ?? build()
-  cached.set(name, schema)
-  return schema
-}
-
-/** The schema of a record, or of its selected properties; nested selections are not checked. */
-function shownSchema(resource: Resource, selected: readonly string[]): Schema {
-  const schema = recordSchema(resource)
-  if (selected.length === 0) return schema
-  const heads = [...new Set(selected.map((path) => path.split('.')[0] ?? ''))]
-  const properties = schema.properties as Record<string, Schema>
-  const shown = heads.map((name) => [name, selected.includes(name) ? properties[name] : {}])
-  return { ...schema, required: heads, properties: Object.fromEntries(shown) }
-}
-
-const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, formats })
-const validators = new WeakMap<Schema, ValidateFunction>()
-
-const documentId = 'https://example.com/openapi'
-const documentValidators = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, formats })
-const { paths, components } = openapi(routes, headings)
-documentValidators.addVocabulary(['paths', 'components']).addSchema({ $id: documentId, paths, components })
-
-function schemaViolations(schema: Schema, value: unknown): string[] {
-  const validate = validators.get(schema) ?? ajv.compile(schema)
-  validators.set(schema, validate)
-  return validate(value) ? [] : messagesOf(validate)
-}
-
-const messagesOf = ({ errors }: ValidateFunction): string[] =>
-  (errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)

@@ -14,6 +14,7 @@ import {
 import { dealData, dealRows } from '../../../test/purged-deals.ts'
 import { isDistributed } from '../../../test/engines.ts'
 import { minimalRow } from '../../../test/table-rows.ts'
+import { readTable, rowKey } from '../../../test/stored-rows.ts'
 import {
   ago,
   importRowsDays,
@@ -341,34 +342,6 @@ async function storeExpiring(
     return expectedRow(row, isExpired(ended) || isExpired(lapsed))
   })
   await storeRows('sessions', sessions)
-}
-
-/** The key columns of tables whose key is not `id`. */
-const keys: Readonly<Record<string, readonly string[]>> = {
-  members: ['organization_id', 'user_id'],
-  team_members: ['team_id', 'id'],
-  contact_edits: ['contact_id'],
-  company_edits: ['company_id'],
-  contact_edited_values: ['contact_id'],
-  company_edited_values: ['company_id'],
-  import_push_keys: ['key_hash'],
-  refused_senders: ['sender'],
-  refused_push_counts: ['code'],
-  idempotency_answers: ['key_hash'],
-  import_triggers: ['hash'],
-  import_secrets: ['hash'],
-  one_time_tokens: ['hash'],
-  spent_challenges: ['hash'],
-  sso_steps: ['hash'],
-  api_key_previous_hashes: ['hash'],
-}
-const rowKey = (table: string, row: StoredRow): string =>
-  (keys[table] ?? ['id']).map((name) => String(row[name])).join()
-
-/** All rows of a table, by key. */
-async function readTable(fixture: MaintenanceFixture, table: string): Promise<Map<string, StoredRow>> {
-  const { rows } = await fixture.client.query<{ row: StoredRow }>(`select to_json(stored) as row from ${table} stored`)
-  return new Map(rows.map(({ row }) => [rowKey(table, row), row]))
 }
 
 /** The purged tables, without root_contacts_left, which only lists rows to check. */
