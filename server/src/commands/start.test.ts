@@ -51,6 +51,7 @@ test('a first start creates the database, serves, prints the next steps, and sto
   expect(code).toBe(0)
   expect(output).toContain(`Rapport listens on ${service.url}\n`)
   expect(output).toContain(`${service.url}/v5/swagger`)
+  expect(output).toContain(`${service.url}/docs\n`)
   expect(output).toContain('node bin/rapport.js bootstrap')
   await expect(stat(join(folder, 'data/postgres/postmaster.pid'))).rejects.toThrow('ENOENT')
   await expect(stat(join(folder, 'data/service.json'))).rejects.toThrow('ENOENT')

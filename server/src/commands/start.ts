@@ -134,6 +134,7 @@ async function printWelcome({ config, database }: Rapport, url: string, log: Log
     `  API            ${root}/v5`,
     `  API explorer   ${root}/v5/swagger`,
     `  OpenAPI        ${root}/v5/docs`,
+    `  Guides         ${root}/docs`,
   ]
   const link = await createSetUpLink(database, addresses.authOrigin ?? root).catch((error: unknown) => {
     log.error(errorForLog(error), withInvocation(linkFailedMessage))
