@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { lazyRouteComponent, Link, Outlet, useLoaderData, useLocation, useNavigate } from '@tanstack/react-router'
 import {
-  BookOpen,
   ChevronsUpDown,
   CircleHelp,
   LogOut,
@@ -227,7 +226,7 @@ function AccountMenu() {
       <MenuItem icon={UserRound} onSelect={() => void navigate({ to: '/profile' })}>
         {t('profile')}
       </MenuItem>
-      <MenuLink icon={BookOpen} href={`${apiOrigin}/docs`}>
+      <MenuLink icon={CircleHelp} href={`${apiOrigin}/docs`}>
         {t('guides')}
       </MenuLink>
       <MenuSeparator />

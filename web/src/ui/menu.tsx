@@ -66,10 +66,10 @@ export function MenuItem({ icon: Icon, shortcut, isDanger, disabled = false, onS
 
 /** Opens another page in a new tab. */
 export const MenuLink = ({ icon: Icon, href, children }: { icon: LucideIcon; href: string; children: ReactNode }) => (
-  <Base.LinkItem className={styles.item} href={href} target="_blank" rel="noreferrer" closeOnClick>
+  <Base.Item className={styles.item} render={<a href={href} target="_blank" rel="noreferrer" />}>
     <Icon size={15} strokeWidth={1.75} aria-hidden />
     <span className={styles.grow}>{children}</span>
-  </Base.LinkItem>
+  </Base.Item>
 )
 
 /** Says what the following items are about. */
