@@ -1,5 +1,6 @@
 import { type Operator, operatorsFor, operatorsOf } from '../src/platform/query/operators.ts'
 import type { Resource } from '../src/platform/model/define.ts'
+import type { FieldType } from '../src/platform/model/field-types.ts'
 import type { FilterType, JsonValue, JsonObject, Schema } from '../src/platform/model/fields.ts'
 import { fieldOf } from './samples.ts'
 
@@ -7,6 +8,8 @@ import { fieldOf } from './samples.ts'
 export interface Path {
   name: string
   type: FilterType
+  /** What the field holds; a filter refuses what it never could. */
+  holds: FieldType
   nullable: boolean
   operators: readonly Operator[]
   /** The possible values of an enum. */
@@ -41,6 +44,7 @@ export function pathsOf(resource: Resource, keys: readonly string[]): Path[] {
 /** A value in a document is compared like a custom property without a definition. */
 const inDocument = {
   type: 'properties' as const,
+  holds: 'document' as const,
   nullable: true,
   operators: operatorsOf.properties,
   choices: [],
@@ -63,6 +67,7 @@ function pathOf(resource: Resource, fieldName: string, name: string, nullable: b
   return {
     name,
     type: filter,
+    holds: field.type,
     nullable,
     operators: filter === 'none' && nullable ? ['equals', 'not'] : operatorsFor(field),
     choices: Array.isArray(schema.enum) ? schema.enum.map(String) : [],
@@ -205,9 +210,24 @@ function comparandsFor(path: Path, first: string, second: string): string[] {
   return path.type === 'date' ? [first, second, first.slice(0, 10), '2999-12-31'] : [first, second, '0.5']
 }
 
-function absentValue({ type, prefix, choices }: Path): string {
+/** Values that fields of these types could have, and that no sample has. */
+const absentValues: Partial<Record<FieldType, string>> = {
+  email: 'nobody@nowhere.example',
+  phone: '+12025550199',
+  url: 'https://nowhere.example/nothing',
+  domain: 'nowhere.example',
+  country: 'AQ',
+  timeZone: 'Antarctica/Troll',
+  month: '1901-01',
+  currency: 'XPF',
+  handle: 'nothing_has_this',
+}
+
+function absentValue({ type, holds, prefix, choices }: Path): string {
   const [choice] = choices
   if (choice !== undefined) return choice
+  const absent = type === 'array' ? undefined : absentValues[holds]
+  if (absent !== undefined) return absent
   if (type === 'number') return '987654'
   if (type === 'id') return `${prefix}_00000000000000000000000000000000`
   return type === 'date' ? '1999-01-01' : 'nothing has this'

@@ -62,6 +62,7 @@ const conditionalFields: readonly string[] = [
 export const chosenFields: readonly string[] = [
   'deals.currency',
   'properties.position',
+  'rows.email',
   'stages.position',
   'stages.probability',
   'tasks.assigneeId',
@@ -72,6 +73,8 @@ export const chosenFields: readonly string[] = [
 const uniformFields: readonly string[] = [
   ...conditionalFields,
   'properties.indexed',
+  'refused-pushes.code',
+  'refused-pushes.message',
   'properties.indexState',
   'properties.required',
   'properties.resource',

@@ -251,7 +251,7 @@ test.each([
   'orderBy=company',
   'orderBy=customProperties.plan',
   'filter.city.equals=Paris',
-  'filter.email.not=x',
+  'filter.email.not=x@example.com',
   'filter.companyId.equals=null',
   'filter.lastName.contains=ab',
   'filter.lastName.contains=---',
