@@ -6,6 +6,8 @@ import { organizationQuery, meQuery } from './api/me.ts'
 import { queryClient } from './api/query-client.ts'
 import { schemaQuery } from './api/schema.ts'
 import { isLoggedIn } from './api/session.ts'
+import { loadImportsMessages } from './messages/messages.ts'
+import { currentLanguage } from './preferences/locale.ts'
 import { parseSearch, type Search, stringifySearch } from './shell/search.ts'
 import { Shell } from './shell/shell.tsx'
 import { ApplicationError, Loading, PageError, UnknownPage } from './shell/states.tsx'
@@ -97,11 +99,13 @@ const suggestions = createRoute({
 const imports = createRoute({
   getParentRoute: () => application,
   path: '/imports',
+  loader: () => loadImportsMessages(currentLanguage()),
   component: lazyRouteComponent(() => import('./imports/imports.tsx'), 'Imports'),
 })
 const importRecord = createRoute({
   getParentRoute: () => application,
   path: '/imports/$importId',
+  loader: () => loadImportsMessages(currentLanguage()),
   component: lazyRouteComponent(() => import('./imports/import-record.tsx'), 'ImportRecord'),
 })
 const loadSection = (name: string | undefined) =>

@@ -3,6 +3,7 @@ import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { useCallback, useEffect, useState } from 'react'
 import { useFormatter, useTranslations } from 'use-intl'
 import { ApiError } from '../api/error.ts'
+import { LaterMessages } from '../messages/later-messages.tsx'
 import { NotFound } from '../shell/states.tsx'
 import { classes } from '../ui/classes.ts'
 import { CopyRequest } from '../shell/copy-request.tsx'
@@ -27,7 +28,11 @@ import { TriggerUrl } from './trigger-url.tsx'
 /** One import with its rows as they arrive; the open row is in the address. */
 export function ImportRecord() {
   const { importId = '' } = useParams({ strict: false })
-  return <ImportPage key={importId} importId={importId} />
+  return (
+    <LaterMessages>
+      <ImportPage key={importId} importId={importId} />
+    </LaterMessages>
+  )
 }
 
 function ImportPage({ importId }: { importId: string }) {

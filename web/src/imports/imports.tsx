@@ -3,6 +3,7 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { Plus, Webhook } from 'lucide-react'
 import { useFormatter, useTranslations } from 'use-intl'
 import { useResource } from '../api/schema.ts'
+import { LaterMessages } from '../messages/later-messages.tsx'
 import { Button } from '../ui/button.tsx'
 import { CopyRequest } from '../shell/copy-request.tsx'
 import { EmptyState, Failure, NoMatch } from '../ui/empty-state.tsx'
@@ -18,6 +19,14 @@ import { teamsQuery } from './teams.ts'
 
 /** All imports. With row filters in the address, only those that have such rows. */
 export function Imports() {
+  return (
+    <LaterMessages>
+      <AllImports />
+    </LaterMessages>
+  )
+}
+
+function AllImports() {
   const t = useTranslations('imports')
   const navigate = useNavigate()
   const search: Record<string, unknown> = useSearch({ strict: false })

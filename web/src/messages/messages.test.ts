@@ -2,12 +2,18 @@ import { expect, test } from 'vitest'
 import germanRefusals from './de/refusals.json'
 import refusals from './en/refusals.json'
 import { messages as german } from './de/index.ts'
+import germanOfImports from './de/imports.json'
 import { messages as germanOfSettings } from './de/of-settings.ts'
 import { messages as english } from './en/index.ts'
+import englishOfImports from './en/imports.json'
 import { messages as englishOfSettings } from './en/of-settings.ts'
 
 /** Translations of labels and choices that the API names; English needs none. */
-const { labels: _labels, choices: _choices, ...catalogue } = { ...english, ...englishOfSettings }
+const {
+  labels: _labels,
+  choices: _choices,
+  ...catalogue
+} = { ...english, ...englishOfSettings, imports: englishOfImports }
 
 /** `common.save` */
 function keysOf(value: object, path = ''): string[] {
@@ -25,7 +31,7 @@ const argumentsOf = (text: string): string[] =>
   [...new Set([...text.matchAll(/(?<!(?:=\d+|one|other) )\{(\w+)[,}]/g)].map(([, name = '']) => name))].sort()
 
 test('German has every text of the catalogue, with the same values in it', () => {
-  const { labels: _, choices: __, ...translated } = { ...german, ...germanOfSettings }
+  const { labels: _, choices: __, ...translated } = { ...german, ...germanOfSettings, imports: germanOfImports }
   expect(keysOf(catalogue).length).toBeGreaterThan(300)
   expect(keysOf(translated).sort()).toEqual(keysOf(catalogue).sort())
   const differing = keysOf(catalogue).filter(

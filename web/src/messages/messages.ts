@@ -1,22 +1,27 @@
 import type { Language } from '../preferences/locale.ts'
 import type { messages as english } from './en/index.ts'
+import type englishOfImports from './en/imports.json'
 import type { messages as englishOfSettings } from './en/of-settings.ts'
 
 /** The catalogue: one file per area; every language has the same keys, except for labels (messages.test.ts). */
 export type Messages = typeof english
 export type SettingsMessages = typeof englishOfSettings
+interface ImportsMessages {
+  imports: typeof englishOfImports
+}
 
 declare module 'use-intl' {
   interface AppConfig {
-    Messages: Messages & SettingsMessages
+    Messages: Messages & SettingsMessages & ImportsMessages
   }
 }
 
-/** Loads a language, without the texts of the settings; each is a separate file of the build. */
+/** Loads a language, without the texts of the settings and of imports; each is a separate file of the build. */
 export const loadMessages = async (language: Language): Promise<Messages> =>
   language === 'de' ? (await import('./de/index.ts')).messages : (await import('./en/index.ts')).messages
 
 let ofSettings: SettingsMessages | undefined
+let ofImports: ImportsMessages | undefined
 
 /** Loads the texts of the settings, which are a quarter of all and not needed on other pages. */
 export const loadSettingsMessages = async (language: Language): Promise<void> => {
@@ -24,5 +29,12 @@ export const loadSettingsMessages = async (language: Language): Promise<void> =>
     language === 'de' ? (await import('./de/of-settings.ts')).messages : (await import('./en/of-settings.ts')).messages
 }
 
-/** The texts of the settings, once they are loaded. */
-export const settingsMessages = (): Partial<SettingsMessages> => ofSettings ?? {}
+/** Loads the texts of imports, which only their two pages need. */
+export const loadImportsMessages = async (language: Language): Promise<void> => {
+  const load = async () =>
+    language === 'de' ? (await import('./de/imports.json')).default : (await import('./en/imports.json')).default
+  ofImports ??= { imports: await load() }
+}
+
+/** The texts of the settings and of imports, as far as they are loaded. */
+export const laterMessages = (): Partial<SettingsMessages & ImportsMessages> => ({ ...ofSettings, ...ofImports })

@@ -2,13 +2,15 @@ import { createTranslator } from 'use-intl'
 import { expect, test } from 'vitest'
 import { durationOf } from '../timeline/duration.ts'
 import { messages as german } from './de/index.ts'
+import germanOfImports from './de/imports.json'
 import { messages as germanOfSettings } from './de/of-settings.ts'
 import { messages as english } from './en/index.ts'
+import englishOfImports from './en/imports.json'
 import { messages as englishOfSettings } from './en/of-settings.ts'
 
 const catalogues = {
-  en: { ...english, ...englishOfSettings },
-  de: { ...german, ...germanOfSettings },
+  en: { ...english, ...englishOfSettings, imports: englishOfImports },
+  de: { ...german, ...germanOfSettings, imports: germanOfImports },
 }
 type Values = Record<string, string | number>
 

@@ -1,7 +1,7 @@
 import { Link, Navigate, useParams } from '@tanstack/react-router'
 import { ChevronRight, Lock } from 'lucide-react'
-import { IntlProvider, useLocale, useMessages, useTranslations } from 'use-intl'
-import { settingsMessages } from '../messages/messages.ts'
+import { useTranslations } from 'use-intl'
+import { LaterMessages } from '../messages/later-messages.tsx'
 import { NotFound } from '../shell/states.tsx'
 import { useUndoShortcut } from '../shell/undo.ts'
 import { classes } from '../ui/classes.ts'
@@ -13,12 +13,11 @@ import { SectionBar } from './section-bar.tsx'
 import { allSections, type Section, useSections } from './sections.ts'
 import styles from './settings.module.css'
 
-/** The settings with their own texts, which the route has loaded. */
 export function Settings() {
   return (
-    <IntlProvider locale={useLocale()} messages={{ ...useMessages(), ...settingsMessages() }}>
+    <LaterMessages>
       <Sections />
-    </IntlProvider>
+    </LaterMessages>
   )
 }
 

@@ -7,7 +7,6 @@ import conflict from './conflict.json'
 import deals from './deals.json'
 import filters from './filters.json'
 import home from './home.json'
-import imports from './imports.json'
 import labels from './labels.json'
 import list from './list.json'
 import numbers from './numbers.json'
@@ -32,7 +31,6 @@ export const messages: Messages = {
   deals,
   filters,
   home,
-  imports,
   labels: { ...sentences, ...labels },
   list,
   numbers,

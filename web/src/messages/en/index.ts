@@ -7,7 +7,6 @@ import conflict from './conflict.json'
 import deals from './deals.json'
 import filters from './filters.json'
 import home from './home.json'
-import imports from './imports.json'
 import labels from './labels.json'
 import list from './list.json'
 import numbers from './numbers.json'
@@ -30,7 +29,6 @@ export const messages = {
   deals,
   filters,
   home,
-  imports,
   labels,
   list,
   numbers,
