@@ -45,7 +45,7 @@ const sources = import.meta.glob<string>('../**/*.{ts,tsx}', { query: '?raw', im
 
 /** Texts for values of the API, and those of a translator that is passed to another file. */
 const readByValue =
-  /^(?:operators|record\.(?:tasks|text|timeline)$|imports\.hints|access\.passkeys|settings\.system\.(?:warning|error)$)/
+  /^(?:operators|record\.(?:tasks|text|timeline)$|imports\.(?:employment$|hints)|access\.passkeys|settings\.system\.(?:warning|error)$)/
 
 /** An expression for the texts that a literal or template such as `codes.${code}` can be. */
 const pattern = (template: string): string =>
