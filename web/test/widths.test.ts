@@ -63,3 +63,22 @@ browserTest('a suggestion has a line of words beside its buttons, or above them'
     expect(box?.width, `at ${width}`).toBeGreaterThan(Math.min(300, width - 120))
   }
 })
+
+/** Pixels between the head of a record and what follows it, and those of its lowest property. */
+const recordSpaces = `(() => {
+  const [head, next] = document.querySelector('[class*="_head_"]:has(h2)').parentElement.children
+  const heights = [...document.querySelectorAll('dt')].map((name) => name.getBoundingClientRect().height)
+  return { gap: next.getBoundingClientRect().top - head.getBoundingClientRect().bottom, lowest: Math.min(...heights) }
+})()`
+
+browserTest('two columns of a record are spaced as on a desktop, however narrow one is', async () => {
+  const contact = screens.find(({ name }) => name === 'contact')
+  const page = await openPage({ organization: 'small', path: contact?.path?.(records) ?? '' })
+  await page.locator('dt').first().waitFor()
+  for (const width of [933, 1024, 1440]) {
+    await resize(page, width)
+    const { gap, lowest } = await page.evaluate<{ gap: number; lowest: number }>(recordSpaces)
+    expect(gap, `below the head at ${width}`).toBeGreaterThanOrEqual(16)
+    expect(lowest, `of a property at ${width}`).toBeLessThan(44)
+  }
+})
