@@ -45,4 +45,8 @@ test('the doctor reports where mails go, failures and long waits, but never the 
     state: 'wrong',
     message: expect.stringContaining('1 wait'),
   })
+  await insert({ status: `'kept'`, run_at: 'null', ended_at: 'now()' })
+  expect(await examineMail(client, { smtpUrl: undefined })).toMatchObject({
+    message: 'SMTP_URL is not set; 1 mail is stored',
+  })
 })

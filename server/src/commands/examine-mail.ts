@@ -21,7 +21,7 @@ export async function examineMail(client: pg.Client, { smtpUrl }: Pick<Config, '
   const name = 'mail'
   const { waiting, stored, failed, reason, lag } = await countMails(client)
   if (!smtpUrl) {
-    const message = `SMTP_URL is not set; ${formatCount(stored)} mails are stored`
+    const message = `SMTP_URL is not set; ${stored === 1 ? '1 mail is' : `${formatCount(stored)} mails are`} stored`
     const advice = 'Owners can read them at GET /v5/mails. Set SMTP_URL and MAIL_FROM to send new ones.'
     return { name, state: 'note', message, advice }
   }
