@@ -12,7 +12,15 @@ const dates = [...guide.matchAll(/^## (\S+)$/gm)].map(([, date = '']) => date)
 /** Keywords that change nothing for a program. */
 const texts = new Set(['description', 'summary', 'title', 'example', 'examples'])
 /** Their keys are names of fields, not keywords. */
-const namedParts = new Set(['properties', 'patternProperties', 'schemas', 'parameters', 'headers', 'paths'])
+const namedParts = new Set([
+  'properties',
+  'patternProperties',
+  'schemas',
+  'parameters',
+  'headers',
+  'paths',
+  'responses',
+])
 
 /** A part of the document without texts, in an order that does not depend on that of the declarations. */
 function contractOf(part: Json, isNamed = false): Json {
@@ -29,10 +37,10 @@ function contractOf(part: Json, isNamed = false): Json {
   )
 }
 
-/** Methods, paths, operation ids, parameters, bodies and schemas. */
+/** Methods, paths, operation ids, parameters, bodies, responses and schemas. */
 function fingerprintOf({ paths, components }: OpenApi): string {
-  const { schemas, parameters, headers } = components
-  const contract = JSON.stringify(contractOf({ paths, schemas, parameters, headers }))
+  const { schemas, parameters, headers, responses } = components
+  const contract = JSON.stringify(contractOf({ paths, schemas, parameters, headers, responses }))
   return createHash('sha256').update(contract).digest('hex').slice(0, 16)
 }
 
@@ -62,6 +70,7 @@ const small = (): OpenApi => ({
     schemas: { Thing: { type: 'object', description: 'A thing.', properties: { title: { type: 'string' } } } },
     parameters: { limit: { name: 'limit', in: 'query', schema: { type: 'integer', examples: [25] } } },
     headers: {},
+    responses: { Count: { description: 'Success.', content: { 'application/json': { schema: { type: 'object' } } } } },
   },
 })
 
@@ -75,6 +84,7 @@ test('texts, examples and the order of declarations leave the fingerprint as it 
   const sameContract: ((document: Json) => void)[] = [
     ({ components }) => (components.schemas.Thing.description = 'Another text.'),
     ({ components }) => (components.parameters.limit.schema.examples = [50]),
+    ({ components }) => (components.responses.Count.description = 'Done.'),
     ({ paths }) => (paths['/v5/things'].get.summary = 'Get all'),
     ({ components }) =>
       (components.schemas.Thing = Object.fromEntries(Object.entries(components.schemas.Thing).reverse())),
@@ -85,6 +95,7 @@ test('texts, examples and the order of declarations leave the fingerprint as it 
     ({ components }) => (components.schemas.Thing.properties.title.type = 'integer'),
     ({ components }) => (components.schemas.Thing.properties.description = { type: 'string' }),
     ({ components }) => (components.parameters.limit.name = 'size'),
+    ({ components }) => delete components.responses.Count.content,
     ({ paths }) => (paths['/v5/things'].get.operationId = 'getThings'),
     ({ paths }) => (paths['/v5/things'].post = paths['/v5/things'].get),
     (document) => (document.paths = { '/v5/items': document.paths['/v5/things'] }),

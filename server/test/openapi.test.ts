@@ -10,9 +10,12 @@ import { headings, routes } from '../src/app.ts'
 import { openapi, type Operation } from '../src/platform/http/openapi.ts'
 import { isScoped } from '../src/platform/http/route.ts'
 import { version } from '../src/platform/http/version.ts'
+import type { Resource } from '../src/platform/model/define.ts'
 import type { Schema } from '../src/platform/model/fields.ts'
 import { readWebApplication } from '../src/platform/http/web-files.ts'
 import { webFolder } from '../src/release.ts'
+import { storeRefusal } from './refused-pushes.ts'
+import { sampleValue } from './samples.ts'
 import { startTestService, type TestOrganization, type TestService } from './service.ts'
 import { createSuggestion } from './suggested.ts'
 import { newTenant, requestOf } from './tenancy.ts'
@@ -145,6 +148,9 @@ test('GET /v5/docs returns the document without a credential, and 304 for a know
   expect([again.status, again.text]).toEqual([304, ''])
 })
 
+/** The most that a request may have. */
+const filtersAtOnce = 25
+
 test('every documented query parameter is accepted', async () => {
   const tenant = await newTenant(service)
   const refused: string[] = []
@@ -154,13 +160,17 @@ test('every documented query parameter is accepted', async () => {
     const parameters = (document.paths[route.path]?.[route.method.toLowerCase()]?.parameters ?? [])
       .map(resolveReference)
       .filter((one) => one.in === 'query' && !/^(?:startingAfter|endingBefore|view)$/.test(String(one.name)))
-      .flatMap(samples)
+      .flatMap((one) => samples(one, 'resource' in route.query ? route.query.resource : undefined))
     if (parameters.length === 0 && route.query.kind === 'none') continue
     if (route.query.kind !== 'none' && route.kind !== 'search')
       expect([route.operation, parameters.length]).not.toEqual([route.operation, 0])
-    for (let start = 0; start < parameters.length; start += 20) {
-      const query = withIds(parameters.slice(start, start + 20), tenant.references)
-      const options = { ...requestOf(route, tenant), query }
+    for (let start = 0; start < parameters.length; start += filtersAtOnce) {
+      const query = withIds(parameters.slice(start, start + filtersAtOnce), tenant.references)
+      // A key cannot use the routes of a person's account.
+      const headers = route.kind === 'account' && {
+        headers: { authorization: `Bearer ${tenant.organization.accessToken}` },
+      }
+      const options = { ...requestOf(route, tenant), ...headers, query }
       const { status, body } = await tenant.request(route, options)
       if ([200, 204, 303].includes(status)) acceptedCount += query.length
       else refused.push(`${route.operation}: ${JSON.stringify(body.details ?? body)}`)
@@ -194,7 +204,10 @@ test('every example of a request body is accepted', async () => {
   for (const { path, operation } of bodies.filter(({ method }) => method === 'post')) {
     if (path.includes('{suggestionId}'))
       ids.suggestionId = await createSuggestion(service, organization, '/v5/suggestions')
-    const address = path.replace(/\{(\w+)\}/g, (_whole, name: string) => ids[name] ?? 'none')
+    const ownPath = path.includes('{refusedPushId}')
+      ? path.replace(/^.*\{refusedPushId\}/, await storeRefusal(service, organization, 'Asked'))
+      : path
+    const address = ownPath.replace(/\{(\w+)\}/g, (_whole, name: string) => ids[name] ?? 'none')
     const response = await organization.call('POST', address, { body: withIds(example(operation), ids) })
     const declared = Object.keys(operation.responses).filter((status) => status < '300')
     expect(declared, `${path}: ${response.text}`).toContain(String(response.status))
@@ -245,12 +258,27 @@ function resolveReference(part: Schema): Schema {
 }
 
 /** Names and values for a parameter: an object is sent as one parameter for each of its properties. */
-function samples({ name, schema }: Schema): [string, string][] {
+function samples({ name, schema }: Schema, resource: Resource | undefined): [string, string][] {
   const { type, properties, examples } = resolveReference(schema as Schema)
   if (type !== 'object') return [[String(name), String(sampleOf(schema as Schema))]]
   const [example = {}] = (examples ?? []) as Record<string, string>[]
-  const propertySamples = Object.entries(properties as Record<string, Schema>).map(([key, one]) => [key, sampleOf(one)])
+  const propertySamples = Object.entries(properties as Record<string, Schema>).map(([key, one]) => [
+    key,
+    (resource && sampleOfField(resource, key)) ?? sampleOf(one),
+  ])
   return [...propertySamples, ...Object.entries(example)].map(([key, value]) => [String(key), String(value)])
+}
+
+/** A value that a field with a format can have, for filters that compare the whole value. */
+function sampleOfField(resource: Resource, filter: string): unknown {
+  const path = /^filter\.(.+)\.(?:equals|not|in|notIn|equalsIgnoreCase)$/.exec(filter)?.[1]?.split('.') ?? []
+  const [member = '', inner] = path
+  const embedded = resource.embedded[member]
+  const owner = embedded?.resource ?? resource
+  const name = embedded ? (inner ?? embedded.orderBy) : member
+  const field = owner.fields[name]
+  const isText = field?.filter === 'string' && field.schema.format !== undefined && path.length <= 2
+  return isText ? sampleValue(owner, name, 1, {}) : undefined
 }
 
 function sampleOf(given: Schema): unknown {

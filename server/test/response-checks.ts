@@ -33,8 +33,14 @@ export function checkResponse(route: Route, response: TestResponse<Json>, select
 
 /** Violations of the OpenAPI document, validated strictly. */
 function documentViolations({ path, method }: Route, status: number, value: unknown): string[] {
-  const steps = ['paths', path, method.toLowerCase(), 'responses', String(status), 'content', 'application/json']
-  const pointer = [...steps, 'schema'].map((step) => encodeURIComponent(step.replaceAll('/', '~1'))).join('/')
+  const { $ref } = paths[path]?.[method.toLowerCase()]?.responses[status] ?? {}
+  // Responses that several operations have are components.
+  const own =
+    typeof $ref === 'string'
+      ? $ref.split('/').slice(1)
+      : ['paths', path, method.toLowerCase(), 'responses', String(status)]
+  const steps = [...own, 'content', 'application/json', 'schema']
+  const pointer = steps.map((step) => encodeURIComponent(step.replaceAll('/', '~1'))).join('/')
   const validate = documentValidators.getSchema(`${documentId}#/${pointer}`)
   if (!validate) throw new Error(`The document has no schema at ${pointer}`)
   return validate(value) ? [] : messagesOf(validate)

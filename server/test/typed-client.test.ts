@@ -119,7 +119,7 @@ const dry = await api.POST('/v5/imports/{importId}/rows/retry', { params: { path
 console.log(retried.error?.code, dry.data?.count, dry.data?.remaining)
 const rotated = await api.POST('/v5/imports/{importId}/rotate', { params: { path: { importId } }, body: { overlapSeconds: 0 } })
 console.log(rotated.data?.triggerUrl === made.data?.triggerUrl, rotated.data?.previousUrlExpiresAt, (await push('b@example.com')).error?.code)
-console.log((await api.GET('/v5/imports/{importId}', { params: { path: { importId } } })).data?.stats?.counts.PROCESSED)
+console.log((await api.GET('/v5/imports/{importId}', { params: { path: { importId } } })).data?.stats?.counts?.PROCESSED)
 `
 
 const prelude = `

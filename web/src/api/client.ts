@@ -6,6 +6,13 @@ import { accessToken, apiOrigin, authorizedFetch, continueSession, type Tokens, 
 /** The bodies of the API, by their names in openapi.json. */
 export type Schemas = components['schemas']
 
+/** A record of which a request selects nothing, by the schema of its selections: every property is there. */
+export type Whole<Selection> = Selection extends readonly (infer Item)[]
+  ? Whole<Item>[]
+  : Selection extends object
+    ? { [Name in keyof Selection]-?: Whole<Selection[Name]> }
+    : Selection
+
 /** The public API, typed by its OpenAPI document. Refusals are thrown as `ApiError`. */
 export const api = createClient<paths>({ baseUrl: apiOrigin, fetch: authorizedFetch })
 

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Lightbulb } from 'lucide-react'
 import { useFormatter, useTranslations } from 'use-intl'
-import { type Schemas, send } from '../api/client.ts'
+import { type Schemas, send, type Whole } from '../api/client.ts'
 import { Loading } from '../shell/states.tsx'
 import { EmptyState, Failure } from '../ui/empty-state.tsx'
 import { List, ListRow, PageContent, Panel, Table } from '../ui/page.tsx'
@@ -11,7 +11,7 @@ import settings from './settings.module.css'
 
 type Statistics = Schemas['SuggestionStatistics']
 type Counts = Statistics['totals'][number]
-type Analysis = Schemas['NoteAnalysis']
+type Analysis = Whole<Schemas['NoteAnalysisSelection']>
 
 /** How often people accept what the service suggests, by action, and which engine reads the notes. */
 export function NextActions() {

@@ -1,4 +1,4 @@
-import type { Schemas } from '../api/client.ts'
+import type { Schemas, Whole } from '../api/client.ts'
 
 export const roles = ['owner', 'admin', 'member', 'viewer'] as const satisfies readonly Role[]
 export type Role = Schemas['Member']['role']
@@ -25,5 +25,5 @@ export type MailContent = Schemas['MailContent']
 export type ApiKeyWithText = Schemas['ApiKeyWithText']
 
 // These are only listed. A list can leave properties out (`select[]`); here, none does.
-export type AuditEvent = Schemas['AuditEvent']
-export type Mail = Schemas['Mail']
+export type AuditEvent = Whole<Schemas['AuditEventSelection']>
+export type Mail = Whole<Schemas['MailSelection']>

@@ -1,5 +1,5 @@
 import { type InfiniteData, infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
-import { type Answer, readIfChanged, type Schemas, send } from '../api/client.ts'
+import { type Answer, readIfChanged, type Schemas, send, type Whole } from '../api/client.ts'
 import { ApiError } from '../api/error.ts'
 import { queryClient } from '../api/query-client.ts'
 import { schemaQuery } from '../api/schema.ts'
@@ -9,7 +9,7 @@ import { type Names, readNames } from '../timeline/names.ts'
 export type Suggestion = Schemas['Suggestion']
 export type SuggestionType = Suggestion['type']
 type Note = Schemas['Note']
-type Analysis = Schemas['NoteAnalysis']
+type Analysis = Whole<Schemas['NoteAnalysisSelection']>
 
 /** A person can still decide on it. */
 export const isOpen = ({ status }: Pick<Suggestion, 'status'>): boolean =>

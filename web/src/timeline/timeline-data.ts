@@ -8,14 +8,14 @@ import {
 } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import { ChangesMeanwhile } from '../api/changes-meanwhile.ts'
-import { type Answer, readIfChanged, type Schemas, send } from '../api/client.ts'
+import { type Answer, readIfChanged, type Schemas, send, type Whole } from '../api/client.ts'
 import { ApiError } from '../api/error.ts'
 import { queryClient } from '../api/query-client.ts'
 import { loadNoteSuggestions, type TimedNote } from '../suggestions/suggestion-data.ts'
 import { onRecordChanged } from '../views/changes.ts'
 import { readNames, type Names } from './names.ts'
 
-export type Entry = Schemas['TimelineEntry']
+export type Entry = Whole<Schemas['TimelineEntrySelection']>
 export type EntryKind = Entry['kind']
 
 /** A record that has a timeline. */

@@ -1,10 +1,10 @@
-import { type Schemas, send } from '../api/client.ts'
+import { type Schemas, send, type Whole } from '../api/client.ts'
 import type { Conflict } from '../api/conflict.ts'
 import type { ResourceSchema } from '../api/schema.ts'
 import { type Names, readNames } from '../timeline/names.ts'
 import type { Entry } from '../timeline/timeline-data.ts'
 
-type AuditEvent = Schemas['AuditEvent']
+type AuditEvent = Whole<Schemas['AuditEventSelection']>
 
 interface LastChange {
   at: string | undefined

@@ -1,9 +1,10 @@
 import type { Schema } from '../model/fields.ts'
 
-/** Parameters and schemas that operations reference by name, so that each occurs once in the document. */
+/** Parameters, schemas and responses that operations reference by name, so that each occurs once in the document. */
 export class Components {
   readonly parameters: Record<string, Schema> = {}
   readonly schemas: Record<string, Schema> = {}
+  readonly responses: Record<string, Schema> = {}
 
   parameter(name: string, definition: Schema): Schema {
     return addComponent(this.parameters, 'parameters', name, definition)
@@ -11,6 +12,10 @@ export class Components {
 
   schema(name: string, definition: Schema): Schema {
     return addComponent(this.schemas, 'schemas', name, definition)
+  }
+
+  response(name: string, definition: Schema): Schema {
+    return addComponent(this.responses, 'responses', name, definition)
   }
 }
 

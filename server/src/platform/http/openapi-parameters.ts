@@ -143,7 +143,7 @@ function arrayPageParameters(item: Schema, components: Components): Schema[] {
       given('limit', { type: 'integer', minimum: 1, maximum: 100, default: 25 }, 'Maximum number of records.'),
     ),
     components.parameter(
-      'array.startingAfter',
+      'ArrayStartingAfter',
       given(
         'startingAfter',
         cursor,
@@ -151,7 +151,7 @@ function arrayPageParameters(item: Schema, components: Components): Schema[] {
       ),
     ),
     components.parameter(
-      'array.endingBefore',
+      'ArrayEndingBefore',
       given(
         'endingBefore',
         cursor,
@@ -164,7 +164,7 @@ function arrayPageParameters(item: Schema, components: Components): Schema[] {
       'Field to sort by; without it, the items have the order that is described above. Items without a value come last.',
     ),
     components.parameter(
-      'array.sort',
+      'ArraySort',
       given('sort', { type: 'string', enum: ['asc', 'desc'] }, 'Sort direction; with `orderBy`, `desc` by default.'),
     ),
   ]

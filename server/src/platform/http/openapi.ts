@@ -78,6 +78,7 @@ export function openapi(routes: readonly Route[], headings: Readonly<Record<stri
           description: 'The path ends with a slash. `Location` has the path without it.',
           headers: headerReferences(['Location', 'X-Request-Id', 'Version']),
         },
+        ...sorted(components.responses),
         ...Object.fromEntries([...statuses].sort().map((status) => [responseName(status), errorResponse(status)])),
       },
       securitySchemes,
@@ -154,11 +155,13 @@ function success(route: Route, status: string, response: ResponseBody, component
     ...(supportsIdempotencyKey(route) ? ['Idempotent-Replayed'] : []),
     ...commonHeaders,
   ]
-  return {
+  const definition = {
     description: successDescription(status, response),
     headers: headerReferences(headers),
     ...(response.kind !== 'none' && { content: contentOf(route, response, components) }),
   }
+  const isCount = response.kind === 'schema' && response.component === 'Count'
+  return isCount ? components.response('RecordCount', definition) : definition
 }
 
 function successDescription(status: string, response: ResponseBody): string {
@@ -182,10 +185,9 @@ function contentOf(route: Route, response: Exclude<ResponseBody, { kind: 'none' 
 
 /** The whole record, or what `select[]` leaves of it if the route supports that. */
 function shownSchema({ kind, query }: Route, resource: Resource, components: Components): Schema {
-  const whole = components.schema(resource.component, recordSchema(resource))
-  if (kind !== 'search' && query.kind !== 'list' && query.kind !== 'one') return whole
-  // The whole record is there for programs that select nothing, even if no other response has it.
-  return components.schema(`${resource.component}Selection`, selectionSchema(resource))
+  return kind === 'search' || query.kind === 'list' || query.kind === 'one'
+    ? components.schema(`${resource.component}Selection`, selectionSchema(resource))
+    : components.schema(resource.component, recordSchema(resource))
 }
 
 /** Every error status of the route, except 405, which belongs to a path and not to an operation. */
