@@ -66,10 +66,15 @@ export function MenuItem({ icon: Icon, shortcut, isDanger, disabled = false, onS
 
 /** Opens another page in a new tab. */
 export const MenuLink = ({ icon: Icon, href, children }: { icon: LucideIcon; href: string; children: ReactNode }) => (
-  <Base.Item className={styles.item} render={<a href={href} target="_blank" rel="noreferrer" />}>
-    <Icon size={15} strokeWidth={1.75} aria-hidden />
-    <span className={styles.grow}>{children}</span>
-  </Base.Item>
+  <Base.Item
+    className={styles.item}
+    render={
+      <a href={href} target="_blank" rel="noreferrer">
+        <Icon size={15} strokeWidth={1.75} aria-hidden />
+        <span className={styles.grow}>{children}</span>
+      </a>
+    }
+  />
 )
 
 /** Says what the following items are about. */
