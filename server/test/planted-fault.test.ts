@@ -147,7 +147,17 @@ const redundantPredicates: readonly RedundantPredicate[] = [
   },
   {
     reason: 'the import was found within the organization, and its id is unique: the stats are of its own rows',
-    location: /(select created_at as oldest from import_rows|as recent from import_row_counts) where $/,
+    location:
+      /(select created_at as oldest from import_rows|as recent from import_row_counts|sum\(count\) from refused_push_counts|from refused_pushes|\* from refused_senders) where $/,
+  },
+  {
+    reason: 'the refused push was found within the organization, and its foreign key includes that of its import',
+    location: /refused-pushes\/\{refusedPushId\}\/accept +select id from "imports" where $/,
+  },
+  {
+    reason:
+      'example-data.test.ts fills two organizations and empties one of them; the ids of the others come from there',
+    location: /^(POST|DELETE) \/v5\/example-data /,
   },
   {
     reason: 'the import was read and locked within the organization before its URLs are changed',

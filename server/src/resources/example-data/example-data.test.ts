@@ -49,6 +49,22 @@ test('an organization is filled once, and emptied of everything that came with i
   expect((await fill()).status).toBe(201)
 })
 
+test('the example data of one organization are not those of another', async () => {
+  const other = await service.newOrganization()
+  await fill()
+  expect((await other.call('GET', path)).body).toEqual(none)
+  expect((await other.call('DELETE', path)).body).toEqual({ deleted: none, kept: none })
+  expect((await other.call('POST', path, { body: {} })).body).toEqual(all)
+  for (const name of ['contacts', 'companies', 'deals', 'tasks', 'notes'] as const) {
+    const { body } = await other.call('GET', `/v5/${name}/count`)
+    expect([name, body.count]).toEqual([name, all[name]])
+  }
+  expect((await other.call('DELETE', path)).body).toEqual({ deleted: all, kept: none })
+  expect((await call('GET', path)).body).toEqual(all)
+  expect(await list('contacts')).toHaveLength(30)
+  expect((await call('DELETE', path)).body).toEqual({ deleted: all, kept: none })
+})
+
 test('the texts are in the language that was asked for', async () => {
   await fill('de')
   expect((await list('tasks')).map(({ title }) => title)).toContain('Angebot schicken')
