@@ -40,7 +40,8 @@ export function pushesOf(fixture: RowFixture): Pushes {
     },
     async refuse(importId) {
       const params = { importId, hash: pushes.hashOf(importId) }
-      const body = { contact: { email: `refused.${createdCount++}@example.com` }, company: { employeesCount: 'many' } }
+      const email = `${'very.'.repeat(createdCount % 3)}refused.${createdCount++}@example.com`
+      const body = { contact: { email }, company: { employeesCount: 'many' } }
       const { status, text } = await fixture.request(pushRoute, { params, body })
       if (status !== 400) throw new Error(`A push was not refused: ${text}`)
     },

@@ -356,6 +356,7 @@ browserTest(
     const lead = {
       contact: { email: 'ada at example', name: 'Ada' },
       employment: { history: [job] },
+      company: { employeesCount: 'many' },
       other: { colour: 1 },
     }
     const headers = { 'content-type': 'application/json' }
@@ -363,6 +364,7 @@ browserTest(
       await fetch(created.triggerUrl, { method: 'POST', headers, body: JSON.stringify(lead) })
     for (const width of [1440, 1024, 768, 390]) {
       const page = await pageFor({}, width)
+      await page.setViewportSize({ width, height: 600 })
       await page.goto(`/imports/${created.id}?show=refused`)
       await page.getByText('The last 5 pushes').waitFor()
       await page.locator('tr[data-refused=open]').first().getByRole('link').click()

@@ -143,10 +143,14 @@ browserTest('older entries load while the person scrolls, each once', async () =
   await entries().nth(24).waitFor()
   expect(await entries().count()).toBe(25)
   await expect
-    .poll(async () => {
-      await entries().last().scrollIntoViewIfNeeded()
-      return entries().count()
-    })
+    .poll(
+      async () => {
+        await entries().last().scrollIntoViewIfNeeded()
+        return entries().count()
+      },
+      // Three pages are read, one after the other.
+      { timeout: 10_000 },
+    )
     .toBe(61)
   const texts = (await entries().allInnerTexts()).map((text) => /Note (\d+)/.exec(text)?.[1])
   expect(texts).toEqual([...Array.from({ length: 60 }, (_, index) => String(59 - index)), undefined])
