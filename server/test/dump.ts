@@ -19,8 +19,8 @@ export async function dump(database: Database): Promise<Record<string, string[]>
       database.crossTenantQuery<{ text: string }>(
         'check the database',
         // The last use of keys and sessions is recorded once a minute.
-        sql`select (to_jsonb(content) - ${name === 'sessions' ? 'address' : 'last_used_address'}::text - 'last_used_at')::text as text
-          from ${identifier(name)} content order by 1`,
+        sql`select (to_jsonb(dumped_row) - ${name === 'sessions' ? 'address' : 'last_used_address'}::text - 'last_used_at')::text as text
+          from ${identifier(name)} dumped_row order by 1`,
       ),
     ),
   )
