@@ -123,7 +123,7 @@ test.each(names)('%s: every property of a list and of a record is described, in 
 
 const valueFor = (field: Json, operator: string): string => {
   if (operator === 'isEmpty') return 'true'
-  const equality = ['equals', 'not', 'in', 'notIn'].includes(operator)
+  const equality = ['equals', 'equalsIgnoreCase', 'not', 'in', 'notIn'].includes(operator)
   if (field.type === 'id' || field.type === 'reference') return equality ? showId(field.prefix, newId()) : 'abc'
   if (field.type === 'boolean') return 'true'
   if (field.type === 'timestamp' || field.type === 'date') return operator === 'not' ? 'null' : '2026-01-01'
