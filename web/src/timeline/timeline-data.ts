@@ -15,7 +15,19 @@ import { loadNoteSuggestions, type TimedNote } from '../suggestions/suggestion-d
 import { onRecordChanged } from '../views/changes.ts'
 import { readNames, type Names } from './names.ts'
 
-export type Entry = Whole<Schemas['TimelineEntrySelection']>
+type Selected = Whole<Schemas['TimelineEntrySelection']>
+
+/** Timelines select nothing, so only these values inside an entry can be null. */
+type Inside<Part, Nullable extends keyof Part> = {
+  [Key in keyof Part]: Key extends Nullable ? Part[Key] : NonNullable<Part[Key]>
+}
+
+export type Entry = Omit<Selected, 'note' | 'task' | 'change' | 'stageMove'> & {
+  note: Inside<NonNullable<Selected['note']>, never> | null
+  task: Inside<NonNullable<Selected['task']>, 'dueDate' | 'dueAt' | 'assigneeId' | 'doneAt'> | null
+  change: Inside<NonNullable<Selected['change']>, 'importId' | 'importRowId'> | null
+  stageMove: Inside<NonNullable<Selected['stageMove']>, never> | null
+}
 export type EntryKind = Entry['kind']
 
 /** A record that has a timeline. */

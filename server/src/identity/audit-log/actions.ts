@@ -5,6 +5,8 @@
 export const auditActions = {
   'organization.created': 'The organization was created.',
   'organization.updated': 'Settings of the organization were changed.',
+  'example-data.created': 'The organization was filled with example data.',
+  'example-data.deleted': 'The example data of the organization were deleted.',
   'member.added': 'A person became a member.',
   'member.updated': 'A member’s role was changed.',
   'member.removed': 'A member was removed.',

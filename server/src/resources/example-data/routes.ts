@@ -54,6 +54,7 @@ const create = writeRoute({
     'Creates about thirty fictional contacts with companies, deals, tasks and notes, for trying things out. If there are example data already, nothing changes.',
   scope: 'example-data:create:write',
   supportsIfMatch: false,
+  audited: 'example-data.created',
   body: { component: 'ExampleDataCreate', shape: fillShape, required: false },
   responses: {
     200: { kind: 'schema', component: 'ExampleData', schema: countsSchema },
@@ -62,7 +63,8 @@ const create = writeRoute({
   async handle({ db, body }) {
     const isNew = await beginExamples(db)
     if (isNew) await fill(db, languages.find((one) => one === body.language) ?? 'en')
-    return { status: isNew ? 201 : 200, text: JSON.stringify(await countExamples(db)) }
+    const text = JSON.stringify(await countExamples(db))
+    return isNew ? { status: 201, text } : { status: 200, text, effect: 'none' }
   },
 })
 
@@ -76,6 +78,7 @@ const erase = writeRoute({
     'Deletes the records that `POST` created, and nothing else. Those that somebody has changed are kept, and those to which other records refer, such as a task that a person added.',
   scope: 'example-data:delete:write',
   supportsIfMatch: false,
+  audited: 'example-data.deleted',
   responses: { 200: { kind: 'schema', component: 'ExampleDataRemoval', schema: removalSchema } },
   handle: async ({ db }) => ({ status: 200, text: JSON.stringify(await remove(db)) }),
 })
