@@ -132,7 +132,7 @@ browserTest('a company and a contact show their deals, and a new one belongs to 
   await section('Deals').getByRole('button', { name: 'New deal' }).click()
   const dialog = page.getByRole('dialog', { name: 'New deal' })
   await dialog.getByRole('textbox', { name: 'Name' }).fill(`Together ${number}`)
-  await dialog.getByText(`Buyer ${number}`, { exact: true }).waitFor()
+  await expect.poll(() => dialog.getByRole('combobox', { name: 'Company' }).inputValue()).toBe(`Buyer ${number}`)
   await dialog.getByRole('button', { name: 'New deal' }).click()
   await page.getByRole('heading', { level: 1, name: `Together ${number}` }).waitFor()
   await section('Contacts').getByRole('link', { name: contact.name }).waitFor()
