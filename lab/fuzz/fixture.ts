@@ -49,6 +49,10 @@ export async function populate(options: PopulationOptions): Promise<Population> 
   return populator.population()
 }
 
+/** Unlike the counts of the example data. */
+const returnsRecord = (contents: ReadonlyMap<string, Schema> | undefined): boolean =>
+  [...(contents?.values() ?? [])].some(({ properties }) => Object.hasOwn((properties ?? {}) as Schema, 'id'))
+
 class Populator {
   readonly #options: PopulationOptions
   readonly #ids = new Map<string, string[]>()
@@ -66,7 +70,7 @@ class Populator {
 
   /** Creates records of every kind, those without a parent first. */
   async create(): Promise<void> {
-    const creators = this.#operations(({ method, responses }) => method === 'POST' && responses.has(201))
+    const creators = this.#operations(({ method, responses }) => method === 'POST' && returnsRecord(responses.get(201)))
     for (const operation of creators.sort((left, right) => left.ids.length - right.ids.length)) {
       const parents = this.#parentsOf(operation)
       const numbers = Array.from({ length: this.#options.records }, (_, index) => index)

@@ -60,7 +60,7 @@ test.each<[string, string | Uint8Array, number]>([
   ['an overlong encoding', Buffer.from([0x22, 0xc0, 0xaf, 0x22]), 400],
   ['half a character', Buffer.from([0x22, 0xe2, 0x82]), 400],
   ['UTF-16', Buffer.from('{"name":"A"}', 'utf16le'), 400],
-  ['a byte order mark', '\ufeff{"name":"A"}', 400],
+  ['a byte order mark', '\ufeff{"name":"A"}', 201],
   ['NUL in a value', '{"name":"a\\u0000b"}', 422],
   ['NUL in a custom property', '{"name":"A","customProperties":{"a":["\\u0000"]}}', 422],
   ['NUL in a custom name', '{"name":"A","customProperties":{"a":{"\\u0000":1}}}', 422],
@@ -115,7 +115,7 @@ test.each<[string, string | Uint8Array, number]>([
   await expectAlive()
 })
 
-/** Pushes a valid lead with this extra value: it is either rejected or stored unchanged and processed. */
+/** Pushes a valid lead with this extra value: it is either rejected or stored without a loss and processed. */
 async function pushWithExtra(body: string | Uint8Array): Promise<void> {
   const { triggerUrl, importId } = organization
   const whole = Buffer.concat([
@@ -129,7 +129,9 @@ async function pushWithExtra(body: string | Uint8Array): Promise<void> {
   const isEnded = async () => (await call('GET', `${path}?select[]=finishedAt`)).body.finishedAt !== null
   await until('the row is finished', isEnded)
   const { status, payload } = (await call('GET', path)).body
-  expect([status, payload]).toEqual([expect.stringMatching(/^(?:PROCESSED|DUPLICATE)$/), JSON.parse(whole.toString())])
+  // A number that JSON.parse would round or lose is stored as the text that was sent.
+  const sent = JSON.parse(whole.toString().replaceAll(/(?<=:)(?:1e-?400|\d{16,})(?=[,}])/g, '"$&"'))
+  expect([status, payload]).toEqual([expect.stringMatching(/^(?:PROCESSED|DUPLICATE)$/), sent])
 }
 
 function object(count: number, member: (index: number) => string): string {
@@ -183,7 +185,8 @@ test.each(
     ['/v5/contacts?filter.email.equals=%C0%AF', 400],
     ['/v5/contacts?filter.email.equals=%', 400],
     ["/v5/contacts?filter.email'%20or%201=1--.equals=a", 400],
-    ["/v5/contacts?filter.email.equals='%20or%20'1'='1", 200],
+    ["/v5/contacts?filter.email.equals='%20or%20'1'='1", 400],
+    ["/v5/contacts?filter.city.equals='%20or%20'1'='1", 200],
     ['/v5/contacts?filter.email.contains=%25', 200],
     ['/v5/contacts?orderBy=email;drop%20table%20contacts', 400],
     ['/v5/contacts?sort=desc;select%201', 400],
@@ -222,7 +225,7 @@ test('input from a caller never becomes a response header', async () => {
     if (headers.get('content-type')?.includes('html')) throw new Error(text)
   }
   for (let count = 0; count < 3; count++) await call('POST', '/v5/contacts', { body: { name: 'Linked' } })
-  const { headers } = await call('GET', `/v5/contacts?name=Linked&limit=1&filter.name.not=${injected}">;rel="next"`)
+  const { headers } = await call('GET', `/v5/contacts?name=Linked&limit=1&filter.bio.not=${injected}">;rel="next"`)
   expect(headers.get('link')).toMatch(/^<http[^<>"\s]*>; rel="next"$/)
 })
 

@@ -74,6 +74,7 @@ const uniformFields: readonly string[] = [
   ...conditionalFields,
   'properties.indexed',
   'refused-pushes.code',
+  'refused-pushes.details',
   'refused-pushes.message',
   'properties.indexState',
   'properties.required',

@@ -150,6 +150,7 @@ test('only administrative scopes cover access to an organization', () => {
     'api-key',
     'audit-event',
     'domain',
+    'example-data',
     'invitation',
     'mail',
     'mail-content',

@@ -46,7 +46,7 @@ test.each(pathsOf(program()).map((path) => path.join(' ')))(
   async (args) => {
     const { code, output, errors } = await run([...args.split(' '), '--help'])
     expect({ code, errors }).toEqual({ code: 0, errors: '' })
-    expect(output).toMatch(new RegExp(`Example:\\n  \\$ .*\\brapport ${args}`))
+    expect(output).toMatch(new RegExp(`Example:\\n  \\$ .*\\brapport(?:\\.js)? ${args}`))
     expect(output).toMatch(/Exit codes:\n {2}0 {2}done/)
   },
 )

@@ -12,35 +12,53 @@ const invisible =
   // eslint-disable-next-line no-misleading-character-class -- single marks, not sequences
   /[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\u{e0000}-\u{e007f}]+/gu
 
+const isAscii = /^[\0-~]*$/
 const isPlain = /^[!-~](?:[\0-~]*[!-~])?$/
 
 /** The canonical composition (NFC): `e` with a combining accent becomes `é`. In a list or an object, of all its texts. */
 export function composed<Value extends JsonValue>(value: Value): Value
 export function composed(value: JsonValue): JsonValue {
   if (typeof value === 'string') return value.normalize('NFC')
+  // Most values are composed already, and a copy of a megabyte of them costs more than its text.
+  if (typeof value !== 'object' || value === null || isAscii.test(JSON.stringify(value))) return value
+  return composedParts(value)
+}
+
+function composedParts(value: JsonValue): JsonValue {
+  if (typeof value === 'string') return value.normalize('NFC')
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map((item) => composed(item))
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key.normalize('NFC'), composed(item)]))
+  if (Array.isArray(value)) return value.map((item) => composedParts(item))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key.normalize('NFC'), composedParts(item)]))
 }
 
 /** Composed, without spaces and invisible characters at both ends. */
 export function trimmed(text: string): string {
   if (isPlain.test(text)) return text
   let end = text.length
-  while (end > 0 && unseen.test(characterBefore(text, end))) end -= characterBefore(text, end).length
+  for (let size = 1; end > 0 && size > 0; end -= size) size = unseenBefore(text, end)
   let start = 0
-  while (start < end && unseen.test(characterAt(text, start))) start += characterAt(text, start).length
+  for (let size = 1; start < end && size > 0; start += size) size = unseenAt(text, start)
   attached.lastIndex = end
   const { length } = end > 0 ? (attached.exec(text)?.[0] ?? '') : ''
   return text.slice(start, end + length).normalize('NFC')
 }
 
-const characterAt = (text: string, index: number): string => String.fromCodePoint(text.codePointAt(index) ?? 0)
-
-function characterBefore(text: string, end: number): string {
-  const isPair = end > 1 && /[\udc00-\udfff]/.test(text.charAt(end - 1)) && /[\ud800-\udbff]/.test(text.charAt(end - 2))
-  return text.slice(end - (isPair ? 2 : 1), end)
+/** How many code units the unseen character at a place has; 0 if one can see it. */
+function unseenAt(text: string, index: number): number {
+  const code = text.codePointAt(index) ?? 0
+  if (code < 0x80) return isAsciiBlank(code) ? 1 : 0
+  const character = String.fromCodePoint(code)
+  return unseen.test(character) ? character.length : 0
 }
+
+const unseenBefore = (text: string, end: number): number =>
+  (isLowSurrogate(text.charCodeAt(end - 1)) && end > 1 && unseenAt(text, end - 2) === 2 ? 2 : 0) ||
+  unseenAt(text, end - 1)
+
+const isLowSurrogate = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff
+
+/** Without the regular expression: a megabyte of blanks is looked at one by one. */
+const isAsciiBlank = (code: number): boolean => code === 0x20 || (code >= 0x09 && code <= 0x0d)
 
 export const isBlank = (text: string): boolean => trimmed(text) === ''
 

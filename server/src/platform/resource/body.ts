@@ -44,8 +44,10 @@ export function validateBody(shape: BodyShape<unknown>, body: unknown): { values
   const faults: BodyFault[] = []
   const values: JsonObject = {}
   const suggestions = new Suggestions()
-  for (const [name, value] of Object.entries(body)) {
+  // Not the entries: most of thousands of unknown names are not looked at.
+  for (const name of Object.keys(body)) {
     if (faults.length >= maxDetails) break
+    const value = body[name] ?? null
     const field = Object.hasOwn(shape.fields, name) ? shape.fields[name] : undefined
     const read = field
       ? readValue(field, name, value, shape.mode)

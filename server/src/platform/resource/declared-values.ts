@@ -25,7 +25,7 @@ interface WantedProperties {
 }
 
 interface ReadOptions {
-  /** False for imports, which store what they get. */
+  /** False for imports and example data, which nobody can complete. */
   checksRequired: boolean
 }
 

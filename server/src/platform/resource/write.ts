@@ -25,6 +25,8 @@ export type Change =
       id?: string
       values: JsonObject
       columns?: Record<string, JsonValue>
+      /** True if nobody filled it in, so that required custom properties may be missing. */
+      isExample?: true
       origin?: Origin
     }
   | {
@@ -213,12 +215,14 @@ function prepareChange(
   change: Change,
   { current, set }: WriteContext,
 ): PendingChange {
+  // Imports store what they get.
+  const isWork = actor.kind === 'work'
   if (change.kind === 'create') {
     const values = { ...initialValues(resource), ...ownerOf(resource, actor), ...change.values }
     return prepareValues(resource, {
       id: change.id ?? newId(),
       before: undefined,
-      ...withDeclared(actor, resource, set, { values, before: undefined }),
+      ...withDeclared(resource, set, { values, before: undefined, isIncomplete: isWork || change.isExample === true }),
       columns: change.columns ?? {},
       revision: 1,
       origin: change.origin,
@@ -239,22 +243,25 @@ function prepareChange(
   )
   const columns = change.columns?.(before) ?? {}
   const { id, origin } = change
-  const declared = withDeclared(actor, resource, set, { values, before })
+  const declared = withDeclared(resource, set, { values, before, isIncomplete: isWork })
   return prepareValues(resource, { id, before, ...declared, columns, revision: row.revision, origin }, row.dangling)
 }
 
 /** The values with custom properties that follow their definitions, and the records that those name. Throws 422. */
 function withDeclared(
-  { kind }: Transaction['actor'],
   resource: Resource,
   set: PropertySet | undefined,
-  { values, before: record }: { values: JsonObject; before: JsonObject | undefined },
+  {
+    values,
+    before: record,
+    isIncomplete,
+  }: { values: JsonObject; before: JsonObject | undefined; isIncomplete: boolean },
 ): Pick<PendingChange, 'values' | 'named'> {
   const name = definableField(resource)
   if (!set || name === undefined || values[name] === undefined) return { values, named: [] }
   const before = record && objectOf(record[name])
   const wanted = objectOf(values[name])
-  const after = readDeclared(set, { name, before, wanted }, { checksRequired: kind !== 'work' })
+  const after = readDeclared(set, { name, before, wanted }, { checksRequired: !isIncomplete })
   return { values: { ...values, [name]: after }, named: namedRecords(set, name, before, after) }
 }
 

@@ -78,6 +78,22 @@ test('requests at the same time fill it once', async () => {
   expect(await list('contacts')).toHaveLength(30)
 })
 
+test('it can be filled again when somebody has made an example their own, and properties are required', async () => {
+  await fill()
+  const mara = (await list('contacts')).find(({ name }) => name === 'Mara Lindner')
+  await call('PATCH', `/v5/contacts/${mara.id}`, { body: { name: 'Mara Real' } })
+  expect((await call('DELETE', path)).body.kept).toMatchObject({ companies: 1, contacts: 1 })
+  for (const resource of ['contacts', 'companies', 'deals'])
+    await call('POST', '/v5/properties', {
+      body: { resource, key: 'plan', label: 'Plan', type: 'text', required: true },
+    })
+  const again = await fill()
+  expect([again.status, again.body], again.text).toEqual([201, all])
+  const contacts = await list('contacts')
+  expect(contacts.find(({ name }) => name === 'Mara Lindner')).toMatchObject({ email: null, customProperties: {} })
+  expect(contacts.filter(({ email }) => email === 'mara.lindner@nordwind.example')).toMatchObject([{ id: mara.id }])
+})
+
 test('what a person changed or added to is kept, with what it refers to', async () => {
   await fill()
   const contacts = await list('contacts')

@@ -12,7 +12,7 @@ import { dealStore } from '../deals/store.ts'
 import { allNoteStore } from '../notes/store.ts'
 import { taskStore } from '../tasks/store.ts'
 import { companies, contacts, deals, exampleTag, type Language, notes, tasks } from './content.ts'
-import { findOpenStages, type Kind, storeExamples } from './store.ts'
+import { findOpenStages, findTaken, type Kind, storeExamples } from './store.ts'
 
 export const stores: Readonly<Record<Kind, StandardStore>> = {
   companies: companyStore,
@@ -35,11 +35,22 @@ export async function fill(transaction: Transaction, language: Language): Promis
   }
   const companyIds = companies.map(newId)
   const contactIds = contacts.map(newId)
+  const emails = contacts.map(({ firstName, lastName, company }) =>
+    addressOf(firstName, lastName, companies[company]?.domain ?? ''),
+  )
+  const [takenDomains, takenEmails] = await Promise.all([
+    findTaken(
+      transaction,
+      'companies',
+      companies.map(({ domain }) => domain),
+    ),
+    findTaken(transaction, 'contacts', emails),
+  ])
   await create(
     'companies',
     companies.map(({ name, domain, industry, employees, city }, index) =>
       created(companyStore.resource, companyIds[index], {
-        ...{ name, domain, tags },
+        ...{ name, tags, domain: takenDomains.has(domain) ? null : domain },
         location: city,
         website: `https://${domain}`,
         industries: [industry[language]],
@@ -52,7 +63,7 @@ export async function fill(transaction: Transaction, language: Language): Promis
     contacts.map(({ firstName, lastName, title, company }, index) =>
       created(contactStore.resource, contactIds[index], {
         ...{ firstName, lastName, tags, ownerId },
-        email: addressOf(firstName, lastName, companies[company]?.domain ?? ''),
+        email: takenEmails.has(emails[index] ?? '') ? null : (emails[index] ?? null),
         employmentTitle: title[language],
         companyId: showId('com', companyIds[company] ?? ''),
         city: companies[company]?.city ?? null,
@@ -99,6 +110,7 @@ export async function fill(transaction: Transaction, language: Language): Promis
 
 const created = (resource: Resource, id: string | undefined, values: JsonObject) => ({
   kind: 'create' as const,
+  isExample: true as const,
   ...(id !== undefined && { id }),
   values: readBody(bodyShape(resource, 'create'), values),
 })

@@ -19,6 +19,20 @@ export async function beginExamples(transaction: Transaction): Promise<boolean> 
   return begun.length > 0
 }
 
+/** Those of the names (domains, email addresses) that records have: an example that somebody has made their own. */
+export async function findTaken(
+  transaction: Transaction,
+  kind: 'companies' | 'contacts',
+  names: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const key = identifier(kind === 'companies' ? 'domain_key' : 'email_key')
+  // Lower-case ASCII without subdomains, so that each is its own key.
+  const rows = await transaction.query<{ key: string }>(sql`
+    select ${key} as key from ${identifier(kind)}
+    where organization_id = ${transaction.organization} and ${key} = any(${names}::text[]) and deleted_at is null`)
+  return new Set(rows.map((row) => row.key))
+}
+
 /** Remembers records as example data, as they are now. */
 export async function storeExamples(
   transaction: Transaction,

@@ -20,7 +20,7 @@ const types: Record<string, { definition?: Json; valid: [Json, Json][]; invalid:
   text: {
     valid: [
       ['Two\nlines', 'Two\nlines'],
-      [' x', ' x'],
+      [' x\u200b ', 'x'],
     ],
     invalid: [
       [42, /expected a string/],
@@ -64,7 +64,13 @@ const types: Record<string, { definition?: Json; valid: [Json, Json][]; invalid:
       ['pro', /expected an array/],
     ],
   },
-  url: { valid: [['https://example.com/a', 'https://example.com/a']], invalid: [['example.com', /expected an http/]] },
+  url: {
+    valid: [
+      ['https://example.com/a', 'https://example.com/a'],
+      ['example.com', 'https://example.com'],
+    ],
+    invalid: [['ftp://example.com', /expected an http/]],
+  },
   email: { valid: [['Ada@example.com', 'Ada@example.com']], invalid: [['ada@', /expected an email address/]] },
   phone: { valid: [['+49 30 1234567', '+49301234567']], invalid: [['030 1234567', /expected a phone number/]] },
   money: {

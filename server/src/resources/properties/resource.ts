@@ -108,7 +108,11 @@ export const properties = defineResource({
     default: document({
       label: 'Default',
       description: 'The value of a new record if none is sent; null for none',
-      schema: { type: ['string', 'number', 'boolean', 'array', 'object'], items: { type: 'string' } },
+      schema: {
+        type: ['string', 'number', 'boolean', 'array', 'object'],
+        items: { type: 'string' },
+        maxItems: maxChoices,
+      },
     }),
     indexed: flag({
       label: 'Indexed',

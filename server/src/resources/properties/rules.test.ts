@@ -260,8 +260,8 @@ test('an import applies defaults, and neither needs nor changes required propert
   await define(organization, { resource: 'contacts', key: 'plan', required: true })
   const email = `${newId()}@example.com`
   const push = pushesOf(service, organization)
-  const [row] = await push({ contact: { email, customProperties: { plan: 5 } } })
-  expect(row).toMatchObject({ status: 'PROCESSED', warnings: [{ path: 'contact.customProperties' }] })
+  const [row] = await push({ contact: { email, customProperties: { plan: { tier: 5 } } } })
+  expect(row).toMatchObject({ status: 'PROCESSED', warnings: [{ path: 'contact.customProperties.plan' }] })
   const [contact] = (await call('GET', `/v5/contacts?email=${email}`)).body
   expect(contact.customProperties).toEqual({ source: 'import' })
 })

@@ -42,14 +42,17 @@ export function convert(field: Field, given: JsonValue): Conversion {
 export function onlyItem(value: JsonValue): JsonValue {
   if (typeof value !== 'object' || value === null) return value
   if (!Array.isArray(value)) return Object.keys(value).length === 0 ? null : value
-  const [first = null, ...others] = value
-  if (others.length > 0) return value
+  if (value.length > 1) return value
+  const [first = null] = value
   return Array.isArray(first) ? value : onlyItem(first)
 }
 
+/** Maximum number of list items that are converted and validated; of the rest, only the type is checked. */
+export const maxExaminedItems = 1000
+
 /** Items keep their positions, for paths of warnings. Undefined items have a wrong type. */
 export function toList(value: JsonValue): Conversion {
-  if (Array.isArray(value)) return { value: value.map((item) => (typeof item === 'number' ? textOf(item) : item)) }
+  if (Array.isArray(value)) return { value: value.map(itemText) }
   if (typeof value === 'number') return { value: [textOf(value)] }
   if (value === false) return { leftOut: 'false stands for a missing value' }
   if (typeof value !== 'string') return onlyItem(value) === null ? { value: null } : undefined
@@ -58,6 +61,9 @@ export function toList(value: JsonValue): Conversion {
   const parsed = /^\s*\[/.test(value) ? parsedJson(value) : undefined
   return Array.isArray(parsed) ? toList(parsed) : { value: [value] }
 }
+
+const itemText = (item: JsonValue, index: number): JsonValue =>
+  typeof item === 'number' && index < maxExaminedItems ? textOf(item) : item
 
 const textOf = (value: number): string => plainNumber(String(value)) ?? String(value)
 

@@ -5,7 +5,7 @@ import { mergePatch } from '../../../platform/resource/properties.ts'
 import type { Field, JsonObject, JsonValue } from '../../../platform/model/fields.ts'
 import { isBlank as isBlankText, trimmed } from '../../../platform/model/text.ts'
 import { type Finding, finding, type FindingCode } from '../resource.ts'
-import { convert } from './conversions.ts'
+import { convert, maxExaminedItems } from './conversions.ts'
 import {
   isPlaceholder,
   isPlaceholderAddress,
@@ -24,8 +24,6 @@ import {
 
 /** Maximum number of errors or warnings of a push. */
 const maxReported = 100
-/** Maximum number of list items that are validated; of the rest, only the type is checked. */
-export const maxExaminedItems = 1000
 /** Maximum number of characters shown of a name chosen by the sender. */
 const maxNameLength = 100
 
@@ -195,21 +193,18 @@ export class PayloadReader {
   #list({ field, isAdditional }: PayloadProperty, path: string, items: JsonValue[]): JsonValue | undefined {
     if (items.length === 0) return undefined
     const max = Number(field.schema.maxItems)
-    const isTrimmed = items.every((item) => typeof item === 'string' && trimmed(item) === item)
-    const complete = isTrimmed && items.length <= max && readValue(field, path, items, 'create')
+    const isTrimmed = items.length <= max && items.every((item) => typeof item === 'string' && trimmed(item) === item)
+    const complete = isTrimmed && readValue(field, path, items, 'create')
     if (complete && !Array.isArray(complete)) return complete.value
     const usable = new Set<JsonValue>()
-    let examined = 0
-    for (const [index, given] of items.entries()) {
+    for (const [index, item] of items.entries()) {
       if (this.isFull) break
-      const itemPath = `${path}.${index}`
-      const item = typeof given === 'string' ? trimmed(given) : (given ?? '')
-      if (typeof item !== 'string') {
-        if (isAdditional) this.warn('unusable_value', itemPath, 'expected a string')
-        else this.reject(itemPath, 'expected a string')
-      } else if (usable.size <= max && examined < maxExaminedItems) {
-        examined += 1
-        if (this.#isUsableItem(field, itemPath, item)) usable.add(item)
+      if ((typeof item === 'object' && item !== null) || typeof item === 'boolean') {
+        if (isAdditional) this.warn('unusable_value', `${path}.${index}`, 'expected a string')
+        else this.reject(`${path}.${index}`, 'expected a string')
+      } else if (usable.size <= max && index < maxExaminedItems) {
+        const text = trimmed(String(item ?? ''))
+        if (this.#isUsableItem(field, `${path}.${index}`, text)) usable.add(text)
       }
     }
     if (usable.size > max || items.length > maxExaminedItems)

@@ -4,10 +4,10 @@ import { domainKey } from '../../companies/resource.ts'
 import { contacts } from '../../contacts/resource.ts'
 import { employments } from '../../employments/resource.ts'
 import { type Finding, finding } from '../resource.ts'
-import { toPart } from './conversions.ts'
+import { maxExaminedItems, toPart } from './conversions.ts'
 import { isFreeMail } from './free-mail.ts'
 import { companyPart, contactPart, employmentPart, handles, jobPart, pushPart, schemaOf } from './payload-fields.ts'
-import { isObject, maxExaminedItems, ownValue, PayloadReader, displayName } from './payload-reader.ts'
+import { isObject, ownValue, PayloadReader, displayName } from './payload-reader.ts'
 
 /** The content of a push as fields of records. */
 export interface Lead {

@@ -95,6 +95,7 @@ function upcoming({ days }: Holiday, { today }: DateContext): readonly [WallTime
 const after = 'after|following|past|nach|erst nach'
 const before = 'before|ahead of|prior to|by|vor|bis(?: spätestens)? vor|noch vor'
 const article = '(?:(?:the|den|dem|der|die) )?'
+const isAfter = new RegExp(`^(?:${after})$`)
 
 /** After a holiday is the next working day, before it is the last one. */
 const ruleFor = (holiday: Holiday): DayRule => ({
@@ -102,7 +103,7 @@ const ruleFor = (holiday: Holiday): DayRule => ({
   read: ([, relation], context) => {
     const [first, last] = upcoming(holiday, context)
     if (relation === undefined) return { day: first, last }
-    if (new RegExp(`^(?:${after})$`).test(relation)) return { day: workday(last + day, 1) }
+    if (isAfter.test(relation)) return { day: workday(last + day, 1) }
     return { day: workday(first - day, -1) }
   },
 })

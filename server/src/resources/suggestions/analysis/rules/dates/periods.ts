@@ -19,11 +19,13 @@ const startWords = 'beginning|start|early|anfang|first thing'
 const middleWords = 'middle|mid|mitte'
 const endWords = 'end|late|later|ende|close'
 const partWords = `${startWords}|${middleWords}|${endWords}`
+const isStart = new RegExp(`^(?:${startWords})$`)
+const isMiddle = new RegExp(`^(?:${middleWords})$`)
 
 const partOf = (text: string | undefined): Part | undefined => {
   if (text === undefined) return undefined
-  if (new RegExp(`^(?:${startWords})$`).test(text)) return 'start'
-  return new RegExp(`^(?:${middleWords})$`).test(text) ? 'middle' : 'end'
+  if (isStart.test(text)) return 'start'
+  return isMiddle.test(text) ? 'middle' : 'end'
 }
 
 const next =

@@ -156,6 +156,18 @@ function weekdayAfter({ today }: Pick<DateContext, 'today'>, name: string): DayR
 const nextWeekday =
   '(?:next|this|coming|the coming|the following|nächste[rnms]?|kommende[rnms]?|diese[rnms]?|folgende[rnms]?|dem|den) '
 
+/** "Mo" and "sat" are also words: the words around them tell. */
+const shortWeekdayNames = {
+  en: new RegExp(
+    String.raw`(?<=(?<!\p{L})(?:on|by|until|till|next|this|from|before|after|-|or|and|to|back) |- ?)(${shortWeekdays.en})(?![\p{L}\p{N}])|(?<!\p{L})(${shortWeekdays.en})(?=\.?,? (?:the )?\d|,? (?:morning|afternoon|at|am|pm|\d)| ?- ?(?:${weekdays}|${shortWeekdays.en})(?!\p{L}))`,
+    'gu',
+  ),
+  de: new RegExp(
+    String.raw`(?<=(?<!\p{L})(?:am|bis|ab|vom|zum|nächsten|kommenden|diesen|-|oder|auf) |- ?)(${shortWeekdays.de})(?![\p{L}\p{N}])|(?<!\p{L})(${shortWeekdays.de})(?=\.,? ?\d|,? (?:den )?\d{1,2}(?:\.|:\d| uhr)|,? um \d| ?- ?(?:${weekdays}|${shortWeekdays.de})(?!\p{L}))`,
+    'gu',
+  ),
+}
+
 const weekdayRules: readonly DayRule[] = [
   {
     pattern: words(`übernächste[rnms]? (${weekdays})`),
@@ -181,12 +193,7 @@ const weekdayRules: readonly DayRule[] = [
     read: ([, name = ''], context) => weekdayAfter(context, name),
   },
   ...(['en', 'de'] as const).map((language): DayRule => ({
-    pattern: new RegExp(
-      language === 'en'
-        ? String.raw`(?<=(?<!\p{L})(?:on|by|until|till|next|this|from|before|after|-|or|and|to|back) |- ?)(${shortWeekdays.en})(?![\p{L}\p{N}])|(?<!\p{L})(${shortWeekdays.en})(?=\.?,? (?:the )?\d|,? (?:morning|afternoon|at|am|pm|\d)| ?- ?(?:${weekdays}|${shortWeekdays.en})(?!\p{L}))`
-        : String.raw`(?<=(?<!\p{L})(?:am|bis|ab|vom|zum|nächsten|kommenden|diesen|-|oder|auf) |- ?)(${shortWeekdays.de})(?![\p{L}\p{N}])|(?<!\p{L})(${shortWeekdays.de})(?=\.,? ?\d|,? (?:den )?\d{1,2}(?:\.|:\d| uhr)|,? um \d| ?- ?(?:${weekdays}|${shortWeekdays.de})(?!\p{L}))`,
-      'gu',
-    ),
+    pattern: shortWeekdayNames[language],
     read: ([, name, other], context) =>
       context.language === language ? weekdayAfter(context, name ?? other ?? '') : undefined,
   })),

@@ -114,7 +114,7 @@ export function ordinalOf(text: string): number {
   if (/^(?:last|letzte)/.test(text)) return -1
   const digit = /^\d/.exec(text)?.[0]
   return digit === undefined
-    ? 1 + ['fi|er', 'se|zw', 'th|dr', 'fo|vi'].findIndex((one) => new RegExp(`^(?:${one})`).test(text))
+    ? 1 + [/^(?:fi|er)/, /^(?:se|zw)/, /^(?:th|dr)/, /^(?:fo|vi)/].findIndex((one) => one.test(text))
     : Number(digit)
 }
 
