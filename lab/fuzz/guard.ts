@@ -18,7 +18,7 @@ export async function rowsOf(client: pg.Client, organizationId: string): Promise
   for (const { name } of tables) {
     const { rows } = await client.query<{ text: string }>(
       `select text from (
-         select (to_jsonb(content) - $2::text[])::text as text from ${contentOf(name)} content
+         select (to_jsonb(read_row) - $2::text[])::text as text from ${contentOf(name)} read_row
        ) shown where position($1 in text) > 0 order by text`,
       [uuidOf(organizationId), name === 'sessions' ? [...usageColumns, 'address'] : usageColumns],
     )

@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { roleScopes } from '../src/app.ts'
 import { readId, showId } from '../src/platform/model/ids.ts'
 import { identifier, sql } from '../src/platform/model/sql.ts'
+import { refusedPushDetails } from '../src/resources/refused-pushes/resource.ts'
 import { reachNouns } from '../src/identity/roles/resource.ts'
 import { callRoute, type Collection } from './collections.ts'
 import type { MailedService } from './mailed-service.ts'
@@ -79,7 +80,10 @@ export async function createReachFixture(mailed: MailedService): Promise<ReachFi
   }
   const colleague = await mailed.join(owner.call, 'member')
   const person = await personWith(mailed, owner, await newRole(owner, 'own'))
-  const options = { given: organization, included: isRestrictedCollection }
+  // Nobody owns a refused push; it is seen by those who see all contacts, and filters name it.
+  const included = (collection: Collection) =>
+    isRestrictedCollection(collection) || collection.resource.table === refusedPushDetails.table
+  const options = { given: organization, included }
   const theirs = await newTenant(service, options)
   await giveAllTo(colleague.userId)
   const ours = await newTenant(service, { ...options, firstIndex: 20_000 })
