@@ -164,3 +164,34 @@ browserTest('the second of two moves of a deal asks which stage it should have',
   await dialog.getByRole('button', { name: 'Keep mine' }).click()
   await expect.poll(async () => (await call('GET', `/v5/deals/${deal.id}`)).body.stageId).toBe(mine.id)
 })
+
+browserTest('quick changes of one person in one tab are stored one after the other, without a conflict', async () => {
+  const call = await callAs()
+  const contact = await newContact(call, { name: 'Quick Writer', employmentTitle: 'Tester' })
+  const pipeline = (await call('GET', '/v5/pipelines')).body[0]
+  const { body: stages } = await call('GET', `/v5/pipelines/${pipeline.id}/stages?orderBy=position&sort=asc`)
+  const deal = (await call('POST', '/v5/deals', { body: { name: 'Quick Deal', stageId: stages[0].id } })).body
+  const page = await openPage({ path: `/contacts/${contact.id}` })
+  const slowly = async () => {
+    await page.route('**/v5/**', async (route) => {
+      if (route.request().method() !== 'GET') await new Promise((resolve) => setTimeout(resolve, 500))
+      await route.continue()
+    })
+  }
+  await slowly()
+  for (const value of ['First', 'Second']) {
+    await edit(page, 'Job title')
+    await page.keyboard.press('Control+a')
+    await page.keyboard.type(value)
+    await page.keyboard.press('Enter')
+  }
+  const titleNow = async () => (await call('GET', `/v5/contacts/${contact.id}`)).body.employmentTitle
+  // Longer than the delays.
+  await expect.poll(titleNow, { timeout: 10_000 }).toBe('Second')
+  await page.goto(`/deals/${deal.id}`)
+  const steps = page.getByRole('region', { name: 'Stage', exact: true })
+  for (const { name } of [stages[1], stages[2]]) await steps.getByRole('button', { name, exact: true }).click()
+  const stageNow = async () => (await call('GET', `/v5/deals/${deal.id}`)).body.stageId
+  await expect.poll(stageNow, { timeout: 10_000 }).toBe(stages[2].id)
+  expect(await page.getByRole('dialog', { name: /changed meanwhile/ }).count()).toBe(0)
+})

@@ -38,6 +38,32 @@ export interface Edited<T> extends Answer<T> {
   isMerged: boolean
 }
 
+/** Values that this tab has stored, by field. */
+type OwnValues = ReadonlyMap<string, unknown>
+
+/** By the path of a record, what the changes that are being stored will have stored. */
+const storing = new Map<string, Promise<OwnValues>>()
+
+/**
+ * Stores changes of one record one after the other. `store` gets what those before it have stored: the person knows of
+ * it, even if the page showed something older when they clicked.
+ */
+export function inTurn<T>(
+  path: string,
+  store: (own: OwnValues) => Promise<T>,
+  storedBy: (result: T) => OwnValues,
+): Promise<T> {
+  const before = storing.get(path) ?? Promise.resolve<OwnValues>(new Map())
+  const result = before.then(store)
+  const after = result.then(
+    async (stored) => new Map([...(await before), ...storedBy(stored)]),
+    () => before,
+  )
+  storing.set(path, after)
+  void after.then(() => storing.get(path) === after && storing.delete(path))
+  return result
+}
+
 /** Others can hardly be so quick. */
 const maxAttempts = 20
 
@@ -46,10 +72,17 @@ const maxAttempts = 20
  * merged if they are lists, and otherwise the person chooses. Fields that only others have changed are no conflict.
  */
 export const sendEdit = <T extends object = RecordData>(edit: Edit): Promise<Edited<T>> =>
-  whileSaving(() => storeEdit<T>(edit))
+  whileSaving(() =>
+    inTurn(
+      edit.path,
+      (own) => storeEdit<T>(edit, own),
+      ({ body }) => new Map(Object.keys(edit.values).map((field) => [field, valueAt(body as RecordData, field)])),
+    ),
+  )
 
-async function storeEdit<T extends object>(edit: Edit): Promise<Edited<T>> {
-  const seen = new Map(Object.keys(edit.values).map((field) => [field, valueAt(edit.seen as RecordData, field)]))
+async function storeEdit<T extends object>(edit: Edit, own: OwnValues): Promise<Edited<T>> {
+  const seenValue = (field: string) => (own.has(field) ? own.get(field) : valueAt(edit.seen as RecordData, field))
+  const seen = new Map(Object.keys(edit.values).map((field) => [field, seenValue(field)]))
   const wanted = new Map(
     Object.entries(edit.values).filter(([field, value]) => edit.isMove === true || !isSame(value, seen.get(field))),
   )

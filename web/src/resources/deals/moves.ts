@@ -2,7 +2,7 @@ import { useRef } from 'react'
 import { useTranslations } from 'use-intl'
 import { send } from '../../api/client.ts'
 import { askAboutConflict } from '../../api/conflict.ts'
-import { isOutdated } from '../../api/edit.ts'
+import { inTurn, isOutdated } from '../../api/edit.ts'
 import { ApiError } from '../../api/error.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { type RecordData, schemaQuery } from '../../api/schema.ts'
@@ -25,9 +25,17 @@ export interface DealMove {
  * top. If somebody else has moved the deal since the person saw it in a stage, the person chooses; where it is stays
  * as it is if they take the other move.
  */
-export async function sendMove(id: string, move: DealMove, seenStageId: string): Promise<Deal> {
-  const { stageId, afterId, beforeId, lostReason } = move
+export function sendMove(id: string, move: DealMove, seenStageId: string): Promise<Deal> {
   const path = `/v5/deals/${id}`
+  return inTurn(
+    path,
+    (own) => storeMove(path, move, String(own.get('stageId') ?? seenStageId)),
+    ({ stageId }) => new Map([['stageId', stageId]]),
+  )
+}
+
+async function storeMove(path: string, move: DealMove, seenStageId: string): Promise<Deal> {
+  const { stageId, afterId, beforeId, lostReason } = move
   let seen = seenStageId
   let neighbor: object = afterId === undefined ? { beforeId } : { afterId }
   for (;;) {
