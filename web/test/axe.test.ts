@@ -367,7 +367,7 @@ browserTest(
       await page.setViewportSize({ width, height: 600 })
       await page.goto(`/imports/${created.id}?show=refused`)
       await page.getByText('The last 5 pushes').waitFor()
-      await page.locator('tr[data-refused=open]').first().getByRole('link').click()
+      await page.locator('tr[data-status=refused]').first().getByRole('link').click()
       await page.getByRole('button', { name: 'Correct and accept' }).click()
       await page.locator('[aria-invalid=true]').first().waitFor()
       expect(await violations(page)).toEqual([])

@@ -3,7 +3,7 @@ import { TriangleAlert } from 'lucide-react'
 import { useTranslations } from 'use-intl'
 import type { Import } from './import-queries.ts'
 import styles from './imports.module.css'
-import { useTimeOf } from './row-list.tsx'
+import { useTimeOf } from './row-table.tsx'
 
 /** Says which senders are only refused, and why. If the import as a whole is, that says enough. */
 export function RefusalAlarm({ one }: { one: Import }) {

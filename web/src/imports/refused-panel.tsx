@@ -16,7 +16,7 @@ import { payloadOf } from './payload-fields.ts'
 import { PayloadForm } from './payload-form.tsx'
 import { refusedPathOf, type RefusedPushDetails, refusedPushQuery } from './refused-queries.ts'
 import { RowLink } from './row-link.tsx'
-import { useTimeOf } from './row-list.tsx'
+import { useTimeOf } from './row-table.tsx'
 
 interface RefusedPanelProps {
   importId: string

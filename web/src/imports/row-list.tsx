@@ -1,18 +1,16 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { Link, useNavigate } from '@tanstack/react-router'
+import { useNavigate } from '@tanstack/react-router'
 import { Inbox } from 'lucide-react'
 import { useRef, useState } from 'react'
-import { useFormatter, useNow, useTranslations } from 'use-intl'
+import { useTranslations } from 'use-intl'
 import { send } from '../api/client.ts'
-import { useShortcuts } from '../shell/shortcuts.tsx'
-import { Button } from '../ui/button.tsx'
 import { EmptyState, Failure, NoMatch } from '../ui/empty-state.tsx'
-import { Tag } from '../ui/tag.tsx'
 import { useTop } from '../ui/use-top.ts'
 import { type Import, type Row, rowsQuery } from './import-queries.ts'
 import styles from './imports.module.css'
 import { RecordLink } from './record-link.tsx'
 import { rowStatuses, rowTints, sumOf } from './row-states.ts'
+import { OlderRows, RowLine, RowTable, useRowKeys } from './row-table.tsx'
 
 interface RowListProps {
   one: Import
@@ -32,14 +30,7 @@ export function RowList({ one, filters, openId, onOpen }: RowListProps) {
   if (shown !== wanted && !query.isPlaceholderData) setShown(wanted)
   useTop(box, shown)
   const rows = query.data?.pages.flatMap(({ body }) => body) ?? []
-  const step = (by: 1 | -1) => {
-    const next = rows[rows.findIndex(({ id }) => id === openId) + by]
-    if (next) onOpen(next.id)
-  }
-  useShortcuts([
-    { keys: 'j', label: t('nextRow'), run: () => step(1) },
-    { keys: 'k', label: t('previousRow'), run: () => step(-1) },
-  ])
+  useRowKeys(rows, openId, onOpen)
   if (query.error && !query.data) return <Failure error={query.error} onRetry={() => void query.refetch()} />
   if (!query.data) return null
   if (rows.length === 0) {
@@ -50,77 +41,33 @@ export function RowList({ one, filters, openId, onOpen }: RowListProps) {
   }
   return (
     <div ref={box} className={styles.rows}>
-      <RowTable rows={rows} openId={openId} />
-      {query.hasNextPage && (
-        <div className={styles.older}>
-          <Button isBusy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-            {t('older')}
-          </Button>
-        </div>
-      )}
+      <RowTable label={t('rowsTitle')} headings={[t('contact'), t('findings')]}>
+        <RowLines rows={rows} openId={openId} />
+      </RowTable>
+      <OlderRows label={t('older')} query={query} />
     </div>
   )
 }
 
-function RowTable({ rows, openId }: { rows: readonly Row[]; openId: string | undefined }) {
+function RowLines({ rows, openId }: { rows: readonly Row[]; openId: string | undefined }) {
   const t = useTranslations('imports')
   const names = useContactNames(rows)
-  return (
-    <table className={styles.table} aria-label={t('rowsTitle')}>
-      <thead>
-        <tr>
-          <th scope="col" className={styles.statusColumn}>
-            {t('status')}
-          </th>
-          <th scope="col" className={styles.timeColumn}>
-            {t('received')}
-          </th>
-          <th scope="col">{t('contact')}</th>
-          <th scope="col" className={styles.wide}>
-            {t('findings')}
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <RowLine key={row.id} row={row} isOpen={row.id === openId} name={names?.get(row.contactId ?? '')} />
-        ))}
-      </tbody>
-    </table>
-  )
-}
-
-function RowLine({ row, isOpen, name }: { row: Row; isOpen: boolean; name: string | undefined }) {
-  const t = useTranslations('imports')
-  const timeOf = useTimeOf()
-  const codes = [...new Set([...row.errorCodes, ...row.warningCodes])]
-  return (
-    <tr className={styles.row} data-open={isOpen || undefined} data-status={row.status}>
-      <td>
-        <Link
-          id={row.id}
-          to="."
-          search={(search: Record<string, unknown>) => ({ ...search, row: row.id })}
-          className={styles.rowLink}
-          aria-label={`${t(`statuses.${row.status}`)}, ${timeOf(row.createdAt)}`}
-          activeProps={{}}
-          preload={false}
-          resetScroll={false}
-        >
-          <Tag tint={rowTints[row.status]} hasDot>
-            {t(`statuses.${row.status}`)}
-          </Tag>
-        </Link>
-      </td>
-      <td>
-        <time dateTime={row.createdAt} className={styles.time}>
-          {timeOf(row.createdAt)}
-        </time>
-      </td>
-      <td>{row.contactId !== null && <RecordLink id={row.contactId}>{name ?? t('showContact')}</RecordLink>}</td>
-      <td className={`${styles.wide} ${styles.soft}`}>{codes.map((code) => codeName(t, code)).join(', ')}</td>
-    </tr>
-  )
+  return rows.map((row) => (
+    <RowLine
+      key={row.id}
+      row={row}
+      isOpen={row.id === openId}
+      state={row.status}
+      status={t(`statuses.${row.status}`)}
+      tint={rowTints[row.status]}
+      who={
+        row.contactId !== null && (
+          <RecordLink id={row.contactId}>{names?.get(row.contactId) ?? t('showContact')}</RecordLink>
+        )
+      }
+      what={[...new Set([...row.errorCodes, ...row.warningCodes])].map((code) => codeName(t, code)).join(', ')}
+    />
+  ))
 }
 
 type Translate = ReturnType<typeof useTranslations<'imports'>>
@@ -128,19 +75,6 @@ type Translate = ReturnType<typeof useTranslations<'imports'>>
 /** A few words about a code; a code that is newer than this page stays as it is. */
 export const codeName = (t: Translate, code: string): string =>
   t.has(`codes.${code}` as never) ? t(`codes.${code}` as never) : code
-
-/** The time of today, otherwise the date and time: to the second, because rows arrive quickly. */
-export function useTimeOf(): (time: string) => string {
-  const format = useFormatter()
-  const now = useNow({ updateInterval: 60_000 })
-  return (time) => {
-    const date = new Date(time)
-    const isToday = date.toDateString() === now.toDateString()
-    return isToday
-      ? format.dateTime(date, { timeStyle: 'medium' })
-      : format.dateTime(date, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', second: '2-digit' })
-  }
-}
 
 /** The names of the contacts that the rows changed; the previous names stay while those of new rows are read. */
 function useContactNames(rows: readonly Row[]): ReadonlyMap<string, string> | undefined {

@@ -16,7 +16,8 @@ import type { Payload } from './payload-fields.ts'
 import { PayloadForm } from './payload-form.tsx'
 import { RecordLink } from './record-link.tsx'
 import { RowChanges } from './row-changes.tsx'
-import { codeName, useTimeOf } from './row-list.tsx'
+import { codeName } from './row-list.tsx'
+import { useTimeOf } from './row-table.tsx'
 import { cancellable, isCorrectable, retryable, rowTints } from './row-states.ts'
 
 interface RowPanelProps {
