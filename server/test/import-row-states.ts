@@ -40,8 +40,13 @@ export function pushesOf(fixture: RowFixture): Pushes {
     },
     async refuse(importId) {
       const params = { importId, hash: pushes.hashOf(importId) }
-      const email = `${'very.'.repeat(createdCount % 3)}refused.${createdCount++}@example.com`
-      const body = { contact: { email }, company: { employeesCount: 'many' } }
+      const email = `refused.${createdCount}@example.com`
+      const bodies = [
+        { contact: { email }, company: { employeesCount: 'many' } },
+        { contact: { email }, company: { foundedYear: 'long ago', name: 'Acme' } },
+        { contact: { name: 'Nobody' } },
+      ]
+      const body = bodies[createdCount++ % bodies.length]
       const { status, text } = await fixture.request(pushRoute, { params, body })
       if (status !== 400) throw new Error(`A push was not refused: ${text}`)
     },

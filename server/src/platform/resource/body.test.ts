@@ -1,10 +1,15 @@
 import { expect, test } from 'vitest'
 import { ApiError } from '../model/errors.ts'
 import { readBody } from './body.ts'
-import { text, stringList } from '../model/fields.ts'
+import { country, month, stringList, text } from '../model/fields.ts'
 
 const shape = {
-  fields: { name: text({ label: 'Name' }), tags: stringList({ label: 'Tags' }) },
+  fields: {
+    name: text({ label: 'Name' }),
+    tags: stringList({ label: 'Tags' }),
+    country: country({ label: 'Country' }),
+    start: month({ label: 'Start' }),
+  },
   readOnly: [],
   mode: 'create' as const,
 }
@@ -39,4 +44,11 @@ test('a text that is far too long is not examined, and one of the maximum length
   ])
   expect(faultsOf({ name: '😀'.repeat(200) })).toEqual([])
   expect(faultsOf({ name: '😀'.repeat(201) })).toEqual([{ field: 'name', message: 'expected at most 200 characters' }])
+})
+
+test('a short text of the wrong form is told the form, not its length', () => {
+  expect(faultsOf({ country: 'Germany', start: '03/04/2020' })).toMatchObject([
+    { field: 'country', message: expect.stringContaining('DE') },
+    { field: 'start', message: expect.stringContaining('2024-05') },
+  ])
 })

@@ -80,7 +80,7 @@ export function readValue(
   if (given === null) return field.nullable ? { value: given } : [{ field: name, message: 'must not be null' }]
   const excess =
     excessOf(field.schema, given, mode) ?? (field.filter === 'properties' ? excessOfProperties(given) : undefined)
-  if (excess !== undefined) return [{ field: name, message: excess }]
+  if (excess !== undefined) return [{ field: name, message: formatFault(field, given) ?? excess }]
   const text = comparable(field, given)
   if (text === '' && given !== '') return [{ field: name, message: 'must not be blank' }]
   const formed = field.keyForm && isObject(text) ? withKeyForm(text, field.keyForm) : { value: text }
@@ -90,10 +90,20 @@ export function readValue(
   // The limits apply here to the patch without its nulls, and later to the merged object.
   const checked = patch ? mergePatch({}, value) : value
   const validate = validatorOf(field.schema)
-  if (!validate(checked)) return faultsOf(name, validate.errors ?? [])
+  if (!validate(checked)) {
+    const message = formatFault(field, checked)
+    return message === undefined ? faultsOf(name, validate.errors ?? []) : [{ field: name, message }]
+  }
   const normalized = field.normalize?.(checked)
   if (normalized && 'fault' in normalized) return [{ field: name, message: normalized.fault }]
   return { value: patch ? value : (normalized?.value ?? checked) }
+}
+
+/** What a short text with a format should be: "Germany" is no country code, rather than one of too many characters. */
+function formatFault({ schema, normalize }: Field, value: JsonValue): string | undefined {
+  if (schema.format === undefined || typeof value !== 'string' || value.length > 100) return undefined
+  const normalized = normalize?.(value)
+  return normalized && 'fault' in normalized ? normalized.fault : undefined
 }
 
 /** Composed, and trimmed except for text of several lines and decimals. Passwords stay as typed. */

@@ -1,13 +1,16 @@
 /** A month, or why there is none. `isShortened`: the text named a day, too. */
 export type ReadMonth = { month: string; isShortened: boolean } | { unknown: string } | undefined
 
-const names = 'january february march april may june july august september october november december'.split(' ')
+const names = [
+  'january february march april may june july august september october november december',
+  'januar februar märz april mai juni juli august september oktober november dezember',
+].map((text) => text.split(' '))
 const dayMilliseconds = 24 * 60 * 60 * 1000
 /** The time zones of the world reach so far from UTC. */
 const maxOffset = 14 * 60 * 60 * 1000
 
 /**
- * Reads a month as senders write it: `2020-01`, `2020/1`, `01/2020`, `Jan 2020`, a date, a timestamp, or seconds or
+ * Reads a month as senders write it: `2020-01`, `2020/1`, `01/2020`, `Jan 2020`, `März 2020`, a date, a timestamp, or seconds or
  * milliseconds since 1970. Undefined if it is something else.
  */
 export function readMonth(value: string | number): ReadMonth {
@@ -27,10 +30,17 @@ export function readYear(text: string): { year: number; isShortened: boolean } |
 function ofParts(text: string): ReadMonth {
   const [, year, month, day] = /^(\d{4})[-/.](\d{1,2})(?:[-/.](\d{1,2}))?$/.exec(text) ?? []
   if (year !== undefined && month !== undefined) return monthOf(year, month, day)
+  const [, one, separator, other, ofYear] = /^(\d{1,2})([-/.])(\d{1,2})\2(\d{4})$/.exec(text) ?? []
+  if (one !== undefined && other !== undefined && ofYear !== undefined) {
+    // With dots, the day is first. Otherwise that depends on the country, unless one of them can only be a day.
+    if (separator === '.' || Number(one) > 12 || one === other) return monthOf(ofYear, other, one)
+    return Number(other) > 12 ? monthOf(ofYear, one, other) : undefined
+  }
   const [, firstMonth, lastYear] = /^(\d{1,2})[-/.](\d{4})$/.exec(text) ?? []
   if (firstMonth !== undefined && lastYear !== undefined) return monthOf(lastYear, firstMonth)
-  const [, name = '', nameYear] = /^([a-z]{3,9})\.?,?[ -](\d{4})$/i.exec(text) ?? []
-  const index = names.findIndex((one) => one === name.toLowerCase() || one.slice(0, 3) === name.toLowerCase())
+  const [, name = '', nameYear] = /^(\p{L}{3,9})\.?,?[ -](\d{4})$/iu.exec(text) ?? []
+  const written = name.toLowerCase()
+  const index = Math.max(...names.map((one) => one.findIndex((full) => full.startsWith(written))))
   return nameYear !== undefined && index >= 0 ? monthOf(nameYear, String(index + 1)) : undefined
 }
 

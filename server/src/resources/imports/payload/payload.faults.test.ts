@@ -67,6 +67,7 @@ test.each<[string, JsonValue, [field: string, message: RegExp][]]>([
   ['a job that is a text', ofJob('Acme'), [['employment.history.1', /object/]]],
   ['a day that could be two', ofJob({ start: '05/01/2024' }), [['employment.history.1.start', /7 characters/]]],
   ['a month that does not exist', ofJob({ end: '2024-13' }), [['employment.history.1.end', /2024-05/]]],
+  ['a date in doubt', ofJob({ end: '03/04/2024' }), [['employment.history.1.end', /2024-05/]]],
   ['a current that is a text', ofJob({ current: 'maybe' }), [['employment.history.1.current', /boolean or null/]]],
   ['a revenue that is a list', ofCompany({ annualRevenue: [5, 6] }), [['company.annualRevenue', /string or null/]]],
   ['a count that is a word', ofCompany({ employeesCount: 'many' }), [['company.employeesCount', /integer or null/]]],
