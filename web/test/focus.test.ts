@@ -65,6 +65,8 @@ browserTest('the focus stays in the page when dialogs of lists are left, and aft
   await button('Add a tag').press('Enter')
   await page.getByRole('textbox', { name: 'Tag' }).fill('more')
   await page.keyboard.press('Enter')
+  // The rows that were changed are no longer selected.
+  await button('Add a tag').waitFor({ state: 'detached' })
   await expectFocus('a tag was added')
   await page.getByRole('row').nth(1).getByRole('checkbox').click()
   await leave('delete', () => button('Delete').press('Enter'))

@@ -25,13 +25,38 @@ export interface DealMove {
  * top. If somebody else has moved the deal since the person saw it in a stage, the person chooses; where it is stays
  * as it is if they take the other move.
  */
-export function sendMove(id: string, move: DealMove, seenStageId: string): Promise<Deal> {
-  const path = `/v5/deals/${id}`
-  return inTurn(
-    path,
-    (own) => storeMove(path, move, String(own.get('stageId') ?? seenStageId)),
+export const sendMove = (id: string, move: DealMove, seenStageId: string): Promise<Deal> =>
+  inTurn(
+    pathOf(id),
+    (own) => storeMove(pathOf(id), move, String(own.get('stageId') ?? seenStageId)),
     ({ stageId }) => new Map([['stageId', stageId]]),
   )
+
+/** Moves a deal to the top of a stage. `before`: the deal as it was, with the one above it, so that Undo finds its place. */
+export const sendToTop = (
+  seen: Deal,
+  move: DealMove,
+): Promise<{ before: Deal; above: string | undefined; moved: Deal }> =>
+  inTurn(
+    pathOf(seen.id),
+    async (own) => {
+      const before = own.has('stageId') ? (await send<Deal>('GET', pathOf(seen.id))).body : seen
+      const above = await dealAbove(before)
+      return {
+        before,
+        above,
+        moved: await storeMove(pathOf(seen.id), move, String(own.get('stageId') ?? seen.stageId)),
+      }
+    },
+    ({ moved }) => new Map([['stageId', moved.stageId]]),
+  )
+
+const pathOf = (id: string): string => `/v5/deals/${id}`
+
+async function dealAbove({ id, stageId }: Deal): Promise<string | undefined> {
+  const query = new URLSearchParams({ stageId, orderBy: 'position', sort: 'asc', endingBefore: id, limit: '1' })
+  const { body } = await send<Deal[]>('GET', '/v5/deals', { query })
+  return body[0]?.id
 }
 
 async function storeMove(path: string, move: DealMove, seenStageId: string): Promise<Deal> {
