@@ -59,9 +59,9 @@ async function insertRecords({ connection }: TestDatabase, teamId: string, impor
       join (select id, row_number() over () as number from companies) companies using (number)`,
     sql`insert into imports (organization_id, id, name, team_id, created_at, updated_at)
       select ${organization}, gen_random_uuid(), 'Import ' || number, ${teamId}::uuid, ${times}, ${times} from ${numbers}`,
-    sql`insert into import_rows (organization_id, id, import_id, status, contact_id, payload, created_at)
+    sql`insert into import_rows (organization_id, id, import_id, status, contact_id, payload, email, email_key, created_at)
       select organization_id, gen_random_uuid(), ${importId}::uuid,
-        (array['PROCESSED', 'DUPLICATE', 'PENDING', 'DEAD'])[1 + number % 4], id, '{}', ${times}
+        (array['PROCESSED', 'DUPLICATE', 'PENDING', 'DEAD'])[1 + number % 4], id, '{}', email, email_key, ${times}
       from (select *, row_number() over () as number from contacts) contacts`,
     sql`insert into refused_pushes (organization_id, id, import_id, code, message, email, email_key, sender, address,
         created_at)
