@@ -93,6 +93,26 @@ browserTest('every list can be copied as a request, which an API key can send', 
   }
 })
 
+browserTest('the last logins, which are read after the members, move nothing on a phone', async () => {
+  const page = await open('profile', { width: 390 })
+  let answer = (): void => undefined
+  const mayAnswer = new Promise<void>((resolve) => (answer = resolve))
+  await page.route('**/v5/audit-log**', async (route) => {
+    await mayAnswer
+    await route.continue()
+  })
+  await page.goto('/settings/members')
+  const last = page.getByRole('list', { name: 'Members' }).getByRole('listitem').last()
+  await last.waitFor()
+  const before = await last.boundingBox()
+  answer()
+  await page
+    .getByText(/Last login|No login recorded/)
+    .first()
+    .waitFor()
+  expect(await last.boundingBox()).toEqual(before)
+})
+
 browserTest('the last owner cannot become a member, and the service says why', async () => {
   const page = await open('members')
   expectFaults(page, /423/)

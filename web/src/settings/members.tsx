@@ -103,10 +103,16 @@ function MemberRow({ member, lastLogin }: { member: Member; lastLogin: string | 
       text={
         <span className={styles.facts}>
           <span className="truncate">{email}</span>
-          {lastLogin === null && <span>{t('members.neverLoggedIn')}</span>}
-          {typeof lastLogin === 'string' && (
-            <span>
-              {t('members.lastLogin')} <Time value={lastLogin} />
+          {/* It is read after the list, which keeps its place free. */}
+          {may('audit-event:list:read') && (
+            <span className={styles.lastFact}>
+              {lastLogin === null && t('members.neverLoggedIn')}
+              {lastLogin === undefined && '\u00a0'}
+              {typeof lastLogin === 'string' && (
+                <>
+                  {t('members.lastLogin')} <Time value={lastLogin} />
+                </>
+              )}
             </span>
           )}
         </span>
