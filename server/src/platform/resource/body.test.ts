@@ -46,7 +46,7 @@ test('a text that is far too long is not examined, and one of the maximum length
   expect(faultsOf({ name: '😀'.repeat(201) })).toEqual([{ field: 'name', message: 'expected at most 200 characters' }])
 })
 
-test('a short text of the wrong form is told the form, not its length', () => {
+test('a short text of the wrong form is refused for its form, not its length', () => {
   expect(faultsOf({ country: 'Germany', start: '03/04/2020' })).toMatchObject([
     { field: 'country', message: expect.stringContaining('DE') },
     { field: 'start', message: expect.stringContaining('2024-05') },
