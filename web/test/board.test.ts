@@ -319,7 +319,6 @@ browserTest('a card stays where it was dropped while the board is loaded again',
   await page.getByRole('heading', { level: 1, name: 'Tasks' }).waitFor()
   await page.clock.setFixedTime(start + 60_000)
   await page.goBack()
-  await page.waitForLoadState('networkidle')
   await board.expectNames(moved)
   const isLoadedAgain = page.waitForResponse(/v5\/deals\/summary/)
   release()

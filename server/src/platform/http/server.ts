@@ -15,6 +15,7 @@ import { applicationBase } from './html.ts'
 import { addGuides, type Guides } from './guides.ts'
 import type { Metrics } from './metrics.ts'
 import { sendError } from './send-error.ts'
+import { closeUnusedConnections } from './unused-connections.ts'
 import { isPage, type ProbeRoute, type Route, type ServedRoute, type Services } from './route.ts'
 import { createSecurityHeaders } from './security-headers.ts'
 import { serve } from './serve.ts'
@@ -112,6 +113,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   parserErrors.watch(app.server)
   const admitted = knownPaths(routes.filter(isAlwaysAdmitted))
   const rejectionLog = new RejectionLog(services.log)
+  closeUnusedConnections(app)
   addAdmissionControl(app.server, {
     version,
     securityHeaders,
