@@ -109,6 +109,7 @@ browserTest(
     expect((await stored(id)).columns.slice(0, 2)).toEqual(['name', 'company'])
     expect((await stored(id)).columns).toContain('city')
     await page.reload()
+    await grid.settle()
     await expect.poll(firstRows).toEqual(rows)
     await page.getByRole('columnheader').filter({ hasText: 'City' }).waitFor()
 
