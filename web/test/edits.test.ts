@@ -108,6 +108,26 @@ browserTest('the Undo of the toast and Ctrl+Z take changes back, the last one fi
   await expectStored(0, { employmentTitle: 'Tester' })
 })
 
+browserTest('Ctrl+Z takes back the change that is still on its way, not the one before it', async () => {
+  await toTitle()
+  await page.keyboard.type('Stored')
+  await grid.press('Enter')
+  await toast('Job title saved').waitFor()
+  let release = () => {}
+  const held = new Promise<void>((resolve) => (release = resolve))
+  await page.route(/v5\/contacts\/con_/, async (route) => {
+    await held
+    await route.continue()
+  })
+  onTestFinished(() => page.unroute(/v5\/contacts\/con_/))
+  await grid.press('ArrowUp')
+  await page.keyboard.type('Late')
+  await grid.press('Enter', 'Control+z')
+  release()
+  await toast('Job title restored').waitFor()
+  await expectStored(0, { employmentTitle: 'Stored' })
+})
+
 browserTest('a change is taken back once: by the toast or by Ctrl+Z, which closes the toast', async () => {
   await toTitle()
   const undo = page.getByRole('button', { name: 'Undo' })

@@ -167,31 +167,46 @@ browserTest('the second of two moves of a deal asks which stage it should have',
 
 browserTest('quick changes of one person in one tab are stored one after the other, without a conflict', async () => {
   const call = await callAs()
-  const contact = await newContact(call, { name: 'Quick Writer', employmentTitle: 'Tester' })
+  const contact = await newContact(call, { name: 'Quick Writer', employmentTitle: 'Tester', tags: ['a'] })
   const deal = (await call('POST', '/v5/deals', { body: { name: 'Quick Deal' } })).body
   const { body: stages } = await call('GET', `/v5/pipelines/${deal.pipelineId}/stages?orderBy=position&sort=asc`)
   const [next, afterNext] = stages.filter(({ id, kind }: Json) => kind === 'open' && id !== deal.stageId)
   const page = await openPage({ path: `/contacts/${contact.id}` })
-  const slowly = async () => {
-    await page.route('**/v5/**', async (route) => {
-      if (route.request().method() !== 'GET') await new Promise((resolve) => setTimeout(resolve, 500))
-      await route.continue()
-    })
+  const held: (() => Promise<void>)[] = []
+  let isHeld = true
+  await page.route('**/v5/**', async (route) => {
+    if (isHeld && route.request().method() !== 'GET') held.push(() => route.continue())
+    else await route.continue()
+  })
+  /** The first change is on its way while the person makes the second one. */
+  const quickly = async (changes: readonly (() => Promise<void>)[]) => {
+    isHeld = true
+    for (const change of changes) await change()
+    await expect.poll(() => held.length).toBeGreaterThan(0)
+    isHeld = false
+    for (const go of held.splice(0)) await go()
   }
-  await slowly()
-  for (const value of ['First', 'Second']) {
-    await edit(page, 'Job title')
-    await page.keyboard.press('Control+a')
-    await page.keyboard.type(value)
+  const typed = (name: string, keys: string, text: string) => async () => {
+    await edit(page, name)
+    await page.keyboard.press(keys)
+    await page.keyboard.type(text)
     await page.keyboard.press('Enter')
   }
-  const titleNow = async () => (await call('GET', `/v5/contacts/${contact.id}`)).body.employmentTitle
-  // Longer than the delays.
-  await expect.poll(titleNow, { timeout: 10_000 }).toBe('Second')
+  const now = async () => (await call('GET', `/v5/contacts/${contact.id}`)).body
+  await quickly([typed('Job title', 'Control+a', 'First'), typed('Job title', 'Control+a', 'Second')])
+  await expect.poll(async () => (await now()).employmentTitle, waiting).toBe('Second')
+  await quickly([typed('Tags', 'End', ', b'), typed('Tags', 'End', ', c')])
+  await expect.poll(async () => (await now()).tags, waiting).toEqual(['a', 'b', 'c'])
   await page.goto(`/deals/${deal.id}`)
-  const steps = page.getByRole('region', { name: 'Stage', exact: true })
-  for (const { name } of [next, afterNext]) await steps.getByRole('button', { name, exact: true }).click()
+  const moveTo =
+    ({ name }: Json) =>
+    () =>
+      page.getByRole('region', { name: 'Stage', exact: true }).getByRole('button', { name, exact: true }).click()
+  await quickly([moveTo(next), moveTo(afterNext)])
   const stageNow = async () => (await call('GET', `/v5/deals/${deal.id}`)).body.stageId
-  await expect.poll(stageNow, { timeout: 10_000 }).toBe(afterNext.id)
+  await expect.poll(stageNow, waiting).toBe(afterNext.id)
   expect(await page.getByRole('dialog', { name: /changed meanwhile/ }).count()).toBe(0)
 })
+
+/** Two changes and what is read between them. */
+const waiting = { timeout: 10_000 }

@@ -64,6 +64,12 @@ export function inTurn<T>(
   return result
 }
 
+/** Waits until no change is being stored, and those who stored the last ones know of it. */
+export async function whenStored(): Promise<void> {
+  while (storing.size > 0) await Promise.all(storing.values())
+  await new Promise((resolve) => setTimeout(resolve))
+}
+
 /** Others can hardly be so quick. */
 const maxAttempts = 20
 
@@ -81,8 +87,7 @@ export const sendEdit = <T extends object = RecordData>(edit: Edit): Promise<Edi
   )
 
 async function storeEdit<T extends object>(edit: Edit, own: OwnValues): Promise<Edited<T>> {
-  const seenValue = (field: string) => (own.has(field) ? own.get(field) : valueAt(edit.seen as RecordData, field))
-  const seen = new Map(Object.keys(edit.values).map((field) => [field, seenValue(field)]))
+  const seen = new Map(Object.keys(edit.values).map((field) => [field, valueAt(edit.seen as RecordData, field)]))
   const wanted = new Map(
     Object.entries(edit.values).filter(([field, value]) => edit.isMove === true || !isSame(value, seen.get(field))),
   )
@@ -94,11 +99,13 @@ async function storeEdit<T extends object>(edit: Edit, own: OwnValues): Promise<
       const theirs = valueAt(current.body as RecordData, field)
       if (isSame(theirs, mine)) continue
       const before = seen.get(field)
+      const isOwn = own.has(field) && isSame(theirs, own.get(field))
       const isUntouched = edit.isMove === true || isSame(theirs, before)
-      const merged = isUntouched ? mine : mergeLists(before, mine, theirs)
+      // Also with what this tab has added to a list meanwhile, which is nobody else's.
+      const merged = isUntouched ? mine : (mergeLists(before, mine, theirs) ?? (isOwn ? mine : undefined))
       if (merged === undefined && (await choose(edit, field, current.body)) === 'theirs') wanted.delete(field)
       else changes.push([field, merged ?? mine])
-      if (!isUntouched && merged !== undefined) isMerged = true
+      if (!isUntouched && !isOwn && merged !== undefined) isMerged = true
       // From now on, this is what the person has seen.
       if (merged === undefined) seen.set(field, theirs)
     }

@@ -1,4 +1,5 @@
 import { useTranslations } from 'use-intl'
+import { whenStored } from '../api/edit.ts'
 import { whenForgetting } from '../api/query-client.ts'
 import { notify } from '../ui/toast.tsx'
 import { useShortcuts } from './shortcuts.tsx'
@@ -28,5 +29,11 @@ export function offerUndo(title: string, undo: () => unknown): void {
 /** Ctrl+Z on pages whose changes can be undone. */
 export function useUndoShortcut(): void {
   const t = useTranslations('list')
-  useShortcuts([{ keys: 'Mod+Z', label: t('undoLast'), run: () => undoable.at(-1)?.() }])
+  useShortcuts([{ keys: 'Mod+Z', label: t('undoLast'), run: () => void undoLast() }])
+}
+
+async function undoLast(): Promise<void> {
+  // The last change may still be on its way to the service.
+  await whenStored()
+  undoable.at(-1)?.()
 }

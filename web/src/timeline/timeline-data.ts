@@ -108,7 +108,7 @@ const newestQuery = (owner: Owner, kinds: readonly EntryKind[]) => {
 export const loadTimeline = (owner: Owner, kinds: unknown): Promise<void> =>
   queryClient.prefetchInfiniteQuery(timelineQuery(owner, kindsIn(kinds, owner)))
 
-/** The entries as far as they are loaded. New ones appear by themselves; while others are loaded, those of before stay. */
+/** The entries as far as they are loaded. New ones appear by themselves; while others load, the former ones stay. */
 export function useTimeline(owner: Owner, kinds: readonly EntryKind[]) {
   const timeline = useInfiniteQuery({ ...timelineQuery(owner, kinds), placeholderData: keepPreviousData })
   const { data, dataUpdatedAt, refetch, isPlaceholderData, isFetching, fetchNextPage } = timeline

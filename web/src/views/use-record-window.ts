@@ -50,7 +50,7 @@ function windowFor(resource: ResourceSchema, state: ListState): RecordWindow {
   return list
 }
 
-/** The rows for a state of the list. While others are loaded, those of before stay: `isStale`. */
+/** The rows for a state of the list. While others load, the former ones stay: `isStale`. */
 export function useRecordWindow(resource: ResourceSchema, state: ListState): { list: RecordWindow; isStale: boolean } {
   const wanted = windowFor(resource, state)
   const [shown, setShown] = useState(wanted)

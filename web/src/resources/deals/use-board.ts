@@ -8,7 +8,7 @@ import { type BoardData, boardFor } from './board-data.ts'
 import { backTo, sendMove, useMoved, useQueue } from './moves.ts'
 import type { Stage } from './records.ts'
 
-/** The deals for these stages and filters. While others are loaded, those of before stay: `isStale`. */
+/** The deals for these stages and filters. While others load, the former ones stay: `isStale`. */
 export function useBoardData(stages: readonly Stage[], filter: RecordFilter) {
   const wanted = boardFor(stages, filter)
   const [shown, setShown] = useState(wanted)
@@ -27,7 +27,7 @@ export type AskReason = (name: string) => Promise<{ lostReason?: string } | unde
 export function useMoveOnBoard(data: BoardData, stages: readonly Stage[], askReason: AskReason) {
   const t = useTranslations('deals')
   const queryClient = useQueryClient()
-  const inTurn = useQueue()
+  const afterOthers = useQueue()
   const afterMove = useMoved()
   return async (id: string, to: Place): Promise<void> => {
     const stage = stages.find((one) => one.id === to.columnId)
@@ -39,7 +39,7 @@ export function useMoveOnBoard(data: BoardData, stages: readonly Stage[], askRea
     const isLoss = stage.kind === 'lost' && before.status !== 'lost'
     const answer = isLoss ? await askReason(before.name) : {}
     if (!answer) return data.putBack(former)
-    await inTurn(async () => {
+    await afterOthers(async () => {
       try {
         const moved = await sendMove(id, { stageId: stage.id, ...target, ...answer }, before.stageId)
         data.confirm(moved)
