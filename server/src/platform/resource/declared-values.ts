@@ -25,7 +25,7 @@ interface WantedProperties {
 }
 
 interface ReadOptions {
-  /** False for imports and example data, which nobody can complete. */
+  /** False if nobody can complete the record. */
   checksRequired: boolean
 }
 

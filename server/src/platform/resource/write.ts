@@ -25,8 +25,6 @@ export type Change =
       id?: string
       values: JsonObject
       columns?: Record<string, JsonValue>
-      /** True if nobody filled it in, so that required custom properties may be missing. */
-      isExample?: true
       origin?: Origin
     }
   | {
@@ -118,6 +116,8 @@ export interface WriteOptions {
   locked?: ReadonlySet<string>
   /** True if the caller does nothing else in the transaction, so that a single statement may be all of it. */
   isSoleOperation?: boolean
+  /** True for imports and example data, which nobody can complete: required custom properties may be missing. */
+  mayLackRequired?: boolean
 }
 
 /**
@@ -128,7 +128,7 @@ export async function writeSet(
   transaction: Transaction,
   resource: Resource,
   changes: readonly Change[],
-  { parentId, steps = {}, preloaded, locked, isSoleOperation }: WriteOptions = {},
+  { parentId, steps = {}, preloaded, locked, isSoleOperation, mayLackRequired = false }: WriteOptions = {},
 ): Promise<WrittenRecord[]> {
   if (isSoleOperation && parentId === undefined && steps.singleStatement) {
     const created = await tryOneStatement(transaction, resource, changes, steps.singleStatement)
@@ -140,7 +140,9 @@ export async function writeSet(
     concernsProperties(resource, changes) ? lockPropertySet(transaction, resource) : undefined,
     preloaded ?? lockRecords(transaction, resource, changes, parentId),
   ])
-  const pending = changes.map((change) => prepareChange(transaction, resource, change, { current, set }))
+  const pending = changes.map((change) =>
+    prepareChange(transaction, resource, change, { current, set, mayLackRequired }),
+  )
   await checkReferences(transaction, resource, pending, { locked, referable: steps.referable })
   await arrangeSiblings(transaction, resource, pending, parentId)
   await steps.beforeWrite?.(transaction, pending)
@@ -185,7 +187,7 @@ async function tryOneStatement(
   if (definableField(resource) !== undefined && (!set || isSettling(transaction, resource))) return undefined
   let pending: PendingChange
   try {
-    pending = prepareChange(transaction, resource, only, { current: new Map(), set })
+    pending = prepareChange(transaction, resource, only, { current: new Map(), set, mayLackRequired: false })
   } catch (error) {
     if (set && error instanceof ApiError) return undefined
     throw error
@@ -207,22 +209,21 @@ const concernsProperties = (resource: Resource, changes: readonly Change[]): boo
 interface WriteContext {
   current: ReadonlyMap<string, CurrentRow>
   set: PropertySet | undefined
+  mayLackRequired: boolean
 }
 
 function prepareChange(
   { actor }: Transaction,
   resource: Resource,
   change: Change,
-  { current, set }: WriteContext,
+  { current, set, mayLackRequired }: WriteContext,
 ): PendingChange {
-  // Imports store what they get.
-  const isWork = actor.kind === 'work'
   if (change.kind === 'create') {
     const values = { ...initialValues(resource), ...ownerOf(resource, actor), ...change.values }
     return prepareValues(resource, {
       id: change.id ?? newId(),
       before: undefined,
-      ...withDeclared(resource, set, { values, before: undefined, isIncomplete: isWork || change.isExample === true }),
+      ...withDeclared(resource, set, { values, before: undefined, mayLackRequired }),
       columns: change.columns ?? {},
       revision: 1,
       origin: change.origin,
@@ -243,7 +244,7 @@ function prepareChange(
   )
   const columns = change.columns?.(before) ?? {}
   const { id, origin } = change
-  const declared = withDeclared(resource, set, { values, before, isIncomplete: isWork })
+  const declared = withDeclared(resource, set, { values, before, mayLackRequired })
   return prepareValues(resource, { id, before, ...declared, columns, revision: row.revision, origin }, row.dangling)
 }
 
@@ -254,14 +255,14 @@ function withDeclared(
   {
     values,
     before: record,
-    isIncomplete,
-  }: { values: JsonObject; before: JsonObject | undefined; isIncomplete: boolean },
+    mayLackRequired,
+  }: { values: JsonObject; before: JsonObject | undefined; mayLackRequired: boolean },
 ): Pick<PendingChange, 'values' | 'named'> {
   const name = definableField(resource)
   if (!set || name === undefined || values[name] === undefined) return { values, named: [] }
   const before = record && objectOf(record[name])
   const wanted = objectOf(values[name])
-  const after = readDeclared(set, { name, before, wanted }, { checksRequired: !isIncomplete })
+  const after = readDeclared(set, { name, before, wanted }, { checksRequired: !mayLackRequired })
   return { values: { ...values, [name]: after }, named: namedRecords(set, name, before, after) }
 }
 

@@ -31,7 +31,12 @@ export async function fill(transaction: Transaction, language: Language): Promis
   const ownerId = userId === null ? null : showId(members.idPrefix, userId)
   const create = async (kind: Kind, changes: readonly Change[]): Promise<void> => {
     const store = stores[kind]
-    await storeExamples(transaction, kind, store.resource, await store.write(transaction, changes))
+    await storeExamples(
+      transaction,
+      kind,
+      store.resource,
+      await store.write(transaction, changes, { mayLackRequired: true }),
+    )
   }
   const companyIds = companies.map(newId)
   const contactIds = contacts.map(newId)
@@ -110,7 +115,6 @@ export async function fill(transaction: Transaction, language: Language): Promis
 
 const created = (resource: Resource, id: string | undefined, values: JsonObject) => ({
   kind: 'create' as const,
-  isExample: true as const,
   ...(id !== undefined && { id }),
   values: readBody(bodyShape(resource, 'create'), values),
 })

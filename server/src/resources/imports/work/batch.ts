@@ -132,7 +132,7 @@ async function write(transaction: Transaction, plan: Plan, { people, employers }
     { store: allNoteStore, changes: plan.notes, preloaded: new Map() },
   ]
   for (const { store, changes, preloaded } of sets)
-    if (changes.length > 0) await store.write(transaction, changes, { preloaded, locked })
+    if (changes.length > 0) await store.write(transaction, changes, { preloaded, locked, mayLackRequired: true })
   const { contactIds, companyIds } = plan.active
   await updateLastActivity(transaction, { contacts: idsOf(contactIds), companies: idsOf(companyIds) })
 }
