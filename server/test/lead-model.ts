@@ -9,6 +9,7 @@ import { employments, jobKey } from '../src/resources/employments/resource.ts'
 import { Draft } from '../src/resources/imports/merge/draft.ts'
 import type { Jobs } from '../src/resources/imports/merge/jobs.ts'
 import { readPush } from '../src/resources/imports/payload/payload.ts'
+import { UniqueHolders } from '../src/resources/imports/merge/unique-holders.ts'
 import { type PreloadedRecords, type LeadRow, type Plan, reconcile } from '../src/resources/imports/merge/reconcile.ts'
 
 /** The records of an organization, by uuid, in place of the database. */
@@ -50,6 +51,7 @@ export function preloadedRecords(model: StoredRecords): PreloadedRecords {
     companies: drafts(companies, model.companies),
     jobs,
     notes: new Set(model.notes),
+    holders: new UniqueHolders(),
   }
 }
 

@@ -152,3 +152,62 @@ test('keys without a definition are left out where the organization refuses them
   const [row] = await pushesOf(service, organization)({ contact: { email, customProperties: { plan: 'pro' } } })
   expect(row && warningsOf(row)).toEqual(['unusable_value contact.customProperties.plan'])
 })
+
+test.each(['in one batch', 'one after the other'])(
+  'a unique value is stored unless another record has it, with leads %s',
+  async (order) => {
+    const organization = await service.newOrganization()
+    const { call, importId } = organization
+    await call('PATCH', `/v5/imports/${importId}`, { body: { mergePolicy: 'overwrite' } })
+    await define(
+      organization,
+      { key: 'number', type: 'text', unique: true },
+      { key: 'mail', type: 'email', unique: true },
+      { key: 'seat', type: 'number', unique: true },
+      { key: 'vat', type: 'text', unique: true, resource: 'companies' },
+    )
+    const stored = { number: 'K-1', mail: 'Taken@Example.com' }
+    await call('POST', '/v5/contacts', { body: { name: 'Stored', customProperties: stored } })
+    const lead = (name: string, customProperties: Json, company?: Json) => ({
+      contact: { email: `${name}@example.com`, name, customProperties },
+      company,
+    })
+    const leads = [
+      lead(
+        'ada',
+        { number: 'K-1', mail: 'taken@example.com', seat: 7 },
+        { name: 'Acme', customProperties: { vat: 'X' } },
+      ),
+      lead('bob', { number: ' K-2 ', seat: 7.0 }, { name: 'Babbage', customProperties: { vat: 'X' } }),
+      lead('cy', { number: 'K-2', seat: '8' }, { name: 'Acme', customProperties: { vat: 'X' } }),
+      // Gives up a number, which another lead may then have.
+      lead('bob', { number: 'K-3' }),
+      lead('cy', { number: 'K-2' }),
+    ]
+    const push = pushesOf(service, organization)
+    const rows = []
+    if (order === 'in one batch') rows.push(...(await push(...leads)))
+    else for (const one of leads) rows.push(...(await push(one)))
+    expect(rows.map((row) => [row.status, warningsOf(row)])).toEqual([
+      ['PROCESSED', ['number', 'mail'].map((key) => `unusable_value contact.customProperties.${key}`)],
+      [
+        'PROCESSED',
+        ['company.customProperties.vat', 'contact.customProperties.seat'].map((path) => `unusable_value ${path}`),
+      ],
+      ['PROCESSED', ['unusable_value contact.customProperties.number']],
+      ['PROCESSED', []],
+      ['PROCESSED', []],
+    ])
+    const { body: people } = await call('GET', '/v5/contacts?orderBy=name&sort=asc')
+    expect(people.map(({ name, customProperties }: Json) => [name, customProperties])).toEqual([
+      ['ada', { seat: 7 }],
+      ['bob', { number: 'K-3' }],
+      ['cy', { seat: 8, number: 'K-2' }],
+      ['Stored', stored],
+    ])
+    const { body: employers } = await call('GET', '/v5/companies?orderBy=name&sort=asc')
+    expect(employers.map(({ customProperties }: Json) => customProperties)).toEqual([{ vat: 'X' }, {}])
+    const [again] = await push(lead('cy', { number: 'K-2', seat: 8 }))
+    expect([again?.status, again?.warnings]).toEqual(['DUPLICATE', []])
+  },
+)

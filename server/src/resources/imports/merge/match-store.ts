@@ -26,7 +26,7 @@ export interface Locked {
 export async function preloadRecords(
   transaction: Transaction,
   rows: readonly LeadRow[],
-): Promise<PreloadedRecords & Locked> {
+): Promise<Omit<PreloadedRecords, 'holders'> & Locked> {
   const people = await findContacts(transaction, rows)
   const employers = await findCompanies(transaction, rows, people)
   const ids = people.map(({ id }) => id)

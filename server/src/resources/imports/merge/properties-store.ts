@@ -1,7 +1,9 @@
 import type { Transaction } from '../../../platform/database/database.ts'
-import { isOneOfMany, identifier, sql } from '../../../platform/model/sql.ts'
+import { isOneOfMany, identifier, onShard, raw, sql } from '../../../platform/model/sql.ts'
 import { readId } from '../../../platform/model/ids.ts'
+import type { Resource } from '../../../platform/model/define.ts'
 import { lockPropertySet } from '../../../platform/resource/property-sets.ts'
+import { uniqueOwner, uniqueTable, uniqueValueSql } from '../../../platform/resource/unique-values.ts'
 import { companies } from '../../companies/resource.ts'
 import { contacts } from '../../contacts/resource.ts'
 import { referable } from '../../properties/store.ts'
@@ -13,29 +15,67 @@ import {
   type SpecialValue,
   withoutProperty,
 } from './custom-properties.ts'
+import type { Lead } from '../payload/payload.ts'
 import type { LeadRow } from './reconcile.ts'
+import { UniqueHolders, type UniqueValue } from './unique-holders.ts'
 
-/** The rows with custom properties that follow their definitions, which stay the same until the transaction ends. */
-export async function fitCustomProperties(transaction: Transaction, rows: readonly LeadRow[]): Promise<LeadRow[]> {
-  if (!rows.some(({ lead }) => hasCustomProperties(lead))) return [...rows]
+/**
+ * The rows with custom properties that follow their definitions, which stay the same until the transaction ends, and the
+ * records that have the unique ones.
+ */
+export async function fitCustomProperties(
+  transaction: Transaction,
+  rows: readonly LeadRow[],
+): Promise<{ rows: LeadRow[]; holders: UniqueHolders }> {
+  if (!rows.some(({ lead }) => hasCustomProperties(lead))) return { rows: [...rows], holders: new UniqueHolders() }
   const [contact, company] = await Promise.all([
     lockPropertySet(transaction, contacts),
     lockPropertySet(transaction, companies),
   ])
   const sets: PropertySets = { contact, company }
   const fitted = rows.map((row) => ({ ...row, lead: fitProperties(row.lead, sets) }))
-  const existing = await existingRecords(
-    transaction,
-    fitted.flatMap(({ lead }) => specialValues(lead, sets)),
+  const special = fitted.flatMap(({ lead }) => specialValues(lead, sets))
+  const [existing, uniqueContacts, uniqueCompanies] = await Promise.all([
+    existingRecords(transaction, special),
+    uniqueValues(transaction, contacts, special),
+    uniqueValues(transaction, companies, special),
+  ])
+  return {
+    rows: fitted.map((row) => ({ ...row, lead: withExisting(row.lead, sets, existing) })),
+    holders: new UniqueHolders([...uniqueContacts, ...uniqueCompanies]),
+  }
+}
+
+/** The lead without references to records that do not exist. */
+const withExisting = (lead: Lead, sets: PropertySets, existing: ReadonlySet<string>): Lead =>
+  specialValues(lead, sets)
+    .filter(({ property, value }) => property.references && !existing.has(String(value)))
+    .reduce((rest, special) => withoutProperty(rest, special, 'no record with this id exists'), lead)
+
+/** The values of unique properties of the resource, with the records that have them. */
+async function uniqueValues(
+  transaction: Transaction,
+  resource: Resource,
+  values: readonly SpecialValue[],
+): Promise<UniqueValue[]> {
+  const wanted = values.filter(({ part, property }) => property.unique && part === resource.singular)
+  if (wanted.length === 0) return []
+  const properties = JSON.stringify(wanted.map(({ property: { id, type }, value }) => ({ id, type, value })))
+  const digest = uniqueValueSql(raw('wanted.type'), raw('wanted.value'))
+  const rows = await transaction.query<{ place: string; digest: string; holder: string | null }>(
+    onShard(
+      resource.table,
+      sql`
+    select wanted.place, encode(${digest}, 'hex') as digest, stored.${uniqueOwner(resource)} as holder
+    from rows from (jsonb_to_recordset(${properties}::jsonb) as (id uuid, type text, value jsonb))
+      with ordinality as wanted (id, type, value, place)
+    left join ${uniqueTable(resource)} stored on stored.organization_id = ${transaction.organization}
+      and stored.property_id = wanted.id and stored.value = ${digest}`,
+    ),
   )
-  return fitted.map((row) => {
-    let { lead } = row
-    for (const special of specialValues(lead, sets)) {
-      const { property, value } = special
-      if (property.unique) lead = withoutProperty(lead, special, 'imports do not store values that must be unique')
-      else if (!existing.has(String(value))) lead = withoutProperty(lead, special, 'no record with this id exists')
-    }
-    return { ...row, lead }
+  return rows.flatMap(({ place, digest, holder }) => {
+    const one = wanted[Number(place) - 1]
+    return one ? { part: one.part, property: one.property.key, value: one.value, digest, holder } : []
   })
 }
 

@@ -5,7 +5,7 @@ import { companies } from '../../companies/resource.ts'
 import { contacts } from '../../contacts/resource.ts'
 import { notes } from '../../notes/resource.ts'
 import { asName, identityOf } from './company-identity.ts'
-import { Draft, merge, objectOf, type RowChange } from './draft.ts'
+import { Draft, type Merge, merge, objectOf, type RowChange } from './draft.ts'
 import { type Jobs, mergeJobs } from './jobs.ts'
 import {
   companyKeys,
@@ -24,6 +24,7 @@ import {
 } from './match.ts'
 import { allNotStored, externalIdPath, isAllStored, notStored } from './not-stored.ts'
 import type { Lead } from '../payload/payload.ts'
+import type { UniqueHolders } from './unique-holders.ts'
 import { type Finding, finding, type MergePolicy, type RowStatus } from '../resource.ts'
 
 /** A row with its parsed payload and the settings of its import. */
@@ -47,6 +48,7 @@ export interface PreloadedRecords {
   jobs: Jobs
   /** `<contact uuid> <text>` of each existing note. */
   notes: Set<string>
+  holders: UniqueHolders
 }
 
 /** The result of a row. */
@@ -194,7 +196,7 @@ class Batch {
       return undefined
     }
     const incoming = found ? lead.company : { ...lead.company, ...identity }
-    const { accepted, notStored } = merge(draft, incoming, mergePolicy)
+    const { accepted, notStored } = this.#merge(draft, incoming, mergePolicy, outcome)
     outcome.warnings.push(...allNotStored('company', notStored))
     this.#change(row, draft, accepted, outcome)
     this.#companies.put(draft, companyKeysOf(draft))
@@ -211,7 +213,7 @@ class Batch {
       ...(employer && { companyId: showId('com', employer.id) }),
     }
     if (!found) Object.assign(incoming, fallbackName(lead.contact, outcome))
-    const { accepted, notStored } = merge(draft, incoming, mergePolicy)
+    const { accepted, notStored } = this.#merge(draft, incoming, mergePolicy, outcome)
     // The other tags come from the import, not from the push.
     const isOfPush = pushedTags.some((tag) => draft.edits.hasValue('tags', tag))
     const ofPush = notStored.filter(({ field, reason }) => field !== 'tags' || reason === 'full' || isOfPush)
@@ -243,11 +245,17 @@ class Batch {
     outcome.changes.push({ object: 'note', id: publicId, action: 'created', before: {}, after: { body: note } })
   }
 
+  #merge(draft: Draft, incoming: JsonObject, policy: MergePolicy, { warnings }: Outcome): Merge {
+    return merge(draft, this.#preloaded.holders.withoutTaken(draft, incoming, warnings), policy)
+  }
+
   #change({ id, importId }: LeadRow, draft: Draft, values: JsonObject, outcome: Outcome): void {
+    const before = draft.state
     const change = draft.apply(values, { importId, rowId: id })
     if (!change) return
     draft.addColumns({ last_activity_at: 'now' })
     this.#changed.add(draft)
+    this.#preloaded.holders.update(draft, before)
     outcome.changes.push(change)
   }
 }

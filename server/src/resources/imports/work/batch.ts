@@ -103,14 +103,14 @@ async function processLeads(
   claim: Claim,
   leads: readonly (LeadRow | Outcome)[],
 ): Promise<void> {
-  const all = await fitCustomProperties(
+  const { rows: all, holders } = await fitCustomProperties(
     transaction,
     leads.flatMap((one) => ('lead' in one ? [one] : [])),
   )
   const [locked, preloaded] = await Promise.all([lockRows(transaction, claim), preloadRecords(transaction, all)])
   const rows = all.filter(({ id }) => locked.has(id))
   const invalid = leads.flatMap((one) => ('status' in one && locked.has(one.rowId) ? [one] : []))
-  const plan = reconcile(rows, preloaded)
+  const plan = reconcile(rows, { ...preloaded, holders })
   // The database finishes the rows while the next set is being prepared.
   await Promise.all([
     write(transaction, plan, preloaded),
