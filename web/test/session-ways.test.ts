@@ -99,3 +99,39 @@ browserTest('the second factor is asked for in the dialog, also in German', asyn
     .poll(async () => (await notes()).map(({ body }: { body: string }) => body))
     .toEqual(['Vorher geschrieben'])
 })
+
+browserTest('a passkey is enough in the dialog, and the note is posted after it', async () => {
+  const person = await newPerson(service)
+  const { body: contact } = await person.organization.call('POST', '/v5/contacts', { body: { name: 'Ada Again' } })
+  const page = await newPage()
+  const devtools = await page.context().newCDPSession(page)
+  await devtools.send('WebAuthn.enable')
+  await devtools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  })
+  await page
+    .context()
+    .addCookies([{ name: 'rapport', value: person.refreshToken, url: home, httpOnly: true, sameSite: 'Strict' }])
+  await page.goto('/profile')
+  await page.getByRole('button', { name: 'Add a passkey' }).click()
+  const naming = dialog(page, 'Add a passkey')
+  await naming.getByLabel('Name').fill('Laptop')
+  await naming.getByLabel('Name').press('Enter')
+  await dialog(page, 'Store your recovery codes').getByRole('button', { name: 'Done' }).click()
+  await page.goto(`/contacts/${contact.id}`)
+  await page.getByLabel('New note').fill('Typed before')
+  expect((await person.call('DELETE', '/v5/me/sessions')).status).toBe(204)
+  await page.keyboard.press('Control+Enter')
+  await dialog(page).getByText('Your note is safe.').waitFor()
+  await dialog(page).getByRole('button', { name: 'Log in with a passkey' }).click()
+  await dialog(page).waitFor({ state: 'detached' })
+  const notes = async () => (await person.organization.call('GET', `/v5/contacts/${contact.id}/notes`)).body
+  await expect.poll(async () => (await notes()).map(({ body }: { body: string }) => body)).toEqual(['Typed before'])
+})
