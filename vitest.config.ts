@@ -62,6 +62,8 @@ export default defineConfig({
     // Files of one worker share what they import, which else takes a fifth of the time. None changes it.
     isolate: false,
     testTimeout: 60_000,
+    // Waits end as soon as what they wait for is there; how long that takes on a busy machine is not what they test.
+    expect: { poll: { timeout: 10_000 } },
     hookTimeout: 120_000,
     sequence: { sequencer: LongestFirst },
     // Many tests wait for a process or a moment.
