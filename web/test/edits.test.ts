@@ -37,6 +37,16 @@ const toTitle = async () => {
 }
 const toast = (text: string | RegExp) => page.getByRole('region', { name: 'Notifications' }).getByText(text).first()
 
+/** Requests about one contact wait until the returned function is called. */
+async function holdRequests(): Promise<() => void> {
+  const pattern = /v5\/contacts\/con_/
+  let release = () => {}
+  const held = new Promise<void>((resolve) => (release = resolve))
+  await page.route(pattern, (route) => held.then(() => route.continue()))
+  onTestFinished(() => page.unroute(pattern))
+  return release
+}
+
 browserTest('Enter edits a cell and saves it, and the next row becomes active', async () => {
   await toTitle()
   await grid.press('Enter')
@@ -66,13 +76,7 @@ browserTest(
   'a new value shows before the service has confirmed it, and the old one returns if it refuses',
   async () => {
     expectFaults(page, /status of 422/)
-    let release = () => undefined as void
-    const held = new Promise<void>((resolve) => (release = resolve))
-    await page.route(/v5\/contacts\/con_/, async (route) => {
-      await held
-      await route.continue()
-    })
-    onTestFinished(() => page.unroute(/v5\/contacts\/con_/))
+    const release = await holdRequests()
     await grid.press('ArrowRight', 'ArrowRight')
     await grid.expectActive(0, 'email')
     await page.keyboard.type('bad address')
@@ -108,24 +112,36 @@ browserTest('the Undo of the toast and Ctrl+Z take changes back, the last one fi
   await expectStored(0, { employmentTitle: 'Tester' })
 })
 
-browserTest('Ctrl+Z takes back the change that is still on its way, not the one before it', async () => {
+async function storeTitle(title: string): Promise<void> {
   await toTitle()
-  await page.keyboard.type('Stored')
+  await page.keyboard.type(title)
   await grid.press('Enter')
   await toast('Job title saved').waitFor()
-  let release = () => {}
-  const held = new Promise<void>((resolve) => (release = resolve))
-  await page.route(/v5\/contacts\/con_/, async (route) => {
-    await held
-    await route.continue()
-  })
-  onTestFinished(() => page.unroute(/v5\/contacts\/con_/))
+}
+
+browserTest('Ctrl+Z takes back the change that is still on its way, not the one before it', async () => {
+  await storeTitle('Stored')
+  const release = await holdRequests()
   await grid.press('ArrowUp')
   await page.keyboard.type('Late')
   await grid.press('Enter', 'Control+z')
   release()
   await toast('Job title restored').waitFor()
   await expectStored(0, { employmentTitle: 'Stored' })
+})
+
+browserTest('Ctrl+Z for a change that is refused takes nothing back', async () => {
+  expectFaults(page, /status of 422/)
+  await storeTitle('Stored')
+  const release = await holdRequests()
+  await grid.press('ArrowUp', 'ArrowLeft')
+  await page.keyboard.type('bad address')
+  await grid.press('Enter', 'Control+z')
+  release()
+  await toast('Email was not saved').waitFor()
+  await grid.press('Control+z')
+  await toast('Job title restored').waitFor()
+  await expectStored(0, { employmentTitle: 'Tester' })
 })
 
 browserTest('a change is taken back once: by the toast or by Ctrl+Z, which closes the toast', async () => {

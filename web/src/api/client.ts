@@ -58,8 +58,21 @@ function addressOf(path: string, query?: URLSearchParams): string {
 
 const noSuchRecord = { code: 'not_found', message: 'Not found', description: 'There is no record with this id.' }
 
+/** Changes that were sent and are not answered yet. */
+export const unanswered = new Set<Promise<unknown>>()
+
 /** Calls a path that only the description of the resources knows; throws `ApiError` if it is refused. */
-export async function send<T>(method: Method, path: string, options: SendOptions = {}): Promise<Answer<T>> {
+export function send<T>(method: Method, path: string, options: SendOptions = {}): Promise<Answer<T>> {
+  const answer = request<T>(method, path, options)
+  if (method !== 'GET' && !path.includes('/search')) {
+    unanswered.add(answer)
+    const forget = () => void unanswered.delete(answer)
+    answer.then(forget, forget)
+  }
+  return answer
+}
+
+async function request<T>(method: Method, path: string, options: SendOptions): Promise<Answer<T>> {
   const { query, body, ifMatch, idempotencyKey, signal } = options
   const response = await authorizedFetch(
     new Request(addressOf(path, query), {

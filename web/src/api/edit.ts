@@ -1,4 +1,4 @@
-import { type Answer, send } from './client.ts'
+import { type Answer, send, unanswered } from './client.ts'
 import { askAboutConflict } from './conflict.ts'
 import { ApiError } from './error.ts'
 import { mergeLists } from './merge-lists.ts'
@@ -64,9 +64,11 @@ export function inTurn<T>(
   return result
 }
 
+export const isStoring = (): boolean => storing.size > 0 || unanswered.size > 0
+
 /** Waits until no change is being stored, and those who stored the last ones know of it. */
 export async function whenStored(): Promise<void> {
-  while (storing.size > 0) await Promise.all(storing.values())
+  while (isStoring()) await Promise.allSettled([...storing.values(), ...unanswered])
   await new Promise((resolve) => setTimeout(resolve))
 }
 
@@ -88,8 +90,9 @@ export const sendEdit = <T extends object = RecordData>(edit: Edit): Promise<Edi
 
 async function storeEdit<T extends object>(edit: Edit, own: OwnValues): Promise<Edited<T>> {
   const seen = new Map(Object.keys(edit.values).map((field) => [field, valueAt(edit.seen as RecordData, field)]))
+  const latest = (field: string): unknown => (own.has(field) ? own.get(field) : seen.get(field))
   const wanted = new Map(
-    Object.entries(edit.values).filter(([field, value]) => edit.isMove === true || !isSame(value, seen.get(field))),
+    Object.entries(edit.values).filter(([field, value]) => edit.isMove === true || !isSame(value, latest(field))),
   )
   let isMerged = false
   for (let attempt = 0; ; attempt++) {

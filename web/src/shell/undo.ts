@@ -1,5 +1,5 @@
 import { useTranslations } from 'use-intl'
-import { whenStored } from '../api/edit.ts'
+import { isStoring, whenStored } from '../api/edit.ts'
 import { whenForgetting } from '../api/query-client.ts'
 import { notify } from '../ui/toast.tsx'
 import { useShortcuts } from './shortcuts.tsx'
@@ -11,6 +11,9 @@ whenForgetting(() => undoable.splice(0))
 
 /** One after the other: each looks at what the one before has left. */
 let lastUndo: Promise<unknown> = Promise.resolve()
+let undosInProgress = 0
+/** How often Ctrl+Z was pressed while a change is being stored. */
+let presses = 0
 
 /** Offers to take a change back, in a toast and with Ctrl+Z. Either works once: the toast is closed with both. */
 export function offerUndo(title: string, undo: () => unknown): void {
@@ -19,7 +22,8 @@ export function offerUndo(title: string, undo: () => unknown): void {
     if (index === -1) return
     undoable.splice(index, 1)
     closeToast()
-    lastUndo = lastUndo.then(undo, undo)
+    undosInProgress++
+    lastUndo = lastUndo.then(undo, undo).finally(() => undosInProgress--)
   }
   const closeToast = notify(title, { undo: once })
   undoable.push(once)
@@ -33,7 +37,12 @@ export function useUndoShortcut(): void {
 }
 
 async function undoLast(): Promise<void> {
-  // The last change may still be on its way to the service.
+  presses++
+  if (presses > 1) return
+  const before = undoable.at(-1)
+  const isAboutNewer = isStoring() && undosInProgress === 0
   await whenStored()
-  undoable.at(-1)?.()
+  // Meant for a change that was refused, or that cannot be undone: it must not take back the one before it.
+  if (isAboutNewer && undoable.at(-1) === before) presses--
+  for (; presses > 0; presses--) undoable.at(-1)?.()
 }
