@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { type Browser, chromium as playwright } from 'playwright-core'
+import { type Browser, type CDPSession, chromium as playwright, type Page } from 'playwright-core'
 
 /**
  * Debian's, otherwise that of CHROMIUM_PATH. The headless shell is the same engine without a user interface; a page
@@ -29,3 +29,20 @@ export const launchChromium = (): Promise<Browser> =>
       '--disable-sync',
     ],
   })
+
+/** Gives the page a device that creates and uses passkeys by itself. Returns its id and what controls it. */
+export async function addAuthenticator(page: Page): Promise<{ devtools: CDPSession; authenticatorId: string }> {
+  const devtools = await page.context().newCDPSession(page)
+  await devtools.send('WebAuthn.enable')
+  const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  })
+  return { devtools, authenticatorId }
+}

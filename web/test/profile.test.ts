@@ -1,7 +1,7 @@
 import { TOTP } from 'otpauth'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { chromium, launchChromium } from '../../server/test/chromium.ts'
+import { addAuthenticator, chromium, launchChromium } from '../../server/test/chromium.ts'
 import { type MailedService, startMailedService } from '../../server/test/mailed-service.ts'
 import { loggedIn, newEmail, newOwner, receiveLinkToken, type TestPerson } from '../../server/test/people.ts'
 import { sql } from '../../server/src/platform/model/sql.ts'
@@ -159,18 +159,7 @@ test.skipIf(!chromium)(
 test.skipIf(!chromium)('a passkey is added, renamed, used to log in, and removed', async () => {
   const person = await newOwner(mailed.service)
   const page = await openProfile(person)
-  const devtools = await page.context().newCDPSession(page)
-  await devtools.send('WebAuthn.enable')
-  await devtools.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  })
+  await addAuthenticator(page)
   const passkeys = panel(page, 'Passkeys')
   await passkeys.getByRole('button', { name: 'Add a passkey' }).click()
   await enter(dialog(page, 'Add a passkey').getByLabel('Name'), 'Laptop')

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { chromium, launchChromium } from '../../server/test/chromium.ts'
+import { addAuthenticator, chromium, launchChromium } from '../../server/test/chromium.ts'
 import { type IdentityProvider, startIdentityProvider } from '../../server/test/identity-provider.ts'
 import { type NameServer, startNameServer } from '../../server/test/name-server.ts'
 import { readId } from '../../server/src/platform/model/ids.ts'
@@ -104,18 +104,7 @@ browserTest('a passkey is enough in the dialog, and the note is posted after it'
   const person = await newPerson(service)
   const { body: contact } = await person.organization.call('POST', '/v5/contacts', { body: { name: 'Ada Again' } })
   const page = await newPage()
-  const devtools = await page.context().newCDPSession(page)
-  await devtools.send('WebAuthn.enable')
-  await devtools.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  })
+  await addAuthenticator(page)
   await page
     .context()
     .addCookies([{ name: 'rapport', value: person.refreshToken, url: home, httpOnly: true, sameSite: 'Strict' }])

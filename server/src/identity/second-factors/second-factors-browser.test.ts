@@ -1,6 +1,6 @@
 import type { Browser, CDPSession, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { chromium, launchChromium } from '../../../test/chromium.ts'
+import { addAuthenticator, chromium, launchChromium } from '../../../test/chromium.ts'
 import { newPerson } from '../../../test/second-factors.ts'
 import { expectRefusal } from '../../../test/refusals.ts'
 import { type Json, startTestService, type TestResponse } from '../../../test/service.ts'
@@ -15,18 +15,7 @@ interface Visitor {
 async function visit(browser: Browser, url: string): Promise<Visitor> {
   const page = await browser.newPage()
   await page.goto(`${url}/healthz`)
-  const devtools = await page.context().newCDPSession(page)
-  await devtools.send('WebAuthn.enable')
-  const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  })
+  const { devtools, authenticatorId } = await addAuthenticator(page)
   return { page, devtools, authenticatorId }
 }
 
