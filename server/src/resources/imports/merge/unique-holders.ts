@@ -41,7 +41,7 @@ export class UniqueHolders {
     return { ...values, customProperties: free }
   }
 
-  /** The record has these values now, and no longer those of before. */
+  /** Takes note of a change: the record has its new values, and gives up its former ones. */
   update({ id, resource, state }: Draft, before: Readonly<JsonObject>): void {
     if (this.#digests.size === 0 || state.customProperties === before.customProperties) return
     const uniquesOf = ({ customProperties }: Readonly<JsonObject>) =>
