@@ -151,6 +151,31 @@ test('nobody defines or assigns a role with more than their own', async () => {
   expect(await person.call('DELETE', path(admin))).toMatchObject(forbidden)
 })
 
+test('a manager cannot narrow, delete or restore a role that allows more than theirs, and so not remove its members', async () => {
+  const managing = [...selling, 'member:*:write', 'role:*:write']
+  const manager = await newRole({ scopes: managing, reach: { contact: 'team' } })
+  const seesMore = await newRole({ scopes: ['contact:*:read'] })
+  const doesMore = await newRole({ scopes: ['contact:*:read', 'deal:*:write'], reach: { contact: 'own' } })
+  const person = await personWith(manager.id)
+  for (const wider of [seesMore, doesMore]) {
+    const member = await personWith(wider.id)
+    const refusal = wider === seesMore ? forbidden : lacksScopes
+    const role = `/v5/roles/${wider.id}`
+    const narrowed = { body: { scopes: ['contact:*:read'], reach: { contact: 'own' } } }
+    expect(await person.call('PATCH', role, narrowed)).toMatchObject(refusal)
+    expect(await person.call('PATCH', role, { body: { name: 'Harmless' } })).toMatchObject(refusal)
+    expect(await person.call('DELETE', path(member))).toMatchObject(refusal)
+    expect((await owner.call('PATCH', path(member), { body: { role: 'viewer' } })).status).toBe(200)
+    expect(await person.call('DELETE', role)).toMatchObject(refusal)
+    expect((await owner.call('DELETE', role)).status).toBe(204)
+    expect(await person.call('POST', `${role}/restore`)).toMatchObject(refusal)
+    expect((await owner.call('POST', `${role}/restore`)).status).toBe(200)
+  }
+  const within = await newRole({ scopes: ['contact:*:read'], reach: { contact: 'own' } })
+  expect((await person.call('PATCH', `/v5/roles/${within.id}`, { body: { name: 'Within theirs' } })).status).toBe(200)
+  expect((await person.call('DELETE', `/v5/roles/${within.id}`)).status).toBe(204)
+})
+
 test('a role of another organization does not exist, whatever its scopes are', async () => {
   const others = await newOwner(mailed.service)
   const foreign = await newRole({ scopes: ['deal:*:write'] }, others)

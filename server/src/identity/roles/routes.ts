@@ -1,6 +1,12 @@
 import { inPages } from '../../platform/routes/array-pages.ts'
 import type { Part } from '../../platform/http/part.ts'
-import { type ReadRequest, type Route, type WriteRoute, writeRoute } from '../../platform/http/route.ts'
+import {
+  type ReadRequest,
+  type Route,
+  type WriteRequest,
+  type WriteRoute,
+  writeRoute,
+} from '../../platform/http/route.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import type { JsonObject } from '../../platform/model/fields.ts'
 import { showId } from '../../platform/model/ids.ts'
@@ -11,12 +17,12 @@ import { changeOne, RouteGroup, standardRoutes } from '../../platform/routes/sta
 import { assertNeeded, type IsNeeded } from '../access/scope-list.ts'
 import { reachOf, roles } from './resource.ts'
 import { assertMayDefine, grantsMore } from './rules.ts'
-import { permissionsOf, roleStore } from './store.ts'
+import { assertMayChangeDefinition, permissionsOf, roleStore } from './store.ts'
 
 const group = new RouteGroup(roleStore, '/v5/roles')
 
 const rules =
-  'Nobody can give a role a scope that they lack, or more records than they see. Only a logged-in owner can grant scopes to create keys or to manage people and settings. A change takes effect with the next request of each member and of the API keys that they created.'
+  'Nobody can give a role a scope that they lack, or more records than they see. People with a custom role cannot change one that allows more than theirs. Only a logged-in owner can grant scopes to create keys or to manage people and settings. A change takes effect with the next request of each member and of the API keys that they created.'
 
 const createRoute = (isNeeded: IsNeeded): WriteRoute =>
   writeRoute({
@@ -38,10 +44,11 @@ const updateRoute = (isNeeded: IsNeeded): WriteRoute => ({
   description: `JSON Merge Patch (RFC 7396): only fields that are sent change, also within \`reach\`. ${rules} People cannot change the role that they have.`,
   body: { component: 'RoleUpdate', shape: bodyShape(roles, 'update'), required: true },
   async handle(request) {
-    const { body, caller, params } = request
+    const { db, body, caller, params } = request
     assertNeeded(body, isNeeded)
     if (caller.customRoleId === group.id(params))
       throw new ApiError('insufficient_permissions', 'You cannot change your own role. Ask an owner or an admin.')
+    await assertMayChangeDefinition(db, caller, group.id(params))
     return changeOne(group, request, {
       values: body,
       columns: (before) => {
@@ -54,6 +61,18 @@ const updateRoute = (isNeeded: IsNeeded): WriteRoute => ({
 })
 
 const reachOfBody = ({ reach }: JsonObject): JsonObject => (reach ?? {}) as JsonObject
+
+/** A change of a role that must not allow more than the caller's own. */
+const withinRank = (route: Route): Route =>
+  route.kind === 'write'
+    ? {
+        ...route,
+        async handle(request: WriteRequest) {
+          await assertMayChangeDefinition(request.db, request.caller, group.id(request.params))
+          return route.handle(request)
+        },
+      }
+    : route
 
 const deleteDescription =
   'Only a role that no member and no invitation has: otherwise 423 with their numbers. It can be restored within 30 days.'
@@ -111,10 +130,10 @@ export const rolePart = (isNeeded: IsNeeded, roleScopes: () => RoleScopes): Part
     createRoute(isNeeded),
     updateRoute(isNeeded),
     ...standardRoutes(roleStore, { path: group.path, operations: ['delete'] }).map((route) => ({
-      ...route,
+      ...withinRank(route),
       description: deleteDescription,
       errors: [423],
     })),
-    ...standardRoutes(roleStore, { path: group.path, operations: ['restore'] }),
+    ...standardRoutes(roleStore, { path: group.path, operations: ['restore'] }).map(withinRank),
   ],
 })

@@ -79,16 +79,30 @@ export async function assertMayAssign(transaction: Transaction, caller: Caller, 
     select scopes, reach from roles
     where organization_id = ${transaction.organization} and id = ${readId(roles.idPrefix, shown) ?? null}::uuid
       and deleted_at is null for key share`)
-  if (!role) return
-  const { scopes, reach } = permissionsOf(role)
+  if (role) assertHasAll(caller, permissionsOf(role), 'assign')
+}
+
+/**
+ * People with a custom role cannot change a role (uuid) that allows more than their own: narrowed, its members would
+ * allow less than they do, and could be removed. Errors: 403.
+ */
+export async function assertMayChangeDefinition(transaction: Transaction, caller: Caller, id: string): Promise<void> {
+  if (caller.customRoleId === undefined) return
+  const [role] = await transaction.query<JsonObject>(sql`
+    select scopes, reach from roles
+    where organization_id = ${transaction.organization} and id = ${id}::uuid for update`)
+  if (role) assertHasAll(caller, permissionsOf(role), 'change')
+}
+
+function assertHasAll(caller: Caller, { scopes, reach }: RolePermissions, verb: 'assign' | 'change'): void {
   const refused = scopes.filter((scope) => !coversScope(caller.scopes, scope))
   if (refused.length > 0) {
-    throw new ApiError('missing_scopes', 'You can assign only roles whose scopes you have.', {
+    throw new ApiError('missing_scopes', `You can ${verb} only roles whose scopes you have.`, {
       details: refused.map((scope) => ({ field: 'roleId', message: scope })),
     })
   }
   const nouns = refusedReach(caller, reach)
-  if (nouns.length > 0) throw tooMuchReach('You can assign only roles that see no more records than you do.', nouns)
+  if (nouns.length > 0) throw tooMuchReach(`You can ${verb} only roles that see no more records than you do.`, nouns)
 }
 
 /** 403 for a role that sees more than the caller. */
