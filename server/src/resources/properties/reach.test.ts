@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => mailed.close())
 
-test('records out of reach cannot be referenced, and a report counts them without naming them', async () => {
+test('records out of reach cannot be referenced, and a report does not count them', async () => {
   const owner = await newOwner(mailed.service)
   const scopes = ['urn:service:company:*:*', 'urn:service:property:*:*']
   const role = await owner.call('POST', '/v5/roles', { body: { name: 'Own', scopes, reach: { company: 'own' } } })
@@ -34,8 +34,39 @@ test('records out of reach cannot be referenced, and a report counts them withou
 
   const seats = { resource: 'companies', key: 'seats', type: 'number', label: 'Seats' }
   const report = await person.call('POST', '/v5/properties?dryRun=true', { body: seats })
-  expect(report.body).toMatchObject({ unfit: 2, records: [{ id: own.id, value: 'few' }] })
+  expect(report.body).toMatchObject({ used: 1, unfit: 1, records: [{ id: own.id, value: 'few' }] })
   expect(report.text).not.toContain(theirs.id)
   const everything = await owner.call('POST', '/v5/properties?dryRun=true', { body: seats })
+  expect(everything.body).toMatchObject({ used: 2, unfit: 2 })
   expect(everything.body.records).toHaveLength(2)
+})
+
+test('no definition shows a person which values records out of reach have', async () => {
+  const owner = await newOwner(mailed.service)
+  const scopes = ['urn:service:company:*:*', 'urn:service:property:*:*']
+  const role = await owner.call('POST', '/v5/roles', { body: { name: 'Own', scopes, reach: { company: 'own' } } })
+  const person = await personWith(mailed, owner, role.body.id)
+  const withRevenue = (call: typeof owner.call, revenue: number) =>
+    call('POST', '/v5/companies', { body: { name: 'Acme', customProperties: { revenue } } })
+  expect((await withRevenue(owner.call, 815)).status).toBe(201)
+  const dryRun = async (call: typeof owner.call, more: object) =>
+    (await call('POST', '/v5/properties?dryRun=true', { body: { ...revenue, ...more } })).body
+  const revenue = { resource: 'companies', key: 'revenue', label: 'Revenue' }
+  expect(await dryRun(person.call, { type: 'text' })).toMatchObject({ used: 0, unfit: 0, records: [] })
+  // A guess in a record of their own is no duplicate of what they do not see.
+  expect((await withRevenue(person.call, 815)).status).toBe(201)
+  expect(await dryRun(person.call, { type: 'number', unique: true })).toMatchObject({ used: 1, duplicates: 0 })
+  expect(await dryRun(owner.call, { type: 'number', unique: true })).toMatchObject({ used: 2, duplicates: 2 })
+
+  const forbidden = { status: 403, body: { code: 'insufficient_permissions' } }
+  expect(await person.call('POST', '/v5/properties', { body: { ...revenue, type: 'text' } })).toMatchObject(forbidden)
+  expect(await person.call('POST', '/v5/properties', { body: { ...revenue, type: 'number' } })).toMatchObject(forbidden)
+  const { body: defined } = await owner.call('POST', '/v5/properties', { body: { ...revenue, type: 'number' } })
+  const path = `/v5/properties/${defined.id}`
+  expect(await person.call('PATCH', path, { body: { unique: true } })).toMatchObject(forbidden)
+  expect((await person.call('PATCH', path, { body: { label: 'Yearly revenue' } })).status).toBe(200)
+  expect((await person.call('DELETE', path)).status).toBe(204)
+  expect(await person.call('POST', `${path}/restore`)).toMatchObject(forbidden)
+  const ofDeals = { resource: 'deals', key: 'revenue', type: 'number', label: 'Revenue' }
+  expect((await person.call('POST', '/v5/properties', { body: ofDeals })).status).toBe(201)
 })

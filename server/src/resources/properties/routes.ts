@@ -59,7 +59,7 @@ function withDryRun(route: WriteRoute): WriteRoute {
   return {
     ...route,
     description:
-      'If records have values of this key already, all of them must fit the definition; otherwise 422 with their number and the first of them. Values are not converted: a phone number with spaces does not fit.',
+      'If records have values of this key already, all of them must fit the definition; otherwise 422 with their number and the first of them. Values are not converted: a phone number with spaces does not fit. A person who does not see all records of the resource cannot define a property (403); `dryRun` counts only the records that they see.',
     query: {
       kind: 'parameters',
       parameters: { dryRun: 'If true, defines nothing and reports the values that do not fit.' },

@@ -1,11 +1,11 @@
 import type { Connection, Transaction } from '../../platform/database/database.ts'
 import type { PropertyDefinition } from '../../platform/model/declared-property.ts'
-import { initialValues } from '../../platform/model/define.ts'
+import { displayNoun, initialValues } from '../../platform/model/define.ts'
 import { ApiError, invalidBody } from '../../platform/model/errors.ts'
 import type { JsonObject } from '../../platform/model/fields.ts'
 import { readId } from '../../platform/model/ids.ts'
 import { raw, sql } from '../../platform/model/sql.ts'
-import { distributedOf } from '../../platform/query/scope.ts'
+import { distributedOf, isRestricted } from '../../platform/query/scope.ts'
 import { documentSql } from '../../platform/query/select.ts'
 import { root } from '../../platform/query/target.ts'
 import { createIndex, dropIndex, readIndexes } from '../../platform/resource/property-indexes.ts'
@@ -15,6 +15,7 @@ import {
   storeDefinitions,
   storeUndeclared,
 } from '../../platform/resource/property-sets.ts'
+import { scopeOf } from '../../platform/resource/read.ts'
 import { UniqueConflict } from '../../platform/resource/unique-conflict.ts'
 import { standardStore } from '../../platform/resource/store.ts'
 import type { PendingChange, Referable } from '../../platform/resource/write.ts'
@@ -138,6 +139,7 @@ async function checkStoredValues(transaction: Transaction, change: PendingChange
   const checksUnique = definition.unique && (checksFit || change.values.unique === true)
   if (checksFit) await assertKeyIsFree(transaction, definition, after)
   if (!checksFit && !checksUnique && removed.length === 0) return
+  assertSeesAll(transaction, resource)
   const found =
     checksFit || removed.length > 0
       ? await examineAllRecords(transaction, { resource, definition, checksFit, removed })
@@ -145,6 +147,15 @@ async function checkStoredValues(transaction: Transaction, change: PendingChange
   const duplicates = checksUnique ? await findDuplicates(transaction, resource, definition) : noDuplicates
   assertFit(resource, definition, { ...found, ...duplicates })
   if (found.removed > 0) throw choicesInUse(removed, found.removed)
+}
+
+/** Whether a definition applies shows what all records have, and it limits what they may have. Error: 403. */
+function assertSeesAll(transaction: Transaction, resource: ReturnType<typeof definableResource>): void {
+  if (!isRestricted(resource, scopeOf(transaction, undefined))) return
+  throw new ApiError(
+    'insufficient_permissions',
+    `A definition applies to all ${displayNoun(resource.name)}, and your role does not see all of them. Ask an owner or an admin.`,
+  )
 }
 
 const noDuplicates = { duplicates: 0, duplicateExamples: [] }

@@ -77,8 +77,8 @@ export async function examineNext(
   examination: Examination,
   { after, limit, examples }: Step,
 ): Promise<{ found: StoredValues; last: string | undefined }> {
-  const { resource, definition } = examination
-  const rows = sql`select ${recordColumns(definition)} from ${identifier(resource.table)}
+  const { resource } = examination
+  const rows = sql`select ${recordColumns(db, examination)} from ${identifier(resource.table)} record
     where organization_id = ${db.organization} and id > ${after}::uuid order by id limit ${limit}`
   const { last, ...found } = await examine(db, examination, rows, examples)
   return { found, last: last ?? undefined }
@@ -90,8 +90,9 @@ export async function examineChanged(
   examination: Examination,
   since: string,
 ): Promise<StoredValues> {
-  const { resource, definition } = examination
-  const changed = (condition: Sql) => sql`select ${recordColumns(definition)} from ${identifier(resource.table)}
+  const { resource } = examination
+  const changed = (condition: Sql) => sql`select ${recordColumns(transaction, examination)}
+    from ${identifier(resource.table)} record
     where organization_id = ${transaction.organization} and ${condition}`
   const { last: _, ...found } = await examine(
     transaction,
@@ -114,8 +115,14 @@ export async function startOfUnseenChanges(db: Connection): Promise<string> {
   return row.since
 }
 
-const recordColumns = ({ key }: PropertyDefinition): Sql =>
-  sql`id, deleted_at, custom_properties -> ${key}::text as value`
+/** Only the records within the caller's reach count. */
+const recordColumns = (db: Connection, { resource, definition }: Examination): Sql =>
+  sql`id, deleted_at, custom_properties -> ${definition.key}::text as value, ${isReachedSql(db, resource)} as is_reached`
+
+function isReachedSql(db: Connection, resource: Resource): Sql {
+  const bounds = reachConditions(resource, scopeOf(db, undefined), raw('record'))
+  return bounds.length === 0 ? raw('true') : sql`(${join(bounds, ' and ')})`
+}
 
 async function examine(
   db: Connection,
@@ -123,21 +130,16 @@ async function examine(
   rows: Sql,
   examples = maxExamples,
 ): Promise<StoredValues & { last: string | null }> {
-  // Callers see only the records within their reach; all of them count.
-  const bounds = reachConditions(resource, scopeOf(db, undefined), raw('record'))
-  const isReached = bounds.length === 0 ? raw('true') : sql`(${join(bounds, ' and ')})`
   const misfits = checksFit ? sql`not coalesce(${fits(db, definition)}, false)` : raw('false')
   const [found] = await db.query<StoredValues & { last: string | null }>(sql`
     with batch as materialized (${rows}),
     used as materialized (
-      select id, value from batch where deleted_at is null and coalesce(value, 'null') <> 'null'),
+      select id, value from batch where is_reached and deleted_at is null and coalesce(value, 'null') <> 'null'),
     unfit as materialized (select id, value from used where ${misfits})
     select (select count(*) from used)::integer as used, (select count(*) from unfit)::integer as unfit, (
         select coalesce(json_agg(json_build_object('id', id, 'value', value)), '[]') from (
-          select unfit.id, unfit.value from unfit join ${identifier(resource.table)} record
-            on record.organization_id = ${db.organization} and record.id = unfit.id
-          where ${isReached} order by unfit.id limit ${examples}::integer) first) as examples,
-      (select count(*) from batch where value ?| ${removed}::text[])::integer as removed,
+          select id, value from unfit order by id limit ${examples}::integer) first) as examples,
+      (select count(*) from batch where is_reached and value ?| ${removed}::text[])::integer as removed,
       (select id from batch order by id desc limit 1) as last`)
   if (!found) throw new Error('the examination returned no row')
   return { ...found, examples: shownValues(resource, found.examples) }
@@ -146,28 +148,26 @@ async function examine(
 const shownValues = (resource: Resource, rows: readonly StoredValue[]): StoredValue[] =>
   rows.map(({ id, value }) => ({ id: showId(resource.idPrefix, id), value }))
 
-/** Finds the records that are not deleted and have a value that another one has too. */
+/** Finds the records within the caller's reach that are not deleted and have a value that another one has too. */
 export async function findDuplicates(
   transaction: Transaction,
   resource: Resource,
   definition: PropertyDefinition,
 ): Promise<Duplicates> {
-  const bounds = reachConditions(resource, scopeOf(transaction, undefined), raw('record'))
-  const isReached = bounds.length === 0 ? raw('true') : sql`(${join(bounds, ' and ')})`
   const [found] = await transaction.query<{ duplicates: number; examples: StoredValue[] }>(sql`
     with used as materialized (
-      select id, custom_properties -> ${definition.key}::text as value, ${isReached} as is_reached
-      from ${identifier(resource.table)} record
+      select id, custom_properties -> ${definition.key}::text as value from ${identifier(resource.table)} record
       where organization_id = ${transaction.organization} and deleted_at is null
+        and ${isReachedSql(transaction, resource)}
         and coalesce(custom_properties -> ${definition.key}::text, 'null') <> 'null'),
     repeated as materialized (
-      select id, value, is_reached from (
-        select id, value, is_reached,
+      select id, value from (
+        select id, value,
           count(*) over (partition by ${uniqueValueSql(sql`${definition.type}::text`, raw('value'))}) as holders from used
       ) counted where holders > 1)
     select (select count(*) from repeated)::integer as duplicates, (
       select coalesce(json_agg(json_build_object('id', id, 'value', value)), '[]') from (
-        select id, value from repeated where is_reached order by id limit ${raw(String(maxExamples))}) first) as examples`)
+        select id, value from repeated order by id limit ${raw(String(maxExamples))}) first) as examples`)
   if (!found) throw new Error('the examination returned no row')
   return { duplicates: found.duplicates, duplicateExamples: shownValues(resource, found.examples) }
 }
