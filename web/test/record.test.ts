@@ -29,6 +29,16 @@ const expectStored = (values: object) =>
   expect.poll(async () => (await call('GET', `/v5/contacts/${contact.id}`)).body).toMatchObject(values)
 const toast = (text: string | RegExp) => page.getByRole('region', { name: 'Notifications' }).getByText(text).first()
 
+browserTest('an address that contains headers of a mail is a link to that address only', async () => {
+  const email = `ada${number}?bcc=eve%40evil.example&subject=x@example.com`
+  expect((await call('PATCH', `/v5/contacts/${contact.id}`, { body: { email } })).status).toBe(200)
+  await page.reload()
+  const link = properties().getByRole('link', { name: email })
+  const href = (await link.getAttribute('href')) ?? ''
+  expect(new URL(href).search).toBe('')
+  expect(decodeURIComponent(new URL(href).pathname)).toBe(email)
+})
+
 browserTest('every property that can be changed is edited in place, by keyboard', async () => {
   await properties()
     .getByRole('button', { name: /^Show \d+ more/ })

@@ -1,3 +1,5 @@
+import { withoutMailHeaders } from './link-address.ts'
+
 /** A part of a line: text, a line break, or something that has parts itself. */
 export type Inline =
   | { type: 'text' | 'code'; text: string }
@@ -76,7 +78,8 @@ function linkAt(text: string, index: number, depth: number): Found | undefined {
   if (whole === undefined || label === undefined || address === undefined || !safeAddress.test(address))
     return undefined
   const parts = label === '' ? [{ type: 'text' as const, text: address }] : partsOf(label, depth + 1)
-  return { part: { type: 'link', href: address, parts: parts.map(withoutLink) }, end: index + whole.length }
+  const href = withoutMailHeaders(address)
+  return { part: { type: 'link', href, parts: parts.map(withoutLink) }, end: index + whole.length }
 }
 
 /** A link inside a link is text. */

@@ -3,6 +3,7 @@ import { useFormatter, useLocale, useTranslations } from 'use-intl'
 import { type RecordData, type ResourceSchema, titleOf, useResource, valueAt } from '../api/schema.ts'
 import { useLabel } from '../messages/labels.ts'
 import { resourceViews } from '../resources/registry.ts'
+import { domainLink, mailLink, phoneLink } from '../ui/link-address.ts'
 import { Avatar, Tag, tintOf, tintOfState } from '../ui/tag.tsx'
 import { Time } from '../ui/time.tsx'
 import { useChoiceLabel } from './choices.ts'
@@ -151,11 +152,11 @@ function Plain({ property, value, currency }: PlainProps) {
         />
       )
     case 'domain':
-      return <ExternalLink href={`https://${String(value)}`} text={String(value)} />
+      return <ExternalLink href={domainLink(String(value))} text={String(value)} />
     case 'email':
-      return <PlainLink href={`mailto:${String(value)}`} text={String(value)} />
+      return <PlainLink href={mailLink(String(value))} text={String(value)} />
     case 'phone':
-      return <PlainLink href={`tel:${String(value)}`} text={String(value)} />
+      return <PlainLink href={phoneLink(String(value))} text={String(value)} />
     case 'reference':
       return <ReferenceLink resourceName={property.resource} id={String(value)} />
     default:

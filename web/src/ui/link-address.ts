@@ -1,0 +1,17 @@
+/**
+ * A link that writes to this address and to no other: anyone can push an address such as
+ * `ada@example.com?bcc=eve@example.com`, of which a mail program would read the end as a header.
+ */
+export function mailLink(email: string): string {
+  const at = email.lastIndexOf('@')
+  const encode = encodeURIComponent
+  return `mailto:${at < 0 ? encode(email) : `${encode(email.slice(0, at))}@${encode(email.slice(at + 1))}`}`
+}
+
+export const phoneLink = (phone: string): string => `tel:${encodeURIComponent(phone).replaceAll('%2B', '+')}`
+
+export const domainLink = (domain: string): string => `https://${encodeURIComponent(domain)}`
+
+/** An address that somebody wrote, without the headers and further recipients of a mail. */
+export const withoutMailHeaders = (href: string): string =>
+  /^mailto:/i.test(href) ? href.replace(/[?,;].*$/s, '') : href
