@@ -8,6 +8,7 @@ import type { Sql } from '../../server/src/platform/model/sql.ts'
 import type { JsonObject } from '../../server/src/platform/model/fields.ts'
 import { newId } from '../../server/src/platform/model/ids.ts'
 import { insertRows } from '../../server/src/resources/imports/intake/intake-store.ts'
+import { dayOf } from '../../server/src/resources/imports/intake/push-quota-store.ts'
 import { generateTriggerSecret } from '../../server/src/resources/imports/trigger.ts'
 import type { Owner } from './records.ts'
 import type { Stage } from './stage.ts'
@@ -68,11 +69,14 @@ export async function enqueue({ client }: Stage, loads: readonly Load[]): Promis
   const rows = loads.flatMap(({ queue: { organizationId, importId, hash }, leads }) =>
     leads.map((lead) => {
       const payload = Buffer.from(JSON.stringify(lead))
-      return { id: newId(), organizationId, importId, triggerHash: hash, payload, parameters: '{}', key: undefined }
+      const push = { payload, parameters: '{}', bytes: payload.length + 2, key: undefined }
+      return { id: newId(), organizationId, importId, triggerHash: hash, ...push }
     }),
   )
+  const count = { day: dayOf(Date.now()), slot: 0, maxBytes: null }
   await client.query('begin')
-  for (let first = 0; first < rows.length; first += batch) await insertRows(sender, rows.slice(first, first + batch))
+  for (let first = 0; first < rows.length; first += batch)
+    await insertRows(sender, rows.slice(first, first + batch), count)
   await client.query('commit')
 }
 

@@ -113,6 +113,14 @@ export const settings = {
     example: '30',
     parse: integer(0, 36_500),
   }),
+  importBytesPerDay: setting({
+    name: 'IMPORT_BYTES_PER_DAY',
+    description:
+      'Maximum number of bytes that each import accepts in a day (UTC): bodies and query parameters of pushes. Further pushes get 429 until midnight. An alarm starts at 80 %. `0` sets no limit. Use the same value for every service on one database.',
+    default: '1000000000',
+    example: '50000000',
+    parse: integer(0, 1_000_000_000_000_000),
+  }),
   costlyQueries: setting({
     name: 'MAX_UNINDEXED_QUERIES',
     description:

@@ -97,6 +97,7 @@ export const tablesByPlace = {
     'import_rows',
     'import_push_keys',
     'import_row_counts',
+    'import_pushed_bytes',
     'refused_pushes',
     'refused_push_counts',
     'refused_senders',

@@ -20,7 +20,7 @@ import { createTokens } from './identity/access/tokens.ts'
 import type { Database } from './platform/database/database.ts'
 import { createEgress } from './platform/egress/egress.ts'
 import { probeRoutes } from './platform/http/probes.ts'
-import { createMetrics, type Metrics, serveMetrics } from './platform/http/metrics.ts'
+import { createMetrics, type ImportAlarms, type Metrics, serveMetrics } from './platform/http/metrics.ts'
 import type { ReservedPort } from './platform/http/reserved-port.ts'
 import { listedResources, type Route, type Services } from './platform/http/route.ts'
 import { createServer, type ServerOptions } from './platform/http/server.ts'
@@ -38,6 +38,8 @@ import { directoryReferences, retentionPolicies } from './retention-policies.ts'
 import { isWithoutUsers } from './resources/home/routes.ts'
 import { createIntake } from './resources/imports/intake/intake.ts'
 import { createRefusals } from './resources/imports/intake/refusals.ts'
+import { countImportsNearLimit } from './resources/imports/pushed-bytes-store.ts'
+import { alarmingShare } from './resources/imports/resource.ts'
 import { importWork } from './resources/imports/work/due-store.ts'
 import { createImportWorkers } from './resources/imports/work/import-workers.ts'
 import { insertFirstPipeline } from './resources/pipelines/store.ts'
@@ -45,6 +47,7 @@ import { countAlarmingImports } from './resources/refused-pushes/store.ts'
 import { createInstallation, type SystemFinding } from './resources/system/installation.ts'
 import { savedViews } from './resources/views/store.ts'
 import { version } from './release.ts'
+import { countImportsOptingOut } from './resources/suggestions/store.ts'
 import { startNoteAnalysis } from './resources/suggestions/start.ts'
 import { analysisWork } from './resources/suggestions/work/due-store.ts'
 import { startMail } from './identity/mails/start.ts'
@@ -108,8 +111,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   const ready = Promise.race([options.prepared, stopped])
   const servesApi = config.role !== 'work'
   const isMaintaining = config.role !== 'api' && (part?.isFirst ?? true)
-  const countAlarms = isMaintaining ? () => countAlarmingImports(workDatabase) : undefined
-  const metrics = createMetrics(() => database.counts, countAlarms)
+  const metrics = createMetrics(() => database.counts, isMaintaining ? importAlarms(workDatabase) : undefined)
   const wakeups = new Wakeups({ database: workDatabase, log })
   const noteAnalysis = startNoteAnalysis({
     ...config,
@@ -139,7 +141,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       importWorkers.wake()
       part?.notify('imports')
     })
-  const intake = createIntake({ database: options.intakeDatabase, onAccepted: wakeImports })
+  const intake = createIntake({ ...config, log, database: options.intakeDatabase, onAccepted: wakeImports })
   const refusals = createRefusals({ database, secret, log, onRefused: metrics.pushRefused })
   const failedLogins = createFailedLogins(log)
   const limits =
@@ -199,6 +201,12 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     },
   }
 }
+
+const importAlarms = (database: Database): ImportAlarms => ({
+  refusing: () => countAlarmingImports(database),
+  nearLimit: () => countImportsNearLimit(database, alarmingShare),
+  optingOut: () => countImportsOptingOut(database),
+})
 
 /** What the service shows in browsers, besides its own small pages. */
 const readPages = async (): Promise<Pick<ServerOptions, 'web' | 'guides'>> => ({

@@ -33,7 +33,7 @@ export const optional = <Value>(declared: Declaration<Value>): Setting<Value | u
 export const integer =
   (min: number, max: number) =>
   (text: string): number => {
-    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
     if (!(value >= min && value <= max)) throw new Error(`expected a whole number from ${min} to ${max}`)
     return value
   }

@@ -7,10 +7,11 @@ const read = (path: string) => readFile(fileURLToPath(new URL(`../../${path}`, i
 
 let metricsText: string
 beforeAll(async () => {
-  const all = createMetrics(
-    () => ({ total: 1, idle: 1, waiting: 0 }),
-    async () => 1,
-  )
+  const all = createMetrics(() => ({ total: 1, idle: 1, waiting: 0 }), {
+    refusing: async () => 1,
+    nearLimit: async () => 1,
+    optingOut: async () => 1,
+  })
   all.observe('GET', '/v5/contacts', 200, 0.01)
   metricsText = await all.text()
 })

@@ -148,7 +148,7 @@ const redundantPredicates: readonly RedundantPredicate[] = [
   {
     reason: 'the import was found within the organization, and its id is unique: the stats are of its own rows',
     location:
-      /(select created_at as oldest from import_rows|as recent from import_row_counts|sum\(count\) from refused_push_counts|from refused_pushes|\* from refused_senders) where $/,
+      /(select created_at as oldest from import_rows|as recent from import_row_counts|sum\(count\) from refused_push_counts|from refused_pushes|\* from refused_senders|from import_pushed_bytes|select created_at from suggestions) where $/,
   },
   {
     reason: 'the refused push was found within the organization, and its foreign key includes that of its import',

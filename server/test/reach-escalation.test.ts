@@ -107,6 +107,20 @@ test('a person who does not see all contacts cannot push to an import', async ()
   expect(await person.call('PATCH', row, { body: { payload } })).toMatchObject(forbidden)
 })
 
+test('a person who does not see all contacts cannot change how an import treats them, and may only stop it', async () => {
+  const person = await personWith(mailed, owner, await newRole(owner, 'own'))
+  const path = `/v5/imports/${(await createdBy(owner, '/v5/imports', { name: 'Shop' })).id}`
+  for (const body of [{ mergePolicy: 'overwrite' }, { notesMayOptOut: false }, { tags: ['any'] }, { name: 'Mine' }])
+    expect(await person.call('PATCH', path, { body })).toMatchObject(forbidden)
+  expect((await owner.call('GET', path)).body).toMatchObject({ mergePolicy: 'fill', name: 'Shop' })
+  expect((await person.call('POST', `${path}/disable`)).status).toBe(200)
+  expect(await person.call('POST', `${path}/enable`)).toMatchObject(forbidden)
+  expect((await owner.call('GET', path)).body.disabledAt).not.toBeNull()
+  expect((await person.call('DELETE', path)).status).toBe(204)
+  expect(await person.call('POST', `${path}/restore`)).toMatchObject(forbidden)
+  expect((await owner.call('POST', `${path}/restore`)).status).toBe(200)
+})
+
 test('what a person sees changes with the next request in every process, and between pages', async () => {
   const roleId = await newRole(owner, 'own')
   const person = await personWith(mailed, owner, roleId)

@@ -234,6 +234,32 @@ test('a push belongs to its contact: before it has one, only those who see all c
   expect((await person.call('GET', path)).body).toEqual(row)
 })
 
+test('the numbers of an import are those of the rows that a person sees', async () => {
+  const { person, owner, ours } = fixture
+  const importId = owner.organization.importId
+  await ours.pushes.push(importId, { contact: { email: 'counted@example.com' } })
+  await ours.pushes.refuse(importId)
+  const path = `/v5/imports/${importId}`
+  const numbersOf = async (call: typeof person.call) => {
+    const [one, [listed], rows, selected] = await Promise.all(
+      [path, '/v5/imports?query=Bootstrap', `${path}/rows?limit=100`, `${path}?select[]=stats.counts`].map(
+        async (each) => (await call('GET', each)).body,
+      ),
+    )
+    const { stats, refused, pushedToday, optOuts } = one
+    expect(listed).toMatchObject({ stats, refused, pushedToday, optOuts })
+    expect(selected).toEqual({ stats: { counts: stats.counts } })
+    const counts = Object.values<number>(stats.counts).reduce((sum, count) => sum + count, 0)
+    return { counts, rows: rows.length, refused: refused.count, bytes: pushedToday.bytes }
+  }
+  await until('the refused push is counted', async () => (await owner.call('GET', path)).body.refused.count > 0)
+  const all = await numbersOf(owner.call)
+  expect([all.counts, all.bytes > 0]).toEqual([all.rows, true])
+  const seen = await numbersOf(person.call)
+  expect(seen.rows).toBeLessThan(all.rows)
+  expect(seen).toMatchObject({ counts: seen.rows, refused: 0, bytes: 0 })
+})
+
 test('a refused push is only for those who see all contacts, also in counts', async () => {
   const { person, owner, ours } = fixture
   const importId = owner.organization.importId

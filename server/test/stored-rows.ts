@@ -12,6 +12,7 @@ const keys: Readonly<Record<string, readonly string[]>> = {
   import_push_keys: ['key_hash'],
   refused_senders: ['sender'],
   refused_push_counts: ['code'],
+  import_pushed_bytes: ['import_id', 'slot'],
   idempotency_answers: ['key_hash'],
   import_triggers: ['hash'],
   import_secrets: ['hash'],

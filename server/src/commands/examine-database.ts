@@ -62,7 +62,7 @@ export async function examineConnection(connection: pg.ClientConfig, config: Con
         ...(await examineMaintenance(client, config)),
         await examineMail(client, config),
         await examineNotes(client, config),
-        await examinePushes(client),
+        ...(await examinePushes(client)),
         await examineBackup(client),
       )
     return found

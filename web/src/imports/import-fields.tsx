@@ -1,6 +1,6 @@
 import { useSuspenseQuery } from '@tanstack/react-query'
 import { useTranslations } from 'use-intl'
-import { SelectField, TextField } from '../ui/field.tsx'
+import { CheckField, SelectField, TextField } from '../ui/field.tsx'
 import { itemsOfText, textOfItems } from '../views/lists-as-text.ts'
 import type { Import, ImportValues } from './import-queries.ts'
 import { teamsQuery } from './teams.ts'
@@ -11,6 +11,7 @@ interface ImportInput {
   teamId: string
   tags: string
   mergePolicy: Import['mergePolicy']
+  notesMayOptOut: boolean
 }
 
 export const inputOf = (one?: Import): ImportInput => ({
@@ -18,11 +19,19 @@ export const inputOf = (one?: Import): ImportInput => ({
   teamId: one?.teamId ?? '',
   tags: textOfItems(one?.tags ?? []),
   mergePolicy: one?.mergePolicy ?? 'fill',
+  notesMayOptOut: one?.notesMayOptOut ?? true,
 })
 
-export const valuesOf = ({ name, teamId, tags, mergePolicy }: ImportInput): ImportValues & { name: string } => ({
+export const valuesOf = ({
+  name,
+  teamId,
+  tags,
+  mergePolicy,
+  notesMayOptOut,
+}: ImportInput): ImportValues & { name: string } => ({
   name,
   mergePolicy,
+  notesMayOptOut,
   tags: itemsOfText(tags),
   ...(teamId !== '' && { teamId }),
 })
@@ -77,6 +86,13 @@ export function ImportFields({ input, onChange, errorOf }: ImportFieldsProps) {
         isOptional
         value={input.tags}
         onChange={({ target }) => set({ tags: target.value })}
+      />
+      <CheckField
+        name="notesMayOptOut"
+        label={t('notesMayOptOut')}
+        hint={t('notesMayOptOutHint')}
+        checked={input.notesMayOptOut}
+        onChange={({ target }) => set({ notesMayOptOut: target.checked })}
       />
     </>
   )

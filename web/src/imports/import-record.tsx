@@ -15,6 +15,8 @@ import { importQuery, type RotatedImport, rowsPathOf } from './import-queries.ts
 import { Enabled } from './imports.tsx'
 import styles from './imports.module.css'
 import { forgetUrl, keptUrl } from './one-time-url.ts'
+import { OptOutAlarm } from './opt-out-alarm.tsx'
+import { PushedBytes } from './pushed-bytes.tsx'
 import { RefusalAlarm } from './refusal-alarm.tsx'
 import { RefusedList } from './refused-list.tsx'
 import { RefusedPanel } from './refused-panel.tsx'
@@ -67,6 +69,8 @@ function ImportPage({ importId }: { importId: string }) {
         <div className={styles.main}>
           {secret.url !== undefined && <TriggerUrl url={secret.url} text={secret.text} onDone={secret.forget} />}
           <RefusalAlarm one={one} />
+          <OptOutAlarm one={one} />
+          <PushedBytes one={one} />
           <RowFilters one={one} search={search}>
             {!showsRefused && <BulkActions one={one} filters={filters} />}
             <CopyRequest

@@ -104,8 +104,8 @@ function ImportTable({ imports, filters }: { imports: readonly Import[]; filters
   return <Table label={t('title')} columns={columns} rows={shown} keyOf={({ id }) => id} />
 }
 
-/** Whether it is enabled, and whether a sender is only refused. */
-function State({ of: { id, disabledAt, refused } }: { of: Import }) {
+/** Whether it is enabled, and what needs a person. */
+function State({ of: { id, disabledAt, refused, pushedToday, optOuts } }: { of: Import }) {
   const t = useTranslations('imports')
   return (
     <div className={styles.counts}>
@@ -114,6 +114,20 @@ function State({ of: { id, disabledAt, refused } }: { of: Import }) {
         <Link to="/imports/$importId" params={{ importId: id }} search={{ show: 'refused' }}>
           <Tag tint="red" hasDot>
             {t('onlyRefused')}
+          </Tag>
+        </Link>
+      )}
+      {optOuts.waiting > 0 && (
+        <Link to="/imports/$importId" params={{ importId: id }}>
+          <Tag tint="red" hasDot>
+            {t('manyOptOuts')}
+          </Tag>
+        </Link>
+      )}
+      {pushedToday.isNearLimit && (
+        <Link to="/imports/$importId" params={{ importId: id }}>
+          <Tag tint="red" hasDot>
+            {t('nearLimit')}
           </Tag>
         </Link>
       )}

@@ -71,6 +71,9 @@ export function SuggestionCard({ suggestion, names, evidence, children, movesOn 
             {suggestion.resultContactId === null ? t('recordedByItself') : t('optedOutByItself')}
           </p>
         )}
+        {suggestion.status === 'pending' && suggestion.waitingReason !== null && (
+          <p className={styles.byItself}>{t(`waits.${suggestion.waitingReason}`)}</p>
+        )}
         {!open && <Decision suggestion={suggestion} names={names} />}
         {refusal !== undefined && (
           <p role="alert" className={styles.refusal}>

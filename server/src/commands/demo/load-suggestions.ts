@@ -108,6 +108,7 @@ async function addReply(rows: Rows, reply: Reply): Promise<void> {
   const analysis = await analyseByRules(note, factsOf(person, moment), new AbortController().signal)
   const finding: Finding = {
     ...{ id: noteId, revision: 1, contactId: person.id, companyId: null, dealId: null },
+    ...{ isPushed: true, importId: null },
     ...{ text, analysis: { ...analysis, latencyMs: 1 }, analysisId: newIdAt(moment) },
   }
   rows.note_analyses.push({ ...analysisRow(finding), created_at: at })
@@ -116,7 +117,8 @@ async function addReply(rows: Rows, reply: Reply): Promise<void> {
     const id = newIdAt(moment + analysis.actions.length - index)
     const isOptOut = action.type === 'suppress' && actsAlone(finding, action)
     if (isOptOut) rows.optedOut.push(person.id)
-    const row: JsonObject = { ...suggestionRow(finding, action, new Set(rows.optedOut)), id, ...times }
+    const effects = { optedOut: new Set(rows.optedOut), reasons: new Map() }
+    const row: JsonObject = { ...suggestionRow(finding, action, effects), id, ...times }
     rows.suggestions.push(
       row.status === 'pending' ? { ...row, ...(isDecided && decide(rows, reply, row)) } : { ...row, decided_at: at },
     )

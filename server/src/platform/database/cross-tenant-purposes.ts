@@ -19,6 +19,8 @@ export const crossTenantPurposes = [
   'find the import of a push',
   'keep pushes',
   'count refused senders',
+  'count imports near their limit',
+  'count imports with waiting opt-outs',
   'choose whose rows to work on',
   'choose whose notes to analyse',
   'wake up workers',

@@ -20,6 +20,13 @@ export interface Metrics {
   snapshot(): Promise<MetricsSnapshot>
 }
 
+/** Numbers of imports that need a person. */
+export interface ImportAlarms {
+  refusing: () => Promise<number>
+  nearLimit: () => Promise<number>
+  optingOut: () => Promise<number>
+}
+
 export function createProcessMetrics(): Registry {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'rapport_' })
@@ -28,7 +35,7 @@ export function createProcessMetrics(): Registry {
 
 export function createMetrics(
   pool: () => { total: number; idle: number; waiting: number },
-  countAlarmingImports?: () => Promise<number>,
+  alarms?: ImportAlarms,
 ): Metrics {
   const registry = createProcessMetrics()
   const seconds = new Histogram({
@@ -70,15 +77,32 @@ export function createMetrics(
     labelNames: ['code'],
     registers: [registry],
   })
-  if (countAlarmingImports)
+  const countWhenRead = (name: string, help: string, count: () => Promise<number>) =>
     new Gauge({
-      name: 'rapport_imports_refusing',
-      help: 'Imports with a sender whose last pushes were all refused; not a number while the database is unavailable',
+      name,
+      help: `${help}; not a number while the database is unavailable`,
       registers: [registry],
       async collect() {
-        this.set(await countAlarmingImports().catch(() => Number.NaN))
+        this.set(await count().catch(() => Number.NaN))
       },
     })
+  if (alarms) {
+    countWhenRead(
+      'rapport_imports_refusing',
+      'Imports with a sender whose last pushes were all refused',
+      alarms.refusing,
+    )
+    countWhenRead(
+      'rapport_imports_near_limit',
+      'Imports that have received at least 80 % of the bytes that they may receive today',
+      alarms.nearLimit,
+    )
+    countWhenRead(
+      'rapport_imports_opting_out',
+      'Imports whose opt-outs wait for a person because there were many within an hour',
+      alarms.optingOut,
+    )
+  }
   const children = new Map<string, ReturnType<typeof seconds.labels>>()
   return {
     observe(method, route, status, took) {

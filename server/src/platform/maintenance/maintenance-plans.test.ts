@@ -61,6 +61,7 @@ beforeAll(async () => {
     refused_pushes: () => ({ id: randomUUID(), import_id: recordId, ...refused, address: '-' }),
     refused_senders: () => ({ import_id: recordId, ...refused, sender: randomUUID(), refused: 1, since: ago(0) }),
     refused_push_counts: () => ({ import_id: recordId, code: randomUUID(), count: 1 }),
+    import_pushed_bytes: () => ({ import_id: recordId, slot: 0, bytes: 1 }),
     import_triggers: () => ({ import_id: recordId, hash: hash() }),
     import_secrets: () => ({ import_id: recordId, hash: hash() }),
     idempotency_answers: () => ({ credential_id: randomUUID(), ...hashes(), answer_encrypted: hash() }),

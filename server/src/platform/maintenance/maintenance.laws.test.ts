@@ -326,6 +326,9 @@ async function storeExpiring(
   await storeRows('refused_senders', refusals(sender, 30))
   const count = (days: number) => ({ code: randomUUID(), counted_at: ago(days), count: 1 })
   await storeRows('refused_push_counts', refusals(count, 90))
+  let slot = 0
+  const bytes = (days: number) => ({ counted_on: ago(days), slot: slot++, bytes: 1 })
+  await storeRows('import_pushed_bytes', refusals(bytes, 90))
   const triggers = generated.triggers.flatMap(({ import: index, days }) =>
     rowsOfImport(index, { hash: hash(), expires_at: since(days) }, days !== null && days > 0),
   )

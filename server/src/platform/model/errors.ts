@@ -157,7 +157,7 @@ export const errorCodes = {
   rate_limited: {
     status: 429,
     message: 'Too many requests',
-    when: 'The credential, trigger or address sent more requests than `RateLimit-Policy` allows, or too many login attempts have failed.',
+    when: 'The credential, trigger or address sent more requests than `RateLimit-Policy` allows, too many login attempts have failed, or an import has received the bytes that it may receive in a day.',
     remedy: 'Wait for the seconds in `Retry-After`. The `RateLimit` header of every response shows how much is left.',
   },
   headers_too_large: {

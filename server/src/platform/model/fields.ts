@@ -1,6 +1,7 @@
 import type { PropertySet } from './declared-property.ts'
 import type { FieldType } from './field-types.ts'
 import { type Normalize, normalizers } from './normalizers.ts'
+import type { Reader } from './reach.ts'
 import type { Sql } from './sql.ts'
 
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue }
@@ -15,8 +16,11 @@ export type FilterType = 'id' | 'string' | 'number' | 'date' | 'array' | 'boolea
 /** What filtering or sorting by a field costs: an index serves it, or all records of the organization are scanned. */
 export type AccessCost = 'indexed' | 'scan'
 
-/** The SQL that computes a value from the columns of the record with this alias and its organization. */
-export type Computation = (record: Sql, organization: Sql) => Sql
+/**
+ * The SQL that computes a value from the columns of the record with this alias and its organization. `reader` is given
+ * for a person who does not see all records, and for nobody else.
+ */
+export type Computation = (record: Sql, organization: Sql, reader?: Reader) => Sql
 
 export interface Field<out Value = unknown, Writable extends boolean = boolean, Required extends boolean = boolean> {
   label: string
@@ -68,6 +72,8 @@ export interface Field<out Value = unknown, Writable extends boolean = boolean, 
   lookup?: { column: string; key: (value: string) => string }
   /** There is no column. */
   computed?: Computation
+  /** The computed value is different for a person who does not see all records. */
+  dependsOnReader?: true
   /**
    * A change never sets an earlier value: of two transactions, the one that began later can be the first to get the
    * record.

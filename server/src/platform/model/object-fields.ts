@@ -48,10 +48,11 @@ export const document = <const O extends FieldOptions>(options: O & { schema: Sc
 
 /** An object that is computed whenever the record is read. */
 export const computed = <const O extends Omit<FieldOptions, 'readOnly' | 'nullable'>>(
-  options: O & { schema: Schema; value: Computation },
+  options: O & { schema: Schema; value: Computation; dependsOnReader?: true },
 ): Field<JsonObject, false, false> => ({
   ...document({ ...options, readOnly: true, nullable: false }),
   computed: options.value,
+  ...(options.dependsOnReader && { dependsOnReader: true }),
 })
 
 /** The same text for every record. */

@@ -12,6 +12,7 @@ import { type Cursor, type Filters, type ListRequest, defaultLimit } from './par
 import {
   andWithinReach,
   distributedOf,
+  readFor,
   existsInSetSql,
   existsSql,
   indexableReach,
@@ -137,7 +138,7 @@ function pageStatement(
   const limitSql = raw(String(limit))
   return sql`with ${boundarySql(source, request)}${pageSql(source, request)},
     shown as (
-      select page_position, page_total, ${documentSql(resource, { selection: request.selection, source: 'carried', organization: distributedOf(scope) })} as document,
+      select page_position, page_total, ${documentSql(resource, { selection: request.selection, source: 'carried', ...readFor(resource, scope) })} as document,
         case when page_position in (1, least(page_total, ${limitSql})) then ${positionSql(order)} end as cursor_position
       from page ${raw(root)}${documentJoins(resource, scope)}
       where page_position <= ${limitSql}

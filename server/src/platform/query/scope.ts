@@ -19,7 +19,11 @@ export const andWithinReach = (resource: Resource, scope: Scope, record: Sql): S
  * What a record in the table `record` must meet to be within the reader's reach, apart from its parents. The text
  * depends only on the kind of the reader and the level of their reach, because prepared statements have one text each.
  */
-export function reachConditions({ reach, singular }: Resource, scope: Scope, record: Sql): Sql[] {
+export function reachConditions(
+  { reach, singular }: Pick<Resource, 'reach' | 'singular'>,
+  scope: Scope,
+  record: Sql,
+): Sql[] {
   if (!reach) return []
   const seen = reach.sees?.(scope.actor, record)
   return [
@@ -99,6 +103,22 @@ export const existsSql = (resource: Resource, scope: Scope, id: Sql): Sql =>
 export const existsInSetSql = (resource: Resource, scope: Scope, id: Sql): Sql =>
   sql`exists (select from ${identifier(resource.table)} parent where parent.organization_id = ${scope.organization}
     and parent.id = ${id}${raw(resource.softDelete ? ' and parent.deleted_at is null' : '')}${andWithinReach(resource, scope, parentAlias)})`
+
+/** The reader of a record, as far as that changes how it is read. */
+export interface ReadFor {
+  /** The organization, if the planner has to find the shard of its records. */
+  organization?: Sql | undefined
+  /** The reader, if they do not see all records, and values of the record depend on that. */
+  reader?: Reader | undefined
+}
+
+export const readFor = (
+  resource: Resource,
+  { actor, organization }: Pick<Scope, 'actor' | 'organization'>,
+): ReadFor => ({
+  organization: distributedOf({ organization }),
+  reader: actor.reach && Object.values(resource.fields).some((one) => one.dependsOnReader) ? actor : undefined,
+})
 
 /** The organization, if the planner has to find the shard of its records. */
 export const distributedOf = ({ organization }: Pick<Scope, 'organization'>): Sql | undefined =>

@@ -2,7 +2,7 @@ import { join, raw, type Sql, sql } from '../model/sql.ts'
 import { columnOf, type Embedded, type Resource } from '../model/define.ts'
 import type { Field } from '../model/fields.ts'
 import { type RecordSource, renderedSql, renderingJoin, rowVersion, versionColumns } from './rendering.ts'
-import type { Scope } from './scope.ts'
+import type { ReadFor, Scope } from './scope.ts'
 import { embeddedThrough, findTarget, lookupJoins, root, type Suggestions, unknownField, valueOf } from './target.ts'
 
 /** The properties to show; true means the whole property, a tree some of its fields. */
@@ -47,11 +47,10 @@ function add(selection: Selection, [head = '', ...rest]: string[]): void {
   add(inner, rest)
 }
 
-interface DocumentOptions {
+interface DocumentOptions extends ReadFor {
   selection?: Selection | undefined
   /** Where the statement finds the record; by default in its table. */
   source?: RecordSource
-  organization?: Sql | undefined
 }
 
 /**
@@ -60,13 +59,14 @@ interface DocumentOptions {
  */
 export function documentSql(
   resource: Resource,
-  { selection, source = 'table', organization }: DocumentOptions = {},
+  { selection, source = 'table', organization, reader }: DocumentOptions = {},
 ): Sql {
-  if (selection) return composedSql(resource, selection, organization)
-  if (organization) {
+  const readFor = { organization, reader }
+  if (selection) return composedSql(resource, selection, readFor)
+  if (organization || reader) {
     return resource.renderingVersion === undefined
-      ? composedSql(resource, undefined, organization)
-      : completed(resource, source, organization)
+      ? composedSql(resource, undefined, readFor)
+      : completed(resource, source, readFor)
   }
   const known = wholeDocuments[source].get(resource)
   if (known) return known
@@ -80,10 +80,10 @@ export const documentJoins = (resource: Resource, scope: Scope): Sql =>
   sql`${lookupJoins(resource, scope)}${renderingJoin(resource.viewOf ?? resource, scope.organization)}`
 
 /** Adds the properties that depend on other records: references read as null while those are deleted. */
-function completed(resource: Resource, source: RecordSource, organization?: Sql): Sql {
-  const stored = renderedSql(resource, source, organization)
+function completed(resource: Resource, source: RecordSource, readFor?: ReadFor): Sql {
+  const stored = renderedSql(resource, source, readFor?.organization)
   const others = resource.propertyNames.filter((name) => !isRendered(resource, name))
-  const completion = others.map((name) => sql`${raw(`',"${name}":'`)} || ${propertyText(resource, name, organization)}`)
+  const completion = others.map((name) => sql`${raw(`',"${name}":'`)} || ${propertyText(resource, name, readFor)}`)
   return sql`(${join([stored, ...completion], ' || ')} || '}')`
 }
 
@@ -123,9 +123,9 @@ export function pageColumns(resource: Resource, selection: Selection | undefined
 }
 
 /** A property as JSON text; concatenated, because composing a row costs more for a few properties. */
-function propertyText(resource: Resource, name: string, organization?: Sql): Sql {
+function propertyText(resource: Resource, name: string, readFor?: ReadFor): Sql {
   const embedded = resource.embedded[name]
-  if (!embedded) return jsonOf(resource.fields[name], propertySql(resource, name, true, organization))
+  if (!embedded) return jsonOf(resource.fields[name], propertySql(resource, name, true, readFor))
   const parts = shownOf(name, embedded, true).map(
     ([inner, value]) => sql`${raw(`'"${inner}":'`)} || ${jsonOf(embedded.resource.fields[inner], value)}`,
   )
@@ -139,10 +139,10 @@ const jsonOf = (field: Field | undefined, shown: Sql): Sql =>
     : sql`coalesce('"' || ${shown} || '"', 'null')`
 
 /** The record composed property by property. */
-export function composedSql(resource: Resource, selection?: Selection, organization?: Sql): Sql {
+export function composedSql(resource: Resource, selection?: Selection, readFor?: ReadFor): Sql {
   const names = resource.propertyNames.filter((name) => selection === undefined || name in selection)
   const columns = names.map(
-    (name) => sql`${propertySql(resource, name, selection?.[name] ?? true, organization)} as ${quoted(name)}`,
+    (name) => sql`${propertySql(resource, name, selection?.[name] ?? true, readFor)} as ${quoted(name)}`,
   )
   return sql`(select row_to_json(properties)::text from (select ${join(columns, ', ')}) properties)`
 }
@@ -156,7 +156,7 @@ const wholeDocuments: Record<RecordSource, WeakMap<Resource, Sql>> = {
 
 const quoted = (name: string): Sql => raw(`"${name.replaceAll('"', '""')}"`)
 
-function propertySql(resource: Resource, name: string, part: true | Selection, organization?: Sql): Sql {
+function propertySql(resource: Resource, name: string, part: true | Selection, readFor?: ReadFor): Sql {
   const embedded = resource.embedded[name]
   if (embedded) {
     const columns = shownOf(name, embedded, part).map(([inner, value]) => sql`${value} as ${quoted(inner)}`)
@@ -164,7 +164,7 @@ function propertySql(resource: Resource, name: string, part: true | Selection, o
   }
   const field = resource.fields[name]
   if (!field) throw new Error(`${resource.name} has no field ${name}`)
-  const value = valueOf(resource, name, root, organization)
+  const value = valueOf(resource, name, root, readFor)
   return part === true ? shownValue(field, value) : pickSql(sql`(${value})::jsonb`, part)
 }
 

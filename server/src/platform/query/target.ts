@@ -6,7 +6,7 @@ import { linkFields, linkTable } from '../model/links.ts'
 import { maxSuggestions } from '../model/errors.ts'
 import type { Field, Schema } from '../model/fields.ts'
 import { declaredValue } from './declared-value.ts'
-import { andWithinReach, type Scope } from './scope.ts'
+import { andWithinReach, type ReadFor, type Scope } from './scope.ts'
 
 /** What a dotted path in a request refers to. */
 export interface Target {
@@ -46,9 +46,14 @@ export const embeddedThrough = (resource: Resource, fieldName: string): [string,
   Object.entries(resource.embedded).find(([, embedded]) => embedded.through === fieldName && !embedded.always)
 
 /** The value of a record's field, in a statement with the joins of `joins`. */
-export function valueOf(resource: Resource, fieldName: string, alias = root, organization?: Sql): Sql {
+export function valueOf(
+  resource: Resource,
+  fieldName: string,
+  alias = root,
+  { organization, reader }: ReadFor = {},
+): Sql {
   const computed = resource.fields[fieldName]?.computed
-  if (computed) return computed(raw(alias), organization ?? sql`${raw(alias)}.organization_id`)
+  if (computed) return computed(raw(alias), organization ?? sql`${raw(alias)}.organization_id`, reader)
   const through = embeddedThrough(resource, fieldName)
   return through ? sql`${raw(through[0])}.id` : column(alias, fieldName)
 }

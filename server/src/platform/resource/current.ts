@@ -4,7 +4,7 @@ import { identifier, isOneOf, join, onShard, preparedForOne, raw, type Sql, sql 
 import { withinScope } from '../query/page.ts'
 import type { RecordSource } from '../query/rendering.ts'
 import { documentJoins, documentSql } from '../query/select.ts'
-import { distributedOf, isRestricted, type Scope } from '../query/scope.ts'
+import { isRestricted, readFor, type ReadFor, type Scope } from '../query/scope.ts'
 import { root } from '../query/target.ts'
 import { columnOf, type Resource } from '../model/define.ts'
 import { scopeOf } from './read.ts'
@@ -27,9 +27,9 @@ export interface CurrentRow extends StoredRow {
 }
 
 /** The columns of a `StoredRow`. Needs the joins of `documentSql`. */
-export const storedSql = (resource: Resource, source: RecordSource = 'table', organization?: Sql): Sql => sql`
-  ${raw(root)}.id, ${documentSql(resource, { source, organization })} as text,
-  ${resource.viewOf ? documentSql(resource.viewOf, { source, organization }) : raw('null')} as whole, ${raw(root)}.revision`
+export const storedSql = (resource: Resource, source: RecordSource = 'table', reading?: ReadFor): Sql => sql`
+  ${raw(root)}.id, ${documentSql(resource, { source, ...reading })} as text,
+  ${resource.viewOf ? documentSql(resource.viewOf, { source, ...reading }) : raw('null')} as whole, ${raw(root)}.revision`
 
 export const wholeOf = ({ whole, text }: StoredRow): JsonObject => JSON.parse(whole ?? text) as JsonObject
 
@@ -66,7 +66,7 @@ export async function lockRecords(
         preparedForOne(
           ids,
           sql`
-    select ${storedSql(resource, 'table', distributedOf(scope))}, ${danglingSql(resource, scope)} as dangling
+    select ${storedSql(resource, 'table', readFor(resource, scope))}, ${danglingSql(resource, scope)} as dangling
     from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, scope)} ${isWanted}`,
         ),
       ),
@@ -104,7 +104,7 @@ export async function lockSelected(transaction: Transaction, resource: Resource,
   const found = locked ? sql`select unnest(${locked.map(({ id }) => id)}::uuid[]) as id` : ids
   const rows = await transaction.query<Omit<CurrentRow, 'record'>>(sql`
     with found as materialized (${found})
-    select ${storedSql(resource, 'table', distributedOf(scope))}, ${danglingSql(resource, scope)} as dangling
+    select ${storedSql(resource, 'table', readFor(resource, scope))}, ${danglingSql(resource, scope)} as dangling
     from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, scope)} ${isWanted}`)
   return rows.map((row) => ({ ...row, record: wholeOf(row) }))
 }

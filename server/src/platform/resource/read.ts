@@ -5,7 +5,7 @@ import { ApiError, type Fault } from '../model/errors.ts'
 import { type PagePlan, type PageRow, type planCount, withinScope } from '../query/page.ts'
 import { allConditionsOf, type Filter, withConditions } from '../query/filter.ts'
 import type { Cursor } from '../query/parse.ts'
-import { distributedOf, existsSql, parentFound, type Scope } from '../query/scope.ts'
+import { readFor, existsSql, parentFound, type Scope } from '../query/scope.ts'
 import { type RelativeSpan, relativeSpansSql } from '../query/relative-dates.ts'
 import { documentJoins, documentSql, type Selection } from '../query/select.ts'
 import { root } from '../query/target.ts'
@@ -54,7 +54,7 @@ export async function readRecord(
   const scope = scopeOf(db, parentId)
   const build = ([
     value,
-  ]: readonly Parameter[]) => sql`select ${documentSql(resource, { selection, organization: distributedOf(scope) })} as text, ${raw(root)}.revision
+  ]: readonly Parameter[]) => sql`select ${documentSql(resource, { selection, ...readFor(resource, scope) })} as text, ${raw(root)}.revision
     from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, scope)}
     where ${withinScope(resource, scope)} and ${raw(root)}.id = ${value}::uuid and ${parentFound(resource, scope)}`
   // A parent would be a second value, and a selection a different text.

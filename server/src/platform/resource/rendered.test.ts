@@ -36,7 +36,7 @@ const readRows = (resource: Resource) =>
   service.database.transaction(createActor(), (transaction) => {
     const organization = distributedOf(transaction)
     return transaction.query<{ stored: string; composed: string }>(sql`
-      select ${documentSql(resource, { organization })} as stored, ${composedSql(resource, undefined, organization)} as composed
+      select ${documentSql(resource, { organization })} as stored, ${composedSql(resource, undefined, { organization })} as composed
       from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, { organization: transaction.organization, actor: seesAll })}
       where ${raw(root)}.organization_id = ${transaction.organization}`)
   })

@@ -6,7 +6,7 @@ import { readId } from '../model/ids.ts'
 import { identifier, isOneOf, join, onShard, Parameter, preparedForOne, raw, type Sql, sql } from '../model/sql.ts'
 import { renderSql, writtenSql } from '../query/rendering.ts'
 import { documentJoins } from '../query/select.ts'
-import { distributedOf } from '../query/scope.ts'
+import { distributedOf, readFor } from '../query/scope.ts'
 import { lookupJoins, root } from '../query/target.ts'
 import type { PropertySet } from '../model/declared-property.ts'
 import { historySql } from './history.ts'
@@ -144,7 +144,7 @@ function wholeStatement(
   const history = historySql(transaction, resource, pending)
   const entries = entriesSql(transaction, entryChanges(resource, set, pending))
   const result = isReturned
-    ? sql`${storedSql(resource, 'written')} from written ${raw(root)}${lookupJoins(resource, scopeOf(transaction, undefined))}`
+    ? sql`${storedSql(resource, 'written', { reader: readFor(resource, transaction).reader })} from written ${raw(root)}${lookupJoins(resource, scopeOf(transaction, undefined))}`
     : sql`${withoutText} from written ${raw(root)}`
   return preparedForOne(
     records,
@@ -172,7 +172,9 @@ async function writeSeparately(
     ...entryStatements(transaction, resource, entryChanges(resource, set, pending)),
   ]
   const sent = statements.map((statement) => transaction.query(onShard(resource.table, statement)))
-  const result = isReturned ? sql`${storedSql(resource, 'table', organization)}` : withoutText
+  const result = isReturned
+    ? sql`${storedSql(resource, 'table', { ...readFor(resource, transaction), organization })}`
+    : withoutText
   const stored = transaction.query<StoredRow>(
     onShard(
       resource.table,

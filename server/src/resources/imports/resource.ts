@@ -1,8 +1,9 @@
 import { defineResource } from '../../platform/model/define.ts'
-import { choice, id, reference, type Schema, text, timestamp, stringList } from '../../platform/model/fields.ts'
+import { choice, flag, id, reference, type Schema, text, timestamp, stringList } from '../../platform/model/fields.ts'
 import { computed } from '../../platform/model/object-fields.ts'
 import { rotationBody } from '../../platform/routes/one-time-secret.ts'
-import { importRefusals, importStats } from './stats-store.ts'
+import { importPushedBytes } from './pushed-bytes-store.ts'
+import { importOptOuts, importRefusals, importStats } from './stats-store.ts'
 
 /** Codes of the findings of a row, with hints. The list is closed. */
 export const findingCodes = {
@@ -85,6 +86,14 @@ const time = { type: 'string', format: 'date-time' }
 /** A sender whose last pushes, at least this many, were all refused is reported. */
 export const alarmingRefusals = 5
 
+/** Of an import that opts out this many contacts within an hour, further opt-outs wait for a person. */
+export const alarmingOptOuts = 10
+
+/** An import that has received this share of the bytes of a day is reported. */
+export const alarmingShare = 0.8
+
+const maxShownOptOuts = 1000
+
 const refusedSender: Schema = {
   type: 'object',
   required: ['sender', 'count', 'since', 'lastAt', 'code', 'message'],
@@ -134,6 +143,12 @@ export const imports = defineResource({
       nullable: false,
       initial: 'fill',
     }),
+    notesMayOptOut: flag({
+      label: 'Notes may opt out',
+      description: `Whether a pushed note in which a contact asks for it opts that contact out of email at once. If false, such a note only suggests it. In any case, a person’s decision stays against the same words, and after ${alarmingOptOuts} opt-outs within an hour, further ones wait for a person`,
+      nullable: false,
+      initial: true,
+    }),
     disabledAt: timestamp({
       label: 'Disabled at',
       description: 'Its URL has not accepted pushes since then',
@@ -142,8 +157,9 @@ export const imports = defineResource({
     stats: computed({
       label: 'Stats',
       description:
-        'Number of rows in each state, rows finished per second over the last minute, and when the oldest waiting row was pushed',
+        'Number of rows in each state, rows finished per second over the last minute, and when the oldest waiting row was pushed. For a person who does not see all contacts and companies: of the rows that they see, and the other numbers of the import are 0',
       value: importStats(rowStatuses),
+      dependsOnReader: true,
       schema: {
         type: 'object',
         required: ['counts', 'rowsPerSecond', 'oldestPendingAt'],
@@ -164,6 +180,7 @@ export const imports = defineResource({
       label: 'Refused pushes',
       description: `Number of pushes that were answered with an error in the last 30 days, when the last one was, and the senders whose last pushes, at least ${alarmingRefusals}, were all refused`,
       value: importRefusals(alarmingRefusals),
+      dependsOnReader: true,
       schema: {
         type: 'object',
         required: ['count', 'lastAt', 'senders'],
@@ -173,6 +190,34 @@ export const imports = defineResource({
           lastAt: { ...time, type: ['string', 'null'] },
           senders: { type: 'array', items: refusedSender },
         },
+      },
+    }),
+    pushedToday: computed({
+      label: 'Pushed today',
+      description: `Bytes of the pushes that were accepted today (UTC), and how many the import may receive in a day (\`IMPORT_BYTES_PER_DAY\`): null without a limit, and before the first push. \`isNearLimit\`: at least ${alarmingShare * 100} % of them`,
+      value: importPushedBytes(alarmingShare),
+      dependsOnReader: true,
+      schema: {
+        type: 'object',
+        required: ['bytes', 'maxBytes', 'isNearLimit'],
+        additionalProperties: false,
+        properties: {
+          bytes: count,
+          maxBytes: { ...count, type: ['integer', 'null'] },
+          isNearLimit: { type: 'boolean' },
+        },
+      },
+    }),
+    optOuts: computed({
+      label: 'Opt-outs',
+      description: `Number of opt-outs that wait for a person because the import opted out ${alarmingOptOuts} contacts within an hour, at most ${maxShownOptOuts}, and since when the first of them waits. \`/v5/suggestions?importId=…&status=pending\` has them`,
+      value: importOptOuts(maxShownOptOuts),
+      dependsOnReader: true,
+      schema: {
+        type: 'object',
+        required: ['waiting', 'since'],
+        additionalProperties: false,
+        properties: { waiting: count, since: { ...time, type: ['string', 'null'] } },
       },
     }),
     createdAt: timestamp({ label: 'Created at', readOnly: true, nullable: false, order: 'indexed' }),

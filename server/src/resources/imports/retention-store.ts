@@ -53,6 +53,15 @@ export const pushKeys: RetentionPolicy = {
 
 const day = 24 * hour
 
+/** The bytes that imports have received. */
+export const pushedBytes: RetentionPolicy = {
+  name: 'pushed_bytes',
+  table: 'import_pushed_bytes',
+  key: { import_id: 'uuid', counted_on: 'timestamptz', slot: 'smallint' },
+  since: 'counted_on',
+  ttlSeconds: 90 * day,
+}
+
 /** Refused pushes, what is known of their senders, and their counts, which statistics read. */
 export const refusals: readonly RetentionPolicy[] = [
   { name: 'refused_pushes', table: 'refused_pushes', key: { id: 'uuid' }, since: 'created_at', ttlSeconds: 30 * day },

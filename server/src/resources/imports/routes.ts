@@ -1,5 +1,5 @@
 import type { Part } from '../../platform/http/part.ts'
-import { type Services, type WriteRequest, writeRoute } from '../../platform/http/route.ts'
+import { type Route, type Services, type WriteRequest, writeRoute } from '../../platform/http/route.ts'
 import { bodyShape } from '../../platform/resource/body.ts'
 import { timestamp, url } from '../../platform/model/fields.ts'
 import { showId } from '../../platform/model/ids.ts'
@@ -11,7 +11,7 @@ import { correctionRoute } from './intake/correction-route.ts'
 import { pushRoute } from './intake/push-route.ts'
 import { importRotationShape, imports, rowStatuses } from './resource.ts'
 import { readImportStatistics, refusedKey } from './statistics-store.ts'
-import { createImport, importStore, rotateTrigger, type ImportWithSecret } from './store.ts'
+import { assertMayPush, createImport, importStore, rotateTrigger, type ImportWithSecret } from './store.ts'
 import { triggerUrl } from './trigger.ts'
 
 const group = new RouteGroup(importStore, '/v5/imports')
@@ -83,13 +83,31 @@ const statisticsRoute = dailyStatisticsRoute({
   read: readImportStatistics,
 })
 
+const onlyForEveryPush = 'Only for people who see all contacts and companies: a push can change any of them.'
+
+/** What decides how pushes change contacts. */
+const settingRoutes = standardRoutes(importStore, { path: group.path, operations: ['update', 'restore'] }).map(
+  (route): Route =>
+    route.kind === 'write'
+      ? {
+          ...route,
+          description: [route.description, onlyForEveryPush].filter(Boolean).join(' '),
+          async handle(request: WriteRequest) {
+            assertMayPush(request.db)
+            return route.handle(request)
+          },
+        }
+      : route,
+)
+
 export const importPart: Part = {
   resources: [imports],
   routes: [
     ...standardRoutes(importStore, { path: group.path, operations: ['list', 'count', 'get'] }),
     statisticsRoute,
     create,
-    ...standardRoutes(importStore, { path: group.path, operations: ['update', 'delete', 'restore'] }),
+    ...settingRoutes,
+    ...standardRoutes(importStore, { path: group.path, operations: ['delete'] }),
     rotate,
     {
       ...group.changeRoute('disable'),
@@ -107,11 +125,14 @@ export const importPart: Part = {
       ...group.changeRoute('enable'),
       audited: 'import.enabled',
       summary: 'Enable an import',
-      handle: (request: WriteRequest) =>
-        changeOne(group, request, {
+      description: onlyForEveryPush,
+      async handle(request: WriteRequest) {
+        assertMayPush(request.db)
+        return changeOne(group, request, {
           values: {},
           columns: ({ disabledAt }) => (disabledAt === null ? {} : { disabled_at: null }),
-        }),
+        })
+      },
     },
     pushRoute,
     correctionRoute,

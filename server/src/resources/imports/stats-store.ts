@@ -1,16 +1,29 @@
-import { raw, type Sql, sql } from '../../platform/model/sql.ts'
+import type { Computation } from '../../platform/model/fields.ts'
+import type { Reader } from '../../platform/model/reach.ts'
+import { join, raw, type Sql, sql } from '../../platform/model/sql.ts'
+import { rowBounds, seesEveryPush } from '../row-reach/store.ts'
 
 /** Statuses of rows that a worker has finished. */
 const finished = ['PROCESSED', 'PARTIAL', 'DUPLICATE', 'INVALID', 'CONFLICT', 'DEAD']
 const waiting = ['PENDING', 'RETRYING', 'PROCESSING']
 
+/** What belongs to no contact yet is only for those who see every push. */
+export const seesAll = (reader: Reader | undefined): Sql => raw(String(reader === undefined || seesEveryPush(reader)))
+
 const textArray = (values: readonly string[]): Sql => raw(`array['${values.join(`','`)}']`)
 
 /** The stats of the import `record`: rows by status, finished rows per second and the oldest waiting row. */
 export const importStats =
-  (statuses: readonly string[]) =>
-  (record: Sql, organization: Sql): Sql =>
-    sql`(
+  (statuses: readonly string[]): Computation =>
+  (record, organization, reader) => {
+    const bounds = rowBounds(organization, reader)
+    return bounds.length === 0
+      ? statsOfAll(statuses, record, organization)
+      : statsWithin(statuses, record, sql`organization_id = ${organization} and ${join(bounds, ' and ')}`)
+  }
+
+const statsOfAll = (statuses: readonly string[], record: Sql, organization: Sql): Sql =>
+  sql`(
     select json_build_object(
       'counts', json_object_agg(known.status, coalesce(changes.total, 0) order by known.place),
       'rowsPerSecond', round(
@@ -28,16 +41,41 @@ export const importStats =
       from import_row_counts where organization_id = ${organization} and import_id = ${record}.id
       group by status) changes on changes.status = known.status)`
 
+/** The same, counted among the rows that a person sees: a waiting row has no contact yet, so none of them waits. */
+const statsWithin = (statuses: readonly string[], record: Sql, bounds: Sql): Sql =>
+  sql`(
+    select json_build_object(
+      'counts', json_object_agg(known.status, coalesce(seen.total, 0) order by known.place),
+      'rowsPerSecond', round(coalesce(sum(seen.recent), 0) / 60.0, 2),
+      'oldestPendingAt', null)
+    from unnest(${textArray(statuses)}) with ordinality known (status, place)
+    left join (
+      select status, count(*) as total, count(*) filter (where finished_at > now() - interval '1 minute') as recent
+      from import_rows where ${bounds} and import_id = ${record}.id
+      group by status) seen on seen.status = known.status)`
+
 const timeText = (value: Sql): Sql => sql`to_char(${value}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+
+/** The opt-outs of the import `record` that wait because there were many, counted up to a maximum. */
+export const importOptOuts =
+  (max: number): Computation =>
+  (record, organization, reader) =>
+    sql`(
+    select json_build_object('waiting', count(*), 'since', ${timeText(raw('min(created_at)'))})
+    from (
+      select created_at from suggestions
+      where organization_id = ${organization} and import_id = ${record}.id and waiting_reason = 'many_opt_outs'
+        and status = 'pending' and ${seesAll(reader)}
+      order by created_at limit ${raw(String(max))}) waiting)`
 
 /** Senders that are shown. */
 const maxSenders = raw('20')
 
 /** The refused pushes to the import `record`, and the senders with at least this many in a row. */
 export const importRefusals =
-  (alarming: number) =>
-  (record: Sql, organization: Sql): Sql => {
-    const ofImport = sql`organization_id = ${organization} and import_id = ${record}.id`
+  (alarming: number): Computation =>
+  (record, organization, reader) => {
+    const ofImport = sql`organization_id = ${organization} and import_id = ${record}.id and ${seesAll(reader)}`
     return sql`(
     select json_build_object(
       'count', coalesce((

@@ -9,6 +9,7 @@ import { standardStore, writeOne } from '../../platform/resource/store.ts'
 import type { WrittenRecord } from '../../platform/resource/write.ts'
 import { assignTeams } from '../../identity/teams/store.ts'
 import { imports } from './resource.ts'
+import { seesEveryPush } from '../row-reach/store.ts'
 import { addSecret, expireSecrets, insertSecret } from './secrets-store.ts'
 
 export const importStore = standardStore(imports, { beforeWrite: assignTeams })
@@ -27,8 +28,8 @@ export async function createImport(transaction: Transaction, values: JsonObject)
 }
 
 /** A push changes whatever contacts and companies it matches, so only people who see all of them may send any. Error: 403. */
-export function assertMayPush({ actor: { reach } }: Connection): void {
-  if (reach?.levels.contact === undefined && reach?.levels.company === undefined) return
+export function assertMayPush({ actor }: Pick<Connection, 'actor'>): void {
+  if (seesEveryPush(actor)) return
   throw new ApiError(
     'insufficient_permissions',
     'Pushes can change any contact and company, and your role does not see all of them. Ask an owner or an admin.',

@@ -2,10 +2,9 @@ import { defineResource, narrowView } from '../../platform/model/define.ts'
 import { choice, email, id, integer, reference, text, timestamp, stringList } from '../../platform/model/fields.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 import { constantText, document, documents } from '../../platform/model/object-fields.ts'
-import { companies } from '../companies/resource.ts'
-import { contacts } from '../contacts/resource.ts'
 import { findingSchema } from '../imports/resource.ts'
 import { imports, rowStatuses } from '../imports/resource.ts'
+import { rowReach } from '../row-reach/store.ts'
 
 const anything = { type: 'object', additionalProperties: true }
 
@@ -41,13 +40,7 @@ export const rowDetails = defineResource({
   roleGroup: 'visible',
   softDelete: false,
   parent,
-  // A push contains the person's data: who does not see all contacts sees only those of their own contacts.
-  reach: {
-    follows: [
-      { resource: contacts, column: 'contact_id', isRequired: true },
-      { resource: companies, column: 'company_id' },
-    ],
-  },
+  reach: rowReach,
   hidden: { email_key: 'text', losses: 'integer', lease: 'uuid' },
   search: ['email'],
   searchKey: { column: 'email_key', key: addressStart },

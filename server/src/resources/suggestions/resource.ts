@@ -31,6 +31,10 @@ import {
 export const suggestionStatuses = ['pending', 'accepted', 'rejected', 'expired', 'superseded', 'auto_applied'] as const
 export type SuggestionStatus = (typeof suggestionStatuses)[number]
 
+/** Why an action that can take effect without a person waits for one. */
+export const waitingReasons = ['decided_before', 'import_setting', 'many_opt_outs'] as const
+export type WaitingReason = (typeof waitingReasons)[number]
+
 export const engines = ['rules', 'model'] as const
 
 /** What follows from a note belongs to the note and its record, and cannot be seen without them. */
@@ -287,6 +291,20 @@ export const suggestions = defineResource({
       readOnly: true,
       nullable: false,
       initial: 'pending',
+    }),
+    waitingReason: choice(waitingReasons, {
+      label: 'Waits because',
+      description:
+        'Why it was not applied by itself: `decided_before`: a person decided against the same words of a push before; `import_setting`: `notesMayOptOut` of the import is false; `many_opt_outs`: the import opted out many contacts within an hour. Null for all others',
+      readOnly: true,
+    }),
+    importId: reference('imp', {
+      label: 'Import',
+      description:
+        'The import whose push contained the note; null for other notes, and for suggestions from before this field',
+      readOnly: true,
+      hasNoForeignKey: true,
+      equality: 'indexed',
     }),
     decidedById: reference('usr', {
       label: 'Decided by',

@@ -1,4 +1,4 @@
-import type { Transaction } from '../../platform/database/database.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
 import { onShard, prepared, sql } from '../../platform/model/sql.ts'
 import { standardStore } from '../../platform/resource/store.ts'
 import { noteAnalyses, suggestions } from './resource.ts'
@@ -24,4 +24,15 @@ export async function endOpenSuggestions(
       order by id for no key update)) returning id`),
     ),
   )
+}
+
+/** Number of imports whose opt-outs wait for a person, because there were many. */
+export async function countImportsOptingOut(database: Database): Promise<number> {
+  const [row] = await database.crossTenantQuery<{ count: number }>(
+    'count imports with waiting opt-outs',
+    sql`select count(*)::int as count from (
+      select organization_id, import_id from suggestions
+      where waiting_reason = 'many_opt_outs' and status = 'pending' group by 1, 2) waiting`,
+  )
+  return row?.count ?? 0
 }

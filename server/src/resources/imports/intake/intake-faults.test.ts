@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
+import { pino } from 'pino'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { isDistributed } from '../../../../test/engines.ts'
 import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
@@ -169,7 +170,12 @@ async function localIntake(around: (send: () => Promise<Json>, count: number) =>
       around(() => service.database.crossTenantBatch<Json>(...parameters), ++count),
   } as IntakeDatabase
   const accepted: string[] = []
-  const intake = createIntake({ database, onAccepted: (ids) => accepted.push(...ids) })
+  const intake = createIntake({
+    database,
+    onAccepted: (ids) => accepted.push(...ids),
+    importBytesPerDay: 0,
+    log: pino({ level: 'silent' }),
+  })
   const trigger = await intake.find(target.uuid, target.hash)
   if (!trigger) throw new Error('the import is open')
   const push = (key?: Push['key']) =>

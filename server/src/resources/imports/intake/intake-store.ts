@@ -5,6 +5,7 @@ import { ApiError } from '../../../platform/model/errors.ts'
 import { emailKey } from '../../../platform/model/normalizers.ts'
 import { onShard, Parameter, previousRows, raw, type Sql, sql } from '../../../platform/model/sql.ts'
 import { countsItselfSql, countSql } from '../../row-counts/store.ts'
+import { addBytesSql } from './push-quota-store.ts'
 
 /** Hours for which the Idempotency-Key of a push is stored. */
 export const pushKeyHours = 24
@@ -28,7 +29,18 @@ export interface NewRow {
   email?: string | undefined
   /** JSON. */
   parameters: string
+  /** Those of the payload and the parameters. */
+  bytes: number
   key: { keyHash: Buffer; requestHash: Buffer } | undefined
+}
+
+/** How the bytes of pushes are counted. */
+export interface ByteCount {
+  /** The beginning of the day (UTC). */
+  day: Date
+  slot: number
+  /** Bytes that an import may receive in a day; null: no limit. */
+  maxBytes: number | null
 }
 
 /** Why the last insert did not return this push. */
@@ -84,13 +96,14 @@ export async function findOpenImports(
 export async function insertRows(
   database: IntakeDatabase,
   rows: readonly NewRow[],
+  count: ByteCount,
 ): Promise<Map<string, Date | ApiError>> {
   const organizations = byOrganization(rows)
   const results = await database.crossTenantBatch<{ id: string; created_at: Date | string }>(
     'keep pushes',
     organizations.map(([organizationId, own]) => {
       const hasKeys = own.some(({ key }) => key !== undefined)
-      return (database.isDistributed ? insertSeparately : insertTogether)(organizationId, own, hasKeys)
+      return (database.isDistributed ? insertSeparately : insertTogether)(organizationId, own, { hasKeys, count })
     }),
   )
   return mapOf(organizations, results, ({ created_at }) => new Date(created_at))
@@ -178,40 +191,75 @@ function outcomesSql(organizationId: string, rows: readonly NewRow[]): Sql {
       and key.import_id = push.import_id and key.key_hash = push.key_hash`
 }
 
+interface Insertion {
+  hasKeys: boolean
+  count: ByteCount
+}
+
 /** One statement for all tables. */
-const insertTogether = (organizationId: string, rows: readonly NewRow[], hasKeys: boolean): OrganizationStatement => ({
+const insertTogether = (
+  organizationId: string,
+  rows: readonly NewRow[],
+  { hasKeys, count }: Insertion,
+): OrganizationStatement => ({
   organizationId,
   statement: {
     name: hasKeys ? 'keep pushes with keys' : 'keep pushes',
-    values: valuesOf(organizationId, rows),
-    build: (values) => {
+    values: [...countValues(count), ...valuesOf(organizationId, rows)],
+    build: ([day, slot, maxBytes, ...values]) => {
       const pushes = pushesOf(values)
       const storedKeys = sql`and (push.key_hash is null or push.id in (select row_id from stored_keys))`
+      const pushed = sql`(select push.import_id, push.bytes from ${pushes.table} join inserted on inserted.id = push.id)`
       // Evaluated before the rows are read, and so before a trigger for processes of the previous release counts them.
       return sql`with counting as (select ${countsItselfSql}),
         ${hasKeys ? sql`stored_keys as (${insertKeys(pushes)}),` : raw('')}
         inserted as (${insertPushes(pushes, hasKeys ? storedKeys : raw(''))}),
-        counted as (${countSql(pushes.organization, { after: raw('inserted') })})
+        counted as (${countSql(pushes.organization, { after: raw('inserted') })}),
+        added as (${addBytes(pushes, { pushed, count: [day, slot, maxBytes] })})
         select id, created_at from inserted where exists (select from counting)`
     },
   },
 })
 
 /** A statement for each table: Citus would send the results of one that writes several to all servers. */
-function insertSeparately(organizationId: string, rows: readonly NewRow[], hasKeys: boolean): OrganizationStatement {
+function insertSeparately(
+  organizationId: string,
+  rows: readonly NewRow[],
+  { hasKeys, count }: Insertion,
+): OrganizationStatement {
   const pushes = pushesOf(valuesOf(organizationId, rows).map((value) => new Parameter(value)))
   const { organization } = pushes
   const storedKeys = sql`and (push.key_hash is null or exists (
     select from import_push_keys key where key.organization_id = ${organization}
       and key.import_id = push.import_id and key.key_hash = push.key_hash and key.row_id = push.id))`
   const after = sql`json_to_recordset(${previousRows}) as inserted(import_id uuid, status text)`
+  // Those of this transaction: an earlier attempt may have stored the others.
+  const pushed = sql`(select push.import_id, push.bytes from ${pushes.table} join import_rows on
+    import_rows.organization_id = ${organization} and import_rows.id = push.id
+    and import_rows.created_at = now()::timestamptz(3))`
   return {
     organizationId,
     before: hasKeys ? [insertKeys(pushes)] : [],
     statement: onShard('import_rows', insertPushes(pushes, hasKeys ? storedKeys : raw(''))),
-    after: [sql`${countSql(organization, { after: sql`(select * from ${after})` })} returning import_id`],
+    after: [
+      sql`${countSql(organization, { after: sql`(select * from ${after})` })} returning import_id`,
+      addBytes(pushes, { pushed, count: countValues(count).map((value) => new Parameter(value)) }),
+    ],
   }
 }
+
+const countValues = ({ day, slot, maxBytes }: ByteCount): unknown[] => [day, slot, maxBytes]
+
+const addBytes = (
+  { organization }: Pushes,
+  { pushed, count: [day, slot, maxBytes] }: { pushed: Sql; count: readonly (Parameter | undefined)[] },
+): Sql =>
+  addBytesSql(organization, {
+    pushed,
+    day: sql`${day}::timestamptz`,
+    slot: sql`${slot}::smallint`,
+    maxBytes: sql`${maxBytes}::bigint`,
+  })
 
 /** Pushes as a table, to be joined with others. */
 interface Pushes {
@@ -247,14 +295,14 @@ const acceptedOf = ({ organization, table }: Pushes): Sql => sql`${table}
 /** All payloads are sent as one byte array, so that none is decoded, escaped or rewritten on the way. */
 function pushesOf(values: readonly Parameter[]): Pushes {
   const [organization, secrets, ids, importIds, positions, starts, lengths, parameters, ...others] = values
-  const [keyHashes, requestHashes, emails, emailKeys, payloads] = others
+  const [bytes, keyHashes, requestHashes, emails, emailKeys, payloads] = others
   return {
     organization: sql`${organization}::uuid`,
     table: sql`(select unnested.*, (${secrets}::bytea[])[secret_position] as secret_hash from
       unnest(${ids}::uuid[], ${importIds}::uuid[], ${positions}::int[], ${starts}::int[], ${lengths}::int[],
-      ${parameters}::jsonb[], ${keyHashes}::bytea[], ${requestHashes}::bytea[], ${emails}::text[], ${emailKeys}::text[])
-      unnested (id, import_id, secret_position, payload_start, payload_length, parameters, key_hash, request_hash, email,
-        email_key)) push`,
+      ${parameters}::jsonb[], ${bytes}::int[], ${keyHashes}::bytea[], ${requestHashes}::bytea[], ${emails}::text[], ${emailKeys}::text[])
+      unnested (id, import_id, secret_position, payload_start, payload_length, parameters, bytes, key_hash, request_hash,
+        email, email_key)) push`,
     payload: sql`convert_from(substr(${payloads}::bytea, push.payload_start, push.payload_length), 'UTF8')::json`,
   }
 }
@@ -276,6 +324,7 @@ function valuesOf(organizationId: string, rows: readonly NewRow[]): unknown[] {
     rows.map(({ payload }) => (end += payload.length) - payload.length + 1),
     rows.map(({ payload }) => payload.length),
     rows.map(({ parameters }) => parameters),
+    rows.map(({ bytes }) => bytes),
     rows.map(({ key }) => key?.keyHash ?? null),
     rows.map(({ key }) => key?.requestHash ?? null),
     rows.map(({ email }) => email ?? null),

@@ -1,9 +1,19 @@
+import type { Logger } from 'pino'
 import { ApiError, invalidParameters } from '../../../platform/model/errors.ts'
 import { type Intake, type StoredPush, type Push, type Trigger, TriggerClosed } from './push.ts'
 import { newId } from '../../../platform/model/ids.ts'
 import { Batches, type BatchLimits } from './push-batches.ts'
-import { findInsertOutcomes, type InsertOutcome, insertRows, type IntakeDatabase, type NewRow } from './intake-store.ts'
+import {
+  type ByteCount,
+  findInsertOutcomes,
+  type InsertOutcome,
+  insertRows,
+  type IntakeDatabase,
+  type NewRow,
+} from './intake-store.ts'
 import { OpenImports } from './open-imports.ts'
+import { PushQuota } from './push-quota.ts'
+import { dayOf, slots } from './push-quota-store.ts'
 
 /**
  * The connection pool of the intake: a connection for each concurrent batch, and one to look up triggers. `deadline` is
@@ -26,6 +36,11 @@ export interface IntakeOptions {
   /** Called after each commit with the organizations that have new rows. */
   onAccepted?: (organizationIds: ReadonlySet<string>) => void
   limits?: BatchLimits
+  /** Bytes that an import may receive in a day (UTC); 0: as many as are sent. */
+  importBytesPerDay: number
+  log: Logger
+  /** A clock in milliseconds. */
+  now?: () => number
 }
 
 /** The intake of one process. */
@@ -42,11 +57,17 @@ class BatchingIntake implements LocalIntake {
   readonly #onAccepted: (organizationIds: ReadonlySet<string>) => void
   readonly #imports: OpenImports
   readonly #batches: Batches<NewRow, StoredPush>
+  readonly #quota: PushQuota
+  readonly #countNow: () => ByteCount
   /** Pushes with a key that are in progress, by import and key. */
   readonly #keyed = new Map<string, { requestHash: Buffer; outcome: Promise<StoredPush> }>()
 
-  constructor({ database, onAccepted = () => undefined, limits = defaultLimits }: IntakeOptions) {
+  constructor(options: IntakeOptions) {
+    const { database, onAccepted = () => undefined, limits = defaultLimits, importBytesPerDay: maxBytes, log } = options
+    const { now = Date.now } = options
     this.#database = database
+    this.#quota = new PushQuota({ database, maxBytes, log, now })
+    this.#countNow = () => ({ day: dayOf(now()), slot: Math.floor(Math.random() * slots), maxBytes: maxBytes || null })
     this.#onAccepted = onAccepted
     this.#imports = new OpenImports(database)
     this.#batches = new Batches(limits, (rows) => this.#storeAll(rows))
@@ -58,6 +79,10 @@ class BatchingIntake implements LocalIntake {
 
   isOpen(trigger: Trigger): Promise<boolean> {
     return this.#imports.isOpen(trigger)
+  }
+
+  checkQuota(trigger: Trigger): Promise<void> {
+    return this.#quota.check(trigger)
   }
 
   idle(): Promise<void> {
@@ -92,14 +117,24 @@ class BatchingIntake implements LocalIntake {
     }
   }
 
-  #add({ organizationId, importId, hash }: Trigger, push: Push): Promise<StoredPush> {
+  async #add(trigger: Trigger, push: Push): Promise<StoredPush> {
+    const { organizationId, importId, hash } = trigger
     const parameters = JSON.stringify(push.parameters)
-    const row = { ...push, id: newId(), organizationId, importId, triggerHash: hash, parameters }
-    return this.#batches.add(row, push.payload.length + parameters.length)
+    const bytes = push.payload.length + Buffer.byteLength(parameters)
+    await this.#quota.take(trigger, bytes)
+    const row = { ...push, id: newId(), organizationId, importId, triggerHash: hash, parameters, bytes }
+    let isNew = false
+    try {
+      const stored = await this.#batches.add(row, bytes)
+      isNew = !stored.isReplay
+      return stored
+    } finally {
+      if (!isNew) this.#quota.giveBack(trigger, bytes)
+    }
   }
 
   async #storeAll(rows: readonly NewRow[]): Promise<(StoredPush | Error)[]> {
-    const inserted = await insertRows(this.#database, rows)
+    const inserted = await insertRows(this.#database, rows, this.#countNow())
     const others = rows.filter(({ id }) => !inserted.has(id))
     // The inserted rows are durable: an error here concerns only the others.
     const insertOutcomes =

@@ -3,19 +3,9 @@ import { LRUCache } from 'lru-cache'
 import { sha256 } from '../../../platform/secret/encryption.ts'
 import type { Trigger } from './push.ts'
 import { findOpenImports, type IntakeDatabase, type OpenImport } from './intake-store.ts'
-import { Batches, type BatchLimits } from './push-batches.ts'
+import { Batches, lookupLimits } from './push-batches.ts'
 
 const maxCachedImports = 10_000
-
-/** All lookups share one statement at a time, so that many unknown triggers cannot use up the connections of pushes. */
-const readLimits: BatchLimits = {
-  items: 500,
-  bytes: 0,
-  maxConcurrent: 1,
-  waitingItems: 5000,
-  waitingBytes: 0,
-  waitMilliseconds: 2000,
-}
 
 /**
  * Finds the import that a secret belongs to. Cached entries only let a push in: the insert checks the database again,
@@ -26,7 +16,7 @@ export class OpenImports {
   readonly #reads: Batches<string, OpenImport | undefined>
 
   constructor(database: IntakeDatabase) {
-    this.#reads = new Batches<string, OpenImport | undefined>(readLimits, async (importIds) => {
+    this.#reads = new Batches<string, OpenImport | undefined>(lookupLimits, async (importIds) => {
       const found = await findOpenImports(database, importIds)
       return importIds.map((importId) => found.get(importId))
     })

@@ -12,6 +12,16 @@ export interface BatchLimits {
   waitMilliseconds: number
 }
 
+/** All lookups share one statement at a time, so that many pushes cannot use up the connections that store them. */
+export const lookupLimits: BatchLimits = {
+  items: 500,
+  bytes: 0,
+  maxConcurrent: 1,
+  waitingItems: 5000,
+  waitingBytes: 0,
+  waitMilliseconds: 2000,
+}
+
 interface Waiting<Item, Result> {
   item: Item
   bytes: number

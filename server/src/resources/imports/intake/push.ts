@@ -39,7 +39,9 @@ export interface Intake {
   find(importId: string, secret: string): Promise<Trigger | undefined>
   /** For rejections that never reached the database: whether the trigger is still valid. */
   isOpen(trigger: Trigger): Promise<boolean>
-  /** Resolves once the row is durable. Errors: `TriggerClosed`; 400 if the key was used for another push; 503. */
+  /** Error: 429 if the import has received all bytes of today. */
+  checkQuota(trigger: Trigger): Promise<void>
+  /** Resolves once the row is durable. Errors: 429 if the import may not receive as many bytes today; `TriggerClosed`; 400 if the key was used for another push; 503. */
   store(trigger: Trigger, push: Push): Promise<StoredPush>
 }
 

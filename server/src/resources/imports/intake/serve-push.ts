@@ -44,6 +44,8 @@ export const servePush =
     progress.credential = showId(imports.idPrefix, trigger.importId)
     try {
       await charge(services, reply, progress, 'push', trigger.importId)
+      // Before the body is read.
+      await services.intake.checkQuota(trigger)
       const response = await handlePush(handle, services, request, trigger)
       services.refusals.accepted(request, trigger)
       return response

@@ -7,6 +7,7 @@ import { retryTransient } from '../../../platform/background/retry.ts'
 import type { Database } from '../../../platform/database/database.ts'
 import { isTransient } from '../../../platform/database/failures.ts'
 import { showId } from '../../../platform/model/ids.ts'
+import { imports } from '../../imports/resource.ts'
 import type { Analyse } from '../analysis/analysis.ts'
 import type { Wakeups } from '../../../platform/wakeups/wakeups.ts'
 import { chooseOrganization, type Claim, type ClaimedNote, claimNotes, releaseNotes } from './claim-store.ts'
@@ -133,7 +134,12 @@ const delayAfter = ({ attempts }: ClaimedNote): number => firstDelaySeconds * 2 
 async function store(context: Context, claim: Claim, analysed: readonly AnalysedNote[]): Promise<void> {
   if (analysed.length === 0) return
   try {
-    await retryWhileLeased(context, () => storeAnalyses(context.database, claim, analysed))
+    await retryWhileLeased(context, async () => {
+      for (const importId of await storeAnalyses(context.database, claim, analysed)) {
+        const subject = { import: showId(imports.idPrefix, importId) }
+        context.log.warn(subject, 'an import opts out many contacts: its opt-outs wait for a person')
+      }
+    })
     for (const { analysis } of analysed) context.onAnalysed?.(analysis)
   } catch (error) {
     const [only, ...others] = analysed

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../platform/model/fields.ts'
 import { newId } from '../../../platform/model/ids.ts'
 import type { Action, Analysis } from '../analysis/analysis.ts'
+import type { WaitingReason } from '../resource.ts'
 
 export type StoredAnalysis = Omit<Analysis, 'degradedReason'> & {
   degradedReason?: Analysis['degradedReason'] | 'failed'
@@ -13,6 +14,18 @@ export interface LockedNote {
   contactId: string | null
   companyId: string | null
   dealId: string | null
+  /** Anyone who knows the URL of the import can have written it. */
+  isPushed: boolean
+  /** The import whose push contained it; null for other notes, and if its row was purged. */
+  importId: string | null
+}
+
+/** What became of the contacts of notes. */
+export interface Effects {
+  /** Contacts (uuids) that were opted out. */
+  optedOut: ReadonlySet<string>
+  /** Why actions wait for a person that could act alone. */
+  reasons: ReadonlyMap<Action, WaitingReason>
 }
 
 export interface Finding extends LockedNote {
@@ -72,6 +85,8 @@ export const suggestionColumns = {
   status: 'text',
   decided_at: 'timestamptz',
   result_contact_id: 'uuid',
+  import_id: 'uuid',
+  waiting_reason: 'text',
 }
 
 const recordRow = ({ id, contactId, companyId, dealId }: Finding): JsonObject => ({
@@ -101,10 +116,11 @@ export function analysisRow(finding: Finding): JsonObject {
   }
 }
 
-export function suggestionRow(finding: Finding, action: Action, optedOut: ReadonlySet<string>): JsonObject {
-  const { analysis, contactId, text } = finding
+export function suggestionRow(finding: Finding, action: Action, { optedOut, reasons }: Effects): JsonObject {
+  const { analysis, contactId, importId, text } = finding
   const { type, params, dueAt = null, dueAtSource = null, priority, confidence, evidence } = action
-  const isApplied = actsAlone(finding, action)
+  const waitingReason = reasons.get(action) ?? null
+  const isApplied = actsAlone(finding, action) && waitingReason === null
   const isChanged = isApplied && type === 'suppress' && contactId !== null && optedOut.has(contactId)
   return {
     id: newId(),
@@ -122,5 +138,7 @@ export function suggestionRow(finding: Finding, action: Action, optedOut: Readon
     status: isApplied ? 'auto_applied' : 'pending',
     decided_at: isApplied ? 'now' : null,
     result_contact_id: isChanged ? contactId : null,
+    import_id: importId,
+    waiting_reason: waitingReason,
   }
 }

@@ -6,10 +6,12 @@ import { identifier, raw, sql } from '../../../platform/model/sql.ts'
 import { contactStore } from '../../contacts/store.ts'
 import { endOpenSuggestions } from '../store.ts'
 import type { Claim, ClaimedNote } from './claim-store.ts'
+import { findHeldBack, type HeldBack, lockImports } from './held-back-store.ts'
 import {
   actsAlone,
   analysisColumns,
   analysisRow,
+  type Effects,
   type Finding,
   type LockedNote,
   type StoredAnalysis,
@@ -26,31 +28,34 @@ export interface AnalysedNote {
 /**
  * Stores what was found in the notes of a claim and takes them out of the queue, in one transaction: each result is
  * stored once, however often this is repeated. A result is dropped if the note was changed or deleted meanwhile, or if
- * the lease was lost; a changed note is analysed again.
+ * the lease was lost; a changed note is analysed again. Returns the imports (uuids) whose opt-outs wait from now on.
  */
 export async function storeAnalyses(
   database: Database,
   { organizationId, lease }: Pick<Claim, 'organizationId' | 'lease'>,
   analysed: readonly AnalysedNote[],
-): Promise<void> {
-  await database.transaction(serviceActor('analysis', organizationId), async (transaction) => {
+): Promise<readonly string[]> {
+  return database.transaction(serviceActor('analysis', organizationId), async (transaction) => {
     const ids = analysed.map(({ note }) => note.id)
     const locked = await lockNotes(transaction, lease, ids)
     const findings = locked.flatMap((record): Finding[] => {
       const found = analysed.find(({ note }) => note.id === record.id && note.revision === record.revision)
       return found ? [{ ...record, text: found.note.text, analysis: found.analysis, analysisId: newId() }] : []
     })
-    await storeFindings(transaction, findings)
+    const alarmed = await storeFindings(transaction, findings)
     await transaction.query(sql`
       delete from note_leases
       where organization_id = ${transaction.organization} and lease = ${lease}::uuid and note_id = any(${ids}::uuid[])`)
+    return alarmed
   })
 }
 
 function lockNotes(transaction: Transaction, lease: string, ids: readonly string[]): Promise<LockedNote[]> {
   return transaction.query<LockedNote>(sql`
     select note.id, note.revision, note.contact_id as "contactId", note.company_id as "companyId",
-      note.deal_id as "dealId"
+      note.deal_id as "dealId", note.source = 'import' as "isPushed",
+      (select import_id from import_rows pushed
+        where pushed.organization_id = ${transaction.organization} and pushed.id = note.import_row_id) as "importId"
     from notes note
     join note_leases lease on lease.organization_id = ${transaction.organization} and lease.note_id = note.id
       and lease.lease = ${lease}::uuid
@@ -59,36 +64,44 @@ function lockNotes(transaction: Transaction, lease: string, ids: readonly string
     order by note.id for no key update of note, lease`)
 }
 
-async function storeFindings(transaction: Transaction, findings: readonly Finding[]): Promise<void> {
-  if (findings.length === 0) return
+async function storeFindings(transaction: Transaction, findings: readonly Finding[]): Promise<readonly string[]> {
+  if (findings.length === 0) return []
   const noteIds = findings.map(({ id }) => id)
   await endOpenSuggestions(transaction, noteIds, 'superseded')
-  const contactIds = await optOut(transaction, findings)
+  const { alarmed, ...effects } = await optOut(transaction, findings)
   await insertRows(transaction, 'note_analyses', analysisColumns, findings.map(analysisRow))
   const rows = findings.flatMap((finding) =>
-    finding.analysis.actions.map((action) => suggestionRow(finding, action, contactIds)),
+    finding.analysis.actions.map((action) => suggestionRow(finding, action, effects)),
   )
   if (rows.length > 0) await insertRows(transaction, 'suggestions', suggestionColumns, rows)
   await transaction.query(sql`
     update notes set reasoning_queued_at = null
     where organization_id = ${transaction.organization} and id = any(${noteIds}::uuid[])`)
+  return alarmed
 }
 
-/** Opts out the contacts who ask for it, and locks all records; returns the contacts (uuids) whose value changed. */
-async function optOut(transaction: Transaction, findings: readonly Finding[]): Promise<ReadonlySet<string>> {
-  const optingOut = findings.filter((finding) =>
-    finding.analysis.actions.some((action) => action.type === 'suppress' && actsAlone(finding, action)),
+/** Opts out the contacts who ask for it, unless a person has to decide, and locks all records. */
+async function optOut(
+  transaction: Transaction,
+  findings: readonly Finding[],
+): Promise<Effects & Pick<HeldBack, 'alarmed'>> {
+  const acting = findings.flatMap((finding) =>
+    finding.analysis.actions.filter((action) => actsAlone(finding, action)).map((action) => ({ finding, action })),
   )
-  const candidates = new Set(optingOut.map(({ contactId }) => contactId))
-  const [, contacts] = await lockRecords(transaction, findings, candidates.size > 0)
-  const changed = contacts.filter(({ id, mayOptOut }) => candidates.has(id) && mayOptOut).map(({ id }) => id)
+  const optingOut = acting.filter(({ action }) => action.type === 'suppress')
+  const imports = await lockImports(transaction, optingOut)
+  const [, contacts] = await lockRecords(transaction, findings, optingOut.length > 0)
+  const open = new Set(contacts.flatMap(({ id, mayOptOut }) => (mayOptOut ? id : [])))
+  const { reasons, alarmed } = await findHeldBack(transaction, acting, { imports, open })
+  const asking = new Set(optingOut.flatMap(({ finding, action }) => (reasons.has(action) ? [] : finding.contactId)))
+  const changed = [...open].filter((id) => asking.has(id))
   if (changed.length > 0) {
     await contactStore.write(
       transaction,
       changed.map((id) => ({ kind: 'update', id, values: { emailOptOut: true } })),
     )
   }
-  return new Set(changed)
+  return { optedOut: new Set(changed), reasons, alarmed }
 }
 
 interface LockedContact {

@@ -1,0 +1,23 @@
+import type { Reach, Reader } from '../../platform/model/reach.ts'
+import { raw, type Sql } from '../../platform/model/sql.ts'
+import { reachConditions } from '../../platform/query/scope.ts'
+import { companies } from '../companies/resource.ts'
+import { contacts } from '../contacts/resource.ts'
+
+/** A push contains the person's data: who does not see all contacts sees only those of their own contacts. */
+export const rowReach: Reach = {
+  follows: [
+    { resource: contacts, column: 'contact_id', isRequired: true },
+    { resource: companies, column: 'company_id' },
+  ],
+}
+
+/** The bounds of the rows, in the table `import_rows`, that the reader sees; empty if they see all of them. */
+export const rowBounds = (organization: Sql, reader: Reader | undefined): Sql[] =>
+  reader
+    ? reachConditions({ reach: rowReach, singular: 'row' }, { organization, actor: reader }, raw('import_rows'))
+    : []
+
+/** Does the reader see every contact and company, and so every push? */
+export const seesEveryPush = ({ reach }: Pick<Reader, 'reach'>): boolean =>
+  reach?.levels.contact === undefined && reach?.levels.company === undefined

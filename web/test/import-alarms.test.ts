@@ -1,0 +1,78 @@
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { browserTest, useApplication } from './application.ts'
+
+const { openPage } = useApplication({
+  isAlone: true,
+  environment: { IMPORT_BYTES_PER_DAY: '5000', REASONING_CONCURRENCY: '1' },
+})
+
+/** A new import on its page, and its URL. */
+async function createImport(name: string): Promise<{ page: Page; url: string }> {
+  const page = await openPage({ path: '/imports?new=1', organization: 'small' })
+  await page.getByLabel('Name').fill(name)
+  await page.keyboard.press('Enter')
+  const shown = page.getByRole('group', { name: 'Trigger URL' }).locator('code')
+  return { page, url: (await shown.textContent()) ?? '' }
+}
+
+const push = async (url: string, contact: object): Promise<number> =>
+  (await fetch(url, { method: 'POST', body: JSON.stringify({ contact }) })).status
+
+browserTest(
+  'the page of an import shows what it has received today, and an alarm before it may receive no more',
+  async () => {
+    const { page, url } = await createImport('Flooded')
+    expect(await push(url, { email: 'small@example.com' })).toBe(200)
+    await page.getByText('Received today: 43 bytes of 5 kB.').waitFor()
+    expect(await page.getByText('until midnight (UTC)').count()).toBe(0)
+    expect(await push(url, { email: 'large@example.com', bio: 'x'.repeat(4000) })).toBe(200)
+    const alarm = page.getByRole('status').filter({ hasText: 'Received today: 4.1 kB of 5 kB.' })
+    await alarm.getByText('pushes are refused until midnight (UTC)').waitFor()
+    expect(await push(url, { email: 'larger@example.com', bio: 'x'.repeat(4000) })).toBe(429)
+    await page.goto('/imports')
+    await page.getByRole('link', { name: 'Near the limit' }).click()
+    await page.getByRole('heading', { name: 'Flooded' }).waitFor()
+    const german = await openPage({ path: new URL(page.url()).pathname, organization: 'small', locale: 'de-DE' })
+    await german.getByText('Heute empfangen: 4,1 kB von 5 kB.').waitFor()
+  },
+)
+
+browserTest('many opt-outs of an import raise an alarm, and lead to the suggestions that wait', async () => {
+  const { page, url } = await createImport('Abused')
+  for (let number = 1; number <= 11; number++)
+    expect(await push(url, { email: `victim-${number}@example.com`, note: 'Unsubscribe me.' })).toBe(200)
+  const alarm = page.getByRole('status').filter({ hasText: '1 opt-out waits for you' })
+  await alarm.getByRole('link', { name: 'Decide on them' }).click()
+  const card = page.getByRole('group', { name: 'Send no more email to' }).first()
+  await card.getByText('Its import opted out many contacts within an hour').waitFor()
+  await card.getByRole('button', { name: 'Reject' }).click()
+  await page.getByText('Suggestion rejected').waitFor()
+  await page.goto('/imports')
+  await page.getByRole('link', { name: 'Abused' }).click()
+  await page.getByRole('heading', { name: 'Abused' }).waitFor()
+  await expect.poll(() => page.getByRole('link', { name: 'Decide on them' }).count()).toBe(0)
+})
+
+browserTest('the notes of an import may opt out contacts, until its settings say otherwise', async () => {
+  const { page, url } = await createImport('Careful')
+  await page.getByRole('button', { name: 'More' }).click()
+  await page.getByRole('menuitem', { name: 'Settings…' }).click()
+  const box = page.getByRole('checkbox', { name: 'Notes may opt out contacts' })
+  expect(await box.isChecked()).toBe(true)
+  await box.uncheck()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved').waitFor()
+  expect(await push(url, { email: 'careful@example.com', note: 'Unsubscribe me.' })).toBe(200)
+  await page.goto('/suggestions')
+  await expect
+    .poll(
+      async () => {
+        await page.reload()
+        await page.locator('h1').first().waitFor()
+        return page.getByText('Notes of this import may not do this by themselves').count()
+      },
+      { timeout: 15_000, interval: 500 },
+    )
+    .toBe(1)
+})
