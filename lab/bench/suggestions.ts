@@ -1,6 +1,6 @@
 import { Database } from '../../server/src/platform/database/database.ts'
 import { newId, showId } from '../../server/src/platform/model/ids.ts'
-import { analyseByRules } from '../../server/src/resources/suggestions/analysis/analyser.ts'
+import { analyseByRules } from '../../server/src/resources/suggestions/analysis/local-rules.ts'
 import { type ClaimedNote, claimNotes } from '../../server/src/resources/suggestions/work/claim-store.ts'
 import { storeAnalyses } from '../../server/src/resources/suggestions/work/result-store.ts'
 import { concurrency, perTurn, time } from './history.ts'

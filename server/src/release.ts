@@ -10,6 +10,9 @@ export const migrationsFolder = fileURLToPath(new URL('../migrations', import.me
 /** Script that a worker process of `rapport start` runs. */
 export const workerFile = fileURLToPath(new URL('../../scripts/worker.mjs', import.meta.url))
 
+/** Script that the thread which reads notes runs. */
+export const rulesFile = fileURLToPath(new URL('../../scripts/rules.mjs', import.meta.url))
+
 /** The built web application, which the service serves. */
 export const webFolder = fileURLToPath(new URL('../../web/dist', import.meta.url))
 

@@ -1,6 +1,6 @@
 import type { Database } from '../src/platform/database/database.ts'
 import { readId } from '../src/platform/model/ids.ts'
-import { analyseByRules } from '../src/resources/suggestions/analysis/analyser.ts'
+import { analyseByRules } from '../src/resources/suggestions/analysis/local-rules.ts'
 import type { Analyse } from '../src/resources/suggestions/analysis/analysis.ts'
 import { claimNotes } from '../src/resources/suggestions/work/claim-store.ts'
 import { storeAnalyses } from '../src/resources/suggestions/work/result-store.ts'

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { JsonObject } from '../../platform/model/fields.ts'
 import { newIdAt } from '../../platform/model/ids.ts'
-import { analyseByRules } from '../../resources/suggestions/analysis/analyser.ts'
+import { analyseByRules } from '../../resources/suggestions/analysis/local-rules.ts'
 import type { NoteFacts } from '../../resources/suggestions/analysis/analysis.ts'
 import {
   actsAlone,

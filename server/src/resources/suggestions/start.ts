@@ -1,6 +1,8 @@
 import type { AllowedHost } from '../../platform/egress/allow.ts'
 import { reasoningEgress } from '../../reasoning-settings.ts'
-import { analyseByRules, createModelAnalyser } from './analysis/analyser.ts'
+import { rulesFile } from '../../release.ts'
+import { createModelAnalyser, createRulesAnalyser } from './analysis/analyser.ts'
+import { RulesThread } from './analysis/rules-thread.ts'
 import { type AnalysisWorkers, type AnalysisWorkersOptions, createAnalysisWorkers } from './work/analysis-workers.ts'
 import { storedTokenBudget } from './work/token-store.ts'
 
@@ -33,15 +35,27 @@ export function startNoteAnalysis({
   ready,
   onAnalysed,
 }: NoteAnalysisOptions): AnalysisWorkers {
-  const shared = { database, log, wakeups, ready, workers, ...(onAnalysed && { onAnalysed }) }
+  const rules = new RulesThread({ file: rulesFile })
+  const start = (engine: Pick<AnalysisWorkersOptions, 'analyse' | 'maxNotes'>): AnalysisWorkers => {
+    const shared = { database, log, wakeups, ready, workers, ...(onAnalysed && { onAnalysed }) }
+    const analysisWorkers = createAnalysisWorkers({ ...shared, ...engine })
+    return {
+      wake: analysisWorkers.wake,
+      close: async () => {
+        await analysisWorkers.close()
+        await rules.close()
+      },
+    }
+  }
   if (url === undefined || model === undefined) {
-    return createAnalysisWorkers({ ...shared, analyse: analyseByRules, maxNotes: notesOfRules })
+    return start({ analyse: createRulesAnalyser(rules), maxNotes: notesOfRules })
   }
   log.info({ url, model }, 'notes: analysed by this model')
   const analyse = createModelAnalyser({
+    rules,
     settings: { url, model, apiKey },
     egress: reasoningEgress(url, plaintextHosts),
     budget: storedTokenBudget(database, reasoningTokensPerDay),
   })
-  return createAnalysisWorkers({ ...shared, analyse, maxNotes: 1 })
+  return start({ analyse, maxNotes: 1 })
 }

@@ -14,10 +14,17 @@ import { createClient, type ModelSettings } from './model/client.ts'
 import { Breaker, type TokenBudget } from './model/limits.ts'
 import { ask, type ModelEngine } from './model/model.ts'
 import { promptVersion, sharedFacts } from './model/prompt.ts'
-import { interpret, prepareRules, rulesVersion } from './rules/rules.ts'
-import { verify } from './verify.ts'
+import type { RulesResult } from './rules/rules.ts'
+import { rulesVersion } from './rules/version.ts'
+
+/** What reads the words of a note, which takes time: in this thread (`local-rules.ts`) or in another (`rules-thread.ts`). */
+export interface Rules {
+  interpret(text: string, facts: NoteFacts): Promise<RulesResult>
+  verify(interpretation: Interpretation, note: Note, facts: NoteFacts): Promise<Interpretation>
+}
 
 export interface ModelOptions {
+  rules: Rules
   settings: ModelSettings
   egress: Egress
   budget: TokenBudget
@@ -27,19 +34,21 @@ export interface ModelOptions {
 }
 
 /** Phrases and dates only: offline and deterministic. */
-export const analyseByRules: Analyse = async (note, facts, signal) => {
-  await prepareRules()
-  signal.throwIfAborted()
-  const began = performance.now()
-  const { interpretation } = interpret(analysedText(note), facts)
-  return analysisOf(verify(interpretation, note, facts), { note, facts, began, engine: 'rules', model: null })
-}
+export const createRulesAnalyser =
+  (rules: Rules): Analyse =>
+  async (note, facts, signal) => {
+    signal.throwIfAborted()
+    const began = performance.now()
+    const { interpretation } = await rules.interpret(analysedText(note), facts)
+    const verified = await rules.verify(interpretation, note, facts)
+    return analysisOf(verified, { note, facts, began, engine: 'rules', model: null })
+  }
 
 /**
  * Rules first, then the model. The model is not asked about notes that opt out or look like an injection, and if it
  * fails, the result is that of the rules, marked as degraded.
  */
-export function createModelAnalyser({ settings, egress, budget, breaker, timeout }: ModelOptions): Analyse {
+export function createModelAnalyser({ rules, settings, egress, budget, breaker, timeout }: ModelOptions): Analyse {
   const engine: ModelEngine = {
     complete: createClient(settings, egress),
     budget,
@@ -48,20 +57,27 @@ export function createModelAnalyser({ settings, egress, budget, breaker, timeout
   }
   const { model } = settings
   return async (note, facts, signal) => {
-    await prepareRules()
     signal.throwIfAborted()
     const began = performance.now()
     const text = analysedText(note)
-    const { interpretation: byRules, isHardOptOut } = interpret(text, facts)
+    const { interpretation: byRules, isHardOptOut } = await rules.interpret(text, facts)
     const source = { note, facts, began, model }
     if (isHardOptOut || byRules.suspicious || text.trim() === '') {
-      return analysisOf(verify(byRules, note, facts), { ...source, engine: 'rules', model: null })
+      return analysisOf(await rules.verify(byRules, note, facts), { ...source, engine: 'rules', model: null })
     }
     const result = await ask(engine, { organizationId: note.organizationId, text, facts }, signal)
     const { interpretation, tokens } = result
-    if (interpretation) return analysisOf(verify(interpretation, note, facts), { ...source, engine: 'model', tokens })
+    if (interpretation) {
+      const verified = await rules.verify(interpretation, note, facts)
+      return analysisOf(verified, { ...source, engine: 'model', tokens })
+    }
     const { reason } = result
-    return analysisOf(verify(byRules, note, facts), { ...source, engine: 'rules', tokens, degradedReason: reason })
+    return analysisOf(await rules.verify(byRules, note, facts), {
+      ...source,
+      engine: 'rules',
+      tokens,
+      degradedReason: reason,
+    })
   }
 }
 

@@ -32,12 +32,12 @@ export function verify(interpretation: Interpretation, note: Note, facts: NoteFa
   const { intent, language, summary, suspicious } = interpretation
   if (!intents.includes(intent) || !languages.includes(language)) return nothing(suspicious)
   const text = analysedText(note)
-  const days = lazily(() => daysIn(text, facts))
+  const isNamed = namedDays(text, facts)
   const actions = interpretation.actions
-    .filter((action) => isSupported(action, { interpretation, text, facts, days }))
+    .filter((action) => isSupported(action, { interpretation, text, facts, isNamed }))
     .filter((action, index, all) => all.findIndex(({ type }) => type === action.type) === index)
     .slice(0, maxActions)
-    .map((action) => withSource(action, days))
+    .map(withSource)
   return {
     intent,
     language,
@@ -47,9 +47,9 @@ export function verify(interpretation: Interpretation, note: Note, facts: NoteFa
   }
 
   /** A date that the note does not name is the default, whichever engine says it. */
-  function withSource(action: Action, named: () => ReadonlySet<number>): Action {
+  function withSource(action: Action): Action {
     if (action.dueAt === undefined || action.dueAtSource !== undefined) return action
-    return { ...action, dueAtSource: named().has(dayOf(new Date(action.dueAt), facts)) ? 'note' : 'default' }
+    return { ...action, dueAtSource: isNamed(dayOf(new Date(action.dueAt), facts)) ? 'note' : 'default' }
   }
 }
 
@@ -64,11 +64,11 @@ interface Context {
   interpretation: Interpretation
   text: string
   facts: NoteFacts
-  /** The local days that the note names. */
-  days: () => ReadonlySet<number>
+  /** Does the note name this local day? */
+  isNamed: (day: number) => boolean
 }
 
-function isSupported(action: Action, { interpretation, text, facts, days }: Context): boolean {
+function isSupported(action: Action, { interpretation, text, facts, isNamed }: Context): boolean {
   const { intent, suspicious } = interpretation
   const isAllowed = actionTypes.includes(action.type) && actionsOfIntent[intent].includes(action.type)
   if (!isAllowed || (suspicious && action.type !== 'suppress')) return false
@@ -77,7 +77,7 @@ function isSupported(action: Action, { interpretation, text, facts, days }: Cont
   if (action.dueAt === undefined) return action.type !== 'wait_until'
   if (!isSoon(action.dueAt, facts)) return false
   const isDefault = action.type === 'wait_until' && action.dueAt === defaultWait(intent, facts).toISOString()
-  return isDefault || days().has(dayOf(new Date(action.dueAt), facts))
+  return isDefault || isNamed(dayOf(new Date(action.dueAt), facts))
 }
 
 /** Is this a part of the text that contains more than spaces, and that cuts no character in two? */
@@ -163,16 +163,21 @@ function isSoon(dueAt: string, facts: NoteFacts): boolean {
 
 const dayOf = (instant: Date, facts: NoteFacts): number => startOfDay(wallTimeOf(instant, timeZoneOf(facts)))
 
-function daysIn(text: string, facts: NoteFacts): ReadonlySet<number> {
+/** Reads no more sentences than it has to: dates are what takes longest. */
+function namedDays(text: string, facts: NoteFacts): (day: number) => boolean {
   const place = { now: facts.now, zone: timeZoneOf(facts) }
-  const dates = sentencesOf(text).flatMap(({ start, end }) =>
-    (['en', 'de'] as const).flatMap((language) => datesIn(text.slice(start, end), language, place)),
-  )
-  const named = dates.flatMap(({ instant, afterRange }) => [instant, ...(afterRange ? [afterRange] : [])])
-  return new Set(named.map((instant) => dayOf(instant, facts)))
-}
-
-function lazily<Value>(compute: () => Value): () => Value {
-  let computed: { value: Value } | undefined
-  return () => (computed ??= { value: compute() }).value
+  const named = new Set<number>()
+  let unread: Span[] | undefined
+  return (day) => {
+    unread ??= sentencesOf(text)
+    while (!named.has(day)) {
+      const sentence = unread.shift()
+      if (!sentence) return false
+      const part = text.slice(sentence.start, sentence.end)
+      const dates = [...datesIn(part, 'en', place), ...datesIn(part, 'de', place)]
+      for (const { instant, afterRange = instant } of dates)
+        named.add(dayOf(instant, facts)).add(dayOf(afterRange, facts))
+    }
+    return true
+  }
 }

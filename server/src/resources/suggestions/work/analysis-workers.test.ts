@@ -5,7 +5,7 @@ import { type Json, startTestService, type TestOrganization, type TestService } 
 import { readId } from '../../../platform/model/ids.ts'
 import { sql } from '../../../platform/model/sql.ts'
 import { Wakeups } from '../../../platform/wakeups/wakeups.ts'
-import { analyseByRules } from '../analysis/analyser.ts'
+import { analyseByRules } from '../analysis/local-rules.ts'
 import type { Analyse } from '../analysis/analysis.ts'
 import { createAnalysisWorkers } from './analysis-workers.ts'
 import { claimNotes, releaseNotes } from './claim-store.ts'

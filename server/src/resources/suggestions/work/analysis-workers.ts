@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { errorForLog } from '../../../platform/background/error-for-log.ts'
 import type { Loop } from '../../../platform/background/loop.ts'
@@ -38,6 +37,8 @@ export interface AnalysisWorkers {
 }
 
 const pollIntervals = { shortest: 50, longest: 1000 }
+/** Then the rest of a batch is free for others. */
+const maxBatchSeconds = 20
 /** Longer than a batch can take. If a process dies, another one takes over its notes after this time. */
 const leaseSeconds = 60
 /** Then the note is recorded as failed. */
@@ -82,13 +83,12 @@ function startWorker(ready: Promise<unknown>, options: WorkerOptions): Loop {
 async function processClaim(context: Context, claim: Claim): Promise<void> {
   const analysed: AnalysedNote[] = []
   const failed: ClaimedNote[] = []
+  const end = performance.now() + maxBatchSeconds * 1000
   for (const note of claim.notes) {
-    if (context.signal.aborted) break
+    if (context.signal.aborted || performance.now() > end) break
     const analysis = await analyseNote(context, claim, note)
     if (analysis) analysed.push({ note, analysis })
     else if (!context.signal.aborted) failed.push(note)
-    // Requests of this process go first.
-    await setImmediate()
   }
   await store(context, claim, analysed)
   for (const note of failed) await release(context, { ...claim, notes: [note] }, delayAfter(note))

@@ -3,7 +3,7 @@ import { serviceActor } from '../../../platform/model/caller.ts'
 import { newId } from '../../../platform/model/ids.ts'
 import { raw, type Sql, sql } from '../../../platform/model/sql.ts'
 import { readTimeZone } from '../../../identity/organizations/store.ts'
-import type { NoteFacts, StageKind } from '../analysis/analysis.ts'
+import { maxTextLength, type NoteFacts, type StageKind } from '../analysis/analysis.ts'
 
 /** Notes of one organization that a worker has leased. */
 export interface Claim {
@@ -18,6 +18,7 @@ export interface ClaimedNote {
   id: string
   /** Of the note whose text was read. */
   revision: number
+  /** As far as it is analysed. */
   text: string
   facts: NoteFacts
   /** How often the note was claimed, including this time. */
@@ -129,7 +130,7 @@ async function readNotes(transaction: Transaction, attempts: ReadonlyMap<string,
   const { organization } = transaction
   const zone = await readTimeZone(transaction)
   const rows = await transaction.query<NoteRow>(sql`
-    select note.id, note.revision, note.body as text, contact.time_zone as "contactTimeZone",
+    select note.id, note.revision, left(note.body, ${maxTextLength}) as text, contact.time_zone as "contactTimeZone",
       contact.email as "contactEmail", contact.phone as "contactPhone", now(),
       coalesce(deal.status, (select 'open' from deals other
         where other.organization_id = ${organization} and other.deleted_at is null and other.status = 'open'

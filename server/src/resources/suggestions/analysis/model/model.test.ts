@@ -9,6 +9,7 @@ import {
 } from '../../../../../test/model-server.ts'
 import { reasoningEgress } from '../../../../reasoning-settings.ts'
 import { createModelAnalyser, type ModelOptions } from '../analyser.ts'
+import { localRules } from '../local-rules.ts'
 import { type Analysis, type Degradation, type Note, actionTypes, intents } from '../analysis.ts'
 import { factsFor, readInjections } from '../evaluation/labels.ts'
 import { Breaker, memoryTokenBudget } from './limits.ts'
@@ -45,7 +46,14 @@ const answer = (given: Record<string, unknown> = {}, action: Record<string, unkn
 function analyser(options: Partial<ModelOptions> = {}) {
   const settings = { url: server.url, model: 'test-model', apiKey: 'key-1' }
   const egress = reasoningEgress(server.url, [])
-  return createModelAnalyser({ settings, egress, budget: memoryTokenBudget(1_000_000), timeout: 5000, ...options })
+  return createModelAnalyser({
+    rules: localRules,
+    settings,
+    egress,
+    budget: memoryTokenBudget(1_000_000),
+    timeout: 5000,
+    ...options,
+  })
 }
 
 const noteOf = (given: string): Note => ({ organizationId: 'org-1', text: given })
@@ -73,7 +81,7 @@ test('the answer of the model is used, with how it was found', async () => {
     summary: 'Wants to meet on 3 December.',
     engine: 'model',
     model: 'test-model',
-    promptVersion: 'rules-2 note-1',
+    promptVersion: 'rules-3 note-1',
     inputHash: expect.stringMatching(/^[0-9a-f]{64}$/),
     tokens: 400,
     degraded: false,

@@ -38,11 +38,14 @@ const fullName = new RegExp(
   'gu',
 )
 
+/** Characters before a name that may be such a word. */
+const leadLength = 40
+
 /** The name after a word such as "colleague" or "Frau": in the reason for the action, or after it in the sentence. */
 export function nameIn(text: string, within: Span, leads: ReadonlySet<string>): string | undefined {
   const part = text.slice(within.start, within.end)
   for (const { 0: found, index } of part.matchAll(fullName)) {
-    const before = /([\p{L}-]+)[.,:]? *$/u.exec(part.slice(0, index))?.[1]?.toLowerCase()
+    const before = /([\p{L}-]+)[.,:]? *$/u.exec(part.slice(Math.max(0, index - leadLength), index))?.[1]?.toLowerCase()
     if (before === undefined || !leads.has(before)) continue
     const words = found.split(' ')
     // The title was matched as part of the name: "Frau Lang", "Herrn Dr. Patzer".

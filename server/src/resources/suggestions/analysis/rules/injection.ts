@@ -39,7 +39,7 @@ const visibleSigns: readonly RegExp[] = [
     'u',
   ),
   new RegExp(
-    `\\b(?:dear|hey|hi|hello|note to|notice to|message to|message for|attention|instructions? (?:to|for)|task for|an|for|liebe[rs]?|hallo|hinweis an|achtung|nachricht an|aufgabe für)[ ,]+(?:the |an |any |a |das |den |die |dem |der )*${machine}\\b(?! (?:tool|team|system|assistant|software|solution|project|model|based|company|department|startup|lösung|projekt|abteilung))`,
+    `\\b(?:dear|hey|hi|hello|note to|notice to|message to|message for|attention|instructions? (?:to|for)|task for|an|for|liebe[rs]?|hallo|hinweis an|achtung|nachricht an|aufgabe für)[ ,]+(?:the |an |any |a |das |den |die |dem |der ){0,3}${machine}\\b(?! (?:tool|team|system|assistant|software|solution|project|model|based|company|department|startup|lösung|projekt|abteilung))`,
     'u',
   ),
   new RegExp(`\\b(?:if|as|when) (?:you are|you're|an?) (?:an? )?${machine}\\b`, 'u'),
@@ -67,7 +67,7 @@ const visibleSigns: readonly RegExp[] = [
   ),
   new RegExp(`["']?\\b(?:intent|actions?|confidence|evidence|absicht|aktion|konfidenz|priority)\\b["']? ?[:=]`, 'u'),
   new RegExp(
-    `\\b(?:set|output|return|mark|classify|the|correct|change|move|setze?|die|ändere?) (?:[^\\s]+ ){0,4}(?:intent|stage|phase|absicht|classification)\\b(?:[^\\s]* ?){0,5}(?:won|lost|gewonnen|verloren|interested|interesse|opt-out|to)\\b`,
+    `\\b(?:set|output|return|mark|classify|the|correct|change|move|setze?|die|ändere?) (?:[^\\s]+ ){0,4}(?:intent|stage|phase|absicht|classification)\\b[^\\s]*(?: [^\\s]*){0,4} ?(?:won|lost|gewonnen|verloren|interested|interesse|opt-out|to)\\b`,
     'u',
   ),
   new RegExp(

@@ -12,9 +12,6 @@ import { compileLocale, type Match, matchesIn } from './matches.ts'
 import { withoutDoubtfulOptOuts } from './opt-out-doubts.ts'
 import { type Sentence, sentencesOf } from './text.ts'
 
-/** Increase it with every change of the phrases or of how they are used. */
-export const rulesVersion = 'rules-2'
-
 const locales = [english, german]
 const compiled = locales.map(compileLocale)
 const nameLeads = new Set(locales.flatMap((locale) => locale.nameLeads))
@@ -157,15 +154,14 @@ const proposals =
 function proposedTime(sentences: readonly Sentence[], phrases: readonly Match[], facts: NoteFacts): Match[] {
   const others = phrases.filter(({ meaning }) => !['question', 'interested', 'urgent'].includes(meaning))
   if (others.length > 0) return []
-  return sentences
-    .filter(({ normal }) => proposals.test(normal))
-    .flatMap((sentence) =>
-      (['en', 'de'] as const).flatMap((language) => {
-        const dates = datesIn(sentence.text, language, { now: facts.now, zone: timeZoneOf(facts) })
-        const date = dates.find(({ hasTime }) => hasTime)
-        const [start, end] = [sentence.start + (date?.start ?? 0), sentence.start + (date?.end ?? 0)]
-        return date ? [{ meaning: 'meeting_request', strength: 2, language, sentence, start, end } as const] : []
-      }),
-    )
-    .slice(0, 1)
+  for (const sentence of sentences.filter(({ normal }) => proposals.test(normal))) {
+    for (const language of ['en', 'de'] as const) {
+      const dates = datesIn(sentence.text, language, { now: facts.now, zone: timeZoneOf(facts) })
+      const date = dates.find(({ hasTime }) => hasTime)
+      if (!date) continue
+      const [start, end] = [sentence.start + date.start, sentence.start + date.end]
+      return [{ meaning: 'meeting_request', strength: 2, language, sentence, start, end }]
+    }
+  }
+  return []
 }

@@ -18,7 +18,7 @@ const maxSentences = 200
 /** The sentences that the author wrote: without quoted mails and signatures. */
 export function sentencesOf(text: string): Sentence[] {
   const written = withoutQuotes(text)
-  const isQuoted = onlyForwards.test(written)
+  const isQuoted = onlyForwards.test(written.trim())
   const own = isQuoted ? text : written
   return spansOf(own)
     .map(({ start, end }) => trimmed(own, start, end))
@@ -61,8 +61,8 @@ const ends: readonly RegExp[] = [
 const quoteHeader =
   /^[ \t]*(?:on|am|le|el|il) [^\n]{5,120}(?:\n[^\n]{0,80})?(?:wrote|schrieb|a écrit|escribió|ha scritto)[^\n]{0,80}:[ \t]*\r?$/gim
 
-/** Nothing of their own, or a word above what somebody else wrote. */
-const onlyForwards = /^\s*(?:(?:fwd?|wg|fyi|see below|siehe unten|s\.u|zur info|zur kenntnis)\s*[:.!-]*)?\s*$/i
+/** Nothing of their own, or a word above what somebody else wrote. The text is trimmed. */
+const onlyForwards = /^(?:(?:fwd?|wg|fyi|see below|siehe unten|s\.u|zur info|zur kenntnis)\s*[:.!-]*)?$/i
 
 const blank = (text: string): string => text.replaceAll(/[^\n]/g, ' ')
 
@@ -87,21 +87,32 @@ const abbreviations = new Set(
 /** Lines at least this long were probably wrapped, so the sentence continues on the next line. */
 const wrappedLineLength = 55
 
-/** A text without full stops is cut, which bounds the time. */
+/**
+ * A text without full stops is cut at the next space, or in the middle of what is no word. The patterns may take the square
+ * of a sentence's length, so this keeps the time for a note linear in the length of the note.
+ */
 const maxSentenceLength = 600
+const maxWordLength = 100
 
 function spansOf(text: string): Span[] {
   const spans: Span[] = []
   let start = 0
-  for (const match of text.matchAll(/[.!?…]+["')\]]*(?=\s|$)|\n| /g)) {
+  for (const match of text.matchAll(/(?<![.!?…])[.!?…]+["')\]]*(?=\s|$)|\n|[^\S\n]/g)) {
     const end = match.index + match[0].length
-    if (match[0] === ' ' && end - start < maxSentenceLength) continue
+    const isSpace = match[0] !== '\n' && match[0].trim() === ''
+    if (isSpace && end - start < maxSentenceLength) continue
     if (match[0] === '\n' ? isWrapped(text, match.index) : continues(text, match.index, match[0])) continue
-    spans.push({ start, end })
+    spans.push(...cut({ start, end }))
     start = end
   }
-  spans.push({ start, end: text.length })
+  spans.push(...cut({ start, end: text.length }))
   return spans
+}
+
+function cut({ start, end }: Span): Span[] {
+  const length = maxSentenceLength + maxWordLength
+  if (end - start <= length) return [{ start, end }]
+  return [{ start, end: start + length }, ...cut({ start: start + length, end })]
 }
 
 function isWrapped(text: string, at: number): boolean {

@@ -73,10 +73,11 @@ export function datesIn(text: string, language: 'en' | 'de', { now, zone }: { no
   const searched = withoutOtherWords(text, normal)
   const days = readAll(searched, dayRules, context)
   const times = readTimes(days.rest, normal)
-  const wanted = mergedDays(days.found, normal, context).filter(
-    (one, index, all) => !isNoDate(one, { all, index, normal }),
-  )
-  return datesOf(wanted, times, { normal, context, hasDays: days.found.length > 0 }).flatMap((one) => {
+  return datesOf(withoutOthers(mergedDays(days.found, normal, context), normal), times, {
+    normal,
+    context,
+    hasDays: days.found.length > 0,
+  }).flatMap((one) => {
     const { wall, zone: named, last, ...found } = one
     const instant = instantIn(wall, named ?? zone)
     // The clock on the wall shows no seconds.
@@ -191,18 +192,25 @@ function rangeOf(first: DayReading, second: DayReading): DayReading {
   return { ...first, day: first.kind === 'weekday' ? first.day - 7 * day : before, last }
 }
 
-interface Place {
-  all: readonly FoundDay[]
-  index: number
-  normal: string
-}
-
 /** "Moved from Monday to Friday" is no range. */
 const moves =
   /(?<!\p{L})(?:moved?|moving|postponed?|reschedul\p{L}+|shift(?:ed)?|push(?:ed)?|verschoben|verlegt|verschieben|verlegen)(?!\p{L})/u
 
+interface Previous {
+  day: FoundDay
+  isNoDate: boolean
+}
+
+function withoutOthers(days: readonly FoundDay[], normal: string): FoundDay[] {
+  let previous: Previous | undefined
+  return days.filter((one) => {
+    previous = { day: one, isNoDate: isNoDate(one, previous, normal) }
+    return !previous.isNoDate
+  })
+}
+
 /** Does the text exclude the day, or report what happened on it? */
-function isNoDate({ start, end, reading }: FoundDay, { all, index, normal }: Place): boolean {
+function isNoDate({ start, end, reading }: FoundDay, previous: Previous | undefined, normal: string): boolean {
   const [before, after] = [normal.slice(Math.max(0, start - 120), start), normal.slice(end, end + 120)]
   // "Not before January" names January.
   const hasLimit = /^(?:before|until|till|after|from|starting|vor|bis|nach|ab|seit)(?!\p{L})/u.test(
@@ -212,11 +220,9 @@ function isNoDate({ start, end, reading }: FoundDay, { all, index, normal }: Pla
   if (moves.test(normal) && /(?<!\p{L})(?:from|von|vom)(?: the| dem)? *$/u.test(before)) return true
   const isDated = /20\d\d/.test(normal.slice(start, end))
   if (!isDated && reading.exact === undefined && isPast(before, after)) return true
-  const previous = all[index - 1]
-  const isListed = previous !== undefined && joinsList.test(normal.slice(previous.end, start))
   return (
-    isListed &&
-    isNoDate(previous, { all, index: index - 1, normal }) &&
+    previous?.isNoDate === true &&
+    joinsList.test(normal.slice(previous.day.end, start)) &&
     !/(?<!\p{L})(?:but|or|sondern)/u.test(before.slice(-20))
   )
 }
@@ -236,17 +242,31 @@ type WallDate = Omit<FoundDate, 'instant' | 'afterRange'> & {
 function datesOf(days: readonly FoundDay[], times: readonly FoundTime[], sentence: Sentence): WallDate[] {
   const clocks = withoutRangeEnds(withParts(times), sentence.normal).filter((time) => !isExcludedTime(time, sentence))
   const owners = clocks.map((time) => ({ time, owner: nearestDay(time, days, sentence.normal) }))
-  const timeOf = (one: FoundDay, index: number): FoundTime | undefined => {
-    const own = owners.filter(({ owner }) => owner === one).sort((left, right) => rank(left.time) - rank(right.time))[0]
-    if (own) return own.time
-    const next = days[index + 1]
-    return next && joinsList.test(sentence.normal.slice(one.end, next.start)) ? timeOf(next, index + 1) : undefined
-  }
+  const timesOfDays = timesOf(days, owners, sentence.normal)
   const alone = owners.filter(({ owner, time }) => owner === undefined && mayStandAlone(time, sentence))
   return [
-    ...days.flatMap((one, index) => wallDate(one, timeOf(one, index), sentence) ?? []),
+    ...days.flatMap((one) => wallDate(one, timesOfDays.get(one), sentence) ?? []),
     ...alone.flatMap(({ time }) => wallDate(undefined, time, sentence) ?? []),
   ].sort((one, other) => one.start - other.start)
+}
+
+interface OwnedTime {
+  time: FoundTime
+  owner: FoundDay | undefined
+}
+
+/** A day has its own time, or that of the next one in a list. */
+function timesOf(days: readonly FoundDay[], owned: readonly OwnedTime[], normal: string): Map<FoundDay, FoundTime> {
+  const times = new Map<FoundDay, FoundTime>()
+  for (const { time, owner } of [...owned].sort((left, right) => rank(left.time) - rank(right.time)))
+    if (owner && !times.has(owner)) times.set(owner, time)
+  let next: FoundDay | undefined
+  for (const one of [...days].reverse()) {
+    const listed = next && joinsList.test(normal.slice(one.end, next.start)) ? times.get(next) : undefined
+    if (listed && !times.has(one)) times.set(one, listed)
+    next = one
+  }
+  return times
 }
 
 /** A time before a part of a day. */

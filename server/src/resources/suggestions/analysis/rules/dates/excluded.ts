@@ -8,7 +8,7 @@ const things =
 
 const masks: readonly RegExp[] = [
   // Addresses and links.
-  /\S+@\S+\.\S+|(?:https?:\/\/|www\.)\S+|(?<![\p{L}\d])(?:monday|friday)\.com/gu,
+  /(?<![^\s@])[^\s@]+@[^\s@]+\.\S+|(?:https?:\/\/|www\.)\S+|(?<![\p{L}\d])(?:monday|friday)\.com/gu,
   // Phone numbers.
   new RegExp(String.raw`(?<![\p{L}\d])(?:\+|00)\d[\d ()/.-]{5,20}\d`, 'gu'),
   /(?<![\p{L}\d.:/])\(?0\d{1,5}\)?[ /-]{1,3}\d[\d -]{2,14}\d(?![.:]\d)/gu,
@@ -18,10 +18,10 @@ const masks: readonly RegExp[] = [
   // Versions, addresses of machines, prices and measures.
   new RegExp(String.raw`${number}v? ?\d+\.\d+\.\d+(?:\.\d+)*(?!\d)(?<!\.20\d\d)(?<!\d\.\d{1,2}\.\d\d)`, 'gu'),
   new RegExp(String.raw`${number}v ?\d+(?:\.\d+)+`, 'gu'),
-  /[$€£] ?\d[\d.,]*(?: ?(?:k|m|mio|mn|million|thousand))?(?![\d:])/gu,
-  /(?<![\p{L}\d])\d[\d.,]* ?(?:[$€£%‰°"″′]|x ?\d[\d.,]*(?: ?x ?\d[\d.,]*)?)/gu,
+  /[$€£] ?\d[\d.,]{0,20}(?: ?(?:k|m|mio|mn|million|thousand))?(?![\d:])/gu,
+  /(?<![\p{L}\d])\d[\d.,]{0,20} ?(?:[$€£%‰°"″′]|x ?\d[\d.,]{0,20}(?: ?x ?\d[\d.,]{0,20})?)/gu,
   new RegExp(
-    String.raw`${number}\d[\d.,]*(?: ?(?:-|to|bis) ?\d[\d.,]*)? ?(?:eur|euros?|usd|dollars?|chf|gbp|pounds?|cents?|k|mio|million(?:en)?|mrd|tsd|percent|prozent|mm|cm|km|kg|qm|m²|m2|sqm|gb|mb|tb|kwh?|mw|volt|watt|liters?|litres?|liter|inch(?:es)?|feet|ft|miles?|meter|stück|stk|pieces?|pcs|units?|users?|nutzer|seats?|licen[cs]es?|lizenzen|people|persons?|personen|leute|employees|mitarbeiter\p{L}*|customers?|kunden|locations?|standorte?n?|offices|bedrooms|rooms|guests?|gäste|colleagues|teams?|pages|seiten|stars?|sterne|points|punkte|times|mal|x)(?![\p{L}\d])`,
+    String.raw`${number}\d[\d.,]{0,20}(?: ?(?:-|to|bis) ?\d[\d.,]{0,20})? ?(?:eur|euros?|usd|dollars?|chf|gbp|pounds?|cents?|k|mio|million(?:en)?|mrd|tsd|percent|prozent|mm|cm|km|kg|qm|m²|m2|sqm|gb|mb|tb|kwh?|mw|volt|watt|liters?|litres?|liter|inch(?:es)?|feet|ft|miles?|meter|stück|stk|pieces?|pcs|units?|users?|nutzer|seats?|licen[cs]es?|lizenzen|people|persons?|personen|leute|employees|mitarbeiter\p{L}*|customers?|kunden|locations?|standorte?n?|offices|bedrooms|rooms|guests?|gäste|colleagues|teams?|pages|seiten|stars?|sterne|points|punkte|times|mal|x)(?![\p{L}\d])`,
     'gu',
   ),
   // References: "order no. 5-12", "flight LH 1430", "room 1030".
