@@ -40,6 +40,8 @@ export class Link<Remote extends Functions<Remote>> {
   readonly #waiting = new Map<number, PendingCall>()
   #lastId = 0
   #entries: Message[] = []
+  /** Connections that the other process has not accepted, the oldest first, and whether Node has sent them yet. */
+  readonly #handedOver = new Map<Socket, boolean>()
 
   constructor(channel: ChannelEnd, { functions, onSocket }: LinkOptions) {
     this.#channel = channel
@@ -48,10 +50,21 @@ export class Link<Remote extends Functions<Remote>> {
       if (message === 'connection') onSocket?.(handle as Socket | undefined)
       else for (const entry of message as Message[]) this.#receive(entry, localFunctions)
     })
-    channel.on('disconnect', () => {
-      for (const { reject } of this.#waiting.values()) reject(unreachable())
-      this.#waiting.clear()
-    })
+    channel.on('disconnect', () => this.end())
+  }
+
+  get pendingSockets(): number {
+    return this.#handedOver.size
+  }
+
+  /** Rejects calls, closes sent connections, returns the others. Node emits no `disconnect` while some wait. */
+  end(): Socket[] {
+    for (const { reject } of this.#waiting.values()) reject(unreachable())
+    this.#waiting.clear()
+    const handedOver = [...this.#handedOver]
+    this.#handedOver.clear()
+    for (const [socket, isSent] of handedOver) if (isSent) socket.destroy()
+    return handedOver.filter(([, isSent]) => !isSent).map(([socket]) => socket)
   }
 
   /** Calls a function of the other process. Errors: what it throws; 503 if the process has exited. */
@@ -73,9 +86,21 @@ export class Link<Remote extends Functions<Remote>> {
 
   /** Hands over an accepted connection from which nothing has been read. */
   handOver(socket: Socket): void {
-    this.#channel.send?.('connection', socket, undefined, (error) => {
-      if (error) socket.destroy()
+    this.#handedOver.set(socket, false)
+    this.#channel.send?.('connection', socket, { keepOpen: true }, (error) => {
+      if (this.#handedOver.has(socket)) this.#handedOver.set(socket, true)
+      if (error) this.#close(socket)
     })
+  }
+
+  accepted(): void {
+    const [oldest] = this.#handedOver.keys()
+    if (oldest) this.#close(oldest)
+  }
+
+  #close(socket: Socket): void {
+    this.#handedOver.delete(socket)
+    socket.destroy()
   }
 
   #post(entry: Message): void {

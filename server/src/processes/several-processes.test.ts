@@ -1,15 +1,19 @@
 import { execFileSync } from 'node:child_process'
+import { readdirSync } from 'node:fs'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { Agent, get, type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import pg from 'pg'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { childrenOf } from '../../../lab/shared/usage.ts'
 import { createApiKey } from '../commands/create-api-key.ts'
+import { sql } from '../platform/model/sql.ts'
 import { run } from '../../test/command-line.ts'
 import { audit, newFullLead, untilFinished } from '../../test/import-audit.ts'
 import { createDatabase, type TestDatabase } from '../../test/postgres.ts'
 import { until } from '../../test/processes.ts'
+import { openRaw, requestText } from '../../test/raw-http.ts'
 import { type ServiceProcess, type ServiceProcesses, serviceProcesses } from '../../test/service-process.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../test/service.ts'
 import { freePort } from '../../../lab/shared/free-port.ts'
@@ -141,6 +145,49 @@ test('rows pushed to both processes are each processed once', async () => {
   await untilFinished(creatingService, organization, responses.length)
   const accepted = responses.map(({ body }) => body.id as string)
   expect(await audit(creatingService, organization, { accepted })).toEqual({ PROCESSED: responses.length })
+})
+
+test('an organization whose requests wait for locks does not delay another one, in any process', async () => {
+  const [greedy, other] = [await creatingService.newOrganization(), await creatingService.newOrganization()]
+  const holder = new pg.Client(testDatabase.connection)
+  await holder.connect()
+  onTestFinished(() => holder.end())
+  await holder.query('begin')
+  await holder.query('lock table contacts in access exclusive mode')
+  const waiting = Array.from({ length: 60 }, () => send(greedy, '/v5/contacts'))
+  const waitingStatements = () =>
+    creatingService.database.crossTenantQuery(
+      'check the database',
+      sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    )
+  // Each process has eight connections, and leaves a quarter of them to others.
+  await until('its requests wait', async () => (await waitingStatements()).length >= 8)
+  const responses = await Promise.all(Array.from({ length: 20 }, () => send(other, '/v5/companies')))
+  expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]))
+  await holder.query('rollback')
+  await Promise.all(waiting)
+})
+
+test('connections that wait for a process that is killed are served by another one, or closed', async () => {
+  const { pid, url } = await processes.start('killed', { PROCESSES: '2' })
+  const workers = childrenOf(pid)
+  const [killed = 0, other = 0] = workers
+  const openFiles = () => readdirSync(`/proc/${pid}/fd`).length
+  const before = openFiles()
+  // While they are stopped, half of the connections wait for each of them.
+  for (const worker of workers) process.kill(worker, 'SIGSTOP')
+  const answers = Array.from({ length: 60 }, async () => {
+    const connection = await openRaw(url)
+    connection.write(requestText('GET', '/healthz', { headers: { connection: 'close' } }))
+    await connection.closed
+    return connection.bytes().toString()
+  })
+  await until('the connections wait', () => openFiles() >= before + 60)
+  process.kill(killed, 'SIGKILL')
+  process.kill(other, 'SIGCONT')
+  const served = (await Promise.all(answers)).filter((text) => text.startsWith('HTTP/1.1 200'))
+  // One was on its way to the process that was killed.
+  expect(served.length).toBeGreaterThanOrEqual(59)
 })
 
 test('metrics are the sums of all processes; a killed process is replaced and its counts remain', async () => {

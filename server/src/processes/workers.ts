@@ -27,8 +27,6 @@ export interface Worker {
 interface Started extends Worker {
   child: ChildProcess
   isReady: boolean
-  /** Connections that were handed over and not yet accepted: they remain with a worker that hangs. */
-  pending: number
 }
 
 /** Milliseconds before an exited worker is replaced: doubled each time until a worker is stable. */
@@ -63,11 +61,10 @@ export class Workers {
     let chosen: Started | undefined
     for (let step = 0; step < count; step++) {
       const worker = this.#started.get((this.#next + step) % count)
-      if (worker?.isReady && worker.pending < (chosen?.pending ?? Infinity)) chosen = worker
+      if (worker?.isReady && worker.link.pendingSockets < (chosen?.link.pendingSockets ?? Infinity)) chosen = worker
     }
     if (!chosen) return false
     this.#next = (chosen.index + 1) % count
-    chosen.pending++
     chosen.link.handOver(socket)
     return true
   }
@@ -108,14 +105,15 @@ export class Workers {
         worker.isReady = true
         if (this.#areAllReady()) this.#resolveReady()
       },
-      accepted: () => void worker.pending--,
+      accepted: () => worker.link.accepted(),
     }
-    const worker: Started = { index, child, link: new Link(child, { functions }), isReady: false, pending: 0 }
+    const worker: Started = { index, child, link: new Link(child, { functions }), isReady: false }
     this.#started.set(index, worker)
     const ended = (why: object) => {
       if (this.#started.get(index) !== worker) return
       this.#started.delete(index)
       end()
+      for (const socket of worker.link.end()) if (!this.handOver(socket)) socket.destroy()
       if (this.#isClosing) return
       const wasStable = performance.now() - startedAt > stableAfter
       log.error({ worker: index + 1, pid: child.pid, ...why }, 'a process of the service ended; it is replaced')
