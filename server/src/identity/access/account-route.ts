@@ -72,7 +72,8 @@ async function serveAccount(
   const credential = await authenticate(services, request, reply, progress)
   progress.credential = showId(credential.kind === 'key' ? 'key' : 'session', credential.id)
   await charge(services, reply, progress, route.method === 'GET' ? 'read' : 'write', credential.id)
-  const person = await personOf(services, request, credential)
+  const { tenantKey, ...person } = await personOf(services, request, credential)
+  progress.setTenant(tenantKey)
   const url = requestTarget(request)
   const query = readQuery(url)
   if (route.query.kind === 'none') readNone(query)
@@ -80,9 +81,11 @@ async function serveAccount(
   const params = paramsOf(route, request)
   const { body } = route.method === 'GET' ? { body: {} } : await readRequestBody(route, request)
   const transact: DetachedAccountRequest['transact'] = (work) =>
-    services.database.crossTenantTransaction('manage an account', work, accountLive(person)).catch((error: unknown) => {
-      throw error instanceof CredentialChanged ? invalidToken() : error
-    })
+    services.database
+      .crossTenantTransaction('manage an account', work, { live: accountLive(person), tenantKey })
+      .catch((error: unknown) => {
+        throw error instanceof CredentialChanged ? invalidToken() : error
+      })
   const accountRequest = { services, client: clientOf(request), person, params, query, body, url }
   const assertRecentAuthentication = async (db: CrossTenantConnection) => {
     if (route.requiresRecentAuthentication && !(await hasRecentAuthentication(db, person.sessionId)))
@@ -99,14 +102,20 @@ async function serveAccount(
 }
 
 /** Rejects API keys. An organization in the header must be one of the person's, although these routes do not use it. */
-async function personOf(services: Services, request: FastifyRequest, credential: Credential): Promise<Person> {
+async function personOf(
+  services: Services,
+  request: FastifyRequest,
+  credential: Credential,
+): Promise<Person & { tenantKey: string }> {
   const organization = singleHeader(request, 'service-organization-id')
   if (credential.kind === 'key') {
     await services.identifier.selectOrganization(credential, organization)
     throw apiKeyNotAllowed()
   }
-  if (organization !== undefined) await services.identifier.selectOrganization(credential, organization)
-  return { userId: credential.userId, sessionId: credential.id }
+  const { userId, id: sessionId } = credential
+  if (organization === undefined) return { userId, sessionId, tenantKey: userId }
+  const { organizationId } = await services.identifier.selectOrganization(credential, organization)
+  return { userId, sessionId, tenantKey: organizationId }
 }
 
 /** Headers that only other routes support are rejected, never ignored. */

@@ -107,14 +107,16 @@ class CachingIdentifier implements Identifier {
   }
 
   async confirm(caller: Caller): Promise<void> {
-    if (!(await isLive(this.#database, caller.live))) throw new CredentialChanged()
+    if (!(await isLive(this.#database, caller))) throw new CredentialChanged()
   }
 
   async assertRecentAuthentication(caller: Caller): Promise<void> {
     // A key cannot re-authenticate. For keys, the scope must be granted by name (`covers`).
     if (caller.kind === 'key') return
     const isRecent = (db: CrossTenantConnection) => hasRecentAuthentication(db, caller.credentialId)
-    if (!(await this.#database.crossTenantTransaction('manage an account', isRecent))) throw reauthenticationRequired()
+    const tenantKey = caller.organizationId
+    if (!(await this.#database.crossTenantTransaction('manage an account', isRecent, { tenantKey })))
+      throw reauthenticationRequired()
   }
 
   async #authenticateKey(text: string): Promise<Credential> {
@@ -184,7 +186,7 @@ class CachingIdentifier implements Identifier {
       throw new AddressNotAllowed(key.caller, address)
     }
     // The cache may be outdated: a key that has been revoked since is a 401, whatever else is wrong.
-    if (!(await findApiKey(this.#database, key.hash))) {
+    if (!(await findApiKey(this.#database, key.hash, key.caller.organizationId))) {
       this.#credentials.delete(key.cacheKey)
       throw invalidToken()
     }

@@ -1,4 +1,5 @@
 import type { Database, CrossTenantConnection } from '../../platform/database/database.ts'
+import type { Caller } from '../../platform/model/caller.ts'
 import { raw, type Sql, sql } from '../../platform/model/sql.ts'
 import type { RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
 import type { MemberRole } from '../../platform/model/scopes.ts'
@@ -17,8 +18,15 @@ export interface StoredApiKey {
   customRole: CustomRole | null
 }
 
-/** The valid API key with this hash: its current hash, or a previous one whose overlap has not ended. */
-export async function findApiKey(database: Database, hash: Buffer): Promise<StoredApiKey | undefined> {
+/**
+ * The valid API key with this hash: its current hash, or a previous one whose overlap has not ended. `organizationId`: whose
+ * key it was, if that is known.
+ */
+export async function findApiKey(
+  database: Database,
+  hash: Buffer,
+  organizationId?: string,
+): Promise<StoredApiKey | undefined> {
   const rows = await database.crossTenantQuery<StoredApiKey>(
     'find the API key of a request',
     sql`select id, organization_id as "organizationId", created_by as "userId", scopes,
@@ -28,6 +36,8 @@ export async function findApiKey(database: Database, hash: Buffer): Promise<Stor
       where (hash = ${hash} or (organization_id, id) = (select previous.organization_id, previous.api_key_id
           from api_key_previous_hashes previous where previous.hash = ${hash} and previous.ends_at > now()))
         and revoked_at is null and (expires_at is null or expires_at > now())`,
+    undefined,
+    organizationId,
   )
   return rows[0]
 }
@@ -131,11 +141,16 @@ export function sessionLive(session: {
       and (not credential_home.requires_second_factor or credential_session.second_factor_at is not null))`
 }
 
-/** Evaluates a `live` condition. */
-export async function isLive(database: Database, live: Sql): Promise<boolean> {
+/** Is the caller's credential still valid? */
+export async function isLive(
+  database: Database,
+  { live, organizationId }: Pick<Caller, 'live' | 'organizationId'>,
+): Promise<boolean> {
   const rows = await database.crossTenantQuery<{ live: boolean }>(
     'find the session of a request',
     sql`select ${live} as live`,
+    undefined,
+    organizationId,
   )
   return rows[0]?.live === true
 }

@@ -1,7 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ApiError } from '../model/errors.ts'
-import { createConcurrencyLimiter, type ConcurrencyLimiter, createKeyedLimiter } from './concurrency-limiter.ts'
+import {
+  createConcurrencyLimiter,
+  type ConcurrencyLimiter,
+  createFairSemaphore,
+  createKeyedLimiter,
+} from './concurrency-limiter.ts'
 
 /** Tasks that end when the test says so, listed in the order in which they started. */
 function controlledTasks(limiter: ConcurrencyLimiter) {
@@ -59,6 +64,23 @@ test('fifty waiting tasks of one organization do not delay the task of another',
   for (let index = 1; index < 52; index += 1) await end(`a${index}`)
   await end('b')
   expect(started).toHaveLength(53)
+})
+
+test('reserved slots are only for organizations that hold none', async () => {
+  const createError = (reason: string) => new Error(reason)
+  const semaphore = createFairSemaphore({ concurrency: 2, reserved: 1, queue: 64, createError })
+  const started: string[] = []
+  const acquire = async (organization: string) => {
+    const release = await semaphore.acquire(organization, 10_000)
+    started.push(organization)
+    return release
+  }
+  const [first] = [acquire('a'), acquire('a'), acquire('a'), acquire('b'), acquire('c'), acquire('b')]
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(started).toEqual(['a', 'a', 'b'])
+  ;(await first)?.()
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(started).toEqual(['a', 'a', 'b', 'c'])
 })
 
 test('organizations take turns when one task runs at a time', async () => {

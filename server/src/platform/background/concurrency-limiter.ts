@@ -33,6 +33,8 @@ export type Rejection = 'full' | 'late'
 
 export interface FairSemaphoreOptions {
   concurrency: number
+  /** More slots, only for tenants that hold none: nobody waits because others hold all. Default: 0. */
+  reserved?: number
   /** Maximum waiters, in total. */
   queue: number
   createError: (reason: Rejection) => Error
@@ -92,11 +94,18 @@ export function createKeyedLimiter(options: ConcurrencyLimiterOptions): Concurre
 }
 
 /** A fair semaphore with a bounded queue. */
-export function createFairSemaphore({ concurrency, queue, createError }: FairSemaphoreOptions): FairSemaphore {
+export function createFairSemaphore({
+  concurrency,
+  reserved = 0,
+  queue,
+  createError,
+}: FairSemaphoreOptions): FairSemaphore {
   /** By key: the tenants with running or waiting tasks, in the order of their last start. */
   const tenants = new Map<string, Tenant>()
   let running = 0
   let waiting = 0
+
+  const hasSlotFor = (tenant: Tenant): boolean => running < concurrency + (tenant.running === 0 ? reserved : 0)
 
   function start(tenantKey: string, tenant: Tenant): void {
     running += 1
@@ -117,7 +126,7 @@ export function createFairSemaphore({ concurrency, queue, createError }: FairSem
     for (const entry of tenants) {
       if (entry[1].waiting.length > 0 && entry[1].running < (chosen?.[1].running ?? Infinity)) chosen = entry
     }
-    if (!chosen) return
+    if (!chosen || !hasSlotFor(chosen[1])) return
     const [tenantKey, tenant] = chosen
     const waiter = tenant.waiting.shift()
     waiting -= 1
@@ -176,7 +185,7 @@ export function createFairSemaphore({ concurrency, queue, createError }: FairSem
     acquire(tenantKey, waitMilliseconds) {
       const tenant = tenants.get(tenantKey) ?? { running: 0, waiting: [] }
       tenants.set(tenantKey, tenant)
-      if (running >= concurrency)
+      if (!hasSlotFor(tenant))
         return waitForSlot(tenantKey, tenant, waitMilliseconds).then(() => createRelease(tenantKey, tenant))
       start(tenantKey, tenant)
       return createRelease(tenantKey, tenant)

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import pg from 'pg'
-import { createFairSemaphore, type FairSemaphore } from '../background/concurrency-limiter.ts'
+import { createFairSemaphore, type FairSemaphore, type Release } from '../background/concurrency-limiter.ts'
 import { DeadlineExceeded } from './failures.ts'
 
 interface Waiter {
@@ -8,62 +8,120 @@ interface Waiter {
   deadline: number
 }
 
+export interface ConnectionQueueOptions {
+  /** Connections of the pool. */
+  connections: number
+  /** Statements that run at a time; Infinity if the database is on another machine. */
+  statements: number
+  /** Do the tenants have shares? Otherwise, everybody waits in one queue, that of the pool. */
+  isShared: boolean
+}
+
+/** Of statements that belong to no organization or person. */
+export const commonTenant = ''
+
+/** Maximum waiters per connection: about a quarter of a second's work. */
+const maxQueuePerConnection = 16
 /** Milliseconds after which a connection in use no longer counts: it probably waits for a lock or a disk. */
 const slotHoldTime = 100
 
-/** Queues requests in order. If the database is on this machine, limits statements: more would not finish sooner. */
+/**
+ * Queues statements, each tenant's in order. The tenants get connections in turn, and one of them may hold all but a
+ * quarter: the rest is for the others, however long its statements wait for locks. If the database is on this machine, it
+ * limits statements, too: more would not finish sooner.
+ */
 export class ConnectionQueue {
-  readonly #semaphore: FairSemaphore | undefined
-  readonly #waiting = new Set<Waiter>()
+  readonly #connections: FairSemaphore | undefined
+  readonly #statements: FairSemaphore | undefined
+  readonly #waiting = new Map<string, Set<Waiter>>()
+  readonly #size: number
+  #length = 0
 
-  constructor(concurrency: number) {
-    const createError = () => new DeadlineExceeded()
-    if (concurrency < Infinity) this.#semaphore = createFairSemaphore({ concurrency, queue: Infinity, createError })
+  constructor({ connections, statements, isShared }: ConnectionQueueOptions) {
+    this.#size = connections
+    if (!isShared) return
+    const options = { queue: Infinity, createError: () => new DeadlineExceeded() }
+    // A request may need a second connection while it holds one.
+    const reserved = connections < 3 ? 0 : Math.max(1, Math.floor(connections / 4))
+    this.#connections = createFairSemaphore({ concurrency: connections - reserved, reserved, ...options })
+    if (statements === Infinity) return
+    this.#statements = createFairSemaphore({
+      concurrency: statements,
+      reserved: Math.ceil(statements / 2),
+      ...options,
+    })
   }
 
   get length(): number {
-    return this.#waiting.size
+    return this.#length
   }
 
-  /** Waits for a slot, then for the connection from `connect`. Releasing the connection frees the slot. */
-  async acquire(connect: () => Promise<pg.PoolClient>, deadline: number): Promise<pg.PoolClient> {
-    const waiter = { since: performance.now(), deadline }
-    this.#waiting.add(waiter)
+  async acquire(tenantKey: string, connect: () => Promise<pg.PoolClient>, deadline: number): Promise<pg.PoolClient> {
+    const remove = this.#add(tenantKey, { since: performance.now(), deadline })
     try {
-      return this.#semaphore ? await acquireSlot(this.#semaphore, connect, deadline) : await connect()
+      const { client, releases } = await this.#connect(tenantKey, connect, deadline)
+      const releaseClient = client.release
+      client.release = (error) => {
+        releaseClient(error)
+        releaseAll(releases)
+      }
+      return client
     } finally {
-      this.#waiting.delete(waiter)
+      remove()
     }
   }
 
-  /** Milliseconds that the longest waiter has been waiting. */
-  get longestWait(): number {
+  /**
+   * Milliseconds that the tenant's longest waiter has been waiting. 0 if fewer of the tenant wait than there are
+   * connections: they may only be waiting for this process. Infinity if the queue is full and the tenant has its share.
+   */
+  longestWait(tenantKey: string): number {
+    const own = this.#waiting.get(tenantKey)?.size ?? 0
+    if (own < this.#size) return 0
+    const isFull = this.#length >= maxQueuePerConnection * this.#size
+    if (isFull && own >= this.#length / this.#waiting.size) return Infinity
     const now = performance.now()
     // A waiter past its deadline has already been answered.
-    for (const { since, deadline } of this.#waiting) if (deadline > now) return now - since
+    for (const { since, deadline } of this.#waiting.get(tenantKey) ?? []) if (deadline > now) return now - since
     return 0
+  }
+
+  #add(tenantKey: string, waiter: Waiter): () => void {
+    const waiters = this.#waiting.get(tenantKey) ?? new Set()
+    this.#waiting.set(tenantKey, waiters.add(waiter))
+    this.#length++
+    return () => {
+      this.#length--
+      waiters.delete(waiter)
+      if (waiters.size === 0) this.#waiting.delete(tenantKey)
+    }
+  }
+
+  async #connect(tenantKey: string, connect: () => Promise<pg.PoolClient>, deadline: number) {
+    const releases: Release[] = []
+    try {
+      // A connection first: who waits for one must not hold the place of a statement.
+      for (const semaphore of [this.#connections, this.#statements]) {
+        if (!semaphore) continue
+        const slot = semaphore.acquire(tenantKey, Math.max(0, deadline - performance.now()))
+        const release = slot instanceof Promise ? await slot : slot
+        releases.push(semaphore === this.#statements ? releaseInTime(release) : release)
+      }
+      return { client: await connect(), releases }
+    } catch (error) {
+      releaseAll(releases)
+      throw error
+    }
   }
 }
 
-async function acquireSlot(semaphore: FairSemaphore, connect: () => Promise<pg.PoolClient>, deadline: number) {
-  const slot = semaphore.acquire('', Math.max(0, deadline - performance.now()))
-  const release = slot instanceof Promise ? await slot : slot
+const releaseAll = (releases: readonly Release[]): void => releases.forEach((release) => release())
+
+function releaseInTime(release: Release): Release {
   const timer = setTimeout(release, slotHoldTime).unref()
-  const endSlot = () => {
+  return () => {
     clearTimeout(timer)
     release()
-  }
-  try {
-    const client = await connect()
-    const releaseClient = client.release
-    client.release = (error) => {
-      releaseClient(error)
-      endSlot()
-    }
-    return client
-  } catch (error) {
-    endSlot()
-    throw error
   }
 }
 

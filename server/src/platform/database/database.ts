@@ -11,7 +11,7 @@ import {
   isRetryableStatement,
   toApiError,
 } from './failures.ts'
-import { ConnectionQueue, maxConcurrentStatements } from './connection-queue.ts'
+import { commonTenant, ConnectionQueue, maxConcurrentStatements } from './connection-queue.ts'
 import type { CrossTenantPurpose } from './cross-tenant-purposes.ts'
 import {
   nameOf,
@@ -70,7 +70,7 @@ export interface DatabaseOptions {
   size: number
   /** Milliseconds that a request may wait for the database in total, including connecting. */
   deadline?: number
-  /** Limits concurrent statements if the database is on the same machine. */
+  /** Shares the connections fairly among organizations, and limits statements if the database is on the same machine. */
   limitConcurrency?: boolean
   /** Number of processes that share this limit. */
   processes?: number
@@ -92,8 +92,6 @@ export const sessionOptions = [
 const statementTimeout = 3500
 /** Milliseconds to open a connection: several round trips to a server that may be far away, with TLS. */
 const connectionSetupTime = 1000
-/** Maximum waiters per connection: about a quarter of a second's work. */
-const maxQueuePerConnection = 16
 const maxAttempts = 3
 
 /** The connection pool, and the only place that sends statements. */
@@ -117,7 +115,8 @@ export class Database {
   }: DatabaseOptions) {
     this.#size = size
     this.#deadline = deadline
-    this.#queue = new ConnectionQueue(limitConcurrency ? maxConcurrentStatements(connection, processes) : Infinity)
+    const statements = limitConcurrency ? maxConcurrentStatements(connection, processes) : Infinity
+    this.#queue = new ConnectionQueue({ connections: size, statements, isShared: limitConcurrency })
     this.#pool = new pg.Pool({
       ...connection,
       max: size,
@@ -142,17 +141,11 @@ export class Database {
     this.#pool.on('remove', (client) => this.#connectedClients.delete(client))
   }
 
-  /**
-   * Milliseconds that the longest waiter has been waiting, minus the time for opening a connection. 0 with fewer than
-   * twice as many requests as connections, which may only be waiting for this process. Infinity if the queue is full.
-   */
-  get longestWait(): number {
-    const { totalCount: total, idleCount: idle } = this.#pool
+  /** Milliseconds that the tenant's requests wait (`ConnectionQueue`), minus the time for opening a connection. */
+  longestWait(tenantKey: string): number {
     // A request whose connection is being opened is in the queue.
-    if (this.#queue.length + this.#connectedClients.size - idle < 2 * this.#size) return 0
-    if (this.#queue.length >= maxQueuePerConnection * this.#size) return Infinity
-    const setupTime = this.#connectedClients.size < total ? connectionSetupTime : 0
-    return Math.max(0, this.#queue.longestWait - setupTime)
+    const setupTime = this.#connectedClients.size < this.#pool.totalCount ? connectionSetupTime : 0
+    return Math.max(0, this.#queue.longestWait(tenantKey) - setupTime)
   }
 
   /** From now on, credential checks are statements of their own, and statements show the planner their organization. */
@@ -190,8 +183,9 @@ export class Database {
           statement instanceof Sql
             ? render(complete(statement))
             : this.#fixedQuery(actor, { ...statement, build: (given) => complete(statement.build(given)) })
-        if (this.isDistributed) return this.#send<Row>(query, render(credentialCheck(actor)))
-        return checkedRows(await this.#send<CredentialChecked<Row>>(query))
+        const tenantKey = actor.organizationId
+        if (this.isDistributed) return this.#send<Row>(query, { tenantKey, check: render(credentialCheck(actor)) })
+        return checkedRows(await this.#send<CredentialChecked<Row>>(query, { tenantKey }))
       },
     }
   }
@@ -231,8 +225,9 @@ export class Database {
         runSingle: this.isDistributed ? undefined : runSingle,
       })
     }
-    const organizationId = this.isDistributed ? actor.organizationId : undefined
-    return this.#transact(credentialCheck(actor), run, { organizationId })
+    const { organizationId: tenantKey } = actor
+    const organizationId = this.isDistributed ? tenantKey : undefined
+    return this.#transact(credentialCheck(actor), run, { tenantKey, organizationId })
   }
 
   /** Runs one cross-tenant statement. With a name it is prepared once per connection, with one plan for all values. */
@@ -240,8 +235,9 @@ export class Database {
     _purpose: CrossTenantPurpose,
     statement: Sql,
     name?: string,
+    tenantKey = commonTenant,
   ): Promise<Row[]> {
-    return this.#send({ ...render(statement), name })
+    return this.#send({ ...render(statement), name }, { tenantKey })
   }
 
   /**
@@ -263,7 +259,7 @@ export class Database {
     const queries = calls.map(({ query }) => query)
     const isTransaction = queries.length > 1 && !this.isDistributed
     return this.#retry(isRetryableStatement, undefined, async (deadline) => {
-      const attempt = new StatementAttempt(() => this.#acquire(deadline))
+      const attempt = new StatementAttempt(() => this.#acquire(commonTenant, deadline))
       const pending = isTransaction ? attempt.transaction(queries) : attempt.each(queries)
       const results = await raceDeadline(pending, deadline, () => attempt.abandon())
       return results.map((result, index) => {
@@ -279,15 +275,14 @@ export class Database {
   async crossTenantTransaction<Result>(
     _purpose: CrossTenantPurpose,
     work: (connection: CrossTenantConnection) => Promise<Result>,
-    live?: Sql,
-    timeout?: number,
+    { live, timeout, tenantKey = commonTenant }: { live?: Sql; timeout?: number; tenantKey?: string } = {},
   ): Promise<Result> {
-    return this.#transact(live && sql`select ${live} as live`, (send) => work({ query: send }), { timeout })
+    return this.#transact(live && sql`select ${live} as live`, (send) => work({ query: send }), { tenantKey, timeout })
   }
 
   /** Throws if the database does not respond. */
   async ping(): Promise<void> {
-    await this.#send(render(sql`select 1`))
+    await this.#send(render(sql`select 1`), { tenantKey: commonTenant })
   }
 
   /** Waits for running statements, then closes every connection. */
@@ -299,9 +294,12 @@ export class Database {
    * A single statement is its own transaction; repeated after a conflict, and on another connection if this one is
    * unusable. `check`, if given, is sent before it and returns whether the credential is `live`.
    */
-  #send<Row extends object>(query: pg.QueryConfig, check?: pg.QueryConfig): Promise<Row[]> {
+  #send<Row extends object>(
+    query: pg.QueryConfig,
+    { tenantKey, check }: { tenantKey: string; check?: pg.QueryConfig },
+  ): Promise<Row[]> {
     return this.#retry(isRetryableStatement, undefined, async (deadline) => {
-      const attempt = new StatementAttempt(() => this.#acquire(deadline))
+      const attempt = new StatementAttempt(() => this.#acquire(tenantKey, deadline))
       const pending = attempt.query<Row & pg.QueryResultRow>(query, check)
       return (await raceDeadline(pending, deadline, () => attempt.abandon())).rows
     })
@@ -310,19 +308,19 @@ export class Database {
   async #transact<Result>(
     check: Sql | undefined,
     work: (send: Send, sendSingle: SendSingle) => Promise<Result>,
-    { organizationId, timeout }: { organizationId?: string | undefined; timeout?: number | undefined },
+    { tenantKey, organizationId, timeout }: TransactionOptions,
   ): Promise<Result> {
     return this.#retry(isRetryableTransaction, timeout, async (deadline) =>
-      new TransactionAttempt(await this.#connect(deadline), organizationId).run(check, work, deadline),
+      new TransactionAttempt(await this.#connect(tenantKey, deadline), organizationId).run(check, work, deadline),
     )
   }
 
-  #acquire(deadline: number): Promise<pg.PoolClient> {
-    return this.#queue.acquire(() => this.#pool.connect(), deadline)
+  #acquire(tenantKey: string, deadline: number): Promise<pg.PoolClient> {
+    return this.#queue.acquire(tenantKey, () => this.#pool.connect(), deadline)
   }
 
-  async #connect(deadline: number): Promise<pg.PoolClient> {
-    const connecting = this.#acquire(deadline)
+  async #connect(tenantKey: string, deadline: number): Promise<pg.PoolClient> {
+    const connecting = this.#acquire(tenantKey, deadline)
     return raceDeadline(connecting, deadline, () => {
       connecting.then((client) => client.release()).catch(() => undefined)
     })
@@ -347,6 +345,14 @@ export class Database {
       }
     }
   }
+}
+
+interface TransactionOptions {
+  /** Whose share of the connections it uses. */
+  tenantKey: string
+  /** Set if the records are on other servers. */
+  organizationId?: string | undefined
+  timeout?: number | undefined
 }
 
 type CredentialChecked<Row> = Row & { credential_live: boolean; result_present: boolean | null }

@@ -1,6 +1,9 @@
 import pg from 'pg'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { commonTenant } from '../database/connection-queue.ts'
+import { generateApiKey } from '../../identity/access/api-key.ts'
 import { Database } from '../database/database.ts'
+import { readId } from '../model/ids.ts'
 import { sql } from '../model/sql.ts'
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
 import { until } from '../../../test/processes.ts'
@@ -25,13 +28,15 @@ afterEach(async () => {
   await service.close()
 })
 
-/** Blocks requests on a table lock until all connections are in use and further requests have waited a while. */
+const tenantKey = () => readId('org', organization.organizationId) ?? ''
+
+/** Blocks requests on a table lock until the organization's connections are in use and others have waited a while. */
 async function occupyConnections(): Promise<Promise<{ status: number }>[]> {
   await holder.query('begin')
   await holder.query('lock table contacts in access exclusive mode')
-  // Ten have a connection, and ten wait for one.
+  // Eight have a connection, and twelve wait for one.
   const pending = Array.from({ length: 20 }, () => organization.call('GET', '/v5/contacts'))
-  await until('requests wait long', async () => service.database.longestWait > 600)
+  await until('requests wait long', async () => service.database.longestWait(tenantKey()) > 600)
   return pending
 }
 
@@ -43,9 +48,6 @@ test('while requests wait too long, new ones are rejected immediately, and the w
   expect(refused.headers.get('retry-after')).toBe('1')
   expect(refused.headers.get('x-request-id')).toMatch(/^req_[0-9a-f]{32}$/)
   expect(refused.headers.get('version')).toMatch(/^\d{4}-\d{2}-\d{2}$/)
-  const page = await service.anonymous('GET', '/', { headers: { accept: 'text/html,*/*;q=0.8' } })
-  expect([page.status, page.headers.get('content-type')]).toEqual([503, 'text/html; charset=utf-8'])
-  expect(page.text).toContain(`<code>${page.headers.get('x-request-id')}</code>`)
   const post = await organization.call('POST', '/v5/companies', { body: { name: 'never created' } })
   expect(post.status).toBe(503)
   await holder.query('rollback')
@@ -54,6 +56,33 @@ test('while requests wait too long, new ones are rejected immediately, and the w
   const after = await organization.call('GET', '/v5/companies')
   expect([after.status, after.body]).toEqual([200, []])
   expect(service.logged.filter((line) => line.includes('"route":"/v5/companies"'))).toHaveLength(1)
+})
+
+test('requests of other organizations, and those of anonymous clients, are served meanwhile', async () => {
+  const other = await service.newOrganization()
+  const pending = await occupyConnections()
+  const responses = await Promise.all([
+    ...Array.from({ length: 20 }, () => other.call('GET', '/v5/companies')),
+    ...Array.from({ length: 20 }, () => service.anonymous('GET', '/auth/settings')),
+  ])
+  expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]))
+  expect((await organization.call('GET', '/v5/companies')).status).toBe(503)
+  await holder.query('rollback')
+  await Promise.all(pending)
+})
+
+test('anonymous clients whose requests wait too long get a page that says so', async () => {
+  await holder.query('begin')
+  await holder.query('lock table api_key_previous_hashes in access exclusive mode')
+  const unknown = Array.from({ length: 20 }, () =>
+    service.anonymous('GET', '/v5/contacts', { headers: { authorization: `Bearer ${generateApiKey()}` } }),
+  )
+  await until('requests wait long', async () => service.database.longestWait(commonTenant) > 600)
+  const page = await service.anonymous('GET', '/', { headers: { accept: 'text/html,*/*;q=0.8' } })
+  expect([page.status, page.headers.get('content-type')]).toEqual([503, 'text/html; charset=utf-8'])
+  expect(page.text).toContain(`<code>${page.headers.get('x-request-id')}</code>`)
+  await holder.query('rollback')
+  expect(new Set((await Promise.all(unknown)).map(({ status }) => status))).toEqual(new Set([401]))
 })
 
 test('pushes and health checks are not rejected under overload', async () => {
@@ -91,10 +120,10 @@ test('a queue of sixteen statements per connection counts as overload, however s
   const database = new Database({ connection: testDatabase.connection, size: 2 })
   const runQuery = () => database.crossTenantQuery('check the database', sql`select pg_sleep(0.01)`)
   const statements = Array.from({ length: 31 }, runQuery)
-  expect(database.longestWait).toBe(0)
+  expect(database.longestWait(commonTenant)).toBe(0)
   statements.push(runQuery())
-  expect(database.longestWait).toBe(Infinity)
+  expect(database.longestWait(commonTenant)).toBe(Infinity)
   await Promise.all(statements)
-  expect(database.longestWait).toBe(0)
+  expect(database.longestWait(commonTenant)).toBe(0)
   await database.close()
 })

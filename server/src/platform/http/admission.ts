@@ -1,8 +1,10 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
+import { FairStarts } from '../background/fair-starts.ts'
 import { newId, showId } from '../model/ids.ts'
 import { ApiError } from '../model/errors.ts'
 import { errorPage, wantsPage } from './html.ts'
+import type { Tenants } from './tenants.ts'
 
 export interface AdmissionOptions {
   /** The contract's date, sent with every response. */
@@ -10,8 +12,9 @@ export interface AdmissionOptions {
   securityHeaders: Readonly<Record<string, string>>
   /** Is this path never rejected? CORS preflights are not either. */
   isAlwaysAdmitted: (path: string) => boolean
-  /** Milliseconds that the longest waiter has been waiting for the database; 0 while few wait. */
-  longestWait: () => number
+  tenants: Tenants
+  /** Milliseconds that the tenant's longest waiter has been waiting for the database; 0 while few wait. */
+  longestWait: (tenantKey: string) => number
   /** CORS headers, which let an allowed page read the rejection. */
   corsHeaders: (origin: string | undefined) => Record<string, string>
   /** URL of the start page. */
@@ -20,7 +23,7 @@ export interface AdmissionOptions {
   onRejected: () => void
 }
 
-/** Milliseconds: if one request has waited that long while many wait, a new one would wait even longer. */
+/** Milliseconds: if a tenant's request has waited that long while many wait, a new one would wait even longer. */
 const maxWait = 250
 
 /** Logs at most once a second how many requests were rejected. */
@@ -42,10 +45,18 @@ export class RejectionLog {
   }
 }
 
-/** Rejects requests early and cheaply while accepted ones wait too long; otherwise no response would come in time. */
+const arrivals = new WeakMap<IncomingMessage, number>()
+
+/** When the request arrived, by `performance.now()`. */
+export const arrivalOf = (request: IncomingMessage): number | undefined => arrivals.get(request)
+
+/**
+ * Starts the requests of the tenants in turn, and rejects those of a tenant early and cheaply while its accepted ones wait
+ * too long; otherwise no response would come in time. One tenant's requests neither delay nor reject those of others.
+ */
 export function addAdmissionControl(
   server: Server,
-  { version, securityHeaders, isAlwaysAdmitted, longestWait, corsHeaders, home, onRejected }: AdmissionOptions,
+  { version, securityHeaders, isAlwaysAdmitted, tenants, longestWait, corsHeaders, home, onRejected }: AdmissionOptions,
 ): void {
   // The framework's listener is the last one; observers are in front of it.
   const handle = (server.listeners('request') as RequestListener[]).at(-1)
@@ -57,9 +68,21 @@ export function addAdmissionControl(
   const json = { text: JSON.stringify(apiError.body()), headers: { 'content-type': 'application/json; charset=utf-8' } }
   const isAlwaysAdmittedRequest = ({ method, url = '' }: IncomingMessage) =>
     method === 'OPTIONS' || isAlwaysAdmitted(url.split('?', 1)[0] ?? '')
+  const starts = new FairStarts()
+  const start = (request: IncomingMessage, response: ServerResponse) => {
+    // The client has closed the connection meanwhile.
+    if (!response.destroyed) handle(request, response)
+  }
   server.removeListener('request', handle)
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    if (longestWait() < maxWait || isAlwaysAdmittedRequest(request)) return handle(request, response)
+    const tenantKey = tenants.of(request)
+    const wait = Math.max(starts.longestWait(tenantKey), longestWait(tenantKey))
+    const isRejected = wait >= maxWait && !isAlwaysAdmittedRequest(request)
+    arrivals.set(request, performance.now())
+    starts.add(tenantKey, () => (isRejected ? reject(request, response) : start(request, response)))
+  })
+
+  function reject(request: IncomingMessage, response: ServerResponse): void {
     onRejected()
     const requestId = showId('req', newId())
     const { text, headers } = wantsPage(request) ? errorPage(apiError, { requestId, home: home() }) : json
@@ -75,5 +98,5 @@ export function addAdmissionControl(
       ...corsHeaders(request.headers.origin),
     })
     response.end(text)
-  })
+  }
 }

@@ -11,6 +11,8 @@ export interface RequestContext {
   isPush?: boolean
   credential?: string
   organization?: string
+  /** Called once it is known in whose turn requests with this credential are started: an organization or a person. */
+  setTenant: (tenantKey: string) => void
   /** The charged bucket, so that a 304 can be refunded. */
   charged?: { kind: RateKind; key: string }
   /** Shared by the bodies of all requests. */

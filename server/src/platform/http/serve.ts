@@ -111,6 +111,7 @@ async function identify(
     throw error
   })
   requestContext.organization = showId('org', caller.organizationId)
+  requestContext.setTenant(caller.organizationId)
   if (!covers(caller.scopes, route.scope)) {
     await identifier.confirm(caller).catch((error: unknown) => forgetAndRethrow(services, caller, error))
     throw deniedScope({ services, caller, client: clientOf(request), route: route.path }, route.scope)

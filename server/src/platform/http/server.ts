@@ -4,9 +4,10 @@ import compress from '@fastify/compress'
 import fastify, { type FastifyHttpOptions, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { constants } from 'node:zlib'
 import { showId } from '../model/ids.ts'
-import { addAdmissionControl, RejectionLog } from './admission.ts'
+import { addAdmissionControl, arrivalOf, RejectionLog } from './admission.ts'
 import { BodyBudget } from './body-budget.ts'
 import { addCors, corsHeaders } from './cors.ts'
+import { commonTenant } from '../database/connection-queue.ts'
 import { ApiError } from '../model/errors.ts'
 import { hasTrailingSlash, isOnHost, type RequestContext, requestTarget } from './request-context.ts'
 import { callerAddress, type TrustedProxies, createTrust } from './forwarded.ts'
@@ -20,6 +21,7 @@ import { isPage, type ProbeRoute, type Route, type ServedRoute, type Services } 
 import { createSecurityHeaders } from './security-headers.ts'
 import { serve } from './serve.ts'
 import { ParserErrorHandler } from './parser-errors.ts'
+import { isAddress, Tenants } from './tenants.ts'
 import { version } from './version.ts'
 import { addWebFiles, type WebApplication } from './web-files.ts'
 import { createWebPages, type SendWebPage } from './web-pages.ts'
@@ -68,6 +70,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const budget = options.budget ?? new BodyBudget()
   const timeouts = options.timeouts ?? { headers: 15_000, request: 30_000 }
   const securityHeaders = createSecurityHeaders(services.pageOrigin?.startsWith('https://') ?? false)
+  const pushes = knownPaths(routes.filter(({ kind }) => kind === 'push'))
+  const tenants = new Tenants({ trust, isPush: (path) => pushes.some(({ pattern }) => pattern.test(path)) })
   const parserErrors = new ParserErrorHandler({ version, securityHeaders, log: services.log })
   const settings: FastifyHttpOptions<Server> = {
     trustProxy: trust,
@@ -97,10 +101,12 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     },
   }
   const beginRequest = (request: FastifyRequest, reply: FastifyReply) => {
-    prepareResponse(request, reply, budget, securityHeaders)
+    const setTenant = (tenantKey: string) => tenants.learn(request.raw, tenantKey)
+    prepareResponse(request, reply, { budget, setTenant, securityHeaders })
     // Not a framework hook: those miss callers that disconnected and requests that the router rejected.
     reply.raw.once('close', () => {
       request.requestContext.bodyReservation?.release()
+      if (isAuthentication(request.requestContext, reply.statusCode)) tenants.forget(request.raw)
       logRequest(services, metrics, request, reply)
     })
   }
@@ -119,7 +125,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     securityHeaders,
     isAlwaysAdmitted: (path) =>
       web.files.has(path) || guides.files.has(path) || admitted.some(({ pattern }) => pattern.test(path)),
-    longestWait: () => services.database.longestWait,
+    tenants,
+    longestWait: (tenantKey) => services.database.longestWait(isAddress(tenantKey) ? commonTenant : tenantKey),
     corsHeaders: corsHeaders(corsOrigins),
     home: () => `${applicationBase(services)}/`,
     onRejected: () => {
@@ -311,11 +318,13 @@ function addProbe(app: FastifyInstance, { services, isReady }: ServerOptions, ro
 function prepareResponse(
   request: FastifyRequest,
   reply: FastifyReply,
-  budget: BodyBudget,
-  securityHeaders: Readonly<Record<string, string>>,
+  {
+    securityHeaders,
+    ...context
+  }: Pick<RequestContext, 'budget' | 'setTenant'> & { securityHeaders: Readonly<Record<string, string>> },
 ): void {
-  request.startedAt = performance.now()
-  request.requestContext = { route: 'unknown', budget }
+  request.startedAt = arrivalOf(request.raw) ?? performance.now()
+  request.requestContext = { route: 'unknown', ...context }
   reply.header('x-request-id', request.id).header('version', version).header('cache-control', 'no-store')
   reply.headers(securityHeaders).header('vary', 'accept-encoding')
 }

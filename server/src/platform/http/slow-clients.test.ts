@@ -42,7 +42,7 @@ let url: string
 
 beforeAll(async () => {
   const log = pino({ level: 'silent' })
-  const database = { longestWait: 0 }
+  const database = { longestWait: () => 0 }
   const services = { log, database, limiter: createRateLimiter() } as unknown as Services
   const metrics = createMetrics(() => ({ total: 0, idle: 0, waiting: 0 }))
   const isReady = () => true

@@ -86,8 +86,7 @@ async function whileEntriesWait(work: () => Promise<void>): Promise<void> {
       await connection.query(sql`select pg_advisory_xact_lock(${lock})`)
       await work()
     },
-    undefined,
-    20_000,
+    { timeout: 20_000 },
   )
 }
 

@@ -49,5 +49,5 @@ export async function analyze(database: Database, table: string, signal: AbortSi
       signal.removeEventListener('abort', cancel)
     }
   }
-  await database.crossTenantTransaction('update statistics', take, undefined, 2 * analyzeTimeout)
+  await database.crossTenantTransaction('update statistics', take, { timeout: 2 * analyzeTimeout })
 }

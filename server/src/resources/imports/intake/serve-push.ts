@@ -42,6 +42,8 @@ export const servePush =
     if (!trigger) throw await unknownTrigger(services, request, reply, progress)
     progress.organization = showId('org', trigger.organizationId)
     progress.credential = showId(imports.idPrefix, trigger.importId)
+    // Pushes are not in the turn of the organization's people, who would wait for its senders.
+    progress.setTenant(`pushes of ${trigger.organizationId}`)
     try {
       await charge(services, reply, progress, 'push', trigger.importId)
       // Before the body is read.
