@@ -54,6 +54,75 @@ test('an API key sees what its creator sees, and nobody gets the wider one of so
   expect([rotated.status, await reads(rotated.body.apiKey)]).toEqual([200, 404])
 })
 
+/** What a contact's reads with this key are answered with, in each process. */
+const readsOf = (apiKey: string, contactId: string) => () =>
+  Promise.all(
+    [mailed.service, another].map(async (service) => {
+      const call = callAs(service, apiKey, inOrganization())
+      const { body } = await call('GET', '/v5/contacts/count')
+      return `${(await call('GET', `/v5/contacts/${contactId}`)).status} of ${body.count > 0 ? 'some' : 'none'}`
+    }),
+  )
+const everywhere = (answer: string) => [answer, answer]
+const [seen, hidden] = [everywhere('200 of some'), everywhere('404 of none')]
+const readsContacts = { name: 'Reads contacts', scopes: ['contact:*:read'] }
+
+test('a key that was used sees less in every process as soon as the role of its creator is narrowed or exchanged', async () => {
+  const contact = await createdBy(owner, '/v5/contacts', { name: 'Out of reach' })
+  const [changing, narrow] = [await newRole(owner, 'all'), await newRole(owner, 'own')]
+  const person = await personWith(mailed, owner, changing)
+  const { apiKey } = await createdBy(person, '/v5/api-keys', readsContacts)
+  const reads = readsOf(apiKey, contact.id)
+  const change = async (path: string, body: object) => {
+    const changed = await owner.call('PATCH', path, { body })
+    expect(changed.status, changed.text).toBe(200)
+  }
+  expect(await reads()).toEqual(seen)
+  await change(`/v5/roles/${changing}`, { reach: { contact: 'own' } })
+  expect(await reads()).toEqual(hidden)
+  await change(`/v5/roles/${changing}`, { reach: { contact: 'all' } })
+  expect(await reads()).toEqual(seen)
+  await change(`/v5/members/${person.userId}`, { roleId: narrow })
+  expect(await reads()).toEqual(hidden)
+  await change(`/v5/members/${person.userId}`, { role: 'admin' })
+  expect(await reads()).toEqual(seen)
+  await change(`/v5/members/${person.userId}`, { roleId: narrow })
+  expect(await reads()).toEqual(hidden)
+})
+
+test.each(['is removed', 'leaves'])(
+  'the keys of a person who %s keep the reach of their role, and follow it',
+  async (way) => {
+    const contact = await createdBy(owner, '/v5/contacts', { name: 'Out of reach' })
+    const role = await newRole(owner, 'own')
+    const person = await personWith(mailed, owner, role)
+    const keys = [
+      await createdBy(person, '/v5/api-keys', readsContacts),
+      // No process knows it before its creator has left.
+      await createdBy(person, '/v5/api-keys', readsContacts),
+    ]
+    const [usedBefore, usedAfter] = keys.map(({ apiKey }) => readsOf(apiKey, contact.id))
+    expect(await usedBefore?.()).toEqual(hidden)
+    const left =
+      way === 'leaves'
+        ? await person.call('DELETE', `/v5/me/organizations/${owner.organizationId}`)
+        : await owner.call('DELETE', `/v5/members/${person.userId}`)
+    expect(left.status, left.text).toBe(204)
+    for (const [reach, expected] of [
+      ['own', hidden],
+      ['all', seen],
+      ['own', hidden],
+    ] as const) {
+      const changed = await owner.call('PATCH', `/v5/roles/${role}`, { body: { reach: { contact: reach } } })
+      expect(changed.status, changed.text).toBe(200)
+      expect([await usedBefore?.(), await usedAfter?.()], reach).toEqual([expected, expected])
+    }
+    const { token } = await mailed.invite(owner.call, { email: person.email, role: 'admin' })
+    expect((await person.call('POST', '/v5/me/invitations', { body: { token } })).status).toBe(200)
+    expect([await usedBefore?.(), await usedAfter?.()]).toEqual([seen, seen])
+  },
+)
+
 test('a person who sees the records of teams cannot add people to a team', async () => {
   const person = await personWith(mailed, owner, await newRole(owner, 'team'))
   const team = await createdBy(owner, '/v5/teams', { name: 'North' })
