@@ -13,6 +13,7 @@ import {
   type ReachFixture,
 } from './reach-fixture.ts'
 import { until } from './processes.ts'
+import { analysedNote } from './suggested.ts'
 import { casesOf, findDeviation } from './tenancy.ts'
 import type { Json } from './service.ts'
 
@@ -144,6 +145,63 @@ test('sums and statistics count only the own records', async () => {
   const contacts = (await listAll(owner.call, '/v5/contacts')).filter(({ id }) => own.contacts.has(id))
   expect(summed(countries)).toBe(contacts.length)
   expect(summed(days.flatMap(({ counts }: Json) => counts))).toBe(contacts.length)
+})
+
+test('statistics of suggestions and imports count only what the lists show', async () => {
+  const { person, owner } = fixture
+  const countedBy = async (call: typeof person.call) => {
+    const suggestions = await listAll(call, '/v5/suggestions')
+    const { totals } = (await call('GET', '/v5/suggestions/statistics')).body
+    const names = ['pending', 'accepted', 'rejected', 'expired', 'superseded', 'autoApplied']
+    const decided = totals.flatMap((counts: Json) => names.map((name) => counts[name]))
+    const sum = (counts: number[]) => counts.reduce((total, count) => total + count, 0)
+    const imports = await listAll(call, '/v5/imports')
+    const rows = await Promise.all(imports.map(({ id }) => listAll(call, `/v5/imports/${id}/rows`)))
+    const { days } = (await call('GET', '/v5/imports/statistics')).body
+    const pushed = days.flatMap(({ counts }: Json) =>
+      Object.entries(counts).flatMap(([status, count]) => (status === 'REFUSED' ? [] : count)),
+    )
+    expect([sum(decided), sum(pushed)]).toEqual([suggestions.length, rows.flat().length])
+    return [suggestions.length, rows.flat().length]
+  }
+  const [suggestions = 0, rows = 0] = await countedBy(person.call)
+  const [allSuggestions, allRows] = await countedBy(owner.call)
+  expect(Math.min(suggestions, rows)).toBeGreaterThan(0)
+  expect([suggestions < Number(allSuggestions), rows < Number(allRows)]).toEqual([true, true])
+})
+
+test('accepting a change of stage offers and moves only deals within reach', async () => {
+  const { person, owner } = fixture
+  const create = async (call: typeof person.call, path: string, body: object) => {
+    const made = await call('POST', path, { body })
+    expect(made.status, made.text).toBe(201)
+    return made.body.id as string
+  }
+  const contactId = await create(person.call, '/v5/contacts', { name: 'Wants to buy' })
+  const dealOf = async (call: typeof person.call, name: string) => {
+    const id = await create(call, '/v5/deals', { name })
+    await create(owner.call, `/v5/deals/${id}/contacts`, { contactId })
+    return id
+  }
+  const [first, second] = [await dealOf(person.call, 'Own'), await dealOf(person.call, 'Own too')]
+  const hidden = await dealOf(owner.call, 'Hidden')
+  const { organizationId } = owner
+  const note = await analysedNote(
+    mailed.service,
+    { call: person.call, organizationId },
+    `/v5/contacts/${contactId}/notes`,
+    'No thanks, we are not interested.',
+  )
+  const suggestions = await listAll(person.call, '/v5/suggestions', `&noteId=${note.id}&type=change_stage`)
+  const accept = (body: object) => person.call('POST', `/v5/suggestions/${suggestions[0]?.id}/accept`, { body })
+  const refused = await accept({})
+  expect(refused).toMatchObject({ status: 422, body: { details: [{ field: 'dealId' }] } })
+  expect([first, second, hidden].map((id) => refused.text.includes(id))).toEqual([true, true, false])
+  expect(refused.text).not.toContain('Hidden')
+  const unknown = await accept({ dealId: `del_${'0'.repeat(32)}` })
+  expect(await accept({ dealId: hidden })).toMatchObject({ status: 422, body: { details: unknown.body.details } })
+  await person.call('DELETE', `/v5/deals/${second}`)
+  expect((await accept({})).body.resultDealId).toBe(first)
 })
 
 test('a company out of reach reads as null, and neither search, filters nor the order reveal it', async () => {

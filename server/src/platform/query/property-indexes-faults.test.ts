@@ -1,13 +1,21 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { type MailedService, startMailedService } from '../../../test/mailed-service.ts'
+import { newOwner, type TestOwner, type TestPerson } from '../../../test/people.ts'
 import { type Probe, type Statements, watchStatements } from '../../../test/planted-faults.ts'
-import { startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
+import { newRole, personWith } from '../../../test/reach-fixture.ts'
+import type { Json, TestOrganization, TestService } from '../../../test/service.ts'
 import { contactStore } from '../../resources/contacts/store.ts'
 import { serviceActor } from '../model/caller.ts'
 import { readId } from '../model/ids.ts'
 import { type Sql, sql } from '../model/sql.ts'
 
+let mailed: MailedService
 let service: TestService
+let owner: TestOwner
 let ours: TestOrganization
+/** Owns every second record with a value, and all records without one. */
+let person: TestPerson
+let roleId: string
 let statements: Statements
 const query = (statement: Sql) => service.database.crossTenantQuery<object>('check the database', statement)
 
@@ -16,8 +24,12 @@ const others = 2010
 
 /** Another organization has entries with the same ids, which only the organization distinguishes. */
 beforeAll(async () => {
-  service = await startTestService()
-  ours = await service.newOrganization()
+  mailed = await startMailedService()
+  service = mailed.service
+  owner = await newOwner(service)
+  ours = owner.organization
+  roleId = await newRole(owner, 'own')
+  person = await personWith(mailed, owner, roleId)
   const theirs = await service.newOrganization()
   const made: string[] = []
   for (const key of ['score', 'rank']) {
@@ -25,10 +37,19 @@ beforeAll(async () => {
     made.push((await ours.call('POST', '/v5/properties', { body })).body.id)
   }
   for (let score = 0; score < 9; score++)
-    await ours.call('POST', '/v5/contacts', { body: { name: 'Ada', customProperties: { score, rank: score % 3 } } })
+    await ours.call('POST', '/v5/contacts', {
+      body: {
+        name: 'Ada',
+        ownerId: score % 2 === 0 ? person.userId : null,
+        customProperties: { score, rank: score % 3 },
+      },
+    })
   const actor = serviceActor('command', readId('org', ours.organizationId) ?? '')
   for (let created = 0; created < others; created += 201) {
-    const changes = Array.from({ length: 201 }, () => ({ kind: 'create' as const, values: { name: 'Bob' } }))
+    const changes = Array.from({ length: 201 }, () => ({
+      kind: 'create' as const,
+      values: { name: 'Bob', ownerId: person.userId },
+    }))
     await service.database.transaction(actor, (transaction) => contactStore.write(transaction, changes))
   }
   const states = () =>
@@ -42,7 +63,7 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   statements.restore()
-  await service.close()
+  await mailed.close()
 })
 
 const paths = [
@@ -71,3 +92,39 @@ test('each organization predicate of entries is necessary: without it, another o
   expect(detected.filter(ofEntries).length).toBeGreaterThan(8)
   expect(missed.filter(ofEntries)).toEqual([])
 }, 60_000)
+
+test.each(['own', 'team'])(
+  'a person who sees the records at the level "%s" gets and counts exactly those that match',
+  async (level) => {
+    const changed = await owner.call('PATCH', `/v5/roles/${roleId}`, { body: { reach: { contact: level } } })
+    expect(changed.status, changed.text).toBe(200)
+    const isSeen = ({ ownerId }: Json) => ownerId === person.userId
+    let hidden = 0
+    for (const path of paths) {
+      const [kind = '', filters = ''] = path.split('?')
+      const all: Json[] = (await ours.call('GET', `/v5/contacts?limit=100&${filters}`)).body
+      const expected = all.filter(isSeen)
+      hidden += all.length - expected.length
+      const { body } = await person.call(
+        'GET',
+        `/v5/contacts${kind}?limit=100&${filters}`.replace('count?limit=100&', 'count?'),
+      )
+      if (kind === '/count') expect(body, path).toEqual({ count: expected.length })
+      // After a full page of the owner, only records without a value follow.
+      else expect(body.slice(0, all.length < 100 ? undefined : expected.length), path).toEqual(expected)
+      if (kind === '' && all.length < 100) expect(await pagesOf(`${path}&limit=1`), path).toEqual(expected)
+    }
+    expect(hidden).toBeGreaterThan(paths.length)
+  },
+)
+
+/** The records of all pages of the person. */
+async function pagesOf(path: string): Promise<Json[]> {
+  const found: Json[] = []
+  for (let next: string | undefined = `/v5/contacts${path}`; next !== undefined;) {
+    const { body, headers } = await person.call('GET', next)
+    found.push(...body)
+    next = /<[^>]*?(\/v5[^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1]
+  }
+  return found
+}
