@@ -35,13 +35,21 @@ export interface Statements {
   sent(): string[]
   /**
    * Plants each fault in turn in the statements of the probes. Meanwhile, every transaction is rolled back, so that each
-   * probe always finds the same data; `beforeRollback` is a query that runs first. Returns where the faults were that no
-   * probe detected, and the others.
+   * probe always finds the same data; `beforeRollback` is a query that runs first.
    */
-  plant(probes: readonly Probe[], beforeRollback?: string): Promise<{ missed: string[]; detected: string[] }>
+  plant(probes: readonly Probe[], beforeRollback?: string): Promise<Planted>
   /** Results of `beforeRollback` since the previous call. */
   transactionResults(): string
   restore(): void
+}
+
+export interface Planted {
+  /** Where the faults were that no probe detected. */
+  missed: string[]
+  /** Where the others were. */
+  detected: string[]
+  /** The statements that the probes sent without a fault. */
+  sent: ReadonlySet<string>
 }
 
 export function watchStatements(predicate = organizationPredicate): Statements {
@@ -101,6 +109,7 @@ export function watchStatements(predicate = organizationPredicate): Statements {
     transactionResults: () => transactionResults.splice(0).join(' '),
     async plant(probes, beforeRollback) {
       probing = { beforeRollback }
+      const allSent = new Set<string>()
       /** Whether each fault was detected, by its location. */
       const detectedByLocation = new Map<string, boolean>()
       try {
@@ -108,6 +117,7 @@ export function watchStatements(predicate = organizationPredicate): Statements {
           takeSent()
           const baseline = await observe()
           const once = takeSent()
+          for (const text of once) allSent.add(text)
           expect(await observe(), `${description} has different results without a fault`).toBe(baseline)
           // Not those that are sent at most once a minute, such as the last use of a key.
           const again = new Set(takeSent())
@@ -127,7 +137,7 @@ export function watchStatements(predicate = organizationPredicate): Statements {
       }
       const locationsWhere = (isDetected: boolean) =>
         [...detectedByLocation.keys()].filter((location) => detectedByLocation.get(location) === isDetected)
-      return { missed: locationsWhere(false), detected: locationsWhere(true) }
+      return { missed: locationsWhere(false), detected: locationsWhere(true), sent: allSent }
     },
     restore: () => void (pg.Client.prototype.query = original),
   }

@@ -1,11 +1,30 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { routes } from '../src/app.ts'
 import { isScoped } from '../src/platform/http/route.ts'
+import { readId } from '../src/platform/model/ids.ts'
+import { identifier, type Sql, sql } from '../src/platform/model/sql.ts'
 import { collections, type RouteOptions, urlOf } from './collections.ts'
 import { type MailedService, startMailedService } from './mailed-service.ts'
-import { type Probe, type Statements, watchStatements } from './planted-faults.ts'
-import { createReachFixture, isRestrictedCollection, isRestrictedId, type ReachFixture } from './reach-fixture.ts'
-import { casesOf, findDeviation } from './tenancy.ts'
+import {
+  expectOnlyRedundant,
+  type Probe,
+  type RedundantPredicate,
+  type Statements,
+  watchStatements,
+} from './planted-faults.ts'
+import {
+  createReachFixture,
+  isRestrictedCollection,
+  isRestrictedId,
+  ownedTables,
+  ownerColumns,
+  type ReachFixture,
+} from './reach-fixture.ts'
+import { until } from './processes.ts'
+import type { Json } from './service.ts'
+import { analysedNote } from './suggested.ts'
+import { describeTemplate, isSentIn, sqlTemplates } from './source-statements.ts'
+import { casesOf, findDeviation, requestOf } from './tenancy.ts'
 
 /** What restricts a statement to the records of a person. */
 const reachPredicate = {
@@ -16,9 +35,12 @@ const reachPredicate = {
 let mailed: MailedService
 let fixture: ReachFixture
 let statements: Statements
+/** The statements of all probes. */
+const sent = new Set<string>()
 beforeAll(async () => {
   mailed = await startMailedService()
   fixture = await createReachFixture(mailed)
+  await addProperties()
   statements = watchStatements(reachPredicate)
 }, 60_000)
 afterAll(async () => {
@@ -120,8 +142,176 @@ test('removing the reach of any statement changes the results of some route', as
   await owner.call('POST', '/v5/companies', { body: { name: 'Taken', domain: 'faults.example' } })
   await owner.call('POST', '/v5/contacts', { body: { name: 'Ada', customProperties: { secretProperty: 1 } } })
   expect(ours.records.size).toBeGreaterThan(10)
-  const { missed, detected } = await statements.plant([...foreignProbes(), ...ownProbes()])
+  const { missed, detected, ...planted } = await statements.plant([...foreignProbes(), ...ownProbes()])
+  for (const text of planted.sent) sent.add(text)
   const found = new Set(detected.map(siteOf))
   expect(found.size).toBeGreaterThan(15)
   expect([...new Set(missed.map(siteOf))].filter((site) => !found.has(site))).toEqual(redundantSites)
 }, 180_000)
+
+/** A property with an index, one whose values are unique, and one that refers to companies. */
+async function addProperties(): Promise<void> {
+  const { owner, person } = fixture
+  const common = { resource: 'contacts', label: 'Property' }
+  const level = await create(owner, '/v5/properties', { ...common, key: 'level', type: 'number', indexed: true })
+  await create(owner, '/v5/properties', { ...common, key: 'code', type: 'text', unique: true, indexed: true })
+  await create(owner, '/v5/properties', { ...common, key: 'partner', type: 'reference', references: 'companies' })
+  for (const by of [owner, person])
+    for (const number of [1, 2])
+      await create(by, '/v5/contacts', { name: 'Has a level', customProperties: { level: number } })
+  await until('the index is ready', async () => {
+    const { body } = await owner.call('GET', `/v5/properties/${level.id}`)
+    return body.indexState === 'ready'
+  })
+}
+
+async function create({ call }: Pick<ReachFixture['person'], 'call'>, path: string, body: object): Promise<Json> {
+  const made = await call('POST', path, { body })
+  expect(made.status, made.text).toBe(201)
+  return made.body
+}
+
+/** Every request that reads, with what the person has. */
+const readingProbes = (): Probe[] => [
+  ...routes
+    .filter((route) => isScoped(route) && (route.kind === 'read' || route.kind === 'search'))
+    .map((route) => {
+      const { body, ...options } = requestOf(route, fixture.ours)
+      return probeOf(route.method, urlOf(route, options), body)
+    }),
+  ...ownProbes().filter(({ description }) => !/^(?:PATCH|POST \/v5\/\w+$)/.test(description)),
+  ...[
+    '/v5/contacts/count?customProperties.level=1',
+    '/v5/contacts/count?filter.customProperties.level.gte=1&filter.city.equals=null',
+    '/v5/contacts?customProperties.level=1',
+    '/v5/contacts?filter.customProperties.level.gte=1',
+    '/v5/contacts?filter.customProperties.level.gte=1&orderBy=name',
+    '/v5/contacts?orderBy=customProperties.level',
+    `/v5/contacts?view=${fixture.ours.references['vie of contacts']?.[0]}`,
+    `/v5/contacts?startingAfter=${idIn('/v5/contacts')}`,
+    '/v5/contacts?filter.company.name.equals=Hidden&orderBy=company.name',
+    '/v5/tasks?filter.contactId.not=null&query=a',
+    ...['equals', 'not'].map(
+      (operator) => `/v5/deals/count?filter.contacts.contactId.${operator}=${fixture.theirs.references.con?.[0]}`,
+    ),
+  ].map((path) => probeOf('GET', path)),
+]
+
+/** The number of pushes to an import is the same for everyone. */
+const pushCounts = /"stats":\{.*?\},"refused":\{.*?\},(?="createdAt")/g
+
+test('a person gets the same answers without the records out of their reach', async () => {
+  const answers = async () => {
+    const found: string[] = []
+    for (const { description, observe } of readingProbes())
+      found.push(`${description}: ${(await observe()).replaceAll(pushCounts, '')}`)
+    return found
+  }
+  statements.sent()
+  const before = await answers()
+  expect(before.filter((answer) => / 200 /.test(answer)).length).toBeGreaterThan(100)
+  for (const text of statements.sent()) sent.add(text)
+  await removeHidden()
+  const after = await answers()
+  expect(after.filter((answer, index) => answer !== before[index])).toEqual([])
+}, 60_000)
+
+async function removeHidden(): Promise<void> {
+  const organizationId = sql`${readId('org', fixture.owner.organizationId)}::uuid`
+  const personId = sql`${readId('usr', fixture.person.userId)}::uuid`
+  const run = (statement: Sql) => mailed.service.database.crossTenantQuery('check the database', statement)
+  await run(sql`delete from import_rows where organization_id = ${organizationId} and (contact_id is null or contact_id in (
+    select id from contacts where organization_id = ${organizationId} and owner_id is distinct from ${personId}))`)
+  for (const table of ['refused_pushes', 'refused_push_counts', 'refused_senders'])
+    await run(sql`delete from ${identifier(table)} where organization_id = ${organizationId}`)
+  for (const table of ownedTables)
+    await run(sql`update ${identifier(table)} set deleted_at = now() where organization_id = ${organizationId}
+      and ${identifier(ownerColumns[table])} is distinct from ${personId}`)
+}
+
+/** What may read or change records, as written in the source. */
+const ofRecords = new RegExp(
+  String.raw`\b(?:from|join|update|into)\s+"?(?:${[...new Set(collections.filter(isRestrictedCollection).map(({ resource }) => resource.table))].join('|')}|property_entries|\?)`,
+)
+
+/** Files whose statements run for the service, which sees everything, and never for a person. */
+const ofService = [
+  /\/imports\/(?:intake|merge|work)\//,
+  /\/suggestions\/work\//,
+  // Maintenance.
+  /\/(?:retention-store|text-renewal|renderings)\.ts$/,
+]
+/** Other templates that no request of a person of limited reach uses. */
+const neverForPersons: readonly RedundantPredicate[] = [
+  { reason: 'the tables of secrets are no records', location: /\/secrets-store\.ts/ },
+  {
+    reason: 'statements are divided so on Citus only',
+    location: /query\/rendering\.ts|property-entries\.ts: written as|unique-values\.ts: .*= any\(\?::uuid\[\]\)\)$/,
+  },
+  { reason: 'only imports choose records so', location: /current\.ts: with found|edits\.ts: .*group by 1, 2$/ },
+  {
+    reason: 'these insert a single record without an owner, and name no other one',
+    location: /create-in-one-statement\.ts|history\.ts: .* 'created'/,
+  },
+  {
+    reason: 'entries are counted and read without their records only for people who see all of them',
+    location: /entry-sources\.ts/,
+  },
+]
+
+test('the requests above send every statement on records that a person can have the service send', async () => {
+  for (const route of routes.filter((one) => isScoped(one) && one.method !== 'GET')) {
+    const { body, ...options } = requestOf(route, fixture.ours)
+    await fixture.person.call(route.method, urlOf(route, options), body === undefined ? {} : { body })
+  }
+  await writeAsPerson()
+  for (const text of statements.sent()) sent.add(text)
+  const texts = [...sent]
+  const unsent = sqlTemplates(/^server\/src\/(?:resources|platform\/(?:query|resource))\//, /\bsql`/)
+    .filter(({ text, path }) => ofRecords.test(text) && !ofService.some((one) => one.test(path)))
+    .filter((template) => !texts.some((text) => isSentIn(text, template)))
+  expectOnlyRedundant(unsent.map(describeTemplate), neverForPersons)
+}, 60_000)
+
+/** What the routes' own examples do not write. */
+async function writeAsPerson(): Promise<void> {
+  const { owner, person } = fixture
+  const company = await create(person, '/v5/companies', { name: 'Own' })
+  const body = { name: 'Ada', customProperties: { code: 'A1', partner: company.id } }
+  const contact = await create(person, '/v5/contacts', body)
+  const path = `/v5/contacts/${contact.id}`
+  expect((await person.call('POST', '/v5/contacts', { body })).status).toBe(409)
+  const changed = await person.call('PATCH', path, { body: { customProperties: { code: 'A2', level: 3 } } })
+  expect(changed.status, changed.text).toBe(200)
+  const { email } = await create(person, '/v5/contacts', { email: 'own@example.com' })
+  expect((await person.call('PATCH', path, { body: { email } })).status).toBe(409)
+  const names = ['First', 'Second', 'Third']
+  const pipeline = await create(person, '/v5/pipelines', { name: 'Own' })
+  const stages: Json[] = []
+  for (const name of names)
+    stages.push(await create(person, `/v5/pipelines/${pipeline.id}/stages`, { name, kind: 'open' }))
+  const stagePath = (index: number) => `/v5/pipelines/${pipeline.id}/stages/${stages[index].id}`
+  const deals: Json[] = []
+  for (const name of names) deals.push(await create(person, '/v5/deals', { name, stageId: stages[0].id }))
+  for (const { id } of deals)
+    await create(person, `/v5/deals/${id}/contacts`, { contactId: contact.id, isPrimary: true })
+  for (const side of ['afterId', 'beforeId'])
+    await person.call('POST', `/v5/deals/${deals[0].id}/move`, { body: { stageId: stages[0].id, [side]: deals[1].id } })
+  await person.call('PATCH', `/v5/deals/${deals[2].id}`, { body: { stageId: stages[2].id } })
+  await person.call('PATCH', stagePath(2), { body: { position: 0 } })
+  expect((await person.call('DELETE', `${stagePath(0)}?moveDealsTo=${stages[1].id}`)).status).toBe(204)
+  const { organizationId } = owner
+  for (const text of ['No thanks, we are not interested.', 'Please call me tomorrow.', 'Stop sending me mails.']) {
+    const note = await analysedNote(mailed.service, { call: person.call, organizationId }, `${path}/notes`, text)
+    for (const { id, type } of (await person.call('GET', `/v5/suggestions?noteId=${note.id}`)).body) {
+      for (const edits of [{}, { dealId: deals[0].id }])
+        if (type !== 'suppress') await person.call('POST', `/v5/suggestions/${id}/accept`, { body: edits })
+      await person.call('POST', `/v5/suggestions/${id}/reject`)
+    }
+  }
+  for (const property of [
+    { key: 'ally', type: 'reference', references: 'companies' },
+    { key: 'serial', type: 'number', unique: true },
+  ])
+    await create(person, '/v5/properties', { resource: 'contacts', label: 'Property', ...property })
+}

@@ -11,7 +11,7 @@ import type { Json } from './service.ts'
 import { newTenant, type Tenant } from './tenancy.ts'
 
 /** The tables whose records belong to a person, with the column of that person. */
-const ownerColumns = {
+export const ownerColumns = {
   contacts: 'owner_id',
   companies: 'owner_id',
   deals: 'owner_id',
