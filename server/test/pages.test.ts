@@ -4,7 +4,7 @@ import { version } from '../src/platform/http/version.ts'
 import { chromium, launchChromium } from './chromium.ts'
 import { lowContrast } from './contrast.ts'
 import { requestText, sendRaw } from './raw-http.ts'
-import { startTestService, type TestService } from './service.ts'
+import { type Json, startTestService, type TestResponse, type TestService } from './service.ts'
 
 let service: TestService
 let browser: Browser | undefined
@@ -45,8 +45,24 @@ test('the start page of the API says "set up" until the first account exists, an
   expect(before.text).toContain('Set up')
   expect(before.text).not.toMatch(/Log in|set-up=|ott_/)
   const setUp = '<meta name="rapport-set-up" content="needed" />'
-  expect((await service.anonymous('GET', '/', fromBrowser)).text).toContain(setUp)
+  const application = await service.anonymous('GET', '/', fromBrowser)
+  expect(application.text).toContain(setUp)
+  /** What a browser that has shown the pages gets now. */
+  const askAgain = (pages: readonly TestResponse<Json>[]) =>
+    Promise.all(
+      pages.map(async ({ headers }, index) => {
+        const ifNoneMatch = { 'if-none-match': headers.get('etag') ?? '' }
+        const path = index === 0 ? '/v5' : '/'
+        return service.anonymous('GET', path, { headers: { ...fromBrowser.headers, ...ifNoneMatch } })
+      }),
+    )
+  const statuses = (answers: readonly TestResponse<Json>[]) => answers.map(({ status }) => status)
+  const shown = [before, application]
+  expect(statuses(await askAgain(shown))).toEqual([304, 304])
   await service.newOrganization()
+  const changed = await askAgain(shown)
+  expect(statuses(changed)).toEqual([200, 200])
+  expect(statuses(await askAgain(changed))).toEqual([304, 304])
   const after = await service.anonymous('GET', '/v5', fromBrowser)
   expect(after.text).not.toContain('Set up')
   expect((await service.anonymous('GET', '/', fromBrowser)).text).not.toContain(setUp)

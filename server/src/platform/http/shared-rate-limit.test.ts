@@ -52,6 +52,19 @@ test('four services together allow what one would, to concurrent requests and to
   expect(only && (await allowedOf([only], 50, 'read', 'one service'))).toBe(20)
 })
 
+test('however long nobody asks, services together allow no more than a full bucket', async () => {
+  expect(await allowedOf(limitersOf(4, 20), 80, 'read', 'idle')).toBe(20)
+  // Ten times as many tokens have been added as the bucket holds.
+  await client.query(`update rate_limits set used_at = now() - interval '10 minutes'`)
+  const later = limitersOf(4, 20)
+  expect(await allowedOf(later, 80, 'read', 'idle')).toBe(20)
+  // Tokens that were taken and come back do not fill it beyond that either.
+  await client.query(`update rate_limits set used_at = now() - interval '10 minutes'`)
+  await Promise.all(later.map((limiter) => limiter.refund('read', 'idle')))
+  await Promise.all(later.map((limiter) => limiter.close()))
+  expect(await allowedOf(limitersOf(4, 20), 80, 'read', 'idle')).toBe(20)
+})
+
 test('a large bucket is charged in batches, and its unused tokens are available to other services a moment later', async () => {
   const [left, right] = limitersOf(2) as [SharedRateLimiter, SharedRateLimiter]
   // 20 per minute do not refill within this test.

@@ -150,6 +150,29 @@ test('moving a deal to a won or lost stage closes it, and moving it back reopens
   ])
 })
 
+test('a closed deal that moves to another stage of the same kind keeps the time when it was closed', async () => {
+  const path = `/v5/pipelines/${pipelineId}/stages`
+  const stageOf = async (name: string, kind: string) => (await call('POST', path, { body: { name, kind } })).body.id
+  const [paid, filed] = [await stageOf('Paid', 'won'), await stageOf('Filed', 'won')]
+  const { id } = await newDeal({ stageId: stage.Won })
+  const { body: won } = await call('GET', `/v5/deals/${id}`)
+  expect(won.closedAt).toBe(won.createdAt)
+  expect(await change(id, { stageId: paid })).toMatchObject({ stageId: paid, closedAt: won.closedAt })
+  expect((await move(id, { stageId: filed })).body).toMatchObject({ stageId: filed, closedAt: won.closedAt })
+  expect((await call('DELETE', `${path}/${filed}?moveDealsTo=${paid}`)).status).toBe(204)
+  const { body: moved } = await call('GET', `/v5/deals/${id}`)
+  expect(moved).toMatchObject({ stageId: paid, status: 'won', closedAt: won.closedAt })
+  expect(moved.stageChangedAt > won.closedAt).toBe(true)
+
+  const other = await stageOf('Lost to a rival', 'lost')
+  const lost = await change(id, { stageId: stage.Lost, lostReason: 'Too expensive' })
+  expect(lost.closedAt > won.closedAt).toBe(true)
+  const kept = { closedAt: lost.closedAt, lostReason: 'Too expensive' }
+  expect(await change(id, { stageId: other })).toMatchObject({ stageId: other, ...kept })
+  expect((await call('DELETE', `${path}/${other}?moveDealsTo=${stage.Lost}`)).status).toBe(204)
+  expect((await call('GET', `/v5/deals/${id}`)).body).toMatchObject({ status: 'lost', ...kept })
+})
+
 test('each move is recorded with the time in the stage and the person, and stays when stages are renamed', async () => {
   const deal = await newDeal()
   await service.database.crossTenantQuery(

@@ -88,6 +88,25 @@ test('a row whose first run created a contact changes that contact, whatever the
   expect(contacts).toMatchObject([{ id: pushed?.contactId, email: first, nickname: 'Ada' }])
 })
 
+test('a corrected row that ends in a conflict keeps the contact that it created, and so does the next correction', async () => {
+  const [address, crm] = [newAddress(), randomUUID()]
+  const push = pushesOf(service, organization)
+  const [other] = await push({ contact: { email: newAddress(), name: 'Grace Hopper', externalIdCrm: crm } })
+  const [pushed] = await push(payloadOf(address, withoutCompanyName))
+  const row = pushed?.id ?? ''
+  const conflicting = { contact: { email: address, name: 'Ada Lovelace', externalIdCrm: crm } }
+  expect((await correct(row, conflicting)).status).toBe(200)
+  await processRows()
+  const { contactId, changes } = pushed ?? {}
+  expect(other?.contactId).not.toBe(contactId)
+  expect(await rowOf(row)).toMatchObject({ status: 'CONFLICT', contactId, changes })
+  const moved = newAddress()
+  expect((await correct(row, payloadOf(moved))).status).toBe(200)
+  await processRows()
+  expect(await rowOf(row)).toMatchObject({ status: 'PROCESSED', contactId })
+  expect((await contactsWith(address, moved)).map(({ id }) => id)).toEqual([contactId])
+})
+
 test('a retry of a row whose contact got another address since keeps that contact', async () => {
   const [old, changed] = [newAddress(), newAddress()]
   const [pushed] = await pushesOf(service, organization)(payloadOf(old, withoutCompanyName))
