@@ -64,8 +64,20 @@ browserTest('a cell of a day, an amount, a currency and a stage has an editor th
 })
 
 browserTest('the page of a deal moves it along its stages, closes it and shows how long it was where', async () => {
+  const { stageId } = (await call('GET', `/v5/deals/${deal.id}`)).body
+  // Newer ones are above it.
+  for (const name of ['Newer', 'Newest']) await create('deals', { name: `${name} ${number}`, stageId })
+  const column = async () =>
+    (await call('GET', `/v5/deals?stageId=${stageId}&orderBy=position&sort=asc&limit=3`)).body.map(({ id }: Json) => id)
+  const before = await column()
+  expect(before[2]).toBe(deal.id)
   await show()
   const stage = (name: string) => section('Stage').getByRole('button', { name, exact: true })
+  await stage('Qualified').click()
+  await expectStored({ stage: { name: 'Qualified' } })
+  await page.keyboard.press('Control+z')
+  await expectStored({ stage: { name: 'Lead' } })
+  expect(await column()).toEqual(before)
   await stage('Qualified').click()
   await expectStored({ stage: { name: 'Qualified' } })
   await section('Timeline').getByText('moved the deal from Lead to Qualified').waitFor()
