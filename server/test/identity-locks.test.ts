@@ -84,24 +84,28 @@ test('a person who is being removed gets no task', async () => {
   expect(await locks.whileHeld(removing(person), send)).toMatchObject({ status: 201, body: { assigneeId: null } })
 })
 
-test('nobody gives a role that is becoming wider than their own', async () => {
+test('nobody gives or changes a role that is becoming wider than their own', async () => {
   const contacts = ['contact:*:read']
   const newRole = (name: string, scopes: string[]) => create('/v5/roles', { name, scopes })
   const [narrow, target] = [await newRole('Reads', contacts), await newRole('Reads too', contacts)]
+  const changed = await newRole('Reads as well', contacts)
   const manager = await mailed.join(owner.call, 'member')
-  const { id: managing } = await newRole('Manages', ['member:*:read', 'member:*:write', ...contacts])
+  const { id: managing } = await newRole('Manages', ['member:*:*', 'role:*:*', ...contacts])
   const person = await mailed.join(owner.call, 'member')
   for (const [{ userId }, roleId] of [
     [manager, managing],
     [person, narrow.id],
   ] as const)
     expect((await owner.call('PATCH', `/v5/members/${userId}`, { body: { roleId } })).status).toBe(200)
-  const held = {
-    lock: lockOf('roles', target.id),
-    meanwhile: sql`update roles set scopes = '{urn:service:contact:*:*}', revision = revision + 1 where id = ${uuidOf(target.id)}`,
-  }
-  const send = () => manager.call('PATCH', `/v5/members/${person.userId}`, { body: { roleId: target.id } })
-  expect(await locks.whileHeld(held, send)).toMatchObject({ status: 403, body: { code: 'missing_scopes' } })
+  const widening = ({ id }: Json): Held => ({
+    lock: lockOf('roles', id),
+    meanwhile: sql`update roles set scopes = '{urn:service:contact:*:*}', revision = revision + 1 where id = ${uuidOf(id)}`,
+  })
+  const refused = { status: 403, body: { code: 'missing_scopes' } }
+  const give = () => manager.call('PATCH', `/v5/members/${person.userId}`, { body: { roleId: target.id } })
+  expect(await locks.whileHeld(widening(target), give)).toMatchObject(refused)
+  const change = () => manager.call('PATCH', `/v5/roles/${changed.id}`, { body: { name: 'Changed' } })
+  expect(await locks.whileHeld(widening(changed), change)).toMatchObject(refused)
 })
 
 test('of two rotations of a key at the same time, the second one keeps the value of the first', async () => {

@@ -175,6 +175,8 @@ async function create({ call }: Pick<ReachFixture['person'], 'call'>, path: stri
 const readingProbes = (): Probe[] => [
   ...routes
     .filter((route) => isScoped(route) && (route.kind === 'read' || route.kind === 'search'))
+    // Its figures change by themselves.
+    .filter(({ path }) => path !== '/v5/system')
     .map((route) => {
       const { body, ...options } = requestOf(route, fixture.ours)
       return probeOf(route.method, urlOf(route, options), body)
@@ -248,6 +250,12 @@ const neverForPersons: readonly RedundantPredicate[] = [
     reason: 'statements are divided so on Citus only',
     location: /query\/rendering\.ts|property-entries\.ts: written as|unique-values\.ts: .*= any\(\?::uuid\[\]\)\)$/,
   },
+  {
+    reason: 'only people who see all records change the definition of a stored property',
+    location:
+      /stored-values-store\.ts: .*(?:select \?, property_id, value, record_id from \(\?\) found|property_id = \?::uuid|from \? record where organization_id = \? and \?)$/,
+  },
+  { reason: 'metrics count the alarms of all organizations', location: /many_opt_outs/ },
   { reason: 'only imports choose records so', location: /current\.ts: with found|edits\.ts: .*group by 1, 2$/ },
   {
     reason: 'these insert a single record without an owner, and name no other one',
@@ -313,5 +321,7 @@ async function writeAsPerson(): Promise<void> {
     { key: 'ally', type: 'reference', references: 'companies' },
     { key: 'serial', type: 'number', unique: true },
   ])
-    await create(person, '/v5/properties', { resource: 'contacts', label: 'Property', ...property })
+    await person.call('POST', '/v5/properties?dryRun=true', {
+      body: { resource: 'contacts', label: 'Property', ...property },
+    })
 }

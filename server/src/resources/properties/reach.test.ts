@@ -45,12 +45,10 @@ test('records out of reach cannot be referenced, and a report does not count the
   const { body: hidden } = await create(owner.call, same)
   const { body: one } = await create(person.call, same)
   const { body: other } = await create(person.call, same)
-  for (const path of ['/v5/properties?dryRun=true', '/v5/properties']) {
-    const { text } = await person.call('POST', path, { body: code })
-    expect([one, other, hidden].map(({ id }) => text.includes(id))).toEqual([true, true, false])
-    const seesAll = await owner.call('POST', path, { body: code })
-    expect(seesAll.text).toContain(hidden.id)
-  }
+  const path = '/v5/properties?dryRun=true'
+  const { text } = await person.call('POST', path, { body: code })
+  expect([one, other, hidden].map(({ id }) => text.includes(id))).toEqual([true, true, false])
+  expect((await owner.call('POST', path, { body: code })).text).toContain(hidden.id)
 })
 
 test('no definition shows a person which values records out of reach have', async () => {
