@@ -92,6 +92,8 @@ const uniformFields: readonly string[] = [
   'views.isShared',
   'views.ownerId',
   'suggestions.engine',
+  'suggestions.importId',
+  'suggestions.waitingReason',
   'suggestions.resultDealId',
   'suggestions.resultContactId',
   'suggestions.resultDeal',
