@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { alarmingOptOuts } from '../../server/src/resources/imports/resource.ts'
 import type { AuditOptions } from './audit.ts'
 import { forEachConcurrently } from './scenario.ts'
 import {
@@ -16,7 +17,7 @@ const timeout = 180_000
 export async function auditSuggestions({ client, writers, guarantees }: AuditOptions): Promise<Record<string, number>> {
   const notes = await analysedNotes(client)
   const analyses = await client.all<ListedAnalysis>('/v5/note-analyses', ['id', 'noteId', 'degradedReason'])
-  const fields = ['id', 'noteId', 'contactId', 'type', 'status', 'resultTaskId']
+  const fields = ['id', 'noteId', 'contactId', 'importId', 'type', 'status', 'waitingReason', 'resultTaskId']
   const suggestions = await client.all<ListedSuggestion>('/v5/suggestions', fields)
   guarantees.checkNone('each note is analysed once', wronglyAnalysed(notes, analyses, suggestions))
   guarantees.check('no analysis is stored without its note', analyses.length === notes.length, {
@@ -29,19 +30,27 @@ export async function auditSuggestions({ client, writers, guarantees }: AuditOpt
   guarantees.checkNone('each accepted suggestion created one task', wrongTasks(suggestions, taskIds))
   const suppressed = suggestions.filter(({ type }) => type === 'suppress')
   const wrong: string[] = []
-  await forEachConcurrently(suppressed, async ({ contactId }) => {
+  await forEachConcurrently(suppressed, async ({ contactId, status, waitingReason }) => {
     const { emailOptOut } = await client.read<{ emailOptOut: boolean }>(`/v5/contacts/${contactId}`)
     const { count } = await client.read<{ count: number }>(`/v5/contacts/${contactId}/timeline/count?kind=change`)
+    const isWaiting = waitingReason === 'many_opt_outs' && status === 'pending'
     // Its creation is an import.
-    if (!emailOptOut || count !== 1) wrong.push(contactId)
+    if (emailOptOut === isWaiting || count !== (isWaiting ? 0 : 1)) wrong.push(contactId)
   })
-  guarantees.checkNone('each contact who asked for it is opted out once', wrong)
+  guarantees.checkNone('each contact who asked for it is opted out once, or waits for a person', wrong)
+  const waiting = suppressed.filter(({ waitingReason }) => waitingReason !== null)
+  const eager = waiting.filter(({ importId }) => optedOut(suppressed, importId) < alarmingOptOuts)
+  guarantees.checkNone('opt-outs wait only after many of the same import', eager)
   return {
     'notes analysed': notes.length,
     'suggestions accepted': taskIds.length,
-    'contacts opted out': suppressed.length,
+    'contacts opted out': suppressed.length - waiting.length,
+    'opt-outs that wait': waiting.length,
   }
 }
+
+const optedOut = (suppressed: readonly ListedSuggestion[], importId: string | null): number =>
+  suppressed.filter((one) => one.importId === importId && one.waitingReason === null).length
 
 /** The ids of all notes once none is queued. Errors: they are not analysed within the timeout. */
 async function analysedNotes(client: AuditOptions['client']): Promise<string[]> {

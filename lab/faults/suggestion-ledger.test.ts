@@ -13,6 +13,8 @@ const suggestion = (change: Partial<ListedSuggestion> = {}): ListedSuggestion =>
   contactId: 'con_1',
   type: 'call',
   status: 'accepted',
+  importId: 'imp_1',
+  waitingReason: null,
   resultTaskId: 'tsk_1',
   ...change,
 })

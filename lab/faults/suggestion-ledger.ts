@@ -22,8 +22,10 @@ export interface ListedSuggestion {
   id: string
   noteId: string
   contactId: string
+  importId: string | null
   type: string
   status: string
+  waitingReason: string | null
   resultTaskId: string | null
 }
 

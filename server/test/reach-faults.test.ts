@@ -202,8 +202,7 @@ const readingProbes = (): Probe[] => [
 test('a person gets the same answers without the records out of their reach', async () => {
   const answers = async () => {
     const found: string[] = []
-    for (const { description, observe } of readingProbes())
-      found.push(`${description}: ${await observe()}`)
+    for (const { description, observe } of readingProbes()) found.push(`${description}: ${await observe()}`)
     return found
   }
   statements.sent()
