@@ -8,10 +8,11 @@ import { measureBusyPushes, measurePushes } from './pushes.ts'
 import { measureReach } from './reach.ts'
 import { measureReads } from './reads.ts'
 import type { Row } from './report.ts'
-import { indexedReadNames, reachNames, readNames, rowNames, suggestionNames } from './row-names.ts'
+import { indexedReadNames, reachNames, readNames, rowNames, suggestionNames, tenantNames } from './row-names.ts'
 import type { Sample } from './sample.ts'
 import type { Stage } from './stage.ts'
 import { measureSuggestions } from './suggestions.ts'
+import { measureTenants } from './tenants.ts'
 import { measureProcessing } from './work.ts'
 
 interface Measured {
@@ -83,6 +84,11 @@ const parts: readonly Part[] = [
         ...(names.includes(rowNames.busy) ? await measureBusyPushes(stage, sample) : []),
       ],
     }),
+  },
+  {
+    settings: {},
+    rows: tenantNames,
+    measure: async (stage, names) => ({ rows: await measureTenants(stage, names) }),
   },
   {
     settings: {},

@@ -35,6 +35,9 @@ const ratios: readonly [row: string, min: number][] = [
   [names.reachChange, 0.95],
 ]
 
+/** Maximum p50 of one organization beside another one, relative to that alone. */
+const maxBeside: Readonly<Record<string, number>> = { [names.besideReads]: 3, [names.besideNotes]: 1.5 }
+
 interface Rate {
   row: string
   connections: number | null
@@ -89,6 +92,7 @@ export function targetsOf(
     ...rows
       .filter(({ name }) => name === names.deep || name === names.deepByLink)
       .flatMap((row) => deepLine(rows, row)),
+    ...rows.flatMap(besideLine),
     ...rows.filter(({ name }) => searches.includes(name)).map(medianLine),
     ...(earlier ? rows.flatMap((row) => steadyLine(row, earlier)) : []),
     ...plans.map(planLine),
@@ -139,6 +143,22 @@ function deepLine(rows: readonly Row[], { name, connections, service }: Row): Ta
       contacts: million,
       measured: measured.toFixed(2),
       reached: measured <= maxDeepRatio,
+    },
+  ]
+}
+
+function besideLine({ name, connections, service, floor }: Row): TargetLine[] {
+  const max = maxBeside[name]
+  if (max === undefined || !service.p50 || !floor?.p50) return []
+  const measured = service.p50 / floor.p50
+  return [
+    {
+      name: `${name}: p50 relative to that alone`,
+      connections,
+      wanted: `≤ ${max}`,
+      contacts: null,
+      measured: measured.toFixed(2),
+      reached: measured <= max,
     },
   ]
 }

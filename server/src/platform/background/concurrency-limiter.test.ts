@@ -1,11 +1,12 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { ApiError } from '../model/errors.ts'
 import {
   createConcurrencyLimiter,
   type ConcurrencyLimiter,
   createFairSemaphore,
   createKeyedLimiter,
+  type Release,
 } from './concurrency-limiter.ts'
 
 /** Tasks that end when the test says so, listed in the order in which they started. */
@@ -81,6 +82,39 @@ test('reserved slots are only for organizations that hold none', async () => {
   ;(await first)?.()
   await new Promise((resolve) => setImmediate(resolve))
   expect(started).toEqual(['a', 'a', 'b', 'c'])
+})
+
+test('beside others, an organization holds no more than its share, and a second after them all again', async () => {
+  let now = 0
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
+  onTestFinished(() => clock.mockRestore())
+  const createError = (reason: string) => new Error(reason)
+  const semaphore = createFairSemaphore({ concurrency: 4, share: 2, queue: 64, createError })
+  const releases: Release[] = []
+  let started = ''
+  const acquire = async (organization: string) => {
+    const release = await semaphore.acquire(organization, 10_000)
+    started += organization
+    if (organization === 'a') releases.push(release)
+    else release()
+  }
+  const flush = () => new Promise((resolve) => setImmediate(resolve))
+  for (const organization of 'aaa') void acquire(organization)
+  await flush()
+  expect(started).toBe('aaa')
+  for (const organization of 'baaa') void acquire(organization)
+  await flush()
+  expect(started).toBe('aaab')
+  releases.shift()?.()
+  await flush()
+  expect(started).toBe('aaab')
+  releases.shift()?.()
+  await flush()
+  expect(started).toBe('aaaba')
+  now += 1001
+  releases.shift()?.()
+  await flush()
+  expect(started).toBe('aaabaaa')
 })
 
 test('organizations take turns when one task runs at a time', async () => {

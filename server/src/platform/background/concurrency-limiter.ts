@@ -35,6 +35,8 @@ export interface FairSemaphoreOptions {
   concurrency: number
   /** More slots, only for tenants that hold none: nobody waits because others hold all. Default: 0. */
   reserved?: number
+  /** The most that one tenant holds while another one has asked within a second. Default: all. */
+  share?: number
   /** Maximum waiters, in total. */
   queue: number
   createError: (reason: Rejection) => Error
@@ -97,6 +99,7 @@ export function createKeyedLimiter(options: ConcurrencyLimiterOptions): Concurre
 export function createFairSemaphore({
   concurrency,
   reserved = 0,
+  share = Infinity,
   queue,
   createError,
 }: FairSemaphoreOptions): FairSemaphore {
@@ -105,7 +108,11 @@ export function createFairSemaphore({
   let running = 0
   let waiting = 0
 
-  const hasSlotFor = (tenant: Tenant): boolean => running < concurrency + (tenant.running === 0 ? reserved : 0)
+  const askers = new Askers()
+
+  const hasSlotFor = (tenantKey: string, tenant: Tenant): boolean =>
+    running < concurrency + (tenant.running === 0 ? reserved : 0) &&
+    (tenant.running < share || !askers.isBesideOthers(tenantKey))
 
   function start(tenantKey: string, tenant: Tenant): void {
     running += 1
@@ -118,20 +125,21 @@ export function createFairSemaphore({
     running -= 1
     tenant.running -= 1
     removeIfIdle(tenantKey, tenant)
-    startNext()
+    while (startNext());
   }
 
-  function startNext(): void {
+  function startNext(): boolean {
     let chosen: [string, Tenant] | undefined
     for (const entry of tenants) {
       if (entry[1].waiting.length > 0 && entry[1].running < (chosen?.[1].running ?? Infinity)) chosen = entry
     }
-    if (!chosen || !hasSlotFor(chosen[1])) return
+    if (!chosen || !hasSlotFor(...chosen)) return false
     const [tenantKey, tenant] = chosen
     const waiter = tenant.waiting.shift()
     waiting -= 1
     start(tenantKey, tenant)
     waiter?.resume()
+    return true
   }
 
   function removeIfIdle(tenantKey: string, tenant: Tenant): void {
@@ -185,10 +193,33 @@ export function createFairSemaphore({
     acquire(tenantKey, waitMilliseconds) {
       const tenant = tenants.get(tenantKey) ?? { running: 0, waiting: [] }
       tenants.set(tenantKey, tenant)
-      if (!hasSlotFor(tenant))
+      askers.add(tenantKey)
+      if (tenant.waiting.length > 0 || !hasSlotFor(tenantKey, tenant))
         return waitForSlot(tenantKey, tenant, waitMilliseconds).then(() => createRelease(tenantKey, tenant))
       start(tenantKey, tenant)
       return createRelease(tenantKey, tenant)
     },
+  }
+}
+
+/** Milliseconds for which a tenant counts after it has asked. */
+const askedRecently = 1000
+
+/** Remembers when the last tenant asked, and when the one before it did. */
+class Askers {
+  #last = { tenantKey: '', at: -Infinity }
+  #otherAt = -Infinity
+
+  /** What belongs to no tenant (an empty key) is beside nobody. */
+  add(tenantKey: string): void {
+    if (tenantKey === '') return
+    if (tenantKey !== this.#last.tenantKey) this.#otherAt = this.#last.at
+    this.#last = { tenantKey, at: performance.now() }
+  }
+
+  /** Has another tenant asked recently? */
+  isBesideOthers(tenantKey: string): boolean {
+    const at = this.#last.tenantKey === tenantKey ? this.#otherAt : this.#last.at
+    return performance.now() - at < askedRecently
   }
 }
