@@ -155,6 +155,7 @@ test('an API key is created by the id, slug or name of the organization, with fu
     })
     expect(key).toEqual({
       id: expect.stringMatching(/^key_[0-9a-f]{32}$/) as string,
+      organizationId,
       apiKey: expect.stringMatching(/^svc_/) as string,
       scopes: ['urn:service:contact:list:read', 'urn:service:company:*:write'],
     })

@@ -63,12 +63,12 @@ function readExpiry(text: string | undefined): Date | undefined {
   return date
 }
 
-const describe = ({ id, apiKey, scopes }: CreatedApiKey): string =>
+const describe = ({ id, organizationId, apiKey, scopes }: CreatedApiKey): string =>
   [
     `API key ${id}`,
     '',
     `  ${apiKey}`,
     '',
-    'It is shown only once. Its scopes:',
+    `It is shown only once. Requests also send the header Service-Organization-ID: ${organizationId}. Its scopes:`,
     ...scopes.map((scope) => `  ${scope}`),
   ].join('\n')

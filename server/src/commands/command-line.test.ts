@@ -108,11 +108,13 @@ test('bootstrap and api-key print one JSON object or text', async () => {
   const key = await run([...create, '--json'], runOptions)
   expect(JSON.parse(key.output)).toEqual({
     id: expect.stringMatching(/^key_/),
+    organizationId: JSON.parse(created.output).organizationId,
     apiKey: expect.stringMatching(/^svc_/),
     scopes: ['urn:service:contact:*:read'],
   })
   const printed = await runProcess(create, runOptions)
   expect(printed.output).toMatch(/ {2}svc_\w{40}\n/)
+  expect(printed.output).toMatch(/Service-Organization-ID: org_\w{32}\./)
   const args = await run([...owner, '--organization', 'Words'], { ...runOptions, input: `${password}\n` })
   expect(args.output).toMatch(/^Words is ready\.\n/)
   expect(args.output).toMatch(

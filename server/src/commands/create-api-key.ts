@@ -20,6 +20,8 @@ export interface CreateApiKeyOptions {
 
 export interface CreatedApiKey {
   id: string
+  /** For the header `Service-Organization-ID`, which each request with the key needs. */
+  organizationId: string
   /** Shown only once. */
   apiKey: string
   /** Full form. */
@@ -47,7 +49,7 @@ export async function createApiKey(options: CreateApiKeyOptions): Promise<Create
       recordId: showId('key', id),
     })
   })
-  return { id: showId('key', id), apiKey, scopes }
+  return { id: showId('key', id), organizationId: showId('org', organizationId), apiKey, scopes }
 }
 
 function readScopes(texts: readonly string[]): string[] {
