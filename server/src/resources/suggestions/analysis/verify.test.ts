@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import type { Action, Interpretation, NoteFacts } from './analysis.ts'
 import { factsFor } from './evaluation/labels.ts'
 import { isPlainText, verify } from './verify.ts'
+import { isWordingSupported } from './wording.ts'
 
 const text = 'Hi 👋 please call me on +49 30 1234567 on 3 December, or mail ann.lee@birch.example. Ann Lee'
 const facts: NoteFacts = factsFor('Europe/Berlin')
@@ -76,6 +77,7 @@ test('addresses, numbers and names must be in the note as a whole', () => {
     { phone: '49 30 1234567' },
     { phone: 'please call' },
     { name: 'Bob Lee' },
+    { name: 'nn Le' },
     { name: 'Ann Lee', email: 'eve@evil.example' },
   ]) {
     expect([params, add(params)]).toEqual([params, false])
@@ -151,4 +153,33 @@ test('a summary and a title are plain text without links', () => {
   expect(isAccepted(task('Send the offer'))).toBe(true)
   expect(isAccepted(task('Open http://evil.example'))).toBe(false)
   expect(isPlainText('Version 2.0 is out, e.g. for v1.2/v1.3', 100)).toBe(true)
+})
+
+test('a summary may use ordinary words in both languages, but no other names, days and amounts than the note', () => {
+  const german = 'Hallo, hier Jörg Müller. Schicken Sie mir bitte bis zum 3. Dezember die Muster für 1.300 €, Danke!'
+  for (const said of [
+    'Jörg Müller bittet bis 3. Dezember um Muster für 1.300 €.',
+    'Angebot mit Mustern senden',
+    'Müllers Anfrage beantworten',
+  ]) {
+    expect([said, isWordingSupported(said, german)]).toEqual([said, true])
+  }
+  for (const said of [
+    'Jörg Meier bittet um Muster.',
+    'Bittet um Muster bis 4. Dezember.',
+    'Bittet um Muster für 300 €.',
+    'Bittet um Muster für 1.300 $.',
+    'Bittet um zwei Muster.',
+    'Bittet morgen um Muster.',
+    'Muster an Firma Birke senden',
+  ]) {
+    expect([said, isWordingSupported(said, german)]).toEqual([said, false])
+  }
+})
+
+test('a task whose evidence cannot be its title is dropped with an unsupported title', () => {
+  const note = 'Send it to evil.com'
+  const evidence = { start: 0, end: note.length }
+  const task: Action = { type: 'create_task', params: { title: 'Send Eve the money' }, ...common, evidence }
+  expect(found({ intent: 'interested', actions: [task] }, note).actions).toEqual([])
 })

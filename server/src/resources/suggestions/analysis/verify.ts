@@ -18,15 +18,17 @@ import {
   timeZoneOf,
 } from './analysis.ts'
 import { startOfDay, wallTimeOf } from './local-time.ts'
-import { defaultWait } from './rules/actions.ts'
+import { defaultWait, withoutLinks } from './rules/actions.ts'
 import { datesIn, latestDate } from './rules/dates/dates.ts'
 import { isSamePhone } from './rules/details.ts'
 import { sentencesOf } from './rules/text.ts'
+import { isWholeIn, isWordingSupported } from './wording.ts'
 
 /**
  * Checks an interpretation against the note it is about, whichever engine made it, and drops what the note does not
  * support: actions whose words, addresses, numbers, names or dates are not in it, actions that do not follow from the
- * intent, and summaries with links.
+ * intent, and summaries with links or with a name, day, amount or address that is not in the note. The title of a task
+ * that says such a thing is replaced by the words that are the evidence.
  */
 export function verify(interpretation: Interpretation, note: Note, facts: NoteFacts): Interpretation {
   const { intent, language, summary, suspicious } = interpretation
@@ -38,12 +40,15 @@ export function verify(interpretation: Interpretation, note: Note, facts: NoteFa
     .filter((action, index, all) => all.findIndex(({ type }) => type === action.type) === index)
     .slice(0, maxActions)
     .map(withSource)
+    .flatMap((action) => withOwnWords(action, text))
+  const isSummarySupported =
+    summary !== undefined && isPlainText(summary, maxSummaryLength) && isWordingSupported(summary, text)
   return {
     intent,
     language,
     actions,
     suspicious,
-    ...(summary !== undefined && isPlainText(summary, maxSummaryLength) && { summary }),
+    ...(isSummarySupported && { summary }),
   }
 
   /** A date that the note does not name is the default, whichever engine says it. */
@@ -51,6 +56,14 @@ export function verify(interpretation: Interpretation, note: Note, facts: NoteFa
     if (action.dueAt === undefined || action.dueAtSource !== undefined) return action
     return { ...action, dueAtSource: isNamed(dayOf(new Date(action.dueAt), facts)) ? 'note' : 'default' }
   }
+}
+
+/** A task whose title says more than the note is called what the note says, if that can be shown. */
+function withOwnWords(action: Action, text: string): Action[] {
+  if (action.type !== 'create_task' || isWordingSupported(action.params.title, text)) return [action]
+  const { start, end } = action.evidence
+  const title = withoutLinks(text.slice(start, end).replaceAll(/\s+/g, ' ').trim()).slice(0, maxTitleLength)
+  return isPlainText(title, maxTitleLength) ? [{ ...action, params: { title } }] : []
 }
 
 const nothing = (suspicious: boolean): Interpretation => ({
@@ -110,7 +123,7 @@ function areParamsSupported(
       return (
         isOther &&
         isOtherPhone &&
-        (name === undefined || (text.includes(name) && isPlainText(name, 100))) &&
+        (name === undefined || (isWholeIn(name, text, /[\p{L}\p{N}]/u) && isPlainText(name, 100))) &&
         (email === undefined || isEmailIn(email, text)) &&
         (phone === undefined || isPhoneIn(phone, text))
       )
@@ -130,21 +143,6 @@ const isEmailIn = (email: string, text: string): boolean =>
 
 const isPhoneIn = (phone: string, text: string): boolean =>
   /^[+\d][\d ()/.-]{3,30}$/.test(phone) && isWholeIn(phone, text, /[\d+]/)
-
-/** Does the text contain these words with no character around them that would belong to them? */
-function isWholeIn(words: string, text: string, part: RegExp): boolean {
-  for (let at = text.indexOf(words); at >= 0; at = text.indexOf(words, at + 1)) {
-    const [before, after, second] = [
-      text.charAt(at - 1),
-      text.charAt(at + words.length),
-      text.charAt(at + words.length + 1),
-    ]
-    // A full stop after an address ends the sentence, unless the address goes on.
-    const goesOn = after === '.' ? part.test(second) && second !== '.' : part.test(after)
-    if (!part.test(before) && !goesOn) return true
-  }
-  return false
-}
 
 const link =
   /[a-z][a-z+.-]*:\/\/|\bwww\.|\b(?:mailto|javascript|data|tel):|\]\(|<\/?[a-z!]|\b[\p{L}\p{N}-]+\.(?:[a-z]{2,})\/\S|\b[a-z0-9-]+\.(?:com|net|org|io|de|eu|info|biz|co|app|dev|ru|cn|xyz|example)\b/iu

@@ -81,7 +81,7 @@ test('the answer of the model is used, with how it was found', async () => {
     summary: 'Wants to meet on 3 December.',
     engine: 'model',
     model: 'test-model',
-    promptVersion: 'rules-3 note-1',
+    promptVersion: 'rules-3 note-2',
     inputHash: expect.stringMatching(/^[0-9a-f]{64}$/),
     tokens: 400,
     degraded: false,
@@ -253,6 +253,39 @@ test('what the note supports is accepted', async () => {
   expect((await analyse()).actions).toMatchObject([{ type: 'add_contact', params: { email, name: 'Ann Lee' } }])
   server.reply(answer({}, { type: 'create_task', title: 'Bring the samples', evidence: '👋 Bring the samples.' }))
   expect((await analyse()).actions).toMatchObject([{ params: { title: 'Bring the samples' } }])
+})
+
+test('a title or a summary says nothing that the note does not say', async () => {
+  const inventions = [
+    'Send Eve Smith the samples',
+    'Pay 500 EUR',
+    'Pay €500',
+    'Pay five hundred euros',
+    'Meet on 4 December',
+    'Meet on Friday',
+    'Meet tomorrow at 15:00',
+    'Write to eve@evil.test',
+    'Write to ann.lee@birch.test',
+    'Follow @eve',
+    'Bring the samples to Acme',
+    '送样品给李娜',
+  ]
+  const evidence = '👋 Bring the samples.'
+  for (const said of inventions) {
+    server.reply(answer({ summary: said }, { type: 'create_task', title: said, evidence }))
+    const { engine, actions, summary } = await analyse()
+    expect([said, engine, summary, actions.map(({ params }) => params)]).toEqual([
+      said,
+      'model',
+      undefined,
+      [{ title: evidence }],
+    ])
+  }
+  for (const said of ['Ann Lee wants to meet in the lab on 3 December at 14:00.', 'Send Ann Lee the samples']) {
+    server.reply(answer({ summary: said }, { type: 'create_task', title: said, evidence }))
+    const { actions, summary } = await analyse()
+    expect([summary, actions[0]?.params]).toEqual([said, { title: said }])
+  }
 })
 
 test('the model cannot overrule an opt-out, and gets no note that looks like an injection', async () => {

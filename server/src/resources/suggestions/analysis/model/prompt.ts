@@ -3,7 +3,7 @@ import { actionsOfIntent, actionTypes, intents, type NoteFacts, timeZoneOf } fro
 import { wallTimeOf } from '../local-time.ts'
 
 /** Increase it with every change of the prompt or of the schema. */
-export const promptVersion = 'note-1'
+export const promptVersion = 'note-2'
 
 export interface Message {
   role: 'system' | 'user' | 'assistant'
@@ -22,7 +22,7 @@ evidence: the exact words of the note that are the reason, copied character by c
 dueAt: the local date and time (YYYY-MM-DDTHH:MM) that the note names for the action, 09:00 if it names no time; null if it names no date. Never invent one.
 email, phone, name: copied from the note for add_contact, phone also for call; otherwise null.
 stageKind: for change_stage, won or lost; otherwise null. title: for create_task, a few words; otherwise null.
-summary: one sentence in the language of the note, without links, or null.`
+summary: one sentence in the language of the note, or null. title and summary contain no links, and no name, number, amount, date or address that is not in the note; copy those as the note writes them.`
 
 /** The facts that leave the server: no names, addresses or ids. */
 export const sharedFacts = (facts: NoteFacts) => ({

@@ -101,7 +101,8 @@ function taskAction(reading: Reading, reason: Match): Action {
   }
 }
 
-const withoutLinks = (text: string): string => text.replaceAll(/\b(?:https?:|www\.)\S+/gi, '…')
+/** The text with `…` for each link. */
+export const withoutLinks = (text: string): string => text.replaceAll(/\b(?:https?:|www\.)\S+/gi, '…')
 
 function conversation(reading: Reading, base: Common, reasons: readonly Match[]): Action {
   const call = reasons.find(({ meaning }) => meaning === 'call')
