@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../model/errors.ts'
 import { escapeHtml } from './escape-html.ts'
 import { listTag, matchesNone } from './etag.ts'
+import { FixedText } from './fixed-text.ts'
 import { relativePath, renderMarkdown } from './guide-html.ts'
 import { guideStyle } from './guide-style.ts'
 import { pagesWith } from './html.ts'
@@ -46,7 +47,7 @@ export interface GuideOptions {
 }
 
 interface GuidePage {
-  text: string
+  content: FixedText
   headers: Record<string, string>
 }
 
@@ -70,17 +71,21 @@ export function addGuides(app: FastifyInstance, { guides, authOrigin }: GuideOpt
   for (const url of ['/docs', '/docs/*']) app.route({ method: ['GET', 'HEAD'], url, handler })
 }
 
-function sendGuide({ text, headers }: GuidePage, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+async function sendGuide(
+  { content, headers }: GuidePage,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   void reply.headers(headers)
   const none = singleHeader(request, 'if-none-match')
   if (none !== undefined && !matchesNone(none, headers.etag ?? '')) return reply.code(304).send()
-  return reply.send(text)
+  return content.send(request, reply)
 }
 
 async function createPage(guides: Guides, path: string): Promise<GuidePage> {
   const { title, body } = path === '/docs' ? await createIndex(guides) : await createDocument(guides, path)
   const { text, headers } = guidePage(path === '/docs' ? title : `${title} · Rapport`, `${links(path)}\n${body}`)
-  return { text, headers: { ...headers, etag: listTag(text), 'cache-control': 'no-cache' } }
+  return { content: new FixedText(text), headers: { ...headers, etag: listTag(text), 'cache-control': 'no-cache' } }
 }
 
 const guidePage = pagesWith(guideStyle)

@@ -14,6 +14,7 @@ import type { Resource } from '../model/define.ts'
 import type { ApiError, BodyFault } from '../model/errors.ts'
 import type { JsonObject, JsonValue, Schema } from '../model/fields.ts'
 import type { RequestContext } from './request-context.ts'
+import type { FixedText } from './fixed-text.ts'
 import type { Identifier } from './identifier.ts'
 import type { QueryParameter } from '../query/query-string.ts'
 import type { RateLimiter } from './rate-limit.ts'
@@ -44,6 +45,8 @@ export interface Services {
 export interface RouteResponse {
   status: number
   text?: string
+  /** Instead of `text`, with an ETag in `headers`. */
+  fixedText?: FixedText
   revision?: number
   headers?: Record<string, string>
   /** Values of `Set-Cookie`. */

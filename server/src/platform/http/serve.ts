@@ -286,7 +286,8 @@ async function send(
     void reply.code(304).send()
     return
   }
-  if (response.text === undefined) void reply.code(response.status).send()
+  if (response.fixedText) await response.fixedText.send(request, reply.code(response.status))
+  else if (response.text === undefined) void reply.code(response.status).send()
   else
     void reply
       .code(response.status)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { METHODS, type Server } from 'node:http'
-import compress from '@fastify/compress'
+import compress, { type FastifyCompressOptions } from '@fastify/compress'
 import fastify, { type FastifyHttpOptions, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { constants } from 'node:zlib'
 import { showId } from '../model/ids.ts'
@@ -166,15 +166,18 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     checkLimits(request)
     done()
   })
-  await app.register(compress, {
-    threshold: 1024,
-    globalDecompression: false,
-    encodings: ['br', 'gzip'],
-    brotliOptions: { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } },
-    zlibOptions: { level: 5 },
-  })
+  await app.register(compress, compression)
   addRoutes(app, options)
   return app
+}
+
+/** For responses that differ from request to request; see `FixedText` for the others. */
+const compression: FastifyCompressOptions = {
+  threshold: 1024,
+  globalDecompression: false,
+  encodings: ['br', 'gzip'],
+  brotliOptions: { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } },
+  zlibOptions: { level: 5 },
 }
 
 /** The application at AUTH_ORIGIN calls the API of the other host. */

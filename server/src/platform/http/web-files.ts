@@ -2,9 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { listTag, matchesNone } from './etag.ts'
+import { chooseCoding, type Coding } from './fixed-text.ts'
 import { singleHeader } from './request-context.ts'
-
-type Coding = 'br' | 'gzip'
 
 /** A file as it is sent, with the compressed forms that the build made. */
 export interface WebFile {
@@ -92,16 +91,8 @@ function sendFile(file: WebFile, request: FastifyRequest, reply: FastifyReply): 
   void reply.header('cache-control', isHashed ? 'public, max-age=31536000, immutable' : 'no-cache').header('etag', etag)
   const none = singleHeader(request, 'if-none-match')
   if (none !== undefined && !matchesNone(none, etag)) return reply.code(304).send()
-  const coding = chooseCoding(singleHeader(request, 'accept-encoding') ?? '', compressed)
+  const codings = (['br', 'gzip'] as const).filter((one) => compressed[one] !== undefined)
+  const coding = chooseCoding(singleHeader(request, 'accept-encoding') ?? '', codings)
   if (coding !== undefined) void reply.header('content-encoding', coding)
   return reply.type(mediaType).send(coding === undefined ? content : compressed[coding])
-}
-
-/** The smallest form that Accept-Encoding allows (RFC 9110 section 12.5.3); undefined for the uncompressed one. */
-function chooseCoding(header: string, compressed: WebFile['compressed']): Coding | undefined {
-  const accepted = header.split(',').flatMap((element) => {
-    const [, coding, weight = '1'] = /^\s*([\w*-]+)\s*(?:;\s*q=([\d.]+))?\s*$/i.exec(element) ?? []
-    return Number(weight) > 0 ? [coding?.toLowerCase()] : []
-  })
-  return (['br', 'gzip'] as const).find((coding) => compressed[coding] !== undefined && accepted.includes(coding))
 }

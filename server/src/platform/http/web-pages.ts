@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { escapeHtml } from './escape-html.ts'
 import { listTag, matchesNone } from './etag.ts'
+import { FixedText } from './fixed-text.ts'
 import { applicationBase, wantsPage } from './html.ts'
 import { isOnHost, requestTarget, singleHeader } from './request-context.ts'
 import type { Route, Services } from './route.ts'
@@ -35,13 +36,15 @@ export function createWebPages({ services, routes, web, authOrigin, needsSetUp }
       return true
     }
     const isKnown = segment === '' || web.segments.has(segment) || collections.has(segment)
-    const send = (isNeeded: boolean) => {
+    const send = async (isNeeded: boolean) => {
       // The API's address is known once the service listens.
       const page = pages.get(isNeeded) ?? createPage(web.page, services, isNeeded)
       pages.set(isNeeded, page)
-      void sendPage(page, isKnown ? 200 : 404, request, reply)
+      await sendPage(page, isKnown ? 200 : 404, request, reply)
     }
-    needsSetUp().then(send, (error: unknown) => void reply.send(error))
+    needsSetUp()
+      .then(send)
+      .catch((error: unknown) => void reply.send(error))
     return true
   }
 }
@@ -50,7 +53,7 @@ export function createWebPages({ services, routes, web, authOrigin, needsSetUp }
 const firstSegment = (target: string): string => target.split(/[/?]/, 2)[1] ?? ''
 
 interface Page {
-  text: string
+  content: FixedText
   etag: string
   contentSecurityPolicy: string
 }
@@ -64,7 +67,7 @@ function createPage(html: string, services: Services, needsSetUp: boolean): Page
   ]
   const text = html.replace('<title>', [...facts, '<title>'].join('\n    '))
   const api = isApiElsewhere ? ` ${new URL(services.origin).origin}` : ''
-  return { text, etag: listTag(text), contentSecurityPolicy: contentSecurityPolicy(api) }
+  return { content: new FixedText(text), etag: listTag(text), contentSecurityPolicy: contentSecurityPolicy(api) }
 }
 
 /** Nothing is loaded from another host, not even the pictures of contacts, whose addresses other people choose. */
@@ -82,7 +85,12 @@ const contentSecurityPolicy = (api: string): string =>
     "frame-ancestors 'none'",
   ].join('; ')
 
-function sendPage(page: Page, status: number, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+async function sendPage(
+  page: Page,
+  status: number,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   void reply.headers({
     'content-security-policy': page.contentSecurityPolicy,
     'cache-control': 'no-cache',
@@ -91,5 +99,5 @@ function sendPage(page: Page, status: number, request: FastifyRequest, reply: Fa
   })
   const none = singleHeader(request, 'if-none-match')
   if (status === 200 && none !== undefined && !matchesNone(none, page.etag)) return reply.code(304).send()
-  return reply.code(status).type('text/html; charset=utf-8').send(page.text)
+  return page.content.send(request, reply.code(status).type('text/html; charset=utf-8'))
 }

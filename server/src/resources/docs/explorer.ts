@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { listTag } from '../../platform/http/etag.ts'
+import { FixedText } from '../../platform/http/fixed-text.ts'
 import type { RouteResponse, PublicRoute } from '../../platform/http/route.ts'
 import { explorerStyle } from './explorer-style.ts'
 
@@ -148,7 +149,11 @@ export function cachedResponse(
   return async () => {
     if (response) return response
     const text = await make()
-    response = { status: 200, text, headers: { ...headers, etag: listTag(text), 'cache-control': 'no-cache' } }
+    response = {
+      status: 200,
+      fixedText: new FixedText(text),
+      headers: { ...headers, etag: listTag(text), 'cache-control': 'no-cache' },
+    }
     return response
   }
 }
