@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { access, stat, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Config } from '../config.ts'
+import { faultOfDataFolder, untrustedFolderAdvice } from '../platform/embedded-postgres/data-folder.ts'
 import { availableProcessors } from '../processes/processors.ts'
 import type { Finding } from './doctor.ts'
 
@@ -29,6 +30,9 @@ async function examineFolder(folder: string): Promise<Finding> {
   const name = 'data folder'
   try {
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+    const fault = await faultOfDataFolder(folder)
+    if (fault !== undefined)
+      return { name, state: 'wrong', message: `${folder}: ${fault}`, advice: untrustedFolderAdvice(folder) }
     return { name, state: 'ok', message: folder }
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code

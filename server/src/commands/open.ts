@@ -6,6 +6,7 @@ import { isConnectTimeout } from '../platform/database/connect.ts'
 import { checkDatabase } from '../platform/database/check.ts'
 import { Database } from '../platform/database/database.ts'
 import { isDistributed as hasDistributedTables } from '../platform/database/distribution.ts'
+import { assertTrustedFolder } from '../platform/embedded-postgres/data-folder.ts'
 import { openEmbedded } from '../platform/embedded-postgres/embedded.ts'
 import { pause } from '../platform/background/loop.ts'
 import { isTransient } from '../platform/database/failures.ts'
@@ -55,6 +56,7 @@ export interface Rapport extends Pools {
 export async function openRapport(options: OpenOptions): Promise<Rapport> {
   const { config, purpose, log } = options
   await setBreachedPasswordsFile(config.breachedPasswordsFile)
+  if (config.databaseUrl !== undefined) await assertTrustedFolder(config.dataFolder)
   const embedded = config.databaseUrl === undefined ? await openEmbedded(embeddedOptions(options)) : undefined
   const connection = embedded?.connection ?? { connectionString: config.databaseUrl }
   const secret = await currentSecret(config, connection).catch(async (error) => {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, type TestContext, test } from 'vitest'
 import { usableBinaries } from './binaries.ts'
+import { serverAccount } from './server-account.ts'
 
 const isRoot = process.getuid?.() === 0
 
@@ -46,7 +47,7 @@ test.runIf(isRoot)(
     const copies = join(home, 'copies')
     const binaries = await usableBinaries(packageFolder, copies)
     expect(binaries.startsWith(`${copies}/`)).toBe(true)
-    const account = { uid: 65534, gid: 65534, cwd: '/' }
+    const account = { ...serverAccount(), cwd: '/' }
     expect(runs(binaries, account)).toContain('PostgreSQL) 18')
 
     const { ctimeMs } = await stat(binaries)

@@ -4,7 +4,8 @@ import { chmod, cp, lstat, mkdir, readdir, readFile, rename, rm, symlink } from 
 import { createRequire } from 'node:module'
 import { basename, dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
-import { serverAccount, useOwnDatabaseAdvice } from './cluster.ts'
+import { useOwnDatabaseAdvice } from './cluster.ts'
+import { serverAccount } from './server-account.ts'
 import { StartError } from '../database/start-error.ts'
 
 /** If the project is in a folder that other users cannot enter, root puts here what the unprivileged account needs. */

@@ -1,6 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chmod, chown, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { chown, mkdir, open, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -9,17 +10,14 @@ import { connect, isConnectTimeout } from '../database/connect.ts'
 import { isConnectionLoss, sqlState } from '../database/failures.ts'
 import { syncFolder } from '../files/durable.ts'
 import { StartError } from '../database/start-error.ts'
-
-/** The account that runs the server, if it is not the current user. */
-export interface Account {
-  uid: number
-  gid: number
-}
-
-const nobody: Account = { uid: 65534, gid: 65534 }
-
-/** PostgreSQL refuses to run as root, so root runs it as an unprivileged account; any other user runs it directly. */
-export const serverAccount = (): Account | undefined => (process.getuid?.() === 0 ? nobody : undefined)
+import {
+  type Account,
+  assertAccountIsUnused,
+  formerUser,
+  initializingAccount,
+  serverAccount,
+  takeOver,
+} from './server-account.ts'
 
 /** The alternative if the embedded database cannot run. */
 export const useOwnDatabaseAdvice = 'Alternatively, set DATABASE_URL to your own PostgreSQL 15 or newer.'
@@ -69,7 +67,8 @@ export interface InitializeOptions {
 /** Renamed into place when complete: a crash leaves nothing half done, and one of two concurrent starts succeeds. */
 export async function initializeCluster({ binaries, folder, sync = true }: InitializeOptions): Promise<void> {
   if (await isCluster(folder)) return
-  const account = serverAccount()
+  await assertAccountIsUnused()
+  const account = await initializingAccount()
   await removeStaleTemporaries(folder)
   const temporary = `${folder}.new-${randomBytes(6).toString('hex')}`
   await mkdir(temporary, { mode: 0o700 })
@@ -77,7 +76,9 @@ export async function initializeCluster({ binaries, folder, sync = true }: Initi
     if (account) await chown(temporary, account.uid, account.gid)
     const locale = await localeArguments(binaries)
     const access = ['--username', clusterUser, '--auth-local=trust', '--auth-host=reject']
-    await run(join(binaries, 'bin/initdb'), ['-D', temporary, ...access, ...locale, ...(sync ? [] : ['--no-sync'])])
+    const parameters = ['-D', temporary, ...access, ...locale, ...(sync ? [] : ['--no-sync'])]
+    await run(join(binaries, 'bin/initdb'), parameters, account)
+    if (account) await takeOver(temporary, account.uid)
     await rename(temporary, folder)
     if (sync) await syncFolder(dirname(folder))
   } catch (error) {
@@ -161,15 +162,29 @@ const exitOf = (child: ChildProcess): Promise<void> =>
     ? new Promise((resolve) => child.once('exit', () => resolve()))
     : Promise.resolve()
 
-/** Creates a folder for the server's account only. Throws `StartError` if another user owns it. */
+/**
+ * Creates a folder that only this process and the server's account can enter, and removes what another account left in
+ * it. Throws `StartError` if it belongs to somebody else.
+ */
 export async function createPrivateFolder(folder: string): Promise<void> {
   const account = serverAccount()
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  if (account) await chown(folder, account.uid, account.gid)
-  const owner = (await stat(folder)).uid
-  const expected = account?.uid ?? process.getuid?.() ?? owner
-  if (owner !== expected) throw new StartError(`${folder} belongs to user ${owner}, not to ${expected}. Remove it.`)
-  await chmod(folder, 0o700)
+  const handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW).catch(() => {
+    throw new StartError(`${folder} is not a folder of this user. Remove it.`)
+  })
+  try {
+    const { uid: owner } = await handle.stat()
+    const expected = account?.uid ?? process.getuid?.() ?? owner
+    const isNew = owner === 0 || owner === formerUser
+    if (owner !== expected && !(account && isNew))
+      throw new StartError(`${folder} belongs to user ${owner}, not to ${expected}. Remove it.`)
+    if (account) await handle.chown(account.uid, account.gid)
+    await handle.chmod(0o700)
+    // Another program could have put a socket there.
+    if (owner !== expected) for (const name of await readdir(folder)) await unlink(join(folder, name))
+  } finally {
+    await handle.close()
+  }
 }
 
 /** In its own process group, so that Ctrl-C does not stop it. Logs to a file: a killed parent's pipe would end it. */
@@ -222,9 +237,9 @@ async function localeArguments(binaries: string): Promise<string[]> {
   return builtin ? [...common, '--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : common
 }
 
-async function run(program: string, parameters: string[]): Promise<void> {
+async function run(program: string, parameters: string[], account: Account | undefined): Promise<void> {
   try {
-    await promisify(execFile)(program, parameters, { ...serverAccount(), cwd: '/', env: minimalEnvironment() })
+    await promisify(execFile)(program, parameters, { ...account, cwd: '/', env: minimalEnvironment() })
   } catch (error) {
     const { stderr = '', message } = error as Error & { stderr?: string }
     if (stderr.includes('could not look up effective user')) {

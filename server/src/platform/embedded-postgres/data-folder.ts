@@ -16,9 +16,11 @@ import {
 import { dirname, join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { canAccess, makeAccessible } from './binaries.ts'
-import { isCluster, isSocketFolderShort, serverAccount } from './cluster.ts'
+import { isCluster, isSocketFolderShort } from './cluster.ts'
+import { formerUser, isServerUser, serverAccount, serverUsers } from './server-account.ts'
 import { StartError } from '../database/start-error.ts'
 import { syncFolder, writeDurably } from '../files/durable.ts'
+import { faultOfFolder } from '../files/trusted-folder.ts'
 
 export interface DataPaths {
   /** The data folder's real path. */
@@ -89,8 +91,9 @@ export async function prepareDataFolder(folder: string, rootsFolder: string): Pr
   const path = resolve(folder)
   try {
     await createFolder(path)
+    await assertUsable(path)
+    await assertTrustedFolder(path)
     const dataFolder = await realpath(path)
-    await assertUsable(dataFolder)
     const cluster = await locateCluster(dataFolder, rootsFolder)
     await assertOwner(cluster, dataFolder)
     const inside = join(dirname(cluster), 'sockets')
@@ -125,6 +128,15 @@ export function explainSystemError(error: unknown, path: string): unknown {
   return explanation ? new StartError(`The data folder ${path} cannot be used: ${explanation}`) : error
 }
 
+/** Why the data folder cannot be trusted. While a cluster is created, it belongs to another account. */
+export const faultOfDataFolder = (folder: string): Promise<string | undefined> =>
+  faultOfFolder(folder, { others: serverUsers, except: /^postgres(?:$|.*\.new-[0-9a-f]{12}$)/ })
+
+export const untrustedFolderAdvice = (folder: string): string =>
+  serverAccount()
+    ? `Start as the owner of ${folder}, or set DATA_DIR to a folder below one that only root can change, such as /var/lib/rapport.`
+    : 'Remove what is not yours, or set DATA_DIR to another folder.'
+
 async function createFolder(path: string): Promise<void> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
@@ -149,6 +161,15 @@ async function assertUsable(folder: string): Promise<void> {
       `The data folder ${folder} belongs to user ${uid}, and user ${process.getuid?.()} cannot write to it. Start as user ${uid}, or change its owner: chown -R ${process.getuid?.()} ${folder}`,
     )
   }
+}
+
+/** Throws `StartError` if another user has put something into the data folder, or could replace what root writes. */
+export async function assertTrustedFolder(folder: string): Promise<void> {
+  const found = await stat(folder).catch(() => undefined)
+  if (serverAccount() && found?.uid === 0 && found.mode & 0o022) await chmod(folder, found.mode & 0o7755)
+  const fault = await faultOfDataFolder(folder)
+  if (fault === undefined) return
+  throw new StartError(`The data folder ${folder} cannot be trusted: ${fault}. ${untrustedFolderAdvice(folder)}`)
 }
 
 async function locateCluster(dataFolder: string, rootsFolder: string): Promise<string> {
@@ -225,14 +246,17 @@ async function assertOwner(cluster: string, dataFolder: string): Promise<void> {
   const owner = (await stat(cluster).catch(() => undefined))?.uid
   const account = serverAccount()
   if (owner === undefined || owner === (account?.uid ?? process.getuid?.())) return
+  // Of an earlier version, or while it is given to the account: see `takeOver`.
+  if (account && (owner === formerUser || owner === 0)) return
   if (account) {
     throw new StartError(
       `The database in ${dataFolder} belongs to user ${owner}. Start as that user, or give it to root: chown -R ${account.uid}:${account.gid} ${cluster}`,
     )
   }
-  const ownership = owner === 65534 ? 'was created by root' : `belongs to user ${owner}`
+  const isOfRoot = isServerUser(owner)
+  const ownership = isOfRoot ? 'was created by root' : `belongs to user ${owner}`
   throw new StartError(
-    `The database in ${dataFolder} ${ownership}. Start as ${owner === 65534 ? 'root' : 'that user'}, or change its owner: chown -R ${process.getuid?.()} ${dataFolder}`,
+    `The database in ${dataFolder} ${ownership}. Start as ${isOfRoot ? 'root' : 'that user'}, or change its owner: chown -R ${process.getuid?.()} ${dataFolder}`,
   )
 }
 

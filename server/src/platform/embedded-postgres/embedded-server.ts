@@ -5,6 +5,7 @@ import { findBinaries } from './binaries.ts'
 import { binariesVersion, initializeCluster, isCluster, startPostgres, useOwnDatabaseAdvice } from './cluster.ts'
 import { clusterVersion, finishMove, explainSystemError, type DataPaths, markClusterCreated } from './data-folder.ts'
 import { findOldBinaries } from './upgrade-binaries.ts'
+import { formerUser, serverAccount, takeOver } from './server-account.ts'
 import { neutralizeStalePidFiles, livePostmaster } from './postmaster.ts'
 import { StartError } from '../database/start-error.ts'
 
@@ -42,6 +43,7 @@ export async function startServer(paths: DataPaths, options: ServerOptions): Pro
       await initializeCluster({ binaries, folder: paths.cluster, sync: settings?.fsync !== 'off' })
     }
     await markClusterCreated(paths)
+    if (serverAccount()) await takeOver(paths.cluster, formerUser)
     binaries = await binariesFor(paths, ours, options)
     await neutralizeStalePidFiles(paths.cluster, paths.sockets)
     await rotateLog(paths.log)

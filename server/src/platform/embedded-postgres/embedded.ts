@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import type pg from 'pg'
 import { pause } from '../background/loop.ts'
 import { rootsFolder as usualRootsFolder } from './binaries.ts'
@@ -5,6 +6,7 @@ import { type DataPaths, prepareDataFolder } from './data-folder.ts'
 import { rotateLog, maxConnections, type UpgradeOptions } from './embedded-server.ts'
 import { type DatabaseLock, type DatabaseLockOptions, type Purpose, acquireDatabaseLock } from './database-lock.ts'
 import { livePostmaster, stopPostmaster } from './postmaster.ts'
+import { formerUser, serverAccount } from './server-account.ts'
 import { serviceConnection } from './service-role.ts'
 import { isOutdated, moveToNewCluster } from './upgrade.ts'
 
@@ -63,15 +65,29 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<Embedded> 
 async function acquireCurrent(paths: DataPaths, options: EmbeddedOptions): Promise<DatabaseLock> {
   for (;;) {
     const lock = await acquireDatabaseLock(paths, options)
-    if (lock.attached || options.withoutUpgrade) return lock
+    if (lock.attached) return lock
+    if (await runsAsFormerUser(paths)) {
+      options.log('PostgreSQL was running as nobody; restarting it with an account of its own.')
+      await stopServer(paths)
+      continue
+    }
+    if (options.withoutUpgrade) return lock
     if (options.upgrade !== undefined && (await isOutdated(lock.client))) {
       await moveToNewCluster(lock.client, paths, { ...options, upgrade: options.upgrade })
     } else if (options.purpose === 'service' && !(await hasEnoughConnections(lock.client, options))) {
       options.log('PostgreSQL was running with too few connections for PROCESSES; restarting it.')
-      const pid = await livePostmaster(paths.cluster)
-      if (pid !== undefined) await stopPostmaster(pid, paths.cluster)
+      await stopServer(paths)
     } else return lock
   }
+}
+
+async function runsAsFormerUser({ cluster }: DataPaths): Promise<boolean> {
+  return serverAccount() !== undefined && (await stat(cluster)).uid === formerUser
+}
+
+async function stopServer({ cluster }: DataPaths): Promise<void> {
+  const pid = await livePostmaster(cluster)
+  if (pid !== undefined) await stopPostmaster(pid, cluster)
 }
 
 /** Does a running server allow as many connections as this service needs? */

@@ -5,7 +5,6 @@ import { singleHeader } from './request-context.ts'
 
 export type Coding = 'br' | 'gzip'
 
-/** Smaller texts do not shrink. */
 const threshold = 1024
 
 const compressors: Readonly<Record<Coding, (bytes: Buffer) => Promise<Buffer>>> = {
@@ -29,7 +28,6 @@ export class FixedText {
     this.#bytes = Buffer.from(text)
   }
 
-  /** Sends the text in the smallest form that the request accepts. */
   async send(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const codings = this.#bytes.length < threshold ? [] : (['br', 'gzip'] as const)
     const coding = chooseCoding(singleHeader(request, 'accept-encoding') ?? '', codings)

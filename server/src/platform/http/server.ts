@@ -171,7 +171,6 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   return app
 }
 
-/** For responses that differ from request to request; see `FixedText` for the others. */
 const compression: FastifyCompressOptions = {
   threshold: 1024,
   globalDecompression: false,

@@ -1,5 +1,5 @@
 import { createSecretKey, randomBytes } from 'node:crypto'
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, lchown, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
@@ -123,4 +123,29 @@ test('a database stores the first secret and rejects any other', async () => {
     await database.close()
     await drop()
   }
+})
+
+test('a secret that every user can read is refused', async () => {
+  const dataFolder = await mkdtemp(join(folder, 'readable-'))
+  const path = join(dataFolder, 'secret')
+  await writeFile(path, randomBytes(32).toString('hex'), { mode: 0o600 })
+  await loadSecret({ dataFolder })
+  await chmod(path, 0o644)
+  await expect(loadSecret({ dataFolder })).rejects.toThrow(`chmod 600 ${path}`)
+  await expect(loadSecret({ dataFolder })).rejects.toThrow(StartError)
+})
+
+test.runIf(process.getuid?.() === 0)('a secret that another user has written, or links to, is refused', async () => {
+  const dataFolder = await mkdtemp(join(folder, 'planted-'))
+  const path = join(dataFolder, 'secret')
+  await writeFile(path, randomBytes(32).toString('hex'), { mode: 0o600 })
+  await chown(path, 12345, 12345)
+  await expect(loadSecret({ dataFolder })).rejects.toThrow(/belongs to user 12345, who may know it/)
+  await rm(path)
+  const own = join(folder, 'elsewhere')
+  await writeFile(own, randomBytes(32).toString('hex'), { mode: 0o600 })
+  await symlink(own, path)
+  await loadSecret({ dataFolder })
+  await lchown(path, 12345, 12345)
+  await expect(loadSecret({ dataFolder })).rejects.toThrow(StartError)
 })

@@ -1,5 +1,5 @@
 import { createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
-import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises'
+import { link, lstat, mkdir, readFile, stat, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Database } from '../database/database.ts'
 import { StartError } from '../database/start-error.ts'
@@ -100,7 +100,24 @@ async function readSecretBytes(path: string): Promise<Buffer | undefined> {
   if (!/^[0-9a-f]{64}\s*$/.test(text)) {
     throw new StartError(`${path} does not contain a secret (64 hex digits). Restore it from a backup.`)
   }
+  await assertPrivate(path)
   return Buffer.from(text.trim(), 'hex')
+}
+
+/** Who wrote the secret, or can read it, can make valid credentials. Throws `StartError` if that may be somebody else. */
+async function assertPrivate(path: string): Promise<void> {
+  const self = process.getuid?.()
+  // A link and what it leads to.
+  const states = await Promise.all([lstat, stat].map((read) => read(path).catch(() => undefined)))
+  for (const found of self === undefined ? [] : states) {
+    if (found === undefined) continue
+    if (found.uid !== 0 && found.uid !== self) {
+      const advice = `Remove it, or give it to user ${self} if you trust it: chown ${self} ${path}`
+      throw new StartError(`The secret in ${path} belongs to user ${found.uid}, who may know it. ${advice}`)
+    }
+    if (!found.isSymbolicLink() && found.mode & 0o007)
+      throw new StartError(`Every user can read the secret in ${path}. If nobody did, change that: chmod 600 ${path}`)
+  }
 }
 
 /** Writes a temporary file and links it: concurrent processes see a complete file and use the same secret. */
