@@ -4,6 +4,8 @@ import { backupCommand } from './commands/cli-backup.ts'
 import { bootstrapCommand } from './commands/cli-bootstrap.ts'
 import { demoCommand } from './commands/cli-demo.ts'
 import { importCommand } from './commands/cli-import.ts'
+import { mailCommand } from './commands/cli-mail.ts'
+import { organizationCommand } from './commands/cli-organization.ts'
 import { keysCommand } from './commands/cli-keys.ts'
 import { restoreCommand } from './commands/cli-restore.ts'
 import { secretCommand } from './commands/cli-secret.ts'
@@ -52,7 +54,9 @@ export function program(): Command {
     bootstrapCommand(),
     apiKeyCommand(),
     importCommand(),
+    organizationCommand(),
     userCommand(),
+    mailCommand(),
     keysCommand(),
     secretCommand(),
     demoCommand(),

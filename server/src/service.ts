@@ -14,6 +14,7 @@ import { createAuditLogMaintenance } from './identity/audit-log/maintenance.ts'
 import { setHashQueue } from './identity/access/passwords.ts'
 import { createFailedLogins, type FailedLogins } from './identity/access/failed-logins.ts'
 import { findOrganizationIds, readTimeZone } from './identity/organizations/store.ts'
+import { createOrganizationRemoval } from './identity/organizations/removal.ts'
 import { organizationsByRecords } from './identity/teams/store.ts'
 import { createThrottle } from './identity/access/throttle.ts'
 import { createTokens } from './identity/access/tokens.ts'
@@ -33,6 +34,7 @@ import { createLimits, type Limits } from './processes/limits.ts'
 import type { WorkKind } from './processes/protocol.ts'
 import { definableField } from './platform/resource/declared-values.ts'
 import { createMaintenance } from './platform/maintenance/maintenance.ts'
+import { tablesByPlace } from './places.ts'
 import { releaseFolder, webFolder } from './release.ts'
 import { directoryReferences, retentionPolicies } from './retention-policies.ts'
 import { isWithoutUsers } from './resources/home/routes.ts'
@@ -313,6 +315,7 @@ function startBackground({ config, findOrigin, metrics, ...options }: Background
   })
   const keyMaintenance = createKeyMaintenance(options)
   const auditLogMaintenance = createAuditLogMaintenance(options)
+  const organizationRemoval = createOrganizationRemoval({ ...options, directory: tablesByPlace.directory })
   const sweep = startSweep({ ...options, organizations: organizationsByRecords, kinds: [importWork, analysisWork] })
   const close = async () => {
     await Promise.all([
@@ -320,6 +323,7 @@ function startBackground({ config, findOrigin, metrics, ...options }: Background
       maintenance.close(),
       keyMaintenance.close(),
       auditLogMaintenance.close(),
+      organizationRemoval.close(),
       mail.close(),
     ])
   }

@@ -151,3 +151,17 @@ test('list reports an unknown organization and an organization without imports',
   const none = await runProcess(['import', 'list', '--organization', own.organizationId], runOptions)
   expect(none).toEqual({ code: 0, errors: '', output: 'There are no imports yet.\n' })
 })
+
+test('disable closes the trigger URL of an import immediately in a running service, and enable opens it again', async () => {
+  const { id, triggerUrl } = await asJson(['create', '--name', 'A bad sender'])
+  expect(await push(triggerUrl)).toBe(200)
+  expect(await asJson(['disable', '--import', 'a bad sender'])).toEqual({ id, isChanged: true })
+  expect(await push(triggerUrl)).toBe(404)
+  expect(await asJson(['disable', '--import', id])).toEqual({ id, isChanged: false })
+  expect(await asJson(['enable', '--import', id])).toEqual({ id, isChanged: true })
+  expect(await push(triggerUrl)).toBe(200)
+  const log = await organization.call('GET', `/v5/audit-log?filter.recordId.equals=${id}&sort=asc`)
+  expect(log.body.map(({ action, actorKind }: Json) => [action, actorKind])).toEqual(
+    ['import.created', 'import.disabled', 'import.enabled'].map((action) => [action, 'command']),
+  )
+})

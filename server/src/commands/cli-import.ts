@@ -3,16 +3,25 @@ import type { Row } from '../platform/model/define.ts'
 import { type imports, mergePolicies, type RowStatus } from '../resources/imports/resource.ts'
 import { addressesOf } from './addresses.ts'
 import { printResult, configuration, printMessage, UsageError, withExample } from './command.ts'
-import { listImports, type CreatedImport, addImport, rotateImport, type RotatedImport } from './imports.ts'
+import {
+  listImports,
+  type CreatedImport,
+  addImport,
+  rotateImport,
+  type RotatedImport,
+  setImportDisabled,
+} from './imports.ts'
 import { withRapport } from './open.ts'
 
 /** `rapport import`: sources of leads, each with a secret URL that other systems push to. */
 export const importCommand = () =>
   withExample(
     new Command('import')
-      .description('Create, rotate and list imports: sources of leads, each with a secret URL.')
+      .description('Create, rotate, disable, enable and list imports: sources of leads, each with a secret URL.')
       .addCommand(createCommand())
       .addCommand(rotateCommand())
+      .addCommand(switchCommand('disable'))
+      .addCommand(switchCommand('enable'))
       .addCommand(listCommand()),
     '$ rapport import create --organization "Your company" --name "Landing page"\n$ rapport import list --organization "Your company"',
   )
@@ -112,6 +121,34 @@ const describeRotated = ({ id, triggerUrl, previousUrlExpiresAt }: RotatedImport
       ? 'All previous URLs have been revoked.'
       : `The previous URL is valid until ${previousUrlExpiresAt}.`,
   ].join('\n')
+
+interface SwitchOptions {
+  organization: string
+  import: string
+  json?: boolean
+}
+
+const switchCommand = (name: 'disable' | 'enable') =>
+  withExample(
+    new Command(name)
+      .description(
+        name === 'disable'
+          ? 'Disable an import: its trigger URLs return 404 from now on. Earlier pushes are still processed.'
+          : 'Enable a disabled import, so that its trigger URLs work again.',
+      )
+      .requiredOption(...organizationOption)
+      .requiredOption('--import <id or name>', `import to ${name}`)
+      .option(...jsonOption)
+      .action(async ({ organization, import: nameOrId, json }: SwitchOptions) => {
+        const options = { config: configuration(), purpose: `rapport import ${name}`, log: printMessage } as const
+        const { id, isChanged } = await withRapport(options, ({ database }) =>
+          setImportDisabled({ database, organization }, { nameOrId, isDisabled: name === 'disable' }),
+        )
+        if (json) printResult(JSON.stringify({ id, isChanged }))
+        else printResult(`Import ${id} ${isChanged ? 'is now' : 'was already'} ${name}d.`)
+      }),
+    `$ rapport import ${name} --organization "Your company" --import "Landing page"`,
+  )
 
 interface ListOptions {
   organization: string

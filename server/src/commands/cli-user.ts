@@ -1,10 +1,6 @@
 import { Command } from 'commander'
 import { hashPassword, passwordFault } from '../identity/access/passwords.ts'
-import type { AuditAction } from '../platform/audit/store.ts'
-import { recordPersonEvent } from '../identity/audit-log/store.ts'
-import type { CrossTenantConnection } from '../platform/database/database.ts'
 import { queueMail } from '../identity/mails/store.ts'
-import { showId } from '../platform/model/ids.ts'
 import {
   countActiveKeys,
   endSessions,
@@ -12,40 +8,32 @@ import {
   setPassword,
   findOrganizationsWithoutOwner,
 } from '../identity/auth/store.ts'
-import { findUserByEmail } from '../identity/users/store.ts'
-import { printResult, configuration, Failure, printMessage, withExample } from './command.ts'
-import { withRapport } from './open.ts'
+import { deletePersonCommand, removeSecondFactorsCommand } from './cli-user-account.ts'
+import { inviteOwnerCommand, promoteCommand } from './cli-user-owner.ts'
+import { Failure, withExample } from './command.ts'
 import { readPassword } from './password.ts'
+import { change, personCommand, type PersonOptions, record } from './person-command.ts'
 
-interface Options {
-  email: string
+interface PasswordOptions extends PersonOptions {
   password?: string
   passwordStdin?: boolean
-  json?: boolean
-}
-
-interface Person {
-  id: string
-  email: string
 }
 
 /** `rapport user`: lets the operator help people who cannot help themselves. */
 export const userCommand = () =>
   withExample(
     new Command('user')
-      .description('Reset passwords, end sessions, and disable or enable people.')
+      .description('Help people who cannot help themselves, and delete them.')
       .addCommand(resetPasswordCommand())
       .addCommand(endSessionsCommand())
       .addCommand(disableCommand())
-      .addCommand(enableCommand()),
+      .addCommand(enableCommand())
+      .addCommand(removeSecondFactorsCommand())
+      .addCommand(promoteCommand())
+      .addCommand(inviteOwnerCommand())
+      .addCommand(deletePersonCommand()),
     '$ rapport user reset-password --email ada@example.com\n$ rapport user disable --email ada@example.com',
   )
-
-const personCommand = (name: string, description: string) =>
-  new Command(name)
-    .description(description)
-    .requiredOption('--email <address>', 'the person’s email address')
-    .option('--json', 'print one JSON object')
 
 const resetPasswordCommand = () =>
   withExample(
@@ -55,7 +43,7 @@ const resetPasswordCommand = () =>
     )
       .option('--password <password>', 'the new password; RAPPORT_PASSWORD, --password-stdin and the prompt are safer')
       .option('--password-stdin', 'read the password from standard input')
-      .action((options: Options) =>
+      .action((options: PasswordOptions) =>
         change(options, async (person) => {
           const password = await readPassword(options)
           const fault = await passwordFault(password, { email: person.email })
@@ -75,7 +63,7 @@ const resetPasswordCommand = () =>
 
 const endSessionsCommand = () =>
   withExample(
-    personCommand('end-sessions', 'Log a person out everywhere.').action((options: Options) =>
+    personCommand('end-sessions', 'Log a person out everywhere.').action((options: PersonOptions) =>
       change(options, async (person) => async (db) => {
         const count = await endSessions(db, person.id)
         await record(db, person, 'session.ended')
@@ -88,7 +76,7 @@ const endSessionsCommand = () =>
 const disableCommand = () =>
   withExample(
     personCommand('disable', 'Disable a person: end their sessions and prevent further logins.').action(
-      (options: Options) =>
+      (options: PersonOptions) =>
         change(options, async (person) => async (db) => {
           await setDisabled(db, person.id, true)
           await record(db, person, 'account.disabled')
@@ -112,37 +100,13 @@ const disableCommand = () =>
 
 const enableCommand = () =>
   withExample(
-    personCommand('enable', 'Enable a disabled person, so that they can log in again.').action((options: Options) =>
-      change(options, async (person) => async (db) => {
-        await setDisabled(db, person.id, false)
-        await record(db, person, 'account.enabled')
-        return `${person.email} can log in again.`
-      }),
+    personCommand('enable', 'Enable a disabled person, so that they can log in again.').action(
+      (options: PersonOptions) =>
+        change(options, async (person) => async (db) => {
+          await setDisabled(db, person.id, false)
+          await record(db, person, 'account.enabled')
+          return `${person.email} can log in again.`
+        }),
     ),
     '$ rapport user enable --email ada@example.com',
   )
-
-/** Finds the person, does slow preparation outside the transaction, then changes all or nothing. */
-async function change(
-  { email: given, json }: Options,
-  prepare: (person: Person) => Promise<(db: CrossTenantConnection) => Promise<string>>,
-): Promise<void> {
-  const config = configuration()
-  const email = given.trim()
-  const result = await withRapport({ config, purpose: 'rapport user', log: printMessage }, async ({ database }) => {
-    const user = await findUserByEmail(database, email)
-    if (!user) throw new Failure(`There is no person with the address ${email}.`)
-    const work = await prepare({ id: user.id, email })
-    return { userId: showId('usr', user.id), message: await database.crossTenantTransaction('manage an account', work) }
-  })
-  printResult(json ? JSON.stringify({ userId: result.userId }) : result.message)
-}
-
-const record = (db: CrossTenantConnection, { id }: Person, action: AuditAction): Promise<void> =>
-  recordPersonEvent(db, id, {
-    action,
-    actorKind: 'command',
-    actorId: null,
-    recordType: 'user',
-    recordId: showId('usr', id),
-  })

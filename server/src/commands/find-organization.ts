@@ -1,10 +1,22 @@
 import type { Database } from '../platform/database/database.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import { readId, showId } from '../platform/model/ids.ts'
-import { findOrganizations } from '../identity/organizations/store.ts'
+import { findOrganizations, type FoundOrganization } from '../identity/organizations/store.ts'
 
-/** Finds an organization by its id, slug or name. Returns its uuid and that of its owner. Errors: `StartError`. */
+/** Finds an organization, and its owner (uuid), on whose behalf a command acts. Errors: `StartError`. */
 export async function findOrganization(database: Database, nameOrId: string): Promise<{ id: string; ownerId: string }> {
+  const { id, name, ownerId, deletesAt } = await findAnyOrganization(database, nameOrId)
+  if (deletesAt)
+    throw new StartError(
+      `The organization "${name}" is being deleted. Undo that first: rapport organization undelete --organization ${showId('org', id)}`,
+    )
+  if (ownerId === null)
+    throw new StartError(`The organization "${name}" has no owner. Make a member an owner: rapport user promote`)
+  return { id, ownerId }
+}
+
+/** Finds an organization in any state by its id, slug or name. Errors: `StartError`. */
+export async function findAnyOrganization(database: Database, nameOrId: string): Promise<FoundOrganization> {
   const text = nameOrId.trim()
   const found = await findOrganizations(database, { id: readId('org', text), text })
   const [first] = found
@@ -13,6 +25,5 @@ export async function findOrganization(database: Database, nameOrId: string): Pr
     const ids = found.map(({ id }) => showId('org', id)).join(', ')
     throw new StartError(`Several organizations are called "${text}": ${ids}. Use the id.`)
   }
-  if (first.ownerId === null) throw new StartError(`The organization "${text}" has no owner.`)
-  return { id: first.id, ownerId: first.ownerId }
+  return first
 }

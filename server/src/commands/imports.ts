@@ -6,9 +6,11 @@ import { StartError } from '../platform/database/start-error.ts'
 import { bodyShape, readBody } from '../platform/resource/body.ts'
 import type { Row } from '../platform/model/define.ts'
 import { readId, showId } from '../platform/model/ids.ts'
+import { writeOne } from '../platform/resource/store.ts'
+import type { JsonObject, JsonValue } from '../platform/model/fields.ts'
 import { overlapOf } from '../platform/routes/one-time-secret.ts'
 import { importRotationShape, imports } from '../resources/imports/resource.ts'
-import { createImport, readAllImports, findImports, rotateTrigger } from '../resources/imports/store.ts'
+import { createImport, importStore, readAllImports, findImports, rotateTrigger } from '../resources/imports/store.ts'
 import { triggerUrl } from '../resources/imports/trigger.ts'
 import { findTeam } from '../identity/teams/store.ts'
 import { findOrganization } from './find-organization.ts'
@@ -80,6 +82,27 @@ export async function rotateImport(
   })
   const { recordId: id } = auditRecord(importId)
   return { id, triggerUrl: triggerUrl(baseUrl, id, secret), previousUrlExpiresAt: previousEndsAt }
+}
+
+/** Disables or enables an import; false if it already was. Errors: `StartError`. */
+export async function setImportDisabled(
+  { database, organization }: CommandTarget,
+  { nameOrId, isDisabled }: { nameOrId: string; isDisabled: boolean },
+): Promise<{ id: string; isChanged: boolean }> {
+  const actor = await actorOf(database, organization)
+  const importId = await findImportId(database.reader(actor), nameOrId.trim())
+  const isChanged = await database.transaction(actor, async (transaction) => {
+    let hasChanged = false
+    const columns = ({ disabledAt }: JsonObject): Record<string, JsonValue> => {
+      hasChanged = (disabledAt !== null) !== isDisabled
+      return hasChanged ? { disabled_at: isDisabled ? 'now' : null } : {}
+    }
+    await writeOne(importStore, transaction, { kind: 'update', id: importId, values: {}, columns })
+    const action = isDisabled ? 'import.disabled' : 'import.enabled'
+    if (hasChanged) await recordCommand(transaction, actor.organizationId, action, auditRecord(importId))
+    return hasChanged
+  })
+  return { id: auditRecord(importId).recordId, isChanged }
 }
 
 /** All imports of the organization, as `GET /v5/imports` returns them. Errors: `StartError`. */

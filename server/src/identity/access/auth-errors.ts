@@ -51,6 +51,13 @@ export const reauthenticationRequired = (): ApiError =>
     'Re-authenticate at /v5/me/reauthenticate, then repeat the request within five minutes.',
   )
 
+/** 403 in an organization that is being deleted. */
+export const organizationBeingDeleted = (deletesAt: Date): ApiError =>
+  new ApiError(
+    'insufficient_permissions',
+    `This organization will be deleted at ${deletesAt.toISOString()} and refuses access until then. An owner can undo this with DELETE /v5/me/organizations/{organizationId}/deletion.`,
+  )
+
 /** 403 in an organization that requires a second factor. */
 export const secondFactorRequired = (): ApiError =>
   new ApiError(

@@ -18,6 +18,7 @@ import {
   foreignOrganization,
   formerOrganization,
   noOrganization,
+  organizationBeingDeleted,
   invalidToken,
   missingAuthorization,
   reauthenticationRequired,
@@ -127,7 +128,8 @@ class CachingIdentifier implements Identifier {
     if (cached) return cached
     const apiKey = await findApiKey(this.#database, hash)
     if (!apiKey) throw invalidToken()
-    const { id, version: _, customRole, ...rest } = apiKey
+    const { id, version: _, customRole, deletesAt, ...rest } = apiKey
+    if (deletesAt) throw organizationBeingDeleted(deletesAt)
     const caller: Caller = await this.#withReach(customRole, {
       kind: 'key',
       credentialId: id,
@@ -205,9 +207,10 @@ class CachingIdentifier implements Identifier {
       throw invalidToken()
     }
     if (isMalformed) throw hasIdForm('org', header) ? foreignOrganization() : headerFault(headerForm)
-    const { organizationId, role, customRole, lacksFactor } = membership
+    const { organizationId, role, customRole, lacksFactor, deletesAt } = membership
     if (organizationId === null) throw noOrganization()
     if (role === null) throw wanted === undefined ? formerOrganization() : foreignOrganization()
+    if (deletesAt) throw organizationBeingDeleted(deletesAt)
     if (lacksFactor) throw secondFactorRequired()
     const caller: Caller = await this.#withReach(customRole, {
       kind: 'session',

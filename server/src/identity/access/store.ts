@@ -16,6 +16,8 @@ export interface StoredApiKey {
   version: number
   /** The custom role of its creator; of a creator who has left, the last one. */
   customRole: CustomRole | null
+  /** When its organization will be deleted; until then, the key is refused. */
+  deletesAt: Date | null
 }
 
 /**
@@ -31,7 +33,8 @@ export async function findApiKey(
     'find the API key of a request',
     sql`select id, organization_id as "organizationId", created_by as "userId", scopes,
         allowed_addresses as "allowedAddresses", expires_at as "expiresAt", version,
-        ${customRoleSql(sql`api_keys.organization_id`, creatorRole)} as "customRole"
+        ${customRoleSql(sql`api_keys.organization_id`, creatorRole)} as "customRole",
+        (select deletes_at from organizations where organizations.id = api_keys.organization_id) as "deletesAt"
       from api_keys
       where (hash = ${hash} or (organization_id, id) = (select previous.organization_id, previous.api_key_id
           from api_key_previous_hashes previous where previous.hash = ${hash} and previous.ends_at > now()))
@@ -90,6 +93,8 @@ export interface Membership {
   customRole: CustomRole | null
   /** The organization requires a second factor, and this session was started without one. */
   lacksFactor: boolean
+  /** When the organization will be deleted; until then, it refuses access. */
+  deletesAt: Date | null
 }
 
 /**
@@ -103,7 +108,8 @@ export async function findMembership(
     'find the session of a request',
     sql`select wanted.id as "organizationId", members.role,
         ${customRoleSql(sql`members.organization_id`, sql`members.role_id`)} as "customRole",
-        coalesce(organizations.requires_second_factor, false) and sessions.second_factor_at is null as "lacksFactor"
+        coalesce(organizations.requires_second_factor, false) and sessions.second_factor_at is null as "lacksFactor",
+        organizations.deletes_at as "deletesAt"
       from sessions
       cross join lateral (select coalesce(${organizationId ?? null}::uuid, sessions.organization_id) as id) wanted
       left join members on members.organization_id = wanted.id and members.user_id = sessions.user_id
@@ -138,6 +144,7 @@ export function sessionLive(session: {
       and (credential_session.organization_id = ${session.organizationId}::uuid or not ${session.isCurrent}::boolean)
       and credential_member.organization_id = ${session.organizationId}::uuid
       and credential_member.role = ${session.role}::text${isCustomRole}
+      and credential_home.deletes_at is null
       and (not credential_home.requires_second_factor or credential_session.second_factor_at is not null))`
 }
 

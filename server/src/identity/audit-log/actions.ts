@@ -5,6 +5,9 @@
 export const auditActions = {
   'organization.created': 'The organization was created.',
   'organization.updated': 'Settings of the organization were changed.',
+  'organization.deletion-scheduled':
+    'The organization was scheduled for deletion. It refuses access until it is deleted or this is undone.',
+  'organization.deletion-cancelled': 'The deletion of the organization was undone.',
   'example-data.created': 'The organization was filled with example data.',
   'example-data.deleted': 'The example data of the organization were deleted.',
   'member.added': 'A person became a member.',
@@ -30,6 +33,7 @@ export const auditActions = {
   'api-key.updated': 'An API key was changed.',
   'api-key.rotated': 'An API key was rotated, and its new value was shown.',
   'api-key.revoked': 'An API key was revoked.',
+  'import-rows.removed': 'What an import received was removed, with the records that it created.',
   'mail.read': 'The contents of a stored mail were read, including its links.',
   'login.succeeded': 'A person logged in.',
   'login.failed': 'An attempt to log in as this person failed.',
@@ -39,6 +43,7 @@ export const auditActions = {
   'password.reset': 'A person reset their password, which ended every session.',
   'account.disabled': 'A person was disabled and can no longer log in.',
   'account.enabled': 'A person was enabled and can log in again.',
+  'account.deleted': 'A person was deleted.',
   'email.verified': 'A person verified an email address.',
   'email.changed': 'A person changed their email address.',
   'factor.added': 'A person added a second factor.',

@@ -19,7 +19,7 @@ export const invitations = defineResource({
   roleGroup: 'administration',
   titleField: 'email',
   isRestorable: false,
-  hidden: { email_key: 'text' },
+  hidden: { email_key: 'text', by_command: 'boolean' },
   uniques: { invitations_email_unique: { field: 'email', columns: ['email_key'] } },
   prepare,
   fields: {

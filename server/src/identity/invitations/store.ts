@@ -14,7 +14,13 @@ import { invitations } from './resource.ts'
 /** Column values of an invitation that is sent now. */
 export function sendingColumns(days: JsonValue | undefined, sender: string | null): Record<string, JsonValue> {
   const expires = Date.now() + Number(days) * 24 * 60 * 60 * 1000
-  return { sent_at: 'now', expires_at: new Date(expires).toISOString(), invited_by: sender }
+  // Without a sender, only the operator's command can have sent it.
+  return {
+    sent_at: 'now',
+    expires_at: new Date(expires).toISOString(),
+    invited_by: sender,
+    by_command: sender === null,
+  }
 }
 
 /** Sets the sending columns of new invitations, and rejects addresses of members. */
@@ -52,6 +58,14 @@ export async function assertMaySend(transaction: Transaction, id: string): Promi
     `At most ${hourlyLimits.ofInvitation} mails an hour are sent for one invitation, and ${hourlyLimits.ofOrganization} for all of an organization. Try again in ${seconds} seconds.`,
     { headers: { 'retry-after': `${seconds}` } },
   )
+}
+
+/** Removes the open invitations to this address, with their links. */
+export async function removeInvitationsTo(transaction: Transaction, email: string): Promise<void> {
+  const removed = await transaction.query<{ id: string }>(sql`
+    delete from invitations where organization_id = ${transaction.organization} and email_key = ${emailKey(email)}
+    returning id`)
+  for (const { id } of removed) await revokeLinks(transaction, id)
 }
 
 /** Revokes the links of this invitation (uuid). */
@@ -94,14 +108,15 @@ export async function lockInvitationByToken(
       invitations.email, invitations.role, invitations.role_id as "roleId", roles.name as "roleName", team_id as "teamId", users.id as "userId",
       to_char(expires_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "expiresAt", ${link.isMailed}::boolean as "isMailed"
     from invitations
-    join organizations on organizations.id = invitations.organization_id
-    join members sender on sender.organization_id = invitations.organization_id and sender.user_id = invited_by
-    join users inviter on inviter.id = invited_by and inviter.disabled_at is null
+    join organizations on organizations.id = invitations.organization_id and organizations.deletes_at is null
+    left join members sender on sender.organization_id = invitations.organization_id and sender.user_id = invited_by
+    left join users inviter on inviter.id = invited_by and inviter.disabled_at is null
     left join users on users.email_key = invitations.email_key
     left join roles on roles.organization_id = invitations.organization_id and roles.id = invitations.role_id
     where invitations.organization_id = ${link.organizationId}::uuid and invitations.id = ${link.recordId}::uuid
       and invitations.deleted_at is null and expires_at > now()
-      and (sender.role = 'owner' or (sender.role = 'admin' and invitations.role <> 'owner'))
+      and (invitations.by_command or (inviter.id is not null
+        and (sender.role = 'owner' or (sender.role = 'admin' and invitations.role <> 'owner'))))
     for update of invitations`)
   return row
 }

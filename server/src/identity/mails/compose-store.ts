@@ -42,7 +42,7 @@ export async function findInvitation(
     select invitation.email, organization.name as organization, person.name as "invitedBy",
       floor(extract(epoch from invitation.expires_at - now()))::int as "secondsLeft"
     from invitations invitation
-    join organizations organization on organization.id = invitation.organization_id
+    join organizations organization on organization.id = invitation.organization_id and organization.deletes_at is null
     left join users person on person.id = invitation.invited_by
     where invitation.organization_id = ${organizationId}::uuid and invitation.id = ${recordId}::uuid
       and invitation.deleted_at is null and invitation.expires_at > now()`)

@@ -110,6 +110,23 @@ test('the audit log records who read a mail’s content, but not the content', a
   for (const value of [email, byOwner.body.links[0], 'ott_']) expect(JSON.stringify(events)).not.toContain(value)
 })
 
+test('an API key reads a mail’s content only while the person who created it is an owner', async () => {
+  const left = await service.newOrganization()
+  const { mailId } = await requestPasswordReset([left])
+  const read = async () => (await left.call('GET', `/v5/mails/${mailId}/content`)).status
+  expect(await read()).toBe(200)
+  const setRole = (role: string) =>
+    service.database.crossTenantQuery(
+      'check the database',
+      sql`update members set role = ${role} where organization_id = ${uuid(left)}::uuid
+        and user_id = ${readId('usr', left.userId)}::uuid`,
+    )
+  await setRole('admin')
+  expect(await read()).toBe(403)
+  await setRole('owner')
+  expect(await read()).toBe(200)
+})
+
 test('a mail’s content is not shown if the audit log cannot record it', async () => {
   const { mailId } = await requestPasswordReset([ours])
   const execute = (statement: ReturnType<typeof sql>) =>

@@ -1,6 +1,9 @@
 import { actorOf } from '../../platform/audit/actor.ts'
 import { recordEvent } from '../../platform/audit/store.ts'
 import type { ReadRoute, Route } from '../../platform/http/route.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { ApiError } from '../../platform/model/errors.ts'
+import { findRole } from '../members/store.ts'
 import { openBody } from './body.ts'
 import { showId } from '../../platform/model/ids.ts'
 import { RouteGroup, standardRoutes } from '../../platform/routes/standard-routes.ts'
@@ -42,6 +45,7 @@ const content: ReadRoute = {
     const record = { recordType: mails.singular, recordId: showId(mails.idPrefix, id) }
     // Every read is audited: with a link in the mail, the reader can act as its recipient.
     const { text, html, links } = await services.database.transaction(caller, async (transaction) => {
+      await assertOwner(transaction)
       const sealed = await readSealedBody(transaction, id)
       const body = openBody(services.secret, id, sealed)
       const event = { organizationId, action: 'mail.read', ...actorOf(caller), ...record, address, requestId } as const
@@ -50,6 +54,16 @@ const content: ReadRoute = {
     })
     return { status: 200, text: JSON.stringify({ text, html, links }) }
   },
+}
+
+/** A key with the scope stays valid when its creator is no owner any more, but then it reads no links of others. */
+async function assertOwner(transaction: Transaction): Promise<void> {
+  const { userId } = transaction.actor
+  if (userId !== null && (await findRole(transaction, userId)) === 'owner') return
+  throw new ApiError(
+    'insufficient_permissions',
+    'Only owners can read the contents of mails, and API keys only while the person who created them is an owner.',
+  )
 }
 
 export const mailRoutes: Route[] = [

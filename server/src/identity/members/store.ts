@@ -106,6 +106,13 @@ function assertOwnerRemains(currentMembers: readonly CurrentMember[], { memberId
   )
 }
 
+/** The role of the member (uuid); undefined for others. */
+export async function findRole(transaction: Transaction, memberId: string): Promise<MemberRole | undefined> {
+  const [row] = await transaction.query<{ role: MemberRole }>(sql`
+    select role from members where organization_id = ${transaction.organization} and user_id = ${memberId}::uuid`)
+  return row?.role
+}
+
 /** Makes other changes of roles wait until the transaction ends. */
 export async function lockRoles(transaction: Transaction): Promise<void> {
   await transaction.query(lockSql(transaction.organization))
@@ -251,6 +258,16 @@ export async function insertMember(
       and exists (select from members
         where members.user_id = ${userId}::uuid and members.organization_id <> ${organizationId}::uuid)`)
   return true
+}
+
+/** The person's role in the organization, which cannot change until the transaction ends; undefined for others. */
+export async function lockMembership(
+  db: CrossTenantConnection,
+  { organizationId, userId }: Membership,
+): Promise<MemberRole | undefined> {
+  const [row] = await db.query<{ role: MemberRole }>(sql`
+    select role from members where organization_id = ${organizationId}::uuid and user_id = ${userId}::uuid for share`)
+  return row?.role
 }
 
 /**

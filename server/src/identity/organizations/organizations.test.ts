@@ -187,7 +187,14 @@ test('a person removed from the current organization still lists the others and 
   const member = await mailed.join(first.call, 'member')
   const list = async () => (await member.call('GET', '/v5/me/organizations')).body
   expect(await list()).toEqual([
-    { id: first.organizationId, name: expect.any(String), slug: expect.any(String), role: 'member', isCurrent: true },
+    {
+      id: first.organizationId,
+      name: expect.any(String),
+      slug: expect.any(String),
+      role: 'member',
+      isCurrent: true,
+      deletesAt: null,
+    },
   ])
   const second = await newOwner(mailed.service)
   await mailed.service.database.crossTenantQuery(

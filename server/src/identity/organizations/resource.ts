@@ -35,6 +35,11 @@ export const choiceShape = bodyShapeOf({
   organizationId: { ...reference('org', { label: 'Organization', required: true }), schema: id('org').schema },
 })
 
+/** The body that deletes an organization. */
+export const deletionShape = bodyShapeOf({
+  name: text({ label: 'Name', description: 'The exact name of the organization', required: true, max: 100 }),
+})
+
 const properties = {
   id: { type: 'string', pattern: '^org_[0-9a-f]{32}$' },
   name: { type: 'string' },
@@ -54,6 +59,22 @@ export const organizationSchema = {
   required: Object.keys(properties),
   additionalProperties: false,
   properties,
+}
+
+/** An organization that is being deleted. */
+export const deletionSchema = {
+  type: 'object',
+  required: ['id', 'name', 'deletesAt'],
+  additionalProperties: false,
+  properties: {
+    id: properties.id,
+    name: properties.name,
+    deletesAt: {
+      type: 'string',
+      format: 'date-time',
+      description: 'When it is deleted; until then, this can be undone',
+    },
+  },
 }
 
 const ownProperties = {
@@ -76,10 +97,15 @@ export const membershipsSchema = {
   type: 'array',
   items: {
     ...membershipSchema,
-    required: [...membershipSchema.required, 'isCurrent'],
+    required: [...membershipSchema.required, 'isCurrent', 'deletesAt'],
     properties: {
       ...ownProperties,
       isCurrent: { type: 'boolean', description: 'Whether requests of this session that name none use it' },
+      deletesAt: {
+        type: ['string', 'null'],
+        format: 'date-time',
+        description: 'When the organization will be deleted; until then, it refuses access',
+      },
     },
   },
 }

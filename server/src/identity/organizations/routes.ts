@@ -10,6 +10,7 @@ import { type AccountRequest, type AccountRoute, toRoute, accountRoute } from '.
 import { type ReadRoute, type Route, writeRoute } from '../../platform/http/route.ts'
 import { newId, readId, showId } from '../../platform/model/ids.ts'
 import { newSlug } from '../../platform/model/slug.ts'
+import { deletionRoutes } from './deletion-routes.ts'
 import { leaveOrganization } from '../members/store.ts'
 import {
   choiceShape,
@@ -196,4 +197,8 @@ const leave: AccountRoute = {
   },
 }
 
-export const organizationRoutes: Route[] = [read, update, ...[list, create, choose, leave].map(toRoute)]
+export const organizationRoutes: Route[] = [
+  read,
+  update,
+  ...[list, create, choose, leave, ...deletionRoutes].map(toRoute),
+]

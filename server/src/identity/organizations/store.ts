@@ -63,6 +63,8 @@ export interface FoundOrganization {
   isExact: boolean
   /** The longest-standing owner. */
   ownerId: string | null
+  /** When it will be deleted. */
+  deletesAt: Date | null
 }
 
 /** The organizations with this id, slug or name; an exact match comes first. */
@@ -76,7 +78,8 @@ export const findOrganizations = (
         (organizations.id = ${id}::uuid) is true or slug = ${text} as "isExact",
         (select user_id from members
           where members.organization_id = organizations.id and members.role = 'owner'
-          order by members.created_at, members.user_id limit 1) as "ownerId"
+          order by members.created_at, members.user_id limit 1) as "ownerId",
+        deletes_at as "deletesAt"
       from organizations
       where organizations.id = ${id}::uuid or slug = ${text} or fold(name) = fold(${text})
       order by "isExact" desc, organizations.id`,
@@ -172,7 +175,8 @@ export async function readMemberships(
 ): Promise<string> {
   const [row] = await db.query<{ text: string }>(sql`
     select coalesce(json_agg(json_build_object('id', 'org_' || replace(organizations.id::text, '-', ''), 'name', name,
-      'slug', slug, 'role', role, 'isCurrent', organizations.id is not distinct from sessions.organization_id)
+      'slug', slug, 'role', role, 'isCurrent', organizations.id is not distinct from sessions.organization_id,
+      'deletesAt', ${instantSql('deletes_at')})
       order by organizations.id), '[]')::text as text
     from members join organizations on organizations.id = members.organization_id
       join sessions on sessions.id = ${sessionId}::uuid

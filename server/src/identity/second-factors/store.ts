@@ -1,5 +1,5 @@
 import type { CrossTenantConnection } from '../../platform/database/database.ts'
-import { type Sql, sql } from '../../platform/model/sql.ts'
+import { identifier, type Sql, sql } from '../../platform/model/sql.ts'
 import { sha256 } from '../../platform/secret/encryption.ts'
 import { newId } from '../../platform/model/ids.ts'
 import type { RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
@@ -20,6 +20,15 @@ export async function findFactorKinds(db: CrossTenantConnection, userId: string)
 /** After the last second factor was removed: no session counts as one with a second factor any more. */
 export async function clearSecondFactorProofs(db: CrossTenantConnection, userId: string): Promise<void> {
   await db.query(sql`update sessions set second_factor_at = null where user_id = ${userId}::uuid`)
+}
+
+/** Removes every second factor and recovery code of the person (uuid); returns the kinds that they had. */
+export async function removeAllFactors(db: CrossTenantConnection, userId: string): Promise<FactorKind[]> {
+  const kinds = await findFactorKinds(db, userId)
+  for (const table of ['passkeys', 'totp_secrets', 'recovery_codes', 'pending_logins', 'factor_failures'])
+    await db.query(sql`delete from ${identifier(table)} where user_id = ${userId}::uuid`)
+  await clearSecondFactorProofs(db, userId)
+  return kinds
 }
 
 export interface StoredTotp {

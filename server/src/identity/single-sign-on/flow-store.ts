@@ -23,7 +23,8 @@ export async function findConnection(db: CrossTenantConnection, id: string): Pro
   const [row] = await db.query<StoredConnection>(sql`
     select id, organization_id as "organizationId", revision, issuer, client_id as "clientId",
       client_secret_encrypted as "secretEncrypted", default_role as "defaultRole"
-    from sso_connections where id = ${id}::uuid and enabled`)
+    from sso_connections where id = ${id}::uuid and enabled
+      and exists (select from organizations where organizations.id = organization_id and deletes_at is null)`)
   return row
 }
 

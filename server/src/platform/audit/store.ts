@@ -59,7 +59,7 @@ export const recordCommand = (
   transaction: Transaction | CrossTenantConnection,
   organizationId: string,
   action: AuditAction,
-  record: { recordType: string; recordId: string },
+  record: Pick<PersonEvent, 'recordType' | 'recordId' | 'details'>,
 ): Promise<void> => recordEvent(transaction, { organizationId, action, actorKind: 'command', actorId: null, ...record })
 
 /** The columns of an event other than its organization and id, and their values. */

@@ -154,7 +154,7 @@ function toInsertOutcome({ own_created_at, is_open, stored_id, stored_at, is_sam
 }
 
 const isUnexpired = sql`(expires_at is null or expires_at > now())`
-const isEnabled = sql`imports.disabled_at is null and imports.deleted_at is null`
+const isEnabled = sql`imports.disabled_at is null and imports.deleted_at is null and not imports.is_suspended`
 
 /** In the order of the organizations: otherwise, two transactions with the same keys could deadlock. */
 const byOrganization = (rows: readonly NewRow[]): [string, NewRow[]][] =>

@@ -1,0 +1,73 @@
+import type { Logger } from 'pino'
+import { errorForLog } from '../../platform/background/error-for-log.ts'
+import { type Loop, pause, startLoop, withJitter } from '../../platform/background/loop.ts'
+import type { Database } from '../../platform/database/database.ts'
+import { showId } from '../../platform/model/ids.ts'
+import {
+  findDueDeletions,
+  removeFromDirectory,
+  removeOrganization,
+  removeRows,
+  tablesOfOrganizations,
+} from './removal-store.ts'
+
+export interface RemovalOptions {
+  database: Database
+  log: Pick<Logger, 'info'>
+  /** Tables that belong to the directory (`places.ts`). */
+  directory: readonly string[]
+}
+
+/** Milliseconds between two looks for organizations whose time is over. */
+const interval = 10 * 60_000
+/** Rows per step. Between steps, others have three quarters of the connection's time. */
+const batchSize = 200
+const pauseRatio = 3
+
+/** Deletes organizations after their period of grace: every row in every table, then the organization. */
+export const createOrganizationRemoval = ({
+  ready,
+  log,
+  ...options
+}: RemovalOptions & { log: Logger; ready: Promise<unknown> }): Loop =>
+  startLoop({
+    ready,
+    retryMilliseconds: interval,
+    onError: (error) => log.error(errorForLog(error), 'deleting an organization failed; it will be retried'),
+    run: async (signal) => {
+      await removeDueOrganizations({ ...options, log }, signal)
+      return withJitter(interval)
+    },
+  })
+
+/** Can be interrupted and repeated at any point, also by several processes at once. */
+export async function removeDueOrganizations(options: RemovalOptions, signal: AbortSignal): Promise<void> {
+  const { database, log } = options
+  const due = await findDueDeletions(database)
+  if (due.length === 0) return
+  const tables = await tablesOfOrganizations(database)
+  for (const organizationId of due) {
+    for (const table of tables) await removeFrom(table, organizationId, options, signal)
+    if (signal.aborted) return
+    await removeOrganization(database, organizationId)
+    log.info({ organization: showId('org', organizationId) }, 'an organization was deleted with everything in it')
+  }
+}
+
+async function removeFrom(
+  table: string,
+  organizationId: string,
+  { database, directory }: RemovalOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  if (directory.includes(table)) {
+    if (!signal.aborted) await removeFromDirectory(database, table, organizationId)
+    return
+  }
+  while (!signal.aborted) {
+    const began = performance.now()
+    const removed = await removeRows(database, { table, organizationId, limit: batchSize })
+    if (removed < batchSize) return
+    await pause(pauseRatio * (performance.now() - began), signal)
+  }
+}
