@@ -16,6 +16,8 @@ export const heldBack = {
   oxlint: 'later versions write lockfiles that npm ci refuses',
   oxfmt: 'later versions write lockfiles that npm ci refuses',
   openai: 'version 7 needs Node 22',
+  // Fastify’s; direct only so that it also has this version where the package is installed, which has no lockfile.
+  'light-my-request': 'later versions need Node 22, because of cookie 2',
   '@types/node': 'describes the oldest Node that is supported',
 }
 

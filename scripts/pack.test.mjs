@@ -11,16 +11,20 @@ import { root } from './run.mjs'
 const run = promisify(execFile)
 /** An empty folder in which the package is installed, as a person would who has no copy of the repository. */
 let folder
+let installation
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'rapport-package-'))
   const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: root })
   writeFileSync(join(folder, 'package.json'), '{ "private": true }')
   const file = join(folder, stdout.trim().split('\n').at(-1))
-  await run('npm', ['install', '--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund', file], {
-    cwd: folder,
-  })
+  const strict = ['--engine-strict', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund']
+  installation = await run('npm', ['install', ...strict, file], { cwd: folder })
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+test('the package installs with --engine-strict and without a warning on the Node that runs this test', () => {
+  expect(installation.stderr).not.toMatch(/EBADENGINE|npm warn/)
+})
 
 test('the installed package contains no tool, source or test', () => {
   const installed = join(folder, 'node_modules/rapport')
