@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { apiKeyHash, generateApiKey } from '../src/identity/access/api-key.ts'
+import { findSoleOwnerships } from '../src/identity/users/deletion-store.ts'
+import { readId } from '../src/platform/model/ids.ts'
 import { raw, type Sql, sql } from '../src/platform/model/sql.ts'
 import { createHeldLocks, type Held, type HeldLocks, lockOf, uuidOf } from './held-locks.ts'
 import { type MailedService, startMailedService } from './mailed-service.ts'
@@ -161,6 +163,39 @@ test('an account that changes at the same time is neither logged in nor invited 
   expect((await locks.whileHeld(moved, acceptOwn)).status).toBe(403)
   const login = () => logIn(mailed.service, 'moved@example.com')
   expect((await locks.whileHeld(changing(sql`disabled_at = now()`), login)).status).toBe(401)
+})
+
+test('an organization is deleted only under its current name, by a person who is still an owner', async () => {
+  const founder = await newOwner(mailed.service)
+  const path = `/v5/me/organizations/${founder.organizationId}/deletion`
+  const { body: found } = await founder.call('GET', '/v5/organization')
+  const schedule = () => founder.call('POST', path, { body: { name: found.name } })
+  const id = uuidOf(founder.organizationId)
+  const renamed = {
+    lock: lockOf('organizations', founder.organizationId, 'for no key update'),
+    meanwhile: sql`update organizations set name = 'Another name' where id = ${id}`,
+  }
+  expect((await locks.whileHeld(renamed, schedule)).status).toBe(422)
+  await founder.call('PATCH', '/v5/organization', { body: { name: found.name } })
+  const demoted = {
+    lock: sql`select from members where ${ofMember(founder, founder)} for update`,
+    meanwhile: sql`update members set role = 'admin' where ${ofMember(founder, founder)}`,
+  }
+  expect((await locks.whileHeld(demoted, schedule)).status).toBe(403)
+})
+
+test('a person is not deleted who has become the last owner at the same time', async () => {
+  const founder = await newOwner(mailed.service)
+  const second = await mailed.join(founder.call, 'owner')
+  const held = {
+    lock: lockOf('organizations', founder.organizationId, 'for no key update'),
+    meanwhile: sql`update members set role = 'admin' where ${ofMember(second, founder)}`,
+  }
+  const find = () =>
+    mailed.service.database.crossTenantTransaction('manage an account', (db) =>
+      findSoleOwnerships(db, readId('usr', founder.userId) ?? ''),
+    )
+  expect(await locks.whileHeld(held, find)).toHaveLength(1)
 })
 
 /** Files with locks of other kinds, and the tests that hold or race them. */
