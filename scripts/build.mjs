@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { isBuiltin } from 'node:module'
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -56,7 +57,7 @@ const scripts = () => ['build.mjs', 'build-web.mjs', 'built-files.mjs'].map((nam
 
 async function buildServer(hash) {
   try {
-    recordBuild(output, { hash, files: await bundleTo(join(sources, 'main.ts'), bundle, bundledPackages) })
+    recordBuild(output, { hash, ...(await bundleTo(join(sources, 'main.ts'), bundle, bundledPackages)) })
   } catch (error) {
     if (!isReadOnly(error)) throw error
     throw notWritable(output, error)
@@ -98,12 +99,12 @@ const bundledPackages = {
 /**
  * Bundles one entry point; packages stay external unless `options` log otherwise. Dynamic imports become separate
  * files, so that a command loads only what it uses. Each file appears complete or not at all, the entry last. Resolves
- * to the file names.
+ * to the file names and the packages that stay outside.
  */
 export async function bundleTo(entry, file, options = { packages: 'external' }) {
   const esbuild = await import('esbuild')
   const name = basename(file, '.js')
-  const { outputFiles } = await esbuild
+  const { outputFiles, metafile } = await esbuild
     .build({
       absWorkingDir: root,
       entryPoints: [entry],
@@ -113,6 +114,7 @@ export async function bundleTo(entry, file, options = { packages: 'external' }) 
       bundle: true,
       splitting: true,
       write: false,
+      metafile: true,
       platform: 'node',
       format: 'esm',
       target: 'node20',
@@ -136,7 +138,14 @@ export async function bundleTo(entry, file, options = { packages: 'external' }) 
   for (const old of readdirSync(dirname(file)))
     if (old.startsWith(`${name}.`) && !written.includes(old) && /\.js(?:\.map)?$/.test(old))
       rmSync(join(dirname(file), old))
-  return written
+  return { files: written, packages: packagesIn(metafile) }
+}
+
+/** The packages that the bundle loads when it runs. */
+function packagesIn({ outputs }) {
+  const paths = Object.values(outputs).flatMap(({ imports }) => imports.filter(({ external }) => external))
+  const names = paths.map(({ path }) => path).filter((path) => !isBuiltin(path))
+  return [...new Set(names.map((path) => /^(?:@[^/]+\/)?[^/]+/.exec(path)[0]))].sort()
 }
 
 /** The packages that can change what is built. */

@@ -31,9 +31,9 @@ export function lastHash(output) {
   }
 }
 
-/** Records which files of a folder were built from which sources. */
-export const recordBuild = (output, { hash, files }) =>
-  writeAtomically(stampOf(output), JSON.stringify({ hash, files }))
+/** Records which files of a folder were built from which sources, and which packages they need when they run. */
+export const recordBuild = (output, { hash, files, packages }) =>
+  writeAtomically(stampOf(output), JSON.stringify({ hash, files, packages }))
 
 /** The files that `recordBuild` recorded last. */
 export function lastFiles(output) {
@@ -59,6 +59,9 @@ export function writeAtomically(file, content) {
 /** The refusal to build into a folder that this user cannot write to. */
 export const notWritable = (folder, { code }) =>
   new Refusal(`The code has to be built, but ${folder} cannot be written to by this user (${code}).`)
+
+/** The packages that `recordBuild` recorded last. */
+export const lastPackages = (output) => readStamp(output).packages
 
 const stampOf = (output) => join(output, 'build.json')
 const readStamp = (output) => JSON.parse(readFileSync(stampOf(output), 'utf8'))

@@ -1,7 +1,10 @@
-import { resolve } from 'node:path'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { configWarnings, type Environment, readConfig, settings } from './config.ts'
+import { configWarnings, type Environment, fileSettings, readConfig, settings } from './config.ts'
+import type { Setting } from './settings.ts'
 import { availableProcessors } from './processes/processors.ts'
 import { StartError } from './platform/database/start-error.ts'
 
@@ -28,6 +31,36 @@ test('without settings, the defaults apply; an empty value counts as unset', () 
   }
   expect(readConfig({})).toMatchObject(expected)
   expect(readConfig({ PORT: '', DATABASE_URL: '', SECRET: '' })).toEqual(readConfig({}))
+})
+
+test('each secret can be read from a file, but not from two places', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'rapport-config-'))
+  try {
+    const write = async (name: string, text: string) => {
+      await writeFile(join(folder, name), text)
+      return join(folder, name)
+    }
+    const url = 'postgres://rapport@/crm?host=/run/postgresql'
+    const config = readConfig({
+      SECRET_FILE: await write('secret', `${'a'.repeat(32)}\n`),
+      DATABASE_URL_FILE: await write('url', url),
+      SMTP_URL_FILE: await write('smtp', 'smtps://me:word@mail.example.com\r\n'),
+      MAIL_FROM: 'crm@example.com',
+    })
+    expect(config).toMatchObject({ secret: 'a'.repeat(32), databaseUrl: url, smtpUrl: { login: { password: 'word' } } })
+    const both = refusalOf({ SECRET_FILE: join(folder, 'secret'), SECRET: 'b'.repeat(32) })
+    expect(both).toContain('- SECRET_FILE: SECRET is set too; set only one of them')
+    expect(refusalOf({ SECRET_FILE: join(folder, 'none') })).toContain('cannot be read (ENOENT)')
+    expect(refusalOf({ SECRET_FILE: await write('empty', '\n') })).toContain('is empty')
+    const invalid = refusalOf({ DATABASE_URL_FILE: await write('invalid', 'mysql://rapport:hidden@/crm') })
+    expect(invalid).toContain('- DATABASE_URL: expected a connection string')
+    expect(invalid).not.toContain('hidden')
+    expect(refusalOf({ SECRETS_FILE: 'x' })).toContain('did you mean SECRET_FILE?')
+    const secrets = Object.values<Setting<unknown>>(settings).filter(({ secret }) => secret)
+    expect([...fileSettings.values()]).toEqual(secrets.map(({ name }) => name))
+  } finally {
+    await rm(folder, { recursive: true })
+  }
 })
 
 test('values are parsed into the types that the service needs', () => {

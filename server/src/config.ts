@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { distance } from 'fastest-levenshtein'
 import type { Durability } from './platform/database/durability.ts'
@@ -258,8 +259,8 @@ export type Config = { readonly [Key in keyof Settings]: ReturnType<Settings[Key
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Reads the configuration from the environment. Throws a `StartError` that lists all errors at once. */
-export function readConfig(environment: Environment): Config {
-  const mistakes: string[] = []
+export function readConfig(given: Environment): Config {
+  const { environment, mistakes } = withSecretFiles(given)
   const entries = Object.entries<Setting<unknown>>(settings).map(([key, declared]) => {
     const text = environment[declared.name] || declared.default
     try {
@@ -286,6 +287,33 @@ export function readConfig(environment: Environment): Config {
     )
   }
   return { ...config, ...unusedByRole[config.role] }
+}
+
+/** A secret setting can be read from a file instead, so that it is not in the environment. */
+export const fileSettings: ReadonlyMap<string, string> = new Map(
+  Object.values<Setting<unknown>>(settings)
+    .filter(({ secret }) => secret)
+    .map(({ name }) => [`${name}_FILE`, name]),
+)
+
+/** The environment with the contents of the files that it names. */
+function withSecretFiles(given: Environment): { environment: Environment; mistakes: string[] } {
+  const environment: Record<string, string | undefined> = { ...given }
+  const mistakes: string[] = []
+  for (const [fileName, name] of fileSettings) {
+    const file = given[fileName]
+    if (!file) continue
+    if (given[name]) mistakes.push(`${fileName}: ${name} is set too; set only one of them`)
+    try {
+      const text = readFileSync(file, 'utf8').replace(/\r?\n$/, '')
+      if (text === '') mistakes.push(`${fileName}: ${file} is empty`)
+      environment[name] = text
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      mistakes.push(`${fileName}: ${file} cannot be read (${code})`)
+    }
+  }
+  return { environment, mistakes }
 }
 
 /** What a role does not use, it does not get: the connections of a service are counted from its configuration. */
@@ -339,7 +367,7 @@ const otherPrograms = new Set(['HOME', 'HOSTS', 'POST', 'PORTS', 'SECRETS'])
 const ambiguous = new Set(['MAILFROM'])
 
 function misspelt(environment: Environment, severity: 'mistake' | 'warning'): string[] {
-  const names = Object.values(settings).map(({ name }) => name)
+  const names = [...Object.values(settings).map(({ name }) => name), ...fileSettings.keys()]
   return Object.keys(environment)
     .filter((name) => !names.includes(name) && !otherPrograms.has(name) && environment[name])
     .flatMap((name) => {

@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { headings, resources, routes } from './app.ts'
-import { settings } from './config.ts'
+import { fileSettings, settings } from './config.ts'
 import { describeErrors } from './platform/http/errors-reference.ts'
 import { openapi } from './platform/http/openapi.ts'
 import { readMigrations } from './platform/database/migrate.ts'
@@ -109,6 +109,9 @@ function describeSettings(): string {
     'uses its embedded database. An empty value counts as unset. A `.env` file is not read; to use one, pass it to Node',
     '(`node --env-file=.env bin/rapport.js start`). If a setting is invalid or misspelled, the start exits with code 3 and lists',
     'all errors.',
+    '',
+    `Secrets can be read from files: ${[...fileSettings.keys()].map((name) => `\`${name}\``).join(', ')} name a file that`,
+    'contains the setting without `_FILE`, such as a secret of a container or a credential of systemd. The line break at its end is ignored.',
     '',
     '| Setting | Default | |',
     '|---|---|---|',

