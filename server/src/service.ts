@@ -22,6 +22,8 @@ import type { Database } from './platform/database/database.ts'
 import { createEgress } from './platform/egress/egress.ts'
 import { probeRoutes } from './platform/http/probes.ts'
 import { createMetrics, type ImportAlarms, type Metrics, serveMetrics } from './platform/http/metrics.ts'
+import type { InstallationState } from './platform/http/installation-metrics.ts'
+import { readFreeSpace } from './platform/files/free-space.ts'
 import type { ReservedPort } from './platform/http/reserved-port.ts'
 import { listedResources, type Route, type Services } from './platform/http/route.ts'
 import { createServer, type ServerOptions } from './platform/http/server.ts'
@@ -46,6 +48,7 @@ import { importWork } from './resources/imports/work/due-store.ts'
 import { createImportWorkers } from './resources/imports/work/import-workers.ts'
 import { insertFirstPipeline } from './resources/pipelines/store.ts'
 import { countAlarmingImports } from './resources/refused-pushes/store.ts'
+import { measureDatabase } from './resources/system/measurements-store.ts'
 import { createInstallation, type SystemFinding } from './resources/system/installation.ts'
 import { savedViews } from './resources/views/store.ts'
 import { version } from './release.ts'
@@ -113,7 +116,13 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   const ready = Promise.race([options.prepared, stopped])
   const servesApi = config.role !== 'work'
   const isMaintaining = config.role !== 'api' && (part?.isFirst ?? true)
-  const metrics = createMetrics(() => database.counts, isMaintaining ? importAlarms(workDatabase) : undefined)
+  const metrics = createMetrics({
+    version: version(),
+    pool: () => database.counts,
+    installation: isMaintaining
+      ? { alarms: importAlarms(workDatabase), measure: () => measureInstallation(workDatabase, config) }
+      : undefined,
+  })
   const wakeups = new Wakeups({ database: workDatabase, log })
   const noteAnalysis = startNoteAnalysis({
     ...config,
@@ -203,6 +212,11 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     },
   }
 }
+
+const measureInstallation = async (database: Database, { dataFolder }: Config): Promise<InstallationState> => ({
+  ...(await measureDatabase(database)),
+  freeBytes: await readFreeSpace(dataFolder),
+})
 
 const importAlarms = (database: Database): ImportAlarms => ({
   refusing: () => countAlarmingImports(database),

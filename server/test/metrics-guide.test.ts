@@ -7,10 +7,20 @@ const read = (path: string) => readFile(fileURLToPath(new URL(`../../${path}`, i
 
 let metricsText: string
 beforeAll(async () => {
-  const all = createMetrics(() => ({ total: 1, idle: 1, waiting: 0 }), {
-    refusing: async () => 1,
-    nearLimit: async () => 1,
-    optingOut: async () => 1,
+  const queue = { length: 1, lagSeconds: 1 }
+  const all = createMetrics({
+    version: '1.2.3',
+    pool: () => ({ total: 1, idle: 1, waiting: 0 }),
+    installation: {
+      alarms: { refusing: async () => 1, nearLimit: async () => 1, optingOut: async () => 1 },
+      measure: async () => ({
+        queues: { imports: queue, notes: queue, mails: queue },
+        mails: { sent: 1, failed: 0, kept: 0, dropped: 0 },
+        databaseBytes: 1,
+        lastBackupAt: new Date(),
+        freeBytes: 1,
+      }),
+    },
   })
   all.observe('GET', '/v5/contacts', 200, 0.01)
   metricsText = await all.text()

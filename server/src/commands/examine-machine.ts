@@ -1,8 +1,8 @@
 import { constants } from 'node:fs'
-import { access, stat, statfs } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { access, stat } from 'node:fs/promises'
 import type { Config } from '../config.ts'
 import { faultOfDataFolder, untrustedFolderAdvice } from '../platform/embedded-postgres/data-folder.ts'
+import { readFreeSpace } from '../platform/files/free-space.ts'
 import { availableProcessors } from '../processes/processors.ts'
 import type { Finding } from './doctor.ts'
 
@@ -50,15 +50,9 @@ async function examineFolder(folder: string): Promise<Finding> {
 
 async function examineSpace(folder: string): Promise<Finding> {
   const name = 'free space'
-  const { bavail, bsize } = await statfs(await existingFolder(folder))
-  const free = Math.floor((bavail * bsize) / megabyte)
+  const free = Math.floor((await readFreeSpace(folder)) / megabyte)
   const message = `${free} MB on the disk of the data folder`
   if (free >= 1024) return { name, state: 'ok', message }
   const advice = 'Free some space or move DATA_DIR; a full disk stops every write.'
   return { name, state: free < 100 ? 'wrong' : 'note', message, advice }
-}
-
-async function existingFolder(folder: string): Promise<string> {
-  const found = await stat(folder).catch(() => undefined)
-  return found || dirname(folder) === folder ? folder : existingFolder(dirname(folder))
 }

@@ -57,6 +57,7 @@ export async function startWorkers({ config, log, ports, stop, ...rapport }: Pri
     file: workerFile,
     log,
     createHandlers,
+    onReplaced: () => metrics.replaced(),
     restartBlocker: () =>
       buildId() === build
         ? undefined

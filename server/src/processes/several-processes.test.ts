@@ -204,6 +204,7 @@ test('metrics are the sums of all processes; a killed process is replaced and it
   const workers = childrenOf(service.pid)
   expect(workers.length).toBe(2)
   const [killed = 0] = workers
+  const replaced = await metric('rapport_workers_replaced_total')
   process.kill(killed, 'SIGKILL')
   await until('the process is replaced', () => {
     const current = childrenOf(service.pid)
@@ -212,6 +213,7 @@ test('metrics are the sums of all processes; a killed process is replaced and it
   // The other process serves requests meanwhile.
   await sendTen()
   expect(await requestCount()).toBe(20)
+  expect(await metric('rapport_workers_replaced_total')).toBe(replaced + 1)
 })
 
 test('a stop under load answers every request and leaves no process behind', async () => {

@@ -1,5 +1,6 @@
 import { AggregatorRegistry } from 'prom-client'
 import { createProcessMetrics, type MetricsSnapshot } from '../platform/http/metrics.ts'
+import { version } from '../release.ts'
 import type { Worker } from './workers.ts'
 
 type Family = MetricsSnapshot[number]
@@ -9,15 +10,20 @@ const timeout = 1000
 
 /** The metrics of a primary and its workers, as those of one service. */
 export class SummedMetrics {
-  readonly #own = createProcessMetrics()
+  readonly #own = createProcessMetrics(version())
   readonly #last = new Map<number, MetricsSnapshot>()
   /** Final counts of exited workers. Without them, counters would drop, which looks like a restart of the service. */
   #ended: MetricsSnapshot = []
 
   async text(workers: readonly Worker[]): Promise<string> {
     await Promise.all(workers.map((worker) => this.#refresh(worker)))
-    const all = [await this.#own.getMetricsAsJSON(), ...this.#last.values(), this.#ended]
+    const all = [await this.#own.registry.getMetricsAsJSON(), ...this.#last.values(), this.#ended]
     return AggregatorRegistry.aggregate(all.map((families) => families.map(withAggregator))).metrics()
+  }
+
+  /** Counts a worker that ended and is replaced. */
+  replaced(): void {
+    this.#own.workerReplaced()
   }
 
   /** Keeps the last reported counts of an exited worker in the sums. */

@@ -17,6 +17,8 @@ export interface WorkersOptions {
   /** Why no worker can be started now; undefined if one can. */
   restartBlocker: () => string | undefined
   createHandlers: (index: number) => WorkerHandlers
+  /** A worker ended and is replaced. */
+  onReplaced: () => void
 }
 
 export interface Worker {
@@ -115,6 +117,7 @@ export class Workers {
       end()
       for (const socket of worker.link.end()) if (!this.handOver(socket)) socket.destroy()
       if (this.#isClosing) return
+      this.#options.onReplaced()
       const wasStable = performance.now() - startedAt > stableAfter
       log.error({ worker: index + 1, pid: child.pid, ...why }, 'a process of the service ended; it is replaced')
       this.#startLater(index, wasStable ? restartDelays.shortest : delay)

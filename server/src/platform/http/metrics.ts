@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { Logger } from 'pino'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { addInstallationMetrics, type InstallationState } from './installation-metrics.ts'
 import { listenOn } from './listen.ts'
 import type { ReservedPort } from './reserved-port.ts'
 
@@ -27,17 +28,35 @@ export interface ImportAlarms {
   optingOut: () => Promise<number>
 }
 
-export function createProcessMetrics(): Registry {
+/** The metrics that the primary process and its workers have. */
+export function createProcessMetrics(version: string): { registry: Registry; workerReplaced: () => void } {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'rapport_' })
-  return registry
+  const build = new Gauge({
+    name: 'rapport_build_info',
+    help: 'The version of the service, as a label. The value is always 1.',
+    labelNames: ['version'],
+    aggregator: 'first',
+    registers: [registry],
+  })
+  build.set({ version }, 1)
+  const replaced = new Counter({
+    name: 'rapport_workers_replaced_total',
+    help: 'Processes of PROCESSES that ended and were replaced',
+    registers: [registry],
+  })
+  return { registry, workerReplaced: () => replaced.inc() }
 }
 
-export function createMetrics(
-  pool: () => { total: number; idle: number; waiting: number },
-  alarms?: ImportAlarms,
-): Metrics {
-  const registry = createProcessMetrics()
+export interface MetricsOptions {
+  version: string
+  pool: () => { total: number; idle: number; waiting: number }
+  /** Only for the process that maintains the database. */
+  installation?: { alarms: ImportAlarms; measure: () => Promise<InstallationState> } | undefined
+}
+
+export function createMetrics({ version, pool, installation }: MetricsOptions): Metrics {
+  const { registry } = createProcessMetrics(version)
   const seconds = new Histogram({
     name: 'rapport_http_request_duration_seconds',
     help: 'Duration of requests in seconds, by method, route and status',
@@ -86,7 +105,9 @@ export function createMetrics(
         this.set(await count().catch(() => Number.NaN))
       },
     })
-  if (alarms) {
+  if (installation) {
+    const { alarms, measure } = installation
+    addInstallationMetrics(registry, measure)
     countWhenRead(
       'rapport_imports_refusing',
       'Imports with a sender whose last pushes were all refused',

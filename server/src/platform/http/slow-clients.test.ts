@@ -44,7 +44,7 @@ beforeAll(async () => {
   const log = pino({ level: 'silent' })
   const database = { longestWait: () => 0 }
   const services = { log, database, limiter: createRateLimiter() } as unknown as Services
-  const metrics = createMetrics(() => ({ total: 0, idle: 0, waiting: 0 }))
+  const metrics = createMetrics({ version: '1.2.3', pool: () => ({ total: 0, idle: 0, waiting: 0 }) })
   const isReady = () => true
   const web = { page: '', segments: new Set<string>(), files: new Map() }
   const needsSetUp = async () => false

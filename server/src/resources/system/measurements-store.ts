@@ -1,0 +1,70 @@
+import type { Database } from '../../platform/database/database.ts'
+import { raw, type Sql, sql } from '../../platform/model/sql.ts'
+import { waiting } from '../imports/work/work-store.ts'
+import { readDatabaseState } from './store.ts'
+
+/** What waits for background work. */
+export interface Queue {
+  /** Counted up to 100,000. */
+  length: number
+  /** How long the first one of these has been overdue. */
+  lagSeconds: number
+}
+
+/** The states of mails that have ended. */
+export const endedMailStates = ['sent', 'failed', 'kept', 'dropped'] as const
+
+export interface Measurements {
+  queues: Readonly<Record<'imports' | 'notes' | 'mails', Queue>>
+  /** Mails that ended within a day. */
+  mails: Readonly<Record<(typeof endedMailStates)[number], number>>
+  databaseBytes: number
+  /** Undefined without any. */
+  lastBackupAt: Date | undefined
+}
+
+const maxCounted = 100_000
+
+/** Measures the database for the metrics of the installation. */
+export async function measureDatabase(database: Database): Promise<Measurements> {
+  const read = <Row extends object>(statement: Sql): Promise<Row[]> =>
+    database.crossTenantQuery<Row>('show the state of the system', statement)
+  const queue = async (statement: Sql): Promise<Queue> => {
+    const [row] = await read<Queue>(statement)
+    return row ?? { length: 0, lagSeconds: 0 }
+  }
+  const [imports, notes, mails, ended, state] = await Promise.all([
+    queue(importQueue),
+    queue(noteQueue),
+    queue(mailQueue),
+    read<{ status: keyof Measurements['mails']; count: number }>(endedMails),
+    readDatabaseState(database),
+  ])
+  const counts = new Map(ended.map(({ status, count }) => [status, count]))
+  const count = (status: keyof Measurements['mails']) => counts.get(status) ?? 0
+  return {
+    queues: { imports, notes, mails },
+    mails: { sent: count('sent'), failed: count('failed'), kept: count('kept'), dropped: count('dropped') },
+    databaseBytes: state.sizeBytes,
+    lastBackupAt: state.backup.lastAt === null ? undefined : new Date(state.backup.lastAt),
+  }
+}
+
+/** How long ago the time is, if it has come. */
+const lagSince = (time: Sql): Sql => sql`coalesce(greatest(extract(epoch from now() - ${time}), 0), 0)::float8`
+
+/** Partial indexes of the two queues have only the rows that wait. */
+const importQueue = sql`
+  select count(*)::int as length, ${lagSince(raw('min(run_at)'))} as "lagSeconds"
+  from (select run_at from import_rows where ${waiting} limit ${maxCounted}) queued`
+
+const noteQueue = sql`
+  select count(*)::int as length, ${lagSince(raw('min(reasoning_queued_at)'))} as "lagSeconds"
+  from (select reasoning_queued_at from notes where reasoning_queued_at is not null and deleted_at is null
+    limit ${maxCounted}) queued`
+
+const mailQueue = sql`
+  select count(*)::int as length, ${lagSince(raw('min(run_at)'))} as "lagSeconds" from mails where status = 'queued'`
+
+const endedMails = sql`
+  select status, count(*)::int as count from mails where ended_at > now() - interval '1 day' group by status`
