@@ -89,7 +89,7 @@ async function runIn(image: Image, { project }: BuildOptions, text: string): Pro
 }
 
 /** Installs the packages that `npm ci --omit=dev` would install. */
-async function installProduction(project: string, folder: string): Promise<void> {
+export async function installProduction(project: string, folder: string): Promise<void> {
   const from = join(project, 'node_modules')
   const lock = JSON.parse(await readFile(join(from, '.package-lock.json'), 'utf8')) as {
     packages: Record<string, { dev?: boolean; devOptional?: boolean; link?: boolean }>

@@ -12,6 +12,7 @@ import { formatCount, startProgress } from './progress.ts'
 
 interface Options {
   force?: boolean
+  verify?: boolean
   json?: boolean
 }
 
@@ -24,16 +25,18 @@ export const backupCommand = () =>
       )
       .argument('<file>', 'file to write; it appears when it is complete. Use - for standard output')
       .option('--force', 'replace an existing file')
+      .option('--verify', 'read the file back and compare it with the database before it appears')
       .option('--json', 'print one JSON object: {"file", "bytes", "rows", "tables": {name: rows}, "takenAt"}')
       .action(run),
     '$ rapport backup /var/backups/rapport-$(date +%F).backup',
   )
 
-async function run(name: string, { force = false, json }: Options): Promise<void> {
+async function run(name: string, { force = false, verify = false, json }: Options): Promise<void> {
   const config = configuration()
   const isPiped = name === '-'
   const file = isPiped ? 'standard output' : resolve(name)
-  if (isPiped && (json || force)) throw new UsageError('--json and --force cannot be combined with standard output.')
+  if (isPiped && (json || force || verify))
+    throw new UsageError('--json, --force and --verify cannot be combined with standard output.')
   if (isPiped && process.stdout.isTTY)
     throw new UsageError('A backup cannot be written to a terminal. Name a file or use a pipe.')
   if (config.databaseUrl === undefined && !(await embeddedDatabaseExists(config.dataFolder))) {
@@ -45,13 +48,16 @@ async function run(name: string, { force = false, json }: Options): Promise<void
       progress ??= startProgress('Backing up', total, 'rows')
       progress.update(done)
     }
-    const options = { connection, migrationsFolder, version: version(), force, onProgress, signal }
-    const snapshot = isPiped ? await takeSnapshot(standardOutput(), options) : await takeSnapshotFile(file, options)
+    const options = { connection, migrationsFolder, version: version(), onProgress, signal }
+    const snapshot = isPiped
+      ? await takeSnapshot(standardOutput(), options)
+      : await takeSnapshotFile(file, { ...options, force, verify })
     await recordLastBackup(connection, {
       takenAt: snapshot.header.takenAt,
       folder: isPiped ? null : dirname(file),
     }).catch((error: Error) => printMessage(`The time of this backup could not be recorded: ${error.message}`))
-    progress?.end(`Wrote ${formatCount(snapshot.rows)} rows to ${file} (${megabytes(snapshot.bytes)}).`)
+    const written = verify ? 'Wrote and verified' : 'Wrote'
+    progress?.end(`${written} ${formatCount(snapshot.rows)} rows to ${file} (${megabytes(snapshot.bytes)}).`)
     return snapshot
   })
   if (backup.otherTables.length > 0) {

@@ -4,8 +4,8 @@ import type { Finding } from './doctor.ts'
 
 const day = 24 * 60 * 60 * 1000
 
-/** Days after which a backup is worth a note. */
-const maxAge = 7
+/** Days after which nightly backups must have failed. */
+const maxAge = 2
 
 /** Reports the latest backup that `rapport backup` has made. */
 export async function examineBackup(client: pg.Client): Promise<Finding> {
@@ -20,5 +20,6 @@ export async function examineBackup(client: pg.Client): Promise<Finding> {
   const message = `the latest is of ${takenAt}, ${folder === null ? 'to standard output' : `in ${folder}`}`
   const days = Math.floor((Date.now() - Date.parse(takenAt)) / day)
   if (days < maxAge) return { name, state: 'ok', message }
-  return { name, state: 'note', message, advice: `It is ${days} days old. Check the job that runs \`rapport backup\`.` }
+  const advice = `It is ${days} days old. See why the job that runs \`rapport backup\` fails (docs/guides/backup.md), and run it now.`
+  return { name, state: 'wrong', message, advice }
 }

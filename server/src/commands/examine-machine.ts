@@ -2,6 +2,8 @@ import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import type { Config } from '../config.ts'
 import { faultOfDataFolder, untrustedFolderAdvice } from '../platform/embedded-postgres/data-folder.ts'
+import { runAsOwner } from '../platform/embedded-postgres/owner.ts'
+import { explainFileError } from '../platform/files/explain.ts'
 import { readFreeSpace } from '../platform/files/free-space.ts'
 import { availableProcessors } from '../processes/processors.ts'
 import type { Finding } from './doctor.ts'
@@ -38,14 +40,22 @@ async function examineFolder(folder: string): Promise<Finding> {
     const code = (error as NodeJS.ErrnoException).code
     if (code === 'ENOENT')
       return { name, state: 'note', message: `${folder} does not exist yet; the first start creates it` }
+    const message = `${folder} cannot be read and written by this user (${code})`
+    if (code !== 'EACCES') return { name, state: 'wrong', message, advice: adviceFor(error) }
     const owner = (await stat(folder).catch(() => undefined))?.uid
+    if (owner === undefined) return { name, state: 'wrong', message, advice: 'Run as the user of the service.' }
     return {
       name,
       state: 'wrong',
-      message: `${folder} cannot be read and written by this user (${code}; it belongs to user ${owner ?? 'unknown'})`,
-      advice: 'Run as its owner, change its owner with chown, or set DATA_DIR to another folder.',
+      message: `${message}; it belongs to user ${owner}`,
+      advice: await runAsOwner(owner, folder, 'rapport doctor'),
     }
   }
+}
+
+function adviceFor(error: unknown): string {
+  const why = explainFileError(error) ?? 'the system refuses it.'
+  return `${why.charAt(0).toUpperCase()}${why.slice(1)}`
 }
 
 async function examineSpace(folder: string): Promise<Finding> {

@@ -23,8 +23,8 @@ test.each([
 
 test('commands in messages are replaced, and nothing else', () => {
   const text =
-    'Run `rapport migrate` first.\nrapport is here; the rapport backup\n  $ rapport start\n$ DATA_DIR=x rapport start'
+    'Run `rapport migrate` first, or `sudo -u crm DATA_DIR=/x rapport doctor`.\nrapport is here; the rapport backup\n  $ rapport start\n$ DATA_DIR=x rapport start'
   expect(withInvocation(text, 'npx rapport')).toBe(
-    'Run `npx rapport migrate` first.\nrapport is here; the rapport backup\n  $ npx rapport start\n$ DATA_DIR=x rapport start',
+    'Run `npx rapport migrate` first, or `sudo -u crm DATA_DIR=/x npx rapport doctor`.\nrapport is here; the rapport backup\n  $ npx rapport start\n$ DATA_DIR=x rapport start',
   )
 })

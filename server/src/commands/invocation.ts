@@ -28,7 +28,7 @@ export function invocationOf({ script, folder, containerProgram, host }: Invoked
 
 /** A message of ours with the commands that work here: in the code, each is written as `rapport <command>`. */
 export const withInvocation = (text: string, invocation = own()): string =>
-  text.replaceAll(/(?<=`|\$ )rapport (?=[a-z])/g, `${invocation} `)
+  text.replaceAll(/(?<=`(?:sudo -u \S+ DATA_DIR=\S+ )?|\$ )rapport (?=[a-z])/g, `${invocation} `)
 
 /** A command as it can be copied from here. */
 export const commandHere = (command: string): string => `${own()} ${command}`

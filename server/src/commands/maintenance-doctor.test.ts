@@ -11,6 +11,7 @@ import { readConfig } from '../config.ts'
 import { run, databaseUrlOf } from '../../test/command-line.ts'
 import { isDistributed } from '../../test/engines.ts'
 import { createEmptyDatabase, type TestDatabase } from '../../test/postgres.ts'
+import { recordLastBackup } from '../platform/backup/last-backup.ts'
 import { ago, createMaintenanceFixture, type MaintenanceFixture } from '../../test/maintenance-fixture.ts'
 
 let fixture: MaintenanceFixture
@@ -185,4 +186,20 @@ test('a database that knows only ASCII letters is reported as wrong with its cty
   expect(letters).toMatchObject({ state: 'wrong', message: expect.stringMatching(/^ctype C: 0 trigrams/) })
   expect(letters?.advice).toContain(`locale 'C.UTF-8'`)
   await drop()
+})
+
+test('a latest backup of two days ago is wrong, and one of last night is not', async () => {
+  const takenAt = (days: number) => new Date(Date.now() - days * 24 * 3_600_000).toISOString()
+  expect(await findFinding('backup')).toMatchObject({
+    state: 'note',
+    message: expect.stringContaining('not backed up'),
+  })
+  await recordLastBackup(fixture.connection, { takenAt: takenAt(1.2), folder: '/var/backups/rapport' })
+  expect(await findFinding('backup')).toMatchObject({ state: 'ok' })
+  await recordLastBackup(fixture.connection, { takenAt: takenAt(2.1), folder: '/var/backups/rapport' })
+  expect(await findFinding('backup')).toMatchObject({
+    state: 'wrong',
+    message: expect.stringMatching(/^the latest is of \S+, in \/var\/backups\/rapport$/),
+    advice: expect.stringMatching(/^It is 2 days old\. See why the job that runs `rapport backup` fails/),
+  })
 })

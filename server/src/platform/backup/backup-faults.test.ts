@@ -1,3 +1,4 @@
+import { closeSync, openSync, statSync, writeSync } from 'node:fs'
 import { cp, mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -68,6 +69,35 @@ test('a file that is truncated anywhere, or in which any byte is changed, is rej
   )
   await writeFile(broken, Buffer.concat([bytes, Buffer.from('more')]))
   await expect(checkSnapshot(broken)).rejects.toThrow('damaged')
+})
+
+test('a disk that returns something else than was written is found by --verify, and leaves no file', async () => {
+  const damaged = fixture.file('damaged')
+  const large = await createDatabase()
+  await query(
+    large.connection,
+    `insert into organizations (id, name, slug) select gen_random_uuid(), md5(n::text), md5(n::text || 'slug') from generate_series(1, 20000) n`,
+  )
+  let isDamaged = false
+  // Changes a byte of what has been written already, as a failing disk would.
+  const onProgress = () => {
+    const { size } = statSync(`${damaged}.part`)
+    if (isDamaged || size < 100_000) return
+    const part = openSync(`${damaged}.part`, 'r+')
+    writeSync(part, Buffer.from([0]), 0, 1, 50_000)
+    closeSync(part)
+    isDamaged = true
+  }
+  const options = { connection: large.connection, migrationsFolder, version: version(), onProgress }
+  await expect(takeSnapshotFile(damaged, { ...options, verify: true })).rejects.toThrow(
+    'reading it back returned something else. It was deleted.',
+  )
+  expect(isDamaged).toBe(true)
+  expect((await readdir(fixture.home)).filter((name) => name.startsWith('damaged'))).toEqual([])
+  expect(await takeSnapshotFile(damaged, { ...options, verify: true })).toMatchObject({
+    rows: (await checkSnapshot(damaged)).rows,
+  })
+  await large.drop()
 })
 
 test(

@@ -8,6 +8,7 @@ import type pg from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
 import { connect } from '../database/connect.ts'
 import { syncFolder } from '../files/durable.ts'
+import { explainFileError } from '../files/explain.ts'
 import { Interrupted } from '../database/interrupted.ts'
 import { readMigrations } from '../database/migrate.ts'
 import { withPausedDirectory } from './citus-snapshot.ts'
@@ -23,6 +24,7 @@ import {
   formatHeader,
   trailer,
 } from './format.ts'
+import { checkSnapshot } from './read.ts'
 import { RowSum } from './row-sum.ts'
 
 export interface SnapshotOptions {
@@ -40,10 +42,17 @@ export interface TakenSnapshot extends CheckedSnapshot {
   otherTables: string[]
 }
 
+export interface SnapshotFileOptions extends SnapshotOptions {
+  /** Replaces an existing file. */
+  force?: boolean
+  /** Reads the file back and compares it with what was written. */
+  verify?: boolean
+}
+
 /** Writes a snapshot to a file, which appears complete or not at all. Throws `SnapshotError` or `Interrupted`. */
 export async function takeSnapshotFile(
   file: string,
-  { force = false, ...options }: SnapshotOptions & { force?: boolean },
+  { force = false, verify = false, ...options }: SnapshotFileOptions,
 ): Promise<TakenSnapshot> {
   const assertMayWrite = async () => {
     if (force || !(await exists(file))) return
@@ -51,10 +60,7 @@ export async function takeSnapshotFile(
   }
   await assertMayWrite()
   const partFile = `${file}.part`
-  await rm(partFile, { force: true })
-  const handle = await open(partFile, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
-    throw new SnapshotError(`${file} cannot be written (${error.code}).`, { cause: error })
-  })
+  const handle = await createPartFile(partFile, file)
   // A backup that starts later takes over the file name.
   const ownsPartFile = async () => (await stat(partFile).catch(() => undefined))?.ino === (await handle.stat()).ino
   try {
@@ -63,19 +69,50 @@ export async function takeSnapshotFile(
     if (!(await ownsPartFile())) {
       throw new SnapshotError(`This backup was stopped because another one to ${file} has started.`)
     }
+    if (verify) await readBack(partFile, file, { taken, signal: options.signal })
     await assertMayWrite()
     await rename(partFile, file)
     await syncFolder(dirname(file))
     return taken
   } catch (error) {
     if (await ownsPartFile()) await rm(partFile, { force: true })
-    if (['ENOSPC', 'EDQUOT', 'EFBIG'].includes((error as NodeJS.ErrnoException).code ?? '')) {
-      throw new SnapshotError(`There is not enough disk space for ${file}.`, { cause: error })
-    }
-    throw error
+    throw unwritable(file, error) ?? error
   } finally {
     await handle.close()
   }
+}
+
+async function createPartFile(partFile: string, file: string): Promise<FileHandle> {
+  try {
+    await rm(partFile, { force: true })
+    return await open(partFile, 'wx', 0o600)
+  } catch (error) {
+    throw unwritable(file, error) ?? error
+  }
+}
+
+function unwritable(file: string, error: unknown): SnapshotError | undefined {
+  const why = explainFileError(error)
+  if (why === undefined) return undefined
+  const { code } = error as NodeJS.ErrnoException
+  return new SnapshotError(`${file} cannot be written (${code}): ${why}`, { cause: error })
+}
+
+/** Checks every byte of the written file, and that it contains the rows that the database sent. */
+async function readBack(
+  partFile: string,
+  file: string,
+  { taken, signal }: { taken: TakenSnapshot; signal: AbortSignal | undefined },
+): Promise<void> {
+  const failed = (cause?: unknown) =>
+    new SnapshotError(
+      `The backup was written to ${file}, but reading it back returned something else. It was deleted. Check the disk (\`dmesg\`), and back up to another one.`,
+      { cause },
+    )
+  const read = await checkSnapshot(partFile, undefined, signal).catch((error: unknown) => {
+    throw error instanceof SnapshotError ? failed(error) : error
+  })
+  if (JSON.stringify(read.sums) !== JSON.stringify(taken.sums)) throw failed()
 }
 
 /** The handle's own stream would close it before the data is synced to disk. */

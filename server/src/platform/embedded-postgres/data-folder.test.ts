@@ -73,12 +73,15 @@ test.runIf(isRoot)("root cannot use a user's data folder, nor a user that of roo
   const { cluster } = await prepareDataFolder(options.dataFolder, options.rootsFolder)
   const user = { uid: 12345, gid: 12345 }
   const other = processes.start(openTask(options), user)
-  expect(await other.outcome).toMatchObject({
-    name: 'StartError',
-    message: expect.stringContaining('belongs to user 0'),
-  })
+  const refusal = await other.outcome
+  expect(refusal).toMatchObject({ name: 'StartError', message: expect.stringContaining('belongs to user 0') })
+  expect(refusal).toMatchObject({ message: expect.stringContaining('Start the service as root.') })
   await chown(cluster, user.uid, user.gid)
-  expect(await startErrorOf(options)).toContain('belongs to user 12345')
+  const message = await startErrorOf({ ...options, purpose: 'rapport doctor' })
+  expect(message).toContain(
+    `belongs to user 12345. Run this command as #12345: \`sudo -u '#12345' DATA_DIR=${options.dataFolder} rapport doctor\``,
+  )
+  expect(message).not.toContain('chown')
 })
 
 test.runIf(isRoot)('the service also works as an unprivileged user', async (context) => {

@@ -17,10 +17,13 @@ import { dirname, join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { canAccess, makeAccessible } from './binaries.ts'
 import { isCluster, isSocketFolderShort } from './cluster.ts'
-import { formerUser, isServerUser, serverAccount, serverUsers } from './server-account.ts'
+import { formerUser, serverAccount, serverUsers } from './server-account.ts'
 import { StartError } from '../database/start-error.ts'
 import { syncFolder, writeDurably } from '../files/durable.ts'
+import { explainFileError } from '../files/explain.ts'
 import { faultOfFolder } from '../files/trusted-folder.ts'
+import type { Purpose } from './database-lock.ts'
+import { runAsOwner } from './owner.ts'
 
 export interface DataPaths {
   /** The data folder's real path. */
@@ -87,15 +90,19 @@ export async function finishMove({ cluster, dataFolder }: Pick<DataPaths, 'clust
 }
 
 /** Creates the data folder if missing and finds the cluster. Throws `StartError` without changing anything. */
-export async function prepareDataFolder(folder: string, rootsFolder: string): Promise<DataPaths> {
+export async function prepareDataFolder(
+  folder: string,
+  rootsFolder: string,
+  purpose: Purpose = 'service',
+): Promise<DataPaths> {
   const path = resolve(folder)
   try {
     await createFolder(path)
-    await assertUsable(path)
+    await assertUsable(path, purpose)
     await assertTrustedFolder(path)
     const dataFolder = await realpath(path)
-    const cluster = await locateCluster(dataFolder, rootsFolder)
-    await assertOwner(cluster, dataFolder)
+    const cluster = await locateCluster(dataFolder, rootsFolder, purpose)
+    await assertOwner(cluster, dataFolder, purpose)
     const inside = join(dirname(cluster), 'sockets')
     const sockets = isSocketFolderShort(inside) ? inside : await shortSocketFolder(dataFolder, rootsFolder)
     return { dataFolder, cluster, sockets, log: join(dataFolder, 'postgres.log') }
@@ -113,19 +120,11 @@ export async function markClusterCreated({ dataFolder, cluster }: DataPaths): Pr
 /** Explains an error of the operating system and what to do. */
 export function explainSystemError(error: unknown, path: string): unknown {
   if (error instanceof StartError || !(error instanceof Error)) return error
-  const code = (error as NodeJS.ErrnoException).code ?? ''
-  const advice: Record<string, string> = {
-    EACCES: 'this user has no write permission. Grant it, or set DATA_DIR to another folder.',
-    EPERM: 'this user is not allowed to change its owner. Set DATA_DIR to another folder.',
-    EROFS: 'it is on a read-only file system. Set DATA_DIR to another folder.',
-    ENOSPC: 'the disk is full. Free some space and start again; no data was lost.',
-    EDQUOT: 'the disk quota is exhausted. Free some space and start again; no data was lost.',
-    ENOTDIR: 'part of the path is a file, not a folder. Set DATA_DIR to another folder.',
-    EEXIST: 'a file with that name exists. Set DATA_DIR to another folder.',
-    ENAMETOOLONG: 'the path is too long. Set DATA_DIR to a shorter one.',
-  }
-  const explanation = advice[code]
-  return explanation ? new StartError(`The data folder ${path} cannot be used: ${explanation}`) : error
+  const { code } = error as NodeJS.ErrnoException
+  // A missing file is rather a defect than something that the operator can correct.
+  const explanation = code === 'ENOENT' ? undefined : explainFileError(error)
+  if (explanation === undefined) return error
+  return new StartError(`The data folder ${path} cannot be used (${code}): ${explanation}`, { cause: error })
 }
 
 /** Why the data folder cannot be trusted. While a cluster is created, it belongs to another account. */
@@ -152,13 +151,14 @@ async function createFolder(path: string): Promise<void> {
   })
 }
 
-async function assertUsable(folder: string): Promise<void> {
+async function assertUsable(folder: string, purpose: Purpose): Promise<void> {
   try {
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
-  } catch {
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error
     const { uid } = await stat(folder)
     throw new StartError(
-      `The data folder ${folder} belongs to user ${uid}, and user ${process.getuid?.()} cannot write to it. Start as user ${uid}, or change its owner: chown -R ${process.getuid?.()} ${folder}`,
+      `The data folder ${folder} belongs to user ${uid}, and user ${process.getuid?.()} cannot write to it. ${await runAsOwner(uid, folder, purpose)}`,
     )
   }
 }
@@ -172,7 +172,7 @@ export async function assertTrustedFolder(folder: string): Promise<void> {
   throw new StartError(`The data folder ${folder} cannot be trusted: ${fault}. ${untrustedFolderAdvice(folder)}`)
 }
 
-async function locateCluster(dataFolder: string, rootsFolder: string): Promise<string> {
+async function locateCluster(dataFolder: string, rootsFolder: string, purpose: Purpose): Promise<string> {
   const pointer = await readPointer(dataFolder)
   const inside = join(dataFolder, 'postgres')
   const location = pointer?.cluster ?? inside
@@ -196,6 +196,7 @@ async function locateCluster(dataFolder: string, rootsFolder: string): Promise<s
   }
   if (await canAccess(dataFolder)) return inside
   if (await isCluster(inside)) {
+    await assertOwner(inside, dataFolder, purpose)
     throw new StartError(
       `The database is in ${inside}, which the account that runs PostgreSQL (user ${account.uid}) cannot access. Make its parent folders accessible: chmod o+x`,
     )
@@ -242,21 +243,15 @@ async function writePointer(dataFolder: string, pointer: Pointer): Promise<void>
   await writeDurably(join(dataFolder, pointerName), JSON.stringify(pointer))
 }
 
-async function assertOwner(cluster: string, dataFolder: string): Promise<void> {
+/** Never advises to change the owner, which would end a running service: another user cannot see whether one runs. */
+async function assertOwner(cluster: string, dataFolder: string, purpose: Purpose): Promise<void> {
   const owner = (await stat(cluster).catch(() => undefined))?.uid
   const account = serverAccount()
   if (owner === undefined || owner === (account?.uid ?? process.getuid?.())) return
   // Of an earlier version, or while it is given to the account: see `takeOver`.
   if (account && (owner === formerUser || owner === 0)) return
-  if (account) {
-    throw new StartError(
-      `The database in ${dataFolder} belongs to user ${owner}. Start as that user, or give it to root: chown -R ${account.uid}:${account.gid} ${cluster}`,
-    )
-  }
-  const isOfRoot = isServerUser(owner)
-  const ownership = isOfRoot ? 'was created by root' : `belongs to user ${owner}`
   throw new StartError(
-    `The database in ${dataFolder} ${ownership}. Start as ${isOfRoot ? 'root' : 'that user'}, or change its owner: chown -R ${process.getuid?.()} ${dataFolder}`,
+    `The database in ${dataFolder} belongs to user ${owner}. ${await runAsOwner(owner, dataFolder, purpose)}`,
   )
 }
 

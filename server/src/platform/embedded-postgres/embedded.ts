@@ -42,7 +42,7 @@ export interface Embedded {
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<Embedded> {
   const { dataFolder, purpose, log, rootsFolder = usualRootsFolder } = options
-  const paths = await prepareDataFolder(dataFolder, rootsFolder)
+  const paths = await prepareDataFolder(dataFolder, rootsFolder, purpose)
   const { client, attached } = await acquireCurrent(paths, options)
   const connection = serviceConnection(paths.sockets)
   if (attached) return { connection, attached, close: () => client.end() }
