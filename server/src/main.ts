@@ -15,6 +15,7 @@ import { CommandExit, type ExitCode, Failure, printMessage, UsageError, withExam
 import { migrateCommand } from './commands/migrate.ts'
 import { startCommand } from './commands/start.ts'
 import { userCommand } from './commands/cli-user.ts'
+import { explainFileError } from './platform/files/explain.ts'
 import { StartError } from './platform/database/start-error.ts'
 import { version } from './release.ts'
 
@@ -90,5 +91,7 @@ function reportError(error: unknown): ExitCode {
     return error instanceof Failure ? 1 : 3
   }
   printMessage(error instanceof Error ? (error.stack ?? error.message) : String(error))
+  const why = explainFileError(error)
+  if (why !== undefined) printMessage(`This error of the system means: ${why}`)
   return 1
 }

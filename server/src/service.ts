@@ -19,6 +19,8 @@ import { organizationsByRecords } from './identity/teams/store.ts'
 import { createThrottle } from './identity/access/throttle.ts'
 import { createTokens } from './identity/access/tokens.ts'
 import type { Database } from './platform/database/database.ts'
+import { ProblemLog } from './platform/database/problem-log.ts'
+import { type DatabaseWatch, watchDatabase } from './platform/database/watch.ts'
 import { createEgress } from './platform/egress/egress.ts'
 import { probeRoutes } from './platform/http/probes.ts'
 import { createMetrics, type ImportAlarms, type Metrics, serveMetrics } from './platform/http/metrics.ts'
@@ -157,7 +159,9 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   const failedLogins = createFailedLogins(log)
   const limits =
     part?.limits ?? createLimits(config, config.databaseUrl === undefined ? undefined : options.intakeDatabase)
+  const watch = startWatch(options, ready)
   const services = createServices(options, {
+    watch,
     limits,
     intake,
     refusals,
@@ -206,7 +210,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       await intake.idle()
       await refusals.idle()
       await services.denials.idle()
-      await Promise.all([importWorkers.close(), noteAnalysis.close(), background?.close()])
+      await Promise.all([importWorkers.close(), noteAnalysis.close(), background?.close(), watch.close()])
       await wakeups.idle()
       await exporter?.close()
     },
@@ -217,6 +221,18 @@ const measureInstallation = async (database: Database, { dataFolder }: Config): 
   ...(await measureDatabase(database)),
   freeBytes: await readFreeSpace(dataFolder),
 })
+
+function startWatch(
+  { config, database, intakeDatabase, workDatabase, log, part }: ServiceOptions,
+  ready: Promise<unknown>,
+): DatabaseWatch {
+  const problems = new ProblemLog(log)
+  for (const pool of [database, intakeDatabase, workDatabase]) {
+    pool.reportFailures((error) => problems.reportError(error))
+  }
+  const isEmbedded = config.databaseUrl === undefined
+  return watchDatabase({ database, log, problems, isEmbedded, isFirst: part?.isFirst ?? true, ready })
+}
 
 const importAlarms = (database: Database): ImportAlarms => ({
   refusing: () => countAlarmingImports(database),
@@ -244,6 +260,7 @@ const needsSetUp = (services: Services): Promise<boolean> =>
 function createServices(
   { config, database, secret, log, part, startedAt, examine, servedRoutes = routes }: ServiceOptions,
   {
+    watch,
     limits,
     intake,
     refusals,
@@ -251,6 +268,7 @@ function createServices(
     importWork: importWaker,
     onFailure,
   }: Pick<Services, 'intake' | 'refusals' | 'noteAnalysis' | 'importWork'> & {
+    watch: DatabaseWatch
     limits: Limits
     onFailure: FailedLogins['record']
   },
@@ -271,6 +289,7 @@ function createServices(
     denials: createDenials({ database, log }),
     egress: createEgress({ allowed, plaintextHosts }),
     queryLimiter: limits.costlyQueries,
+    areChangesWaiting: watch.areChangesWaiting,
     intake,
     refusals,
     noteAnalysis,

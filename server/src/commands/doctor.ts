@@ -5,6 +5,7 @@ import { printResult, CommandExit, withExample } from './command.ts'
 import { examineDatabase } from './examine-database.ts'
 import { examineMachine } from './examine-machine.ts'
 import { examineService } from './examine-service.ts'
+import { findService } from './service-file.ts'
 
 /** Result of one check of the doctor. A `note` is worth knowing and not a problem. */
 export interface Finding {
@@ -43,7 +44,7 @@ async function examine(): Promise<Finding[]> {
   }
   return [
     ...examineConfiguration(),
-    ...(await examineMachine(config)),
+    ...(await examineMachine(config, (await findService(config.dataFolder))?.pid)),
     ...(await examineService(config)),
     ...(await examineDatabase(config)),
   ]

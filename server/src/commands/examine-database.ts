@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import pg from 'pg'
+import type pg from 'pg'
 import type { Config } from '../config.ts'
 import { findNextSecret } from '../platform/secret/next-secret.ts'
 import { assertSecretMatches, loadSecret } from '../platform/secret/secret.ts'
@@ -8,15 +8,17 @@ import { checkDatabase, readCharacterSupport } from '../platform/database/check.
 import { Database } from '../platform/database/database.ts'
 import { embeddedDatabaseExists } from '../platform/embedded-postgres/data-folder.ts'
 import { openEmbedded } from '../platform/embedded-postgres/embedded.ts'
-import { StartError } from '../platform/database/start-error.ts'
 import type { Finding } from './doctor.ts'
 import { connectionsOf } from './open.ts'
+import { type Check, Examination, failedFinding, findingTimeout } from './examination.ts'
 import { examineBackup } from './examine-backup.ts'
 import { examineCluster } from './examine-cluster.ts'
 import { examineMail } from './examine-mail.ts'
-import { examinePushes } from './examine-pushes.ts'
+import { pushChecks } from './examine-pushes.ts'
 import { examineNotes } from './examine-notes.ts'
-import { examineMaintenance, checkTransactions } from './examine-maintenance.ts'
+import { maintenanceChecks, checkTransactions } from './examine-maintenance.ts'
+import { examineLocks } from './examine-locks.ts'
+import { examineChecksums, examineClocks } from './examine-storage.ts'
 import { compareSchema } from './schema.ts'
 
 /** Checks that the database is reachable, suitable, up to date and healthy. */
@@ -34,41 +36,54 @@ export async function examineDatabase(config: Config): Promise<Finding[]> {
   }
 }
 
-/** Checks a database with connections of its own, which have timeouts. */
+/** Checks a database with connections of its own. Each finding has its own timeout. */
 export async function examineConnection(connection: pg.ClientConfig, config: Config): Promise<Finding[]> {
-  const client = new pg.Client({ ...connection, connectionTimeoutMillis: 5000, statement_timeout: 10_000 })
-  client.on('error', () => undefined)
+  const examination = new Examination(connection)
+  const limited = { ...connection, statement_timeout: findingTimeout, query_timeout: findingTimeout + 1000 }
   try {
-    await client.connect()
-  } catch (error) {
-    const advice = 'Check that it is running and that DATABASE_URL is right.'
-    return [{ name: 'database', state: 'wrong', message: `cannot be reached: ${messageOf(error)}`, advice }]
-  }
-  try {
-    const { rows } = await client.query<{ version: string }>(`select current_setting('server_version') as version`)
-    const found: Finding[] = [{ name: 'database', state: 'ok', message: `PostgreSQL ${rows[0]?.version}` }]
-    found.push(...(await examineFitness(connection, config)))
-    const schema = await examineSchema(connection)
-    found.push(schema)
-    const cluster = await examineCluster(client)
-    found.push(...cluster)
-    if (schema.state === 'ok') found.push(await examineSecret(connection, config))
-    for (const check of [checkConnections, checkClock, checkTransactions, checkIndexes, checkCharacters]) {
-      found.push(await check(client, config))
-    }
+    if (!(await examination.connect())) return examination.findings
+    await examination.run('database', readVersion)
+    await examination.run('fitness', () => examineFitness(limited, config))
+    const [schema] = await examination.run('schema', () => examineSchema(limited))
+    // If its table is locked, the schema is assumed to be current.
+    const hasSchema = schema?.state === 'ok' || examination.isStuck
+    const cluster = await examination.run('cluster', examineCluster)
+    if (hasSchema) await examination.run('secret', () => examineSecret(limited, config))
+    for (const [name, check] of basicChecks(config)) await examination.run(name, check)
     // The checks of records need all workers.
-    if (schema.state === 'ok' && cluster.every(({ state }) => state !== 'wrong'))
-      found.push(
-        ...(await examineMaintenance(client, config)),
-        await examineMail(client, config),
-        await examineNotes(client, config),
-        ...(await examinePushes(client)),
-        await examineBackup(client),
-      )
-    return found
+    if (hasSchema && cluster.every(({ state }) => state !== 'wrong')) {
+      for (const [name, check] of recordChecks(config)) await examination.run(name, check)
+    }
+    // Last: a session that blocked a check has done so for some seconds.
+    await examination.run('locks', (client) => examineLocks(client, config.databaseUrl === undefined))
+    return examination.findings
   } finally {
-    await client.end()
+    examination.close()
   }
+}
+
+type NamedChecks = readonly (readonly [string, Check])[]
+
+const basicChecks = (config: Config): NamedChecks => [
+  ['connections', (client) => checkConnections(client, config)],
+  ['checksums', examineChecksums],
+  ['clocks', examineClocks],
+  ['transactions', checkTransactions],
+  ['indexes', checkIndexes],
+  ['letters', checkCharacters],
+]
+
+const recordChecks = (config: Config): NamedChecks => [
+  ...maintenanceChecks(config),
+  ['mail', (client) => examineMail(client, config)],
+  ['notes', (client) => examineNotes(client, config)],
+  ...pushChecks,
+  ['backup', examineBackup],
+]
+
+async function readVersion(client: pg.Client): Promise<Finding> {
+  const { rows } = await client.query<{ version: string }>(`select current_setting('server_version') as version`)
+  return { name: 'database', state: 'ok', message: `PostgreSQL ${rows[0]?.version}` }
 }
 
 async function examineFitness(connection: pg.ClientConfig, config: Config): Promise<Finding[]> {
@@ -127,18 +142,6 @@ async function checkConnections(client: pg.Client, config: Config): Promise<Find
   return { name: 'connections', state: 'wrong', message, advice }
 }
 
-/** Milliseconds by which the clocks may differ before tokens and timestamps become wrong. */
-const clockTolerance = 2000
-
-async function checkClock(client: pg.Client): Promise<Finding> {
-  const before = Date.now()
-  const { rows } = await client.query<{ now: number }>('select extract(epoch from clock_timestamp()) * 1000 as now')
-  const skew = Math.round(Number(rows[0]?.now) - (before + Date.now()) / 2)
-  const message = `the database's clock is ${Math.abs(skew)} ms ${skew < 0 ? 'behind' : 'ahead'}`
-  if (Math.abs(skew) <= clockTolerance) return { name: 'clocks', state: 'ok', message }
-  return { name: 'clocks', state: 'wrong', message, advice: 'Synchronize the clocks of both machines with NTP.' }
-}
-
 async function checkIndexes(client: pg.Client): Promise<Finding> {
   const { rows } = await client.query<{ name: string }>(
     `select indexrelid::regclass::text as name from pg_index
@@ -178,17 +181,3 @@ async function attempt(name: string, check: () => Promise<unknown>, message: str
     return failedFinding(name, error)
   }
 }
-
-const failedFinding = (name: string, error: unknown): Finding => ({
-  name,
-  state: 'wrong',
-  message: error instanceof StartError ? error.message : messageOf(error),
-})
-
-/** A failed connection to several addresses has an empty message of its own. */
-const messageOf = (error: unknown): string =>
-  error instanceof AggregateError
-    ? error.errors.map(messageOf).join('; ')
-    : error instanceof Error
-      ? error.message
-      : String(error)

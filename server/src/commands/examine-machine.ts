@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import type { Config } from '../config.ts'
 import { faultOfDataFolder, untrustedFolderAdvice } from '../platform/embedded-postgres/data-folder.ts'
+import { openFiles } from '../platform/database/watch.ts'
 import { runAsOwner } from '../platform/embedded-postgres/owner.ts'
 import { explainFileError } from '../platform/files/explain.ts'
 import { readFreeSpace } from '../platform/files/free-space.ts'
@@ -11,13 +12,33 @@ import type { Finding } from './doctor.ts'
 const megabyte = 1024 ** 2
 
 /** Checks Node's version, the processors for PROCESSES, and permissions and free space of the data folder. */
-export async function examineMachine({ dataFolder, processes }: Config): Promise<Finding[]> {
+export async function examineMachine(
+  { dataFolder, processes }: Config,
+  service: number | 'self' = 'self',
+): Promise<Finding[]> {
   return [
     { name: 'node', state: 'ok', message: process.versions.node },
     examineProcesses(processes),
     await examineFolder(dataFolder),
     await examineSpace(dataFolder),
+    await examineFiles(service),
   ]
+}
+
+/** Open files that a service under load needs: its clients and its connections to the database. */
+const enoughFiles = 4096
+
+async function examineFiles(pid: number | 'self'): Promise<Finding> {
+  const name = 'open files'
+  const files = await openFiles(pid)
+  if (!files) return { name, state: 'ok', message: 'unknown: only Linux reports them to the same user' }
+  const who = pid === 'self' ? 'this process' : `the service (process ${pid})`
+  const message = `${who} has ${files.open} of at most ${files.limit} open`
+  const isFull = files.open > files.limit * 0.9
+  if (!isFull && files.limit >= enoughFiles) return { name, state: 'ok', message }
+  const advice =
+    'Without one left, it closes further connections. Set LimitNOFILE=65536 (systemd), or `ulimit -n 65536`, and restart it.'
+  return { name, state: isFull ? 'wrong' : 'note', message, advice }
 }
 
 function examineProcesses(processes: number): Finding {

@@ -1,10 +1,12 @@
 import type pg from 'pg'
 import type { Config } from '../config.ts'
 import { retentionPolicies } from '../retention-policies.ts'
+import { isRapportCommand } from '../platform/database/blocked-changes.ts'
 import { distributedTables } from '../platform/database/distribution.ts'
 import { overdueSql, type RetentionPolicy } from '../platform/maintenance/retention-store.ts'
 import { formatCount, formatBounded, formatDuration } from './progress.ts'
 import type { Finding } from './doctor.ts'
+import type { Check } from './examination.ts'
 
 /** Thresholds of the doctor (docs/guides/self-hosting.md, "Database maintenance"). */
 const thresholds = {
@@ -22,14 +24,13 @@ const minute = 60
 const hour = 60 * minute
 
 /** Checks that background work keeps up: imports, purging, and cleaning up of tables. */
-export async function examineMaintenance(client: pg.Client, config: Config): Promise<Finding[]> {
-  const isDistributed = (await distributedTables(client)).size > 0
-  return [
-    await checkImports(client, isDistributed),
-    await checkRetention(client, config),
-    await checkTables(client, isDistributed),
-  ]
-}
+export const maintenanceChecks = (config: Config): readonly (readonly [string, Check])[] => [
+  ['imports', async (client) => checkImports(client, await hasDistributedTables(client))],
+  ['retention', (client) => checkRetention(client, config)],
+  ['tables', async (client) => checkTables(client, await hasDistributedTables(client))],
+]
+
+const hasDistributedTables = async (client: pg.Client): Promise<boolean> => (await distributedTables(client)).size > 0
 
 /** Long-running and forgotten transactions. PostgreSQL cannot remove rows that became dead since they began. */
 export async function checkTransactions(client: pg.Client): Promise<Finding> {
@@ -65,9 +66,6 @@ export async function checkTransactions(client: pg.Client): Promise<Finding> {
   const advice = `They delay the clean-up of tables. End forgotten ones: ${end.join(' ')}`
   return { name: 'transactions', state: 'wrong', message, advice }
 }
-
-/** Commands whose single transaction takes as long as the database is large. */
-const isRapportCommand = (name: string): boolean => /^rapport (backup|restore|migrate|demo)\b/.test(name)
 
 const isWaiting = `status in ('PENDING', 'RETRYING', 'PROCESSING')`
 

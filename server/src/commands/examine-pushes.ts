@@ -1,13 +1,14 @@
 import type pg from 'pg'
 import { alarmingRefusals, alarmingShare } from '../resources/imports/resource.ts'
 import type { Finding } from './doctor.ts'
+import type { Check } from './examination.ts'
 import { formatCount } from './progress.ts'
 
-/** Reports imports whose pushes need a person. */
-export const examinePushes = async (client: pg.Client): Promise<Finding[]> => [
-  await examineSenders(client),
-  await examineBytes(client),
-  await examineOptOuts(client),
+/** Checks for imports whose pushes need a person. */
+export const pushChecks: readonly (readonly [string, Check])[] = [
+  ['pushes', examineSenders],
+  ['pushed bytes', examineBytes],
+  ['opt-outs', examineOptOuts],
 ]
 
 /** Imports with a sender whose last pushes were all refused. */

@@ -10,6 +10,7 @@ import { assertTrustedFolder } from '../platform/embedded-postgres/data-folder.t
 import { openEmbedded } from '../platform/embedded-postgres/embedded.ts'
 import { pause } from '../platform/background/loop.ts'
 import { isTransient } from '../platform/database/failures.ts'
+import { problemOf } from '../platform/database/problems.ts'
 import type { Purpose } from '../platform/embedded-postgres/database-lock.ts'
 import { migrate } from '../platform/database/migrate.ts'
 import { StartError } from '../platform/database/start-error.ts'
@@ -19,7 +20,7 @@ import { migrationsFolder, version } from '../release.ts'
 import { intakePool } from '../resources/imports/intake/intake.ts'
 import { workPool } from '../resources/imports/work/import-workers.ts'
 import { Failure } from './command.ts'
-import { currentSecret } from './replace-secret.ts'
+import { currentSecret, hasSecret, withdrawSecret } from './replace-secret.ts'
 import { awaitSchema } from './schema.ts'
 
 export interface OpenOptions {
@@ -28,6 +29,8 @@ export interface OpenOptions {
   log: (message: string) => void
   /** Reports problems that the operator should fix, although the service works. */
   warn?: (message: string) => void
+  /** Reports what keeps the service from working. */
+  logError?: (message: string) => void
   /** True to distribute the tables with Citus. */
   distributes?: boolean
 }
@@ -59,6 +62,7 @@ export async function openRapport(options: OpenOptions): Promise<Rapport> {
   if (config.databaseUrl !== undefined) await assertTrustedFolder(config.dataFolder)
   const embedded = config.databaseUrl === undefined ? await openEmbedded(embeddedOptions(options)) : undefined
   const connection = embedded?.connection ?? { connectionString: config.databaseUrl }
+  const hadSecret = await hasSecret(config)
   const secret = await currentSecret(config, connection).catch(async (error) => {
     await embedded?.close()
     throw error
@@ -74,7 +78,16 @@ export async function openRapport(options: OpenOptions): Promise<Rapport> {
   }
   // Requests may arrive before it is prepared. Later, an unreachable database is tried again.
   if (embedded === undefined && (await hasDistributedTables(connection, 1000).catch(() => false))) onDistributed()
-  const preparation = { ...options, connection, pools, secret, attached, onDistributed, signal: closing.signal }
+  const preparation = {
+    ...options,
+    connection,
+    pools,
+    secret,
+    hadSecret,
+    attached,
+    onDistributed,
+    signal: closing.signal,
+  }
   const prepared = prepare(preparation).then((applied) => {
     isPrepared = !closing.signal.aborted
     return applied
@@ -156,10 +169,11 @@ export async function withRapport<Result>(options: OpenOptions, work: (rapport: 
   }
 }
 
-const embeddedOptions = ({ config, purpose, log }: OpenOptions) => ({
+const embeddedOptions = ({ config, purpose, log, logError }: OpenOptions) => ({
   dataFolder: config.dataFolder,
   purpose,
   log,
+  ...(logError && { logError }),
   connections: connectionsOf(config),
   upgrade: { migrationsFolder, version: version() },
 })
@@ -168,6 +182,7 @@ interface Preparation extends OpenOptions {
   connection: pg.ClientConfig
   pools: Pools
   secret: Secret
+  hadSecret: boolean
   /** A running service owns the database and migrates it. */
   attached: boolean
   onDistributed: () => void
@@ -179,20 +194,38 @@ const firstPause = 250
 
 /** An unusable database is a final error. An unreachable one is retried, but only by a service. */
 async function prepare(options: Preparation): Promise<string[]> {
-  const { config, connection, pools, secret, attached, onDistributed, purpose, log, warn, signal } = options
+  const {
+    config,
+    connection,
+    pools,
+    secret,
+    hadSecret,
+    attached,
+    onDistributed,
+    purpose,
+    log,
+    warn,
+    logError = log,
+    signal,
+  } = options
+  let reported = ''
   for (let milliseconds = firstPause; !signal.aborted; milliseconds = Math.min(milliseconds * 2, 5000)) {
     try {
       if (milliseconds > firstPause && (await hasDistributedTables(connection))) onDistributed()
       for (const warning of await checkDatabase(connection, config.databaseDurability)) warn?.(warning)
       const applied = attached ? await awaitSchema(connection) : await applyMigrations(connection, options)
       if (await hasDistributedTables(connection)) onDistributed()
-      await assertSecretMatches(pools.database, secret)
+      await assertSecretMatches(pools.database, secret).catch((error: unknown) =>
+        hadSecret ? Promise.reject(error) : withdrawSecret(config, error),
+      )
       return applied
     } catch (error) {
       if (error instanceof StartError || !(isTransient(error) || isConnectTimeout(error))) throw error
       const message = `The database cannot be reached: ${(error as Error).message || String(error)}.`
       if (purpose !== 'service') throw new StartError(message, { cause: error })
-      log(`${message} Retrying.`)
+      const { kind = '', remedy = '' } = problemOf(error) ?? {}
+      if (reported !== kind) logError(`${message} It is tried again until it works. ${remedy}`.trimEnd())
+      reported = kind
     }
     await pause(milliseconds, signal)
   }

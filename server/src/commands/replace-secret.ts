@@ -1,9 +1,11 @@
+import { rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import type pg from 'pg'
 import { activateNextSecret, findNextSecret, nextSecretFile, storeNextSecret } from '../platform/secret/next-secret.ts'
-import { fingerprint, loadSecret, newSecret, type Secret } from '../platform/secret/secret.ts'
+import { fingerprint, loadSecret, newSecret, type Secret, secretFile } from '../platform/secret/secret.ts'
 import type { Config } from '../config.ts'
 import { connect } from '../platform/database/connect.ts'
-import { isConnectionLoss } from '../platform/database/failures.ts'
+import { isConnectionLoss, sqlState } from '../platform/database/failures.ts'
 import { Interrupted } from '../platform/database/interrupted.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import { Failure } from './command.ts'
@@ -111,11 +113,15 @@ async function storedFingerprint(client: pg.Client): Promise<string | undefined>
   return rows[0]?.value
 }
 
-/** The secret of this installation. Finishes a replacement that was killed after its commit. Error: `StartError`. */
+/**
+ * The secret of this installation. Finishes a replacement that was killed after its commit. Creates none for a database
+ * that has one. Error: `StartError`.
+ */
 export async function currentSecret(
   { dataFolder, secret: given }: Pick<Config, 'dataFolder' | 'secret'>,
   connection: pg.ClientConfig,
 ): Promise<Secret> {
+  if (given === undefined) await assertNotLost(dataFolder, connection)
   const current = await loadSecret({ dataFolder, given })
   const next = given === undefined ? await findNextSecret(dataFolder) : undefined
   if (next === undefined) return current
@@ -130,3 +136,43 @@ export async function currentSecret(
   await activateNextSecret(dataFolder, current)
   return next
 }
+
+/** If the database is unavailable, the comparison after it has become available refuses a wrong secret. */
+async function assertNotLost(dataFolder: string, connection: pg.ClientConfig): Promise<void> {
+  const file = join(dataFolder, secretFile)
+  if (await exists(file)) return
+  const client = await connect({ ...connection, statement_timeout: 3000 }, 3000).catch(() => undefined)
+  if (!client) return
+  try {
+    const stored = await storedFingerprint(client).catch((error: unknown) => {
+      if (sqlState(error) === undefined) throw error
+      return undefined
+    })
+    // Another first start may have created both meanwhile.
+    if (stored === undefined || (await exists(file))) return
+  } finally {
+    await client.end()
+  }
+  throw missingError(file)
+}
+
+/** Does this installation have a secret, right or wrong? */
+export const hasSecret = async ({ dataFolder, secret }: Pick<Config, 'dataFolder' | 'secret'>): Promise<boolean> =>
+  secret !== undefined || exists(join(dataFolder, secretFile))
+
+/** Deletes a secret that this start created while the database, which has another one, was unavailable. Throws. */
+export async function withdrawSecret({ dataFolder }: Pick<Config, 'dataFolder'>, error: unknown): Promise<never> {
+  if (!(error instanceof StartError)) throw error
+  await rm(join(dataFolder, secretFile), { force: true })
+  throw missingError(join(dataFolder, secretFile))
+}
+
+const missingError = (file: string): StartError =>
+  new StartError(
+    `The secret of this database is missing: there is neither SECRET nor ${file}. Nothing was changed, and no new secret was stored. ${whereToFind}`,
+  )
+
+const whereToFind =
+  'Copy it from where you store it next to your backups, from an earlier DATA_DIR, or set SECRET as in the unit or .env of the service that was first started on this database. If it is lost, `rapport restore --new-secret` restores a backup without it (docs/guides/backup.md).'
+
+const exists = async (file: string): Promise<boolean> => (await stat(file).catch(() => undefined)) !== undefined

@@ -49,6 +49,7 @@ async function start(): Promise<void> {
     purpose: 'service',
     log: (message) => log.info(message),
     warn: (message) => log.warn(message),
+    logError: (message) => log.error(message),
   }).catch((error: unknown) => {
     ports.release()
     throw error

@@ -103,6 +103,7 @@ export class Database {
   readonly #crossTenantTexts = new FixedTexts()
   readonly #queue: ConnectionQueue
   readonly #connectedClients = new Set<pg.PoolClient>()
+  #onFailure: ((error: unknown) => void) | undefined
   #distributedTables: ReadonlySet<string> | undefined
 
   constructor({
@@ -152,6 +153,11 @@ export class Database {
   useDistribution(tables: readonly string[]): void {
     this.#distributedTables = new Set(tables)
     this.#fixedTexts = new WeakMap()
+  }
+
+  /** From now on, reports each error that a caller gets. */
+  reportFailures(listener: (error: unknown) => void): void {
+    this.#onFailure = listener
   }
 
   get isDistributed(): boolean {
@@ -264,6 +270,7 @@ export class Database {
       const results = await raceDeadline(pending, deadline, () => attempt.abandon())
       return results.map((result, index) => {
         if (!(result instanceof Error)) return calls[index]?.rowsOf(result) as Row[]
+        this.#onFailure?.(result)
         const error = toApiError(result)
         if (error instanceof ApiError) return error
         throw error
@@ -340,7 +347,10 @@ export class Database {
         const mayRetry = error instanceof NothingSent || isRetryableError(error)
         // Every connection may have the stale statement, and each attempt discards one of them.
         const maxCount = isStalePreparedStatement(cause) ? maxAttempts + this.#size : maxAttempts
-        if (!mayRetry || count >= maxCount || performance.now() > deadline) throw toApiError(cause)
+        if (!mayRetry || count >= maxCount || performance.now() > deadline) {
+          this.#onFailure?.(cause)
+          throw toApiError(cause)
+        }
         await delay(Math.random() * 20 * count)
       }
     }

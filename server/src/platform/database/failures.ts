@@ -13,7 +13,7 @@ export class OutdatedRead extends Error {}
 /** EAGAIN: the socket's backlog is full, for example because the server is frozen (connect(2)). */
 const socketFaults = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ENOENT', 'ETIMEDOUT', 'EAI_AGAIN', 'ENOTFOUND', 'EAGAIN'],
-  ...['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'EADDRNOTAVAIL'],
+  ...['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'EADDRNOTAVAIL', 'EMFILE', 'ENFILE'],
 ])
 
 /** PostgreSQL's codes (manual, appendix A) for shutting down, starting, and out of connections. */
@@ -32,6 +32,9 @@ const lostServer = new RegExp(
   ].join('|'),
 )
 const outOfSpace = new Set(['53100', '53200'])
+
+/** Damaged data, a damaged index, or an error of the disk. */
+const damage = new Set(['XX001', 'XX002', '58030'])
 
 /** PostgreSQL's error code, or undefined if the error is from elsewhere. */
 export const sqlState = (error: unknown): string | undefined =>
@@ -67,9 +70,12 @@ export const isOutage = (error: unknown): boolean =>
   outOfSpace.has(sqlState(error) ?? '') ||
   (error instanceof ApiError && error.cause !== undefined && isOutage(error.cause))
 
+/** Can the database not read its data? No attempt will succeed. */
+export const isDamage = (error: unknown): boolean => damage.has(sqlState(error) ?? '')
+
 /** Is it worth retrying? True for an outage, and for a statement that took too long. */
 export const isTransient = (error: unknown): boolean =>
-  isConnectionLoss(error) || (error instanceof ApiError && error.status === 503)
+  isConnectionLoss(error) || (error instanceof ApiError && error.status === 503 && error.code !== 'data_damaged')
 
 /**
  * Is a prepared statement of this connection out of date? A pooler discarded it (26000) or replaced it (42P05), or a
@@ -105,5 +111,10 @@ export function toApiError(error: unknown): unknown {
   if (state !== undefined && outOfSpace.has(state))
     return new ApiError('overloaded', 'The database is out of space or memory.', retry)
   if (isConnectionLoss(error)) return new ApiError('overloaded', 'The database is not reachable right now.', retry)
+  if (isDamage(error))
+    return new ApiError('data_damaged', 'Part of the stored data cannot be read. Ask the operator of this service.', {
+      ...retry,
+      headers: { 'retry-after': '60' },
+    })
   return error
 }

@@ -14,6 +14,8 @@ export type Purpose = 'service' | `rapport ${string}`
 
 export interface DatabaseLockOptions extends ServerOptions {
   purpose: Purpose
+  /** Reports what keeps the service from working; by default, `log` does. */
+  logError?: (message: string) => void
   /** Milliseconds to wait for a command that uses the database. */
   wait?: number
   /** Ends the wait. */

@@ -14,6 +14,7 @@ export interface EmbeddedOptions {
   dataFolder: string
   purpose: Purpose
   log: (message: string) => void
+  logError?: (message: string) => void
   /** Milliseconds to wait for a command that uses the database (default 30 s). */
   wait?: number
   /** Additional settings for postgresql.conf, for tests that need no durability. */
@@ -104,7 +105,7 @@ interface ServerMonitor {
 
 /** Restarts the server whenever it dies; until it is back, connections are refused. */
 function monitorServer(first: pg.Client, paths: DataPaths, options: DatabaseLockOptions): ServerMonitor {
-  const { log } = options
+  const { log, logError = log } = options
   const stopping = new AbortController()
   let isHolding = true
   let work = Promise.resolve()
@@ -120,8 +121,8 @@ function monitorServer(first: pg.Client, paths: DataPaths, options: DatabaseLock
     client.query('select').catch(lost)
   }
   const restart = async () => {
-    log('The database stopped unexpectedly; restarting it.')
-    let lastMessage = ''
+    logError('The database stopped unexpectedly; restarting it. Its log is postgres.log in the data folder.')
+    let lastCause = ''
     for (let milliseconds = 100; !stopping.signal.aborted; milliseconds = Math.min(milliseconds * 2, 5000)) {
       try {
         const { client } = await acquireDatabaseLock(paths, { ...options, signal: stopping.signal })
@@ -130,8 +131,10 @@ function monitorServer(first: pg.Client, paths: DataPaths, options: DatabaseLock
         return
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error)
-        if (message !== lastMessage && !stopping.signal.aborted) log(message)
-        lastMessage = message
+        const cause = withoutNumbers(message)
+        if (cause !== lastCause && !stopping.signal.aborted)
+          logError(`The database does not start; trying again. ${message}`)
+        lastCause = cause
       }
       await pause(milliseconds, stopping.signal)
     }
@@ -147,3 +150,6 @@ function monitorServer(first: pg.Client, paths: DataPaths, options: DatabaseLock
     },
   }
 }
+
+/** Without times and process ids, which differ at each attempt. */
+const withoutNumbers = (message: string): string => message.replaceAll(/\d+/g, '')

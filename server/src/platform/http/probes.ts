@@ -1,4 +1,5 @@
 import { ApiError } from '../model/errors.ts'
+import type { JsonObject } from '../model/fields.ts'
 import type { ProbeRoute } from './route.ts'
 
 const probe = {
@@ -9,7 +10,7 @@ const probe = {
   query: { kind: 'none' },
 } satisfies Partial<ProbeRoute>
 
-const statusResponse = (status: string): ProbeRoute['responses'] => ({
+const statusResponse = (status: string, more: Record<string, JsonObject> = {}): ProbeRoute['responses'] => ({
   200: {
     kind: 'schema',
     component: `Status${status.charAt(0).toUpperCase()}${status.slice(1)}`,
@@ -17,7 +18,7 @@ const statusResponse = (status: string): ProbeRoute['responses'] => ({
       type: 'object',
       required: ['status'],
       additionalProperties: false,
-      properties: { status: { type: 'string', const: status } },
+      properties: { status: { type: 'string', const: status }, ...more },
     },
   },
 })
@@ -30,7 +31,7 @@ export const probeRoutes: readonly ProbeRoute[] = [
     summary: 'Check that the process is running',
     responses: statusResponse('ok'),
     status: 'ok',
-    check: async () => undefined,
+    check: async () => ({}),
   },
   {
     ...probe,
@@ -38,11 +39,18 @@ export const probeRoutes: readonly ProbeRoute[] = [
     operation: 'getReadiness',
     summary: 'Check that the service can take requests',
     description: 'Returns 503 while the service is starting or stopping, or cannot reach its database.',
-    responses: statusResponse('ready'),
+    responses: statusResponse('ready', {
+      changes: {
+        type: 'string',
+        const: 'waiting',
+        description: 'Present while a session of the database blocks changes; the log and `rapport doctor` name it.',
+      },
+    }),
     status: 'ready',
-    async check({ database }, isReady) {
+    async check({ database, areChangesWaiting }, isReady) {
       if (!isReady()) throw notReady()
       await database.ping()
+      return areChangesWaiting() ? { changes: 'waiting' } : {}
     },
   },
 ]

@@ -27,6 +27,8 @@ export interface Services {
   limiter: RateLimiter
   denials: Denials
   queryLimiter: ConcurrencyLimiter
+  /** Does a session of the database block changes? */
+  areChangesWaiting: () => boolean
   /** The relations between records that a search can use. */
   relations: Relations
   views: SavedViews
@@ -256,8 +258,8 @@ export interface ProbeRoute extends RouteBase {
   method: 'GET'
   query: { kind: 'none' }
   status: string
-  /** Throws 503. */
-  check(services: Services, isReady: () => boolean): Promise<void>
+  /** Throws 503. Resolves to what the response contains in addition to its status. */
+  check(services: Services, isReady: () => boolean): Promise<JsonObject>
 }
 
 /** A route whose handler gets the body with the types that its shape declares. */

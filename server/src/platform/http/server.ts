@@ -310,8 +310,8 @@ function addProbe(app: FastifyInstance, { services, isReady }: ServerOptions, ro
     url: route.path,
     handler: async (request, reply) => {
       request.requestContext.route = route.path
-      await route.check(services, isReady)
-      return reply.type('application/json; charset=utf-8').send(JSON.stringify({ status: route.status }))
+      const more = await route.check(services, isReady)
+      return reply.type('application/json; charset=utf-8').send(JSON.stringify({ status: route.status, ...more }))
     },
   })
 }

@@ -49,9 +49,9 @@ export async function readWebApplication(folder: string): Promise<WebApplication
     throw new Error(`The web application is not built (${folder}). Run \`npm run build\`.`, { cause: error })
   })
   const { files: names } = JSON.parse(stamp) as { files: string[] }
-  const contents = new Map(
-    await Promise.all(names.map(async (name) => [name, await readFile(join(folder, name))] as const)),
-  )
+  const contents = new Map<string, Buffer>()
+  // One at a time: all of them would need more open files than some systems allow.
+  for (const name of names) contents.set(name, await readFile(join(folder, name)))
   const page = contents.get('index.html')?.toString() ?? ''
   const isForm = (name: string) => Object.values(extensions).includes(extname(name))
   const files = [...contents].filter(([name]) => name !== 'index.html' && !isForm(name))

@@ -186,6 +186,13 @@ export const errorCodes = {
     remedy:
       'Retry after the seconds in `Retry-After`. The change may or may not have been made; retry it with the same `Idempotency-Key`. Narrow slow queries with filters.',
   },
+  data_damaged: {
+    status: 503,
+    message: 'Data damaged',
+    when: 'The database cannot read part of its data, because its disk or a file is damaged. Other requests may succeed.',
+    remedy:
+      'Tell the operator of the service, who finds the damage with `rapport doctor`. Until it is repaired, the request fails again.',
+  },
 } as const satisfies Record<string, ErrorEntry>
 
 export type ErrorCode = keyof typeof errorCodes
