@@ -54,8 +54,10 @@ async function examineFolder(folder: string): Promise<Finding> {
   try {
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
     const fault = await faultOfDataFolder(folder)
-    if (fault !== undefined)
-      return { name, state: 'wrong', message: `${folder}: ${fault}`, advice: untrustedFolderAdvice(folder) }
+    if (fault !== undefined) {
+      const advice = await untrustedFolderAdvice(folder, 'rapport doctor')
+      return { name, state: 'wrong', message: `${folder}: ${fault}`, advice }
+    }
     return { name, state: 'ok', message: folder }
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code

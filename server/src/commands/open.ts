@@ -59,7 +59,7 @@ export interface Rapport extends Pools {
 export async function openRapport(options: OpenOptions): Promise<Rapport> {
   const { config, purpose, log } = options
   await setBreachedPasswordsFile(config.breachedPasswordsFile)
-  if (config.databaseUrl !== undefined) await assertTrustedFolder(config.dataFolder)
+  if (config.databaseUrl !== undefined) await assertTrustedFolder(config.dataFolder, purpose)
   const embedded = config.databaseUrl === undefined ? await openEmbedded(embeddedOptions(options)) : undefined
   const connection = embedded?.connection ?? { connectionString: config.databaseUrl }
   const hadSecret = await hasSecret(config)

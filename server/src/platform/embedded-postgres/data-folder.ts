@@ -99,7 +99,7 @@ export async function prepareDataFolder(
   try {
     await createFolder(path)
     await assertUsable(path, purpose)
-    await assertTrustedFolder(path)
+    await assertTrustedFolder(path, purpose)
     const dataFolder = await realpath(path)
     const cluster = await locateCluster(dataFolder, rootsFolder, purpose)
     await assertOwner(cluster, dataFolder, purpose)
@@ -131,10 +131,13 @@ export function explainSystemError(error: unknown, path: string): unknown {
 export const faultOfDataFolder = (folder: string): Promise<string | undefined> =>
   faultOfFolder(folder, { others: serverUsers, except: /^postgres(?:$|.*\.new-[0-9a-f]{12}$)/ })
 
-export const untrustedFolderAdvice = (folder: string): string =>
-  serverAccount()
-    ? `Start as the owner of ${folder}, or set DATA_DIR to a folder below one that only root can change, such as /var/lib/rapport.`
-    : 'Remove what is not yours, or set DATA_DIR to another folder.'
+export async function untrustedFolderAdvice(folder: string, purpose: Purpose): Promise<string> {
+  if (!serverAccount()) return 'Remove what is not yours, or set DATA_DIR to another folder.'
+  const { uid } = await stat(folder)
+  return uid === 0
+    ? 'Remove what is not root’s, or set DATA_DIR to a folder below one that only root can change, such as /var/lib/rapport.'
+    : runAsOwner(uid, folder, purpose)
+}
 
 async function createFolder(path: string): Promise<void> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
@@ -164,12 +167,13 @@ async function assertUsable(folder: string, purpose: Purpose): Promise<void> {
 }
 
 /** Throws `StartError` if another user has put something into the data folder, or could replace what root writes. */
-export async function assertTrustedFolder(folder: string): Promise<void> {
+export async function assertTrustedFolder(folder: string, purpose: Purpose): Promise<void> {
   const found = await stat(folder).catch(() => undefined)
   if (serverAccount() && found?.uid === 0 && found.mode & 0o022) await chmod(folder, found.mode & 0o7755)
   const fault = await faultOfDataFolder(folder)
   if (fault === undefined) return
-  throw new StartError(`The data folder ${folder} cannot be trusted: ${fault}. ${untrustedFolderAdvice(folder)}`)
+  const advice = await untrustedFolderAdvice(folder, purpose)
+  throw new StartError(`The data folder ${folder} cannot be trusted: ${fault}. ${advice}`)
 }
 
 async function locateCluster(dataFolder: string, rootsFolder: string, purpose: Purpose): Promise<string> {

@@ -150,7 +150,10 @@ test.runIf(isRoot)('root refuses a data folder in which another user has put or 
   await symlink('/etc', join(theirs, 'sockets'))
   giveAll(theirs, user.uid)
   expect(await startErrorOf({ ...options, dataFolder: theirs })).toMatch(
-    /cannot be trusted: \S+theirs belongs to user 12345, who could replace.*Start as the owner of/,
+    /cannot be trusted: \S+theirs belongs to user 12345, who could replace.*Start the service as #12345\./,
+  )
+  expect(await startErrorOf({ ...options, dataFolder: theirs, purpose: 'rapport doctor' })).toContain(
+    `\`sudo -u '#12345' DATA_DIR=${theirs} rapport doctor\``,
   )
 
   await mkdir(join(theirs, 'data'))
