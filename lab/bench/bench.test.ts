@@ -58,14 +58,14 @@ const compared: readonly string[] = [rowNames.createHistory, rowNames.changeHist
 const inProcess = [...compared, ...suggestionNames]
 const withoutRequests = [...processed, ...inProcess]
 /** With one connection, without the driver and the memory, which they do not compare. */
-const beside = tenantNames
+const nextTo = tenantNames
 const searches = [rowNames.property, rowNames.commonProperty, rowNames.rare, rowNames.common, rowNames.absent]
 /** Pushes have a target only at 64 connections. */
 const expectedTargets = [
   ...[one, page, email, created, ...compared.slice(0, -2)].map((name) => `${name}: ratio to the floor`),
   ...processed.map((name) => `${name}: per second`),
   ...[deep, deepByLink].map((name) => `${name}: p50 relative to the first page`),
-  ...beside.map((name) => `${name}: p50 relative to that alone`),
+  ...nextTo.map((name) => `${name}: p50 relative to that alone`),
   ...[...searches, rowNames.query].map((name) => `${name}: p50 ms`),
   ...readNames.slice(2, 11).map((name) => `${name}: plan`),
   ...(chromium ? interactionNames.map((name) => `${name}: p75 ms`) : []),
@@ -79,16 +79,16 @@ test('a small run measures each row and removes its temporary files', { timeout:
   const { stdout } = await promisify(execFile)(process.execPath, [script, ...small, '--json', file], { env })
   const report = JSON.parse(await readFile(file, 'utf8')) as Report
   expect(report.rows.map(({ name, connections }) => `${name} ${connections}`)).toEqual(
-    requestRows.map((name) => `${name} ${withoutRequests.includes(name) ? null : beside.includes(name) ? 1 : 2}`),
+    requestRows.map((name) => `${name} ${withoutRequests.includes(name) ? null : nextTo.includes(name) ? 1 : 2}`),
   )
   for (const { name, service, floor, driver, ratio, memory, databaseMemory } of report.rows) {
     for (const figures of [service, floor, driver]) if (figures) assertMeasured(name, figures)
     expect([floor === null, driver === null]).toEqual([
       name === rowNames.busy,
-      name === rowNames.busy || withoutRequests.includes(name) || beside.includes(name),
+      name === rowNames.busy || withoutRequests.includes(name) || nextTo.includes(name),
     ])
     expect(ratio).toEqual(floor && service.perSecond / floor.perSecond)
-    if (isLinux && !inProcess.includes(name) && !beside.includes(name))
+    if (isLinux && !inProcess.includes(name) && !nextTo.includes(name))
       expect(Math.min(memory[0] ?? 0, memory[1] ?? 0, databaseMemory ?? 0)).toBeGreaterThan(10)
   }
   if (isLinux) expect(report.rows.some(({ service }) => (service.serviceCpu ?? 0) > 0)).toBe(true)

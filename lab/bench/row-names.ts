@@ -41,8 +41,8 @@ export const rowNames = {
   processed: 'rows processed',
   processedOfTwo: 'rows processed, of two organizations',
   busy: 'push, while rows are processed',
-  besideReads: 'read, beside 64 connections of another organization',
-  besideNotes: 'read, while notes of another organization are read',
+  nextToReads: 'read, next to 64 connections of another organization',
+  nextToNotes: 'read, while notes of another organization are read',
   interactions: 'interactions with the application',
 } as const
 
@@ -79,8 +79,8 @@ export const reachNames: readonly string[] = [
 /** Rows about the suggestions of notes. */
 export const suggestionNames: readonly string[] = [rowNames.notesAnalysed, rowNames.accepted]
 
-/** Rows that compare what one organization gets beside another one with what it gets alone. */
-export const tenantNames: readonly string[] = [rowNames.besideReads, rowNames.besideNotes]
+/** Rows that compare what one organization gets next to another one with what it gets alone. */
+export const tenantNames: readonly string[] = [rowNames.nextToReads, rowNames.nextToNotes]
 
 /** The read rows of indexed properties. */
 export const indexedReadNames: readonly string[] = [

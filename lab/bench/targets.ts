@@ -35,8 +35,8 @@ const ratios: readonly [row: string, min: number][] = [
   [names.reachChange, 0.95],
 ]
 
-/** Maximum p50 of one organization beside another one, relative to that alone. */
-const maxBeside: Readonly<Record<string, number>> = { [names.besideReads]: 3, [names.besideNotes]: 1.5 }
+/** Maximum p50 of one organization next to another one, relative to that alone. */
+const maxNextTo: Readonly<Record<string, number>> = { [names.nextToReads]: 3, [names.nextToNotes]: 1.5 }
 
 interface Rate {
   row: string
@@ -92,7 +92,7 @@ export function targetsOf(
     ...rows
       .filter(({ name }) => name === names.deep || name === names.deepByLink)
       .flatMap((row) => deepLine(rows, row)),
-    ...rows.flatMap(besideLine),
+    ...rows.flatMap(nextToLine),
     ...rows.filter(({ name }) => searches.includes(name)).map(medianLine),
     ...(earlier ? rows.flatMap((row) => steadyLine(row, earlier)) : []),
     ...plans.map(planLine),
@@ -147,8 +147,8 @@ function deepLine(rows: readonly Row[], { name, connections, service }: Row): Ta
   ]
 }
 
-function besideLine({ name, connections, service, floor }: Row): TargetLine[] {
-  const max = maxBeside[name]
+function nextToLine({ name, connections, service, floor }: Row): TargetLine[] {
+  const max = maxNextTo[name]
   if (max === undefined || !service.p50 || !floor?.p50) return []
   const measured = service.p50 / floor.p50
   return [

@@ -21,7 +21,7 @@ const note = 'Rückruf am 3. März um 14 Uhr, sonst nächsten Dienstag gegen hal
  * and, as the floor, alone. A response of the first that is no 200 is an error.
  */
 export async function measureTenants(stage: Stage, names: readonly string[]): Promise<Row[]> {
-  const works = { [rowNames.besideReads]: besideReads, [rowNames.besideNotes]: besideNotes }
+  const works = { [rowNames.nextToReads]: nextToReads, [rowNames.nextToNotes]: nextToNotes }
   const wanted = Object.entries(works).filter(([name]) => names.includes(name))
   if (wanted.length === 0) return []
   const { workspace, service, database, options, log } = stage
@@ -40,17 +40,17 @@ export async function measureTenants(stage: Stage, names: readonly string[]): Pr
         measured[kind].push(await measureTurn({ ...service, name: kind }, database, load))
         await end?.()
       }
-    const [beside, alone] = [figuresOf(measured.service), figuresOf(measured.floor)]
+    const [together, alone] = [figuresOf(measured.service), figuresOf(measured.floor)]
     const memory = [undefined, undefined] as const
     rows.push(
-      rowOf({ name, connections: 1, service: beside, floor: alone, driver: null, memory, databaseMemory: undefined }),
+      rowOf({ name, connections: 1, service: together, floor: alone, driver: null, memory, databaseMemory: undefined }),
     )
   }
   return rows
 }
 
 /** Reads with one key, also those that are refused, until the returned function is called. */
-async function besideReads({ service, account }: Stage): Promise<() => Promise<void>> {
+async function nextToReads({ service, account }: Stage): Promise<() => Promise<void>> {
   const requests = [{ bytes: requestBytes('GET', '/v5/contacts?limit=1', headersOf(account)), length: undefined }]
   const task: LoadTask = {
     port: service.port,
@@ -68,7 +68,7 @@ async function besideReads({ service, account }: Stage): Promise<() => Promise<v
 }
 
 /** Pushes long notes, which the service reads from then on. The returned function waits until it has read all of them. */
-async function besideNotes({ service, account, client, measured, options }: Stage): Promise<() => Promise<void>> {
+async function nextToNotes({ service, account, client, measured, options }: Stage): Promise<() => Promise<void>> {
   const url = new URL(new URL(account.triggerUrl).pathname, `http://127.0.0.1:${service.port}`)
   for (let count = 0; count < options.seconds * pushesPerSecond; count++) {
     const body = JSON.stringify({

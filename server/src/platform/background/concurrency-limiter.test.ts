@@ -84,7 +84,7 @@ test('reserved slots are only for organizations that hold none', async () => {
   expect(started).toEqual(['a', 'a', 'b', 'c'])
 })
 
-test('beside others, an organization holds no more than its share, and a second after them all again', async () => {
+test('next to others, an organization holds no more than its share, and a second after them all again', async () => {
   let now = 0
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
   onTestFinished(() => clock.mockRestore())

@@ -112,7 +112,7 @@ export function createFairSemaphore({
 
   const hasSlotFor = (tenantKey: string, tenant: Tenant): boolean =>
     running < concurrency + (tenant.running === 0 ? reserved : 0) &&
-    (tenant.running < share || !askers.isBesideOthers(tenantKey))
+    (tenant.running < share || !askers.hasOthers(tenantKey))
 
   function start(tenantKey: string, tenant: Tenant): void {
     running += 1
@@ -210,7 +210,7 @@ class Askers {
   #last = { tenantKey: '', at: -Infinity }
   #otherAt = -Infinity
 
-  /** What belongs to no tenant (an empty key) is beside nobody. */
+  /** What belongs to no tenant (an empty key) is next to nobody. */
   add(tenantKey: string): void {
     if (tenantKey === '') return
     if (tenantKey !== this.#last.tenantKey) this.#otherAt = this.#last.at
@@ -218,7 +218,7 @@ class Askers {
   }
 
   /** Has another tenant asked recently? */
-  isBesideOthers(tenantKey: string): boolean {
+  hasOthers(tenantKey: string): boolean {
     const at = this.#last.tenantKey === tenantKey ? this.#otherAt : this.#last.at
     return performance.now() - at < askedRecently
   }

@@ -48,7 +48,7 @@ export class ConnectionQueue {
     this.#statements = createFairSemaphore({
       concurrency: statements,
       reserved: Math.ceil(statements / 2),
-      // Beside others: each statement more makes theirs slower, and keeps no processor busier.
+      // Next to others: each statement more makes theirs slower, and keeps no processor busier.
       share: Math.ceil(statements / 2),
       ...options,
     })
