@@ -88,7 +88,9 @@ export async function disk(run: Run, { seconds, includeWal }: DiskOptions): Prom
 }
 
 /** Mounts a small disk; undefined if that is not permitted. */
-async function mountSmallDisk({ folder }: Workspace): Promise<{ folder: string; remove(): Promise<void> } | undefined> {
+export async function mountSmallDisk({
+  folder,
+}: Pick<Workspace, 'folder'>): Promise<{ folder: string; remove(): Promise<void> } | undefined> {
   const mount = join(folder, 'disk')
   await mkdir(mount)
   try {
@@ -113,7 +115,7 @@ async function walSwitcher(dataFolder: string): Promise<() => Promise<void>> {
   }
 }
 
-function fillDisk(file: string): void {
+export function fillDisk(file: string): void {
   const handle = openSync(file, 'w')
   for (const size of [2 ** 20, 2 ** 12]) {
     const bytes = Buffer.alloc(size, 1)

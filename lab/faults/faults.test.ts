@@ -8,6 +8,7 @@ import { cuts } from './cuts.ts'
 import { disk } from './disk.ts'
 import { frozen } from './frozen.ts'
 import { kills } from './kills.ts'
+import { operator } from './operator.ts'
 import { rolling } from './rolling.ts'
 import { createRandom, Guarantees, type Run, type ScenarioResult } from './scenario.ts'
 import { quantile } from '../shared/quantile.ts'
@@ -118,4 +119,11 @@ test('an invalid command line starts nothing and exits with code 2', async () =>
     code: 2,
     stderr: expect.stringContaining('No scenario name contains "no such"'),
   })
+})
+
+test('the log, the doctor and the guide explain what operators meet: each kind of fault', async () => {
+  const faults = ['a broken secret', 'an address without a database', 'a database that does not start', 'a stuck lock']
+  const result = await operator(run(), faults)
+  expect(result.broken).toEqual([])
+  expect(result.figures).toEqual(Object.fromEntries(faults.map((name) => [name, 'explained'])))
 })

@@ -9,6 +9,7 @@ import { disk } from './disk.ts'
 import { frozen } from './frozen.ts'
 import { kills } from './kills.ts'
 import { runOffer } from './offer.ts'
+import { operator } from './operator.ts'
 import { type FaultOptions, help, readOptions } from './options.ts'
 import { overload } from './overload.ts'
 import { rolling } from './rolling.ts'
@@ -30,6 +31,7 @@ const scenarios: Record<string, (run: Run, options: FaultOptions) => Promise<Sce
   'rolling restarts': (run) => rolling(run, { rounds: 5 }),
   'clock set back': (run) => clock(run, { seconds: 5 }),
   overload,
+  operator: (run) => operator(run),
 }
 
 /**

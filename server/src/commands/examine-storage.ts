@@ -46,8 +46,8 @@ export async function examineClocks(client: pg.Client): Promise<Finding> {
 
 /** The newest event of the first organization, which an index finds. */
 async function newestEvent(client: pg.Client): Promise<Date | undefined> {
-  const { rows: tables } = await client.query(`select to_regclass('audit_events') as found`)
-  if (tables[0]?.found == null) return undefined
+  const { rows: tables } = await client.query<{ found: string | null }>(`select to_regclass('audit_events') as found`)
+  if (!tables[0]?.found) return undefined
   const { rows: first } = await client.query<{ id: string }>('select id from organizations order by created_at limit 1')
   const { rows } = await client.query<{ at: Date | null }>(
     'select max(created_at) as at from audit_events where organization_id = $1',

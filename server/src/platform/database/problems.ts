@@ -16,7 +16,7 @@ const moreFiles =
 const replaceDisk =
   'Copy the data folder away first, then check the disk (`dmesg`). Restore the latest backup into a new data folder, on another disk if this one fails (docs/guides/troubleshooting.md, "Damaged data").'
 
-const problems: Readonly<Record<string, Omit<Problem, 'kind'>>> = {
+const problems = {
   connections: { cause: 'PostgreSQL has no connection left.', remedy: fewerConnections },
   'disk full': {
     cause: 'The disk of the database is full.',
@@ -38,13 +38,20 @@ const problems: Readonly<Record<string, Omit<Problem, 'kind'>>> = {
     cause: 'The database rejects the user or the password.',
     remedy: 'Correct the password in DATABASE_URL, or the entry in pg_hba.conf, and restart the service.',
   },
+  unresponsive: {
+    cause: 'The database does not respond in time.',
+    remedy:
+      'Run `rapport doctor`. Its processes may be frozen (kill -CONT), its disk or its machine overloaded, or the network slow.',
+  },
   unavailable: {
     cause: 'The database is unavailable.',
     remedy: 'Check that PostgreSQL is running and that DATABASE_URL is right. The service recovers by itself.',
   },
-}
+} satisfies Record<string, Omit<Problem, 'kind'>>
 
-const kindByState: Readonly<Record<string, string>> = {
+export type ProblemKind = keyof typeof problems
+
+const kindByState: Readonly<Record<string, ProblemKind>> = {
   '53300': 'connections',
   '53100': 'disk full',
   '53200': 'memory',
@@ -56,12 +63,13 @@ const kindByState: Readonly<Record<string, string>> = {
 /** The problem that an error, or its cause, shows; undefined if it needs no person. */
 export function problemOf(error: unknown): Problem | undefined {
   const kind = kindOf(error)
-  const known = kind === undefined ? undefined : problems[kind]
-  if (kind !== undefined && known) return { kind, ...known }
+  if (kind !== undefined) return problemOfKind(kind)
   return error instanceof Error && error.cause !== undefined ? problemOf(error.cause) : undefined
 }
 
-function kindOf(error: unknown): string | undefined {
+export const problemOfKind = (kind: ProblemKind): Problem => ({ kind, ...problems[kind] })
+
+function kindOf(error: unknown): ProblemKind | undefined {
   if (!(error instanceof Error)) return undefined
   const { code } = error as NodeJS.ErrnoException
   if (code === 'EMFILE' || code === 'ENFILE') return 'open files'

@@ -1,11 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises'
 import type { Logger } from 'pino'
 import { startLoop } from '../background/loop.ts'
+import { ApiError } from '../model/errors.ts'
 import { sql } from '../model/sql.ts'
 import { type Blocker, blockersSql, describeBlocker, endingAdvice, isRapportCommand } from './blocked-changes.ts'
 import type { Database } from './database.ts'
 import type { ProblemLog } from './problem-log.ts'
-import { problemOf } from './problems.ts'
+import { problemOf, problemOfKind } from './problems.ts'
 
 export interface WatchOptions {
   database: Database
@@ -61,7 +62,8 @@ export function watchDatabase({ database, log, problems, isEmbedded, isFirst, re
     ready,
     retryMilliseconds: interval,
     onError: (error) => {
-      const problem = problemOf(error)
+      const isTimeout = error instanceof ApiError && error.code === 'timeout'
+      const problem = problemOf(error) ?? (isTimeout ? problemOfKind('unresponsive') : undefined)
       if (problem) problems.report(problem, error)
       else log.error({ err: error }, 'database: the check failed')
     },
@@ -71,7 +73,7 @@ export function watchDatabase({ database, log, problems, isEmbedded, isFirst, re
         'check the database',
         sql`select extract(epoch from clock_timestamp())::float8 * 1000 as now`,
       )
-      problems.recovered(['unavailable', 'connections', 'credentials'])
+      problems.recovered(['unavailable', 'unresponsive', 'connections', 'credentials'])
       examineClock((before + Date.now()) / 2 - (clock?.now ?? before))
       examineBlockers(await database.crossTenantQuery<Blocker>('check the database', blockersSql(blockingTime)))
       await examineFiles(problems)
@@ -86,9 +88,8 @@ export function watchDatabase({ database, log, problems, isEmbedded, isFirst, re
 async function examineFiles(problems: ProblemLog): Promise<void> {
   const files = await openFiles('self')
   if (files === undefined || files.open < files.limit * maxShareOfFiles) return
-  const problem = problemOf(Object.assign(new Error(), { code: 'EMFILE' }))
-  if (problem)
-    problems.report({ ...problem, cause: `This process has ${files.open} of at most ${files.limit} files open.` })
+  const cause = `This process has ${files.open} of at most ${files.limit} files open.`
+  problems.report({ ...problemOfKind('open files'), cause })
 }
 
 /** The open files of a process and its limit, on Linux. */

@@ -4,6 +4,7 @@ import { connect, isConnectTimeout } from '../database/connect.ts'
 import { explainSystemError, type DataPaths } from './data-folder.ts'
 import { type ServerOptions, startServer } from './embedded-server.ts'
 import { isConnectionLoss, sqlState } from '../database/failures.ts'
+import { problemOfKind } from '../database/problems.ts'
 import { livePostmaster } from './postmaster.ts'
 import { Interrupted } from '../database/interrupted.ts'
 import { isRoleMissing, makeServiceRole, serviceConnection } from './service-role.ts'
@@ -59,14 +60,11 @@ export async function acquireDatabaseLock(paths: DataPaths, options: DatabaseLoc
     } else if (found === 'without role') {
       next = found
       await prepareRole(paths)
-    } else if (found === 'unresponsive' || found === 'starting or stopping') {
+    } else if (typeof found === 'string') {
       next = found
-      if (
-        performance.now() - since > (found === 'unresponsive' ? responseTimeout : recoveryTimeout) &&
-        next === state
-      ) {
-        throw await unresponsiveError(paths)
-      }
+      const timeout = found === 'starting or stopping' ? recoveryTimeout : responseTimeout
+      if (performance.now() - since > timeout && next === state)
+        throw found === 'full' ? fullError() : await unresponsiveError(paths)
     } else {
       const holder = await tryLock(found, purpose)
       if (holder === 'me') return { client: found, attached: false }
@@ -93,14 +91,15 @@ export async function acquireDatabaseLock(paths: DataPaths, options: DatabaseLoc
 /** A session with the server, or the reason why there is none. */
 async function probe(
   paths: DataPaths,
-): Promise<pg.Client | 'not running' | 'unresponsive' | 'starting or stopping' | 'without role'> {
+): Promise<pg.Client | 'not running' | 'unresponsive' | 'starting or stopping' | 'full' | 'without role'> {
   try {
     return await connect(serviceConnection(paths.sockets, lockDatabase), responseTimeout)
   } catch (error) {
     if (isRoleMissing(error)) return 'without role'
     if (isConnectTimeout(error)) throw await unresponsiveError(paths)
-    // Starting, stopping or recovering; terminated during the handshake; out of connections.
-    if (['57P03', '57P01', '53300'].includes(sqlState(error) ?? '')) return 'starting or stopping'
+    if (sqlState(error) === '53300') return 'full'
+    // Starting, stopping or recovering; terminated during the handshake.
+    if (['57P03', '57P01'].includes(sqlState(error) ?? '')) return 'starting or stopping'
     const code = (error as NodeJS.ErrnoException).code ?? ''
     if (['ENOENT', 'ECONNREFUSED', 'ENOTDIR'].includes(code)) {
       return (await livePostmaster(paths.cluster)) === undefined ? 'not running' : 'unresponsive'
@@ -116,6 +115,11 @@ async function probe(
     if (['ECONNRESET', 'EPIPE'].includes(code) || isTermination(error)) return 'starting or stopping'
     throw explainSystemError(error, paths.sockets)
   }
+}
+
+function fullError(): StartError {
+  const { cause, remedy } = problemOfKind('connections')
+  return new StartError(`${cause} ${remedy}`)
 }
 
 /** If the server stops meanwhile, the caller probes again. */
