@@ -114,6 +114,22 @@ export const settings = {
     example: '30',
     parse: integer(0, 36_500),
   }),
+  auditLogDays: setting({
+    name: 'AUDIT_LOG_RETENTION_DAYS',
+    description:
+      'Number of days that events of the audit log are stored. `0` stores them forever. A million events take about 0.8 GB. Use the same value for every service on one database.',
+    default: '730',
+    example: '365',
+    parse: integer(0, 36_500),
+  }),
+  historyDays: setting({
+    name: 'HISTORY_RETENTION_DAYS',
+    description:
+      'Number of days that the history of contacts, companies and deals is stored: each change, with the values before and after. `0` stores it as long as its record. A million changes take about 0.4 GB. Use the same value for every service on one database.',
+    default: '1825',
+    example: '365',
+    parse: integer(0, 36_500),
+  }),
   importBytesPerDay: setting({
     name: 'IMPORT_BYTES_PER_DAY',
     description:

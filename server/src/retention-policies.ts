@@ -5,6 +5,8 @@ import { expiredOneTimeTokens } from './identity/access/one-time-token-store.ts'
 import { endedSessions, expiredSessions } from './identity/access/store.ts'
 import { expiredLoginFailures } from './identity/access/throttle-store.ts'
 import type { Sql } from './platform/model/sql.ts'
+import { expiredAuditEvents } from './identity/audit-log/retention-store.ts'
+import { expiredChanges } from './resources/history-retention.ts'
 import { droppedMails, endedMails } from './identity/mails/queue-store.ts'
 import { storedResponsePolicy } from './platform/http/idempotency-store.ts'
 import type { DirectoryReference } from './platform/maintenance/orphans-store.ts'
@@ -30,13 +32,16 @@ const excluded: Readonly<Record<string, (organization: Sql) => Sql>> = { imports
 
 const beforeRemoval: Readonly<Record<string, RetentionPolicy['beforeRemoval']>> = { contacts: leaveRootContacts }
 
+/** Days for which data are retained; 0 retains them forever. */
+type RetentionSettings = Pick<Config, 'importRowsDays' | 'auditLogDays' | 'historyDays'>
+
 /** All data with limited retention, in the order in which it is purged. */
-export const retentionPolicies = (config: Pick<Config, 'importRowsDays'>): RetentionPolicy[] =>
+export const retentionPolicies = (config: RetentionSettings): RetentionPolicy[] =>
   orderedPolicies(config).map((policy) => ({ ...policy, isInDirectory: directory.has(policy.table) }))
 
 const directory = new Set<string>(tablesByPlace.directory)
 
-const orderedPolicies = ({ importRowsDays }: Pick<Config, 'importRowsDays'>): RetentionPolicy[] => [
+const orderedPolicies = ({ importRowsDays, auditLogDays, historyDays }: RetentionSettings): RetentionPolicy[] => [
   ...resources
     .filter(({ softDelete }) => softDelete)
     .map((resource) => ({
@@ -46,6 +51,8 @@ const orderedPolicies = ({ importRowsDays }: Pick<Config, 'importRowsDays'>): Re
     .map((policy) => (policy.table === 'imports' ? withImportData(policy) : policy)),
   orphanedRootContacts,
   ...(importRowsDays > 0 ? [finishedRows(importRowsDays)] : []),
+  ...(auditLogDays > 0 ? [expiredAuditEvents(auditLogDays)] : []),
+  ...(historyDays > 0 ? expiredChanges(resources, historyDays) : []),
   pushKeys,
   pushedBytes,
   ...refusals,

@@ -86,7 +86,7 @@ async function whileServing<Result>(options: Run, work: (url: string) => Promise
   } finally {
     for (const pid of await descendants(child.pid ?? 0)) {
       const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
-      if (command.startsWith('node\0bin/rapport.js\0start')) process.kill(pid, 'SIGTERM')
+      if (/^(?:\/usr\/bin\/)?node\0bin\/rapport\.js\0start/.test(command)) process.kill(pid, 'SIGTERM')
     }
     const { code, errors } = await exit
     expect([code, errors]).toEqual([0, expect.stringContaining('Stopped.')])

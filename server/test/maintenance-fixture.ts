@@ -27,6 +27,7 @@ export interface MaintenanceFixture {
 }
 
 export const importRowsDays = 90
+export const retention = { importRowsDays, auditLogDays: 730, historyDays: 1825 }
 
 export async function createMaintenanceFixture(): Promise<MaintenanceFixture> {
   const { connection, drop } = await createDatabase()
@@ -37,7 +38,7 @@ export async function createMaintenanceFixture(): Promise<MaintenanceFixture> {
   const logged: string[] = []
   const purged: Record<string, number> = {}
   const log = pino(new Writable({ write: (chunk, _encoding, done) => done(void logged.push(String(chunk))) }))
-  const rounds = (policies: readonly RetentionPolicy[] = retentionPolicies({ importRowsDays })) =>
+  const rounds = (policies: readonly RetentionPolicy[] = retentionPolicies(retention)) =>
     new PurgeRounds({
       database,
       log,

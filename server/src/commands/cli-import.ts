@@ -7,10 +7,12 @@ import {
   listImports,
   type CreatedImport,
   addImport,
+  removeAllReceived,
   rotateImport,
   type RotatedImport,
   setImportDisabled,
 } from './imports.ts'
+import { assertConfirmed, confirmOption } from './confirm.ts'
 import { withRapport } from './open.ts'
 
 /** `rapport import`: sources of leads, each with a secret URL that other systems push to. */
@@ -22,6 +24,7 @@ export const importCommand = () =>
       .addCommand(rotateCommand())
       .addCommand(switchCommand('disable'))
       .addCommand(switchCommand('enable'))
+      .addCommand(removeReceivedCommand())
       .addCommand(listCommand()),
     '$ rapport import create --organization "Your company" --name "Landing page"\n$ rapport import list --organization "Your company"',
   )
@@ -148,6 +151,43 @@ const switchCommand = (name: 'disable' | 'enable') =>
         else printResult(`Import ${id} ${isChanged ? 'is now' : 'was already'} ${name}d.`)
       }),
     `$ rapport import ${name} --organization "Your company" --import "Landing page"`,
+  )
+
+interface RemovalOptions extends SwitchOptions {
+  dryRun?: boolean
+  confirm?: string
+}
+
+const removeReceivedCommand = () =>
+  withExample(
+    new Command('remove-received')
+      .description(
+        'Remove what a disabled import received: its rows, and the contacts, companies and notes that it created and nobody else has changed or uses.',
+      )
+      .requiredOption(...organizationOption)
+      .requiredOption('--import <id or name>', 'import whose rows and records are removed')
+      .option('--dry-run', 'only count them')
+      .option(...confirmOption('the import’s id or name as in --import'))
+      .option(...jsonOption)
+      .action(async ({ organization, import: nameOrId, dryRun = false, confirm, json }: RemovalOptions) => {
+        const options = {
+          config: configuration(),
+          purpose: 'rapport import remove-received',
+          log: printMessage,
+        } as const
+        if (!dryRun) await assertConfirmed(nameOrId, confirm)
+        const { id, ...counts } = await withRapport(options, ({ database }) =>
+          removeAllReceived({ database, organization }, { nameOrId, dryRun }),
+        )
+        if (json) return printResult(JSON.stringify({ id, dryRun, ...counts }))
+        const { rows, contacts, companies, notes, kept, remaining } = counts
+        const verb = dryRun ? 'would be removed' : 'were removed'
+        const rest = remaining === 0 ? '' : ` ${remaining} rows are left; run the command again.`
+        printResult(
+          `${rows} rows, ${contacts} contacts, ${companies} companies and ${notes} notes of import ${id} ${verb}; ${kept} records are kept.${rest}`,
+        )
+      }),
+    '$ rapport import remove-received --organization "Your company" --import "Landing page" --dry-run',
   )
 
 interface ListOptions {

@@ -11,6 +11,7 @@ import type { JsonObject, JsonValue } from '../platform/model/fields.ts'
 import { overlapOf } from '../platform/routes/one-time-secret.ts'
 import { importRotationShape, imports } from '../resources/imports/resource.ts'
 import { createImport, importStore, readAllImports, findImports, rotateTrigger } from '../resources/imports/store.ts'
+import { countReceived, type Removal, removeReceived } from '../resources/imports/removal/remove.ts'
 import { triggerUrl } from '../resources/imports/trigger.ts'
 import { findTeam } from '../identity/teams/store.ts'
 import { findOrganization } from './find-organization.ts'
@@ -103,6 +104,36 @@ export async function setImportDisabled(
     return hasChanged
   })
   return { id: auditRecord(importId).recordId, isChanged }
+}
+
+/** Removes what an import received, step by step, or counts it. Errors: `StartError`, `ApiError`. */
+export async function removeAllReceived(
+  { database, organization }: CommandTarget,
+  { nameOrId, dryRun }: { nameOrId: string; dryRun: boolean },
+): Promise<Removal & { id: string }> {
+  const actor = await actorOf(database, organization)
+  const importId = await findImportId(database.reader(actor), nameOrId.trim())
+  const id = auditRecord(importId).recordId
+  if (dryRun)
+    return { id, ...(await database.transaction(actor, (transaction) => countReceived(transaction, importId))) }
+  const total = { rows: 0, contacts: 0, companies: 0, notes: 0 }
+  for (;;) {
+    const step = await database.transaction(actor, async (transaction) => {
+      const removed = await removeReceived(transaction, importId)
+      const { rows, contacts, companies, notes } = removed
+      const details = { rows, contacts, companies, notes }
+      if (rows + contacts + companies + notes > 0)
+        await recordCommand(transaction, actor.organizationId, 'import-rows.removed', {
+          ...auditRecord(importId),
+          details,
+        })
+      return removed
+    })
+    for (const kind of ['rows', 'contacts', 'companies', 'notes'] as const) total[kind] += step[kind]
+    // Rows that a worker is processing are left.
+    if (step.remaining === 0 || step.rows + step.contacts === 0)
+      return { id, ...total, kept: step.kept, remaining: step.remaining }
+  }
 }
 
 /** All imports of the organization, as `GET /v5/imports` returns them. Errors: `StartError`. */

@@ -1,3 +1,4 @@
+import { deletesAuditEventsSql } from '../audit-log/retention-store.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { serviceActor } from '../../platform/model/caller.ts'
 import { identifier, sql } from '../../platform/model/sql.ts'
@@ -44,10 +45,7 @@ export const removeRows = (
 ): Promise<number> =>
   database.transaction(serviceActor('maintenance', organizationId), async (transaction) => {
     const own = sql`organization_id = ${transaction.organization}`
-    // Read by the trigger that protects the audit log from everything else.
-    await transaction.query(
-      sql`select ${transaction.organization} as organization, set_config('rapport.deletes_audit_events', 'on', true)`,
-    )
+    await transaction.query(sql`select ${transaction.organization} as organization, ${deletesAuditEventsSql}`)
     const removed = await transaction.query(sql`
       delete from ${identifier(table)} where ${own} and ctid = any(array(
         select ctid from ${identifier(table)} where ${own} limit ${limit})) returning 1`)

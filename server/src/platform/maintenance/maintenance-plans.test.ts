@@ -8,12 +8,12 @@ import { explain, recordsRead } from '../../../test/explain.ts'
 import { minimalRow } from '../../../test/table-rows.ts'
 import {
   ago,
-  importRowsDays,
+  retention,
   createMaintenanceFixture,
   type MaintenanceFixture,
 } from '../../../test/maintenance-fixture.ts'
 
-const policies = retentionPolicies({ importRowsDays })
+const policies = retentionPolicies(retention)
 const storedCount = 400
 const expiredCount = 7
 
@@ -69,6 +69,10 @@ beforeAll(async () => {
     sso_steps: () => ({ hash: hash(), kind: 'flow', connection_id: recordId }),
     spent_challenges: () => ({ hash: hash() }),
     factor_failures: () => ({ id: randomUUID(), user_id: user, kind: 'totp', place: 'session' }),
+    audit_events: () => ({ id: randomUUID(), action: 'any', actor_kind: 'command' }),
+    contact_changes: () => ({ id: randomUUID(), contact_id: recordId, ...recordChange }),
+    company_changes: () => ({ id: randomUUID(), company_id: recordId, ...recordChange }),
+    deal_changes: () => ({ id: randomUUID(), deal_id: recordId, ...recordChange }),
     mails: () => ({ id: randomUUID(), ...mail, ended_at: ago(0) }),
   }
   // It would copy the rows of one table to another.
@@ -98,6 +102,7 @@ beforeAll(async () => {
 afterAll(() => fixture.close())
 
 const refused = { code: 'any', message: 'any', sender: '-' }
+const recordChange = { action: 'updated', source: 'person', changes: {} }
 const mail = { kind: 'sign-up', recipient: 'a@b.c', recipient_key: 'a@b.c', status: 'kept', run_at: null }
 
 const hash = () => `\\x${randomUUID().replaceAll('-', '')}`

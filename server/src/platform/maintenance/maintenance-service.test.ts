@@ -9,7 +9,9 @@ import { until } from '../../../test/processes.ts'
 import { type Call, startTestService } from '../../../test/service.ts'
 
 /** The policy of contacts; with a TTL of 0, restore and purge are possible at the same time. */
-const contactPolicy = retentionPolicies({ importRowsDays: 0 }).find(({ name }) => name === 'contacts')
+const contactPolicy = retentionPolicies({ importRowsDays: 0, auditLogDays: 0, historyDays: 0 }).find(
+  ({ name }) => name === 'contacts',
+)
 
 test('of a concurrent restore and purge of a record, one takes effect completely', async () => {
   const { connection, drop } = await createDatabase()

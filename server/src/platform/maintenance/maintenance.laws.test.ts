@@ -18,6 +18,7 @@ import { readTable, rowKey } from '../../../test/stored-rows.ts'
 import {
   ago,
   importRowsDays,
+  retention,
   createMaintenanceFixture,
   type MaintenanceFixture,
 } from '../../../test/maintenance-fixture.ts'
@@ -348,7 +349,7 @@ async function storeExpiring(
 }
 
 /** The purged tables, without root_contacts_left, which only lists rows to check. */
-const purgedTables = retentionPolicies({ importRowsDays })
+const purgedTables = retentionPolicies(retention)
   .map(({ table }) => table)
   .filter((table) => table !== 'root_contacts_left')
 

@@ -27,6 +27,8 @@ export interface RetentionPolicy {
   /** Deletes these locked rows in a special way; resolves to the number of deleted records. */
   discard?: (transaction: Transaction, keys: readonly Key[]) => Promise<number>
   counts?: RemovalCounts
+  /** An expression that is evaluated first in the transaction of a deletion. */
+  setting?: Sql
   /** Deletes what other places store about deleted rows, in their transaction. */
   afterRemoval?: (transaction: Transaction, keys: readonly Key[]) => Promise<void>
 }
@@ -106,7 +108,7 @@ export async function purgeWithoutDependents(
   policy: RetentionPolicy,
   expired: readonly ExpiredRow[],
 ): Promise<PurgeStep> {
-  const { table, key, excluded, name, isPersonal, counts } = policy
+  const { table, key, excluded, name, isPersonal, counts, setting } = policy
   const whole = isPersonal ? policy : { ...policy, key: { organization_id: 'uuid', ...key } }
   const keys = expired.map((one) => (isPersonal ? one.key : [one.organizationId, ...one.key]))
   return database.crossTenantTransaction('purge expired rows', async (connection) => {
@@ -116,7 +118,7 @@ export async function purgeWithoutDependents(
       delete from ${identifier(table)} record
       where ${isOneOf(whole, keys)} and ${isExpired(policy)}
       ${excluded ? sql`and not (${excluded(raw('record.organization_id'))})` : raw('')}`
-    if (counts) await connection.query(sql`select ${counts.setting}`)
+    for (const one of [counts?.setting, setting]) if (one) await connection.query(sql`select ${one}`)
     const [removed] = await connection.query<{ count: number }>(countRemoved(deletion, counts))
     return { removed: { [name]: removed?.count ?? 0 }, isPartial: false }
   })
@@ -243,8 +245,12 @@ function countRemoved(deletion: Sql, counts: RemovalCounts | undefined): Sql {
 }
 
 /** Evaluates the settings of everything that is counted. */
-async function announce(transaction: Transaction, { counts, dependents = [] }: RetentionPolicy): Promise<void> {
-  const settings = [counts, ...dependents.map((one) => one.counts)].flatMap((one) => (one ? [one.setting] : []))
+async function announce(
+  transaction: Transaction,
+  { counts, setting, dependents = [] }: RetentionPolicy,
+): Promise<void> {
+  const counting = [counts, ...dependents.map((one) => one.counts)].map((one) => one?.setting)
+  const settings = [setting, ...counting].filter((one) => one !== undefined)
   if (settings.length === 0) return
   await transaction.query(sql`select ${transaction.organization} as organization, ${join(settings, ', ')}`)
 }

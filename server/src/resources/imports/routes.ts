@@ -10,6 +10,7 @@ import { acceptanceRoute } from './intake/acceptance-route.ts'
 import { correctionRoute } from './intake/correction-route.ts'
 import { pushRoute } from './intake/push-route.ts'
 import { importRotationShape, imports, rowStatuses } from './resource.ts'
+import { removalRoute } from './removal/route.ts'
 import { readImportStatistics, refusedKey } from './statistics-store.ts'
 import { assertMayPush, createImport, importStore, rotateTrigger, type ImportWithSecret } from './store.ts'
 import { triggerUrl } from './trigger.ts'
@@ -134,6 +135,7 @@ export const importPart: Part = {
         })
       },
     },
+    removalRoute,
     pushRoute,
     correctionRoute,
     acceptanceRoute,

@@ -69,7 +69,7 @@ test('without triggers, the counts of an import follow pushes, work, cancelling,
   await new PurgeRounds({
     database: service.database,
     log: { error: (error: unknown) => expect.unreachable(JSON.stringify(error)) } as never,
-    retentionPolicies: retentionPolicies({ importRowsDays: 90 }),
+    retentionPolicies: retentionPolicies({ importRowsDays: 90, auditLogDays: 0, historyDays: 0 }),
     purged: () => undefined,
   }).run()
   expect(await countsOf(service, organization)).toEqual({ PROCESSED: 2 })

@@ -1,0 +1,14 @@
+import type { RetentionPolicy } from '../platform/maintenance/retention-store.ts'
+import { columnOf, type Resource } from '../platform/model/define.ts'
+
+/** Changes in the history of records that are older than this many days. The records stay. */
+export const expiredChanges = (resources: readonly Resource[], days: number): RetentionPolicy[] =>
+  resources
+    .filter(({ history }) => history)
+    .map(({ singular }) => ({
+      name: `${singular} history`,
+      table: `${singular}_changes`,
+      key: { [columnOf(`${singular}Id`)]: 'uuid', id: 'uuid' },
+      since: 'created_at',
+      ttlSeconds: days * 24 * 60 * 60,
+    }))
