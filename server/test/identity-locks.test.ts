@@ -201,6 +201,7 @@ test('a person is not deleted who has become the last owner at the same time', a
 /** Files with locks of other kinds, and the tests that hold or race them. */
 const heldElsewhere: Readonly<Record<string, string>> = {
   'access/login-store.ts': 'second-factors/second-factors-limits.test.ts',
+  'access/record-limit-store.ts': '../../test/record-limits.test.ts',
   'access/store.ts': 'access/sessions.test.ts',
   'auth/store.ts': 'auth/accounts.test.ts',
   'mails/queue-store.ts': 'mails/mail-worker.test.ts',

@@ -1,3 +1,4 @@
+import { recordLimit } from '../access/record-limit-store.ts'
 import { readNetwork } from '../access/networks.ts'
 import { normalizeList, scopeList } from '../access/scope-list.ts'
 import { defineResource } from '../../platform/model/define.ts'
@@ -50,6 +51,7 @@ export const apiKeys = defineResource({
   idPrefix: 'key',
   heading: 'Credentials for programs, and the available scopes.',
   roleGroup: 'administration',
+  limit: recordLimit(500, 'revoked_at is null and (expires_at is null or expires_at > now())'),
   softDelete: false,
   hidden: { hash: 'bytea', version: 'integer' },
   fields: {

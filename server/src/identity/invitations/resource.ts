@@ -1,3 +1,4 @@
+import { recordLimit } from '../access/record-limit-store.ts'
 import { memberRoles } from '../../platform/model/scopes.ts'
 import { prepareRole, roleId } from '../access/role-fields.ts'
 import { defineResource, type Prepared } from '../../platform/model/define.ts'
@@ -17,6 +18,7 @@ export const invitations = defineResource({
   idPrefix: 'inv',
   heading: 'People who have been invited and have not joined yet.',
   roleGroup: 'administration',
+  limit: recordLimit(1000),
   titleField: 'email',
   isRestorable: false,
   hidden: { email_key: 'text', by_command: 'boolean' },

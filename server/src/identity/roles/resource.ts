@@ -1,3 +1,4 @@
+import { recordLimit } from '../access/record-limit-store.ts'
 import { defineResource, type Prepared } from '../../platform/model/define.ts'
 import { id, type JsonObject, text, timestamp } from '../../platform/model/fields.ts'
 import { document } from '../../platform/model/object-fields.ts'
@@ -32,6 +33,7 @@ export const roles = defineResource({
   idPrefix: 'rol',
   heading: 'What people can do and which records they see. Every organization also has the four built-in roles.',
   roleGroup: 'visible',
+  limit: recordLimit(200),
   isSmall: true,
   audited: {
     create: 'A role was created.',

@@ -1,3 +1,4 @@
+import { recordLimit } from '../access/record-limit-store.ts'
 import { defineResource } from '../../platform/model/define.ts'
 import { flag, id, text, timestamp } from '../../platform/model/fields.ts'
 
@@ -9,6 +10,7 @@ export const teams = defineResource({
   idPrefix: 'tea',
   heading: 'Groups within an organization. Each contact belongs to one team.',
   roleGroup: 'visible',
+  limit: recordLimit(500),
   isSmall: true,
   audited: {
     create: 'A team was created.',

@@ -2,6 +2,7 @@ import type { BodyFault } from './errors.ts'
 import type { RoleGroup } from './scopes.ts'
 import type { Field, JsonObject, JsonValue } from './fields.ts'
 import type { Reach } from './reach.ts'
+import type { Sql } from './sql.ts'
 
 export type Fields = Record<string, Field>
 
@@ -46,6 +47,14 @@ export interface Link {
   heading?: string
   /** The fields of a link itself. */
   fields: Fields
+}
+
+export interface RecordLimit {
+  max: number
+  /** The SQL condition of the records that count. */
+  counted: string
+  /** Locks what serializes those who add a record to an organization. */
+  lock: (organization: Sql) => Sql
 }
 
 export interface Prepared {
@@ -127,6 +136,8 @@ export interface Resource<F extends Fields = Fields> {
   isUnion?: boolean
   /** True if an organization has so few of them that reading all is cheap; they then need no indexes. */
   isSmall: boolean
+  /** How many records an organization, or a parent in the path, can have. */
+  limit?: RecordLimit
   /** Rules that a declaration cannot express; must be pure. `current` is undefined for a new record. */
   prepare?(values: Values<NoInfer<F>>, current: Values<NoInfer<F>> | undefined): Prepared
 }

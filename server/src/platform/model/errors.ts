@@ -88,6 +88,13 @@ export const errorCodes = {
     remedy:
       '`details` names the field and, if the credential may read it, the `id` of the other record. Change that record, or choose another value.',
   },
+  limit_reached: {
+    status: 409,
+    message: 'Limit reached',
+    when: 'The organization has as many views, teams, properties, pipelines, roles, imports, API keys or open invitations as it can have, or the pipeline as many stages.',
+    remedy:
+      'Delete records that are no longer needed, revoke API keys or withdraw invitations; then repeat the request.',
+  },
   already_decided: {
     status: 409,
     message: 'Already decided',

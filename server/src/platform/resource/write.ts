@@ -13,6 +13,7 @@ import { mergePatch } from './properties.ts'
 import { isSettling, lastKnownSet, lockPropertySet } from './property-sets.ts'
 import { checkReferences } from './references.ts'
 import { syncUniqueValues, touchesUniqueValues } from './unique-values.ts'
+import { assertWithinLimit } from './limit.ts'
 import { mayNotChange, notDeleted, notFound } from './read.ts'
 import { arrangeSiblings, assertParent } from './siblings.ts'
 import { insert, update } from './write-statements.ts'
@@ -144,6 +145,7 @@ export async function writeSet(
     prepareChange(transaction, resource, change, { current, set, mayLackRequired }),
   )
   await checkReferences(transaction, resource, pending, { locked, referable: steps.referable })
+  await assertWithinLimit(transaction, resource, pending, parentId)
   await arrangeSiblings(transaction, resource, pending, parentId)
   await steps.beforeWrite?.(transaction, pending)
   const created = pending.filter(({ before }) => before === undefined)

@@ -1,3 +1,4 @@
+import { recordLimit } from '../../identity/access/record-limit-store.ts'
 import { defineResource } from '../../platform/model/define.ts'
 import { choice, flag, id, reference, type Schema, text, timestamp, stringList } from '../../platform/model/fields.ts'
 import { computed } from '../../platform/model/object-fields.ts'
@@ -119,6 +120,7 @@ export const imports = defineResource({
   idPrefix: 'imp',
   heading: 'Sources of leads. Each has a secret URL that other systems push to.',
   roleGroup: 'visible',
+  limit: recordLimit(500),
   audited: {
     create: 'An import was created, and its trigger URL was shown.',
     update: 'Settings of an import were changed.',

@@ -1,3 +1,4 @@
+import { recordLimit } from '../../identity/access/record-limit-store.ts'
 import { defineResource } from '../../platform/model/define.ts'
 import { id, text, timestamp } from '../../platform/model/fields.ts'
 
@@ -9,6 +10,7 @@ export const pipelines = defineResource({
   idPrefix: 'pip',
   heading: 'The ordered stages that deals go through.',
   roleGroup: 'visible',
+  limit: recordLimit(100),
   audited: {
     create: 'A pipeline was created.',
     update: 'A pipeline was changed.',

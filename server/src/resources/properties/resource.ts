@@ -1,3 +1,4 @@
+import { recordLimit } from '../../identity/access/record-limit-store.ts'
 import { propertyTypes } from '../../platform/model/declared-property.ts'
 import { defineResource } from '../../platform/model/define.ts'
 import { choice, decimal, type Field, flag, id, longText, text, timestamp } from '../../platform/model/fields.ts'
@@ -48,6 +49,7 @@ export const properties = defineResource({
   idPrefix: 'prp',
   heading: 'Definitions of the custom properties of contacts, companies and deals.',
   roleGroup: 'visible',
+  limit: recordLimit(500),
   isSmall: true,
   titleField: 'label',
   audited: {

@@ -1,3 +1,4 @@
+import { recordLimit } from '../../identity/access/record-limit-store.ts'
 import { defineResource, type Prepared } from '../../platform/model/define.ts'
 import { choice, id, integer, reference, text, timestamp, type JsonObject } from '../../platform/model/fields.ts'
 import { pipelines } from '../pipelines/resource.ts'
@@ -34,6 +35,7 @@ export const stages = defineResource({
   idPrefix: 'stg',
   heading: 'The stages of a pipeline, in order.',
   roleGroup: 'visible',
+  limit: recordLimit(100),
   audited: {
     create: 'A stage was added to a pipeline.',
     update: 'A stage of a pipeline was changed.',

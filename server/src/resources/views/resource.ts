@@ -1,3 +1,4 @@
+import { recordLimit } from '../../identity/access/record-limit-store.ts'
 import { defineResource, type Prepared, type Resource } from '../../platform/model/define.ts'
 import {
   choice,
@@ -45,6 +46,7 @@ export const views = defineResource({
   heading: 'Saved views of lists: filters, order and columns, for one person or for everyone.',
   roleGroup: 'records',
   reach: viewReach,
+  limit: recordLimit(2000),
   prepare,
   fields: {
     id: id('vie'),
