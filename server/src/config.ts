@@ -1,13 +1,13 @@
-import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { distance } from 'fastest-levenshtein'
 import type { Durability } from './platform/database/durability.ts'
 import { unencryptedHost } from './platform/database/unencrypted.ts'
 import { StartError } from './platform/database/start-error.ts'
 import { parseAllowedHost } from './platform/egress/allow.ts'
 import { allowsPlaintext } from './platform/egress/plaintext.ts'
 import { sender, smtpServer } from './identity/mails/settings.ts'
+import { nearest } from './nearest-name.ts'
 import { reasoningContradictions, reasoningSettings } from './reasoning-settings.ts'
+import { withSecretFiles } from './secret-files.ts'
 import {
   address,
   connectionString,
@@ -276,7 +276,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Reads the configuration from the environment. Throws a `StartError` that lists all errors at once. */
 export function readConfig(given: Environment): Config {
-  const { environment, mistakes } = withSecretFiles(given)
+  const { environment, mistakes } = withSecretFiles(given, fileSettings)
   const entries = Object.entries<Setting<unknown>>(settings).map(([key, declared]) => {
     const text = environment[declared.name] || declared.default
     try {
@@ -311,26 +311,6 @@ export const fileSettings: ReadonlyMap<string, string> = new Map(
     .filter(({ secret }) => secret)
     .map(({ name }) => [`${name}_FILE`, name]),
 )
-
-/** The environment with the contents of the files that it names. */
-function withSecretFiles(given: Environment): { environment: Environment; mistakes: string[] } {
-  const environment: Record<string, string | undefined> = { ...given }
-  const mistakes: string[] = []
-  for (const [fileName, name] of fileSettings) {
-    const file = given[fileName]
-    if (!file) continue
-    if (given[name]) mistakes.push(`${fileName}: ${name} is set too; set only one of them`)
-    try {
-      const text = readFileSync(file, 'utf8').replace(/\r?\n$/, '')
-      if (text === '') mistakes.push(`${fileName}: ${file} is empty`)
-      environment[name] = text
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException
-      mistakes.push(`${fileName}: ${file} cannot be read (${code})`)
-    }
-  }
-  return { environment, mistakes }
-}
 
 /** What a role does not use, it does not get: the connections of a service are counted from its configuration. */
 const unusedByRole = {
@@ -395,29 +375,4 @@ function misspelt(environment: Environment, severity: 'mistake' | 'warning'): st
         return []
       return [`${name} is not a setting; did you mean ${suggestion}?`]
     })
-}
-
-/**
- * Nearest setting within one edit, or two for names of at least ten letters (HTTP_URL is not SMTP_URL). Underscores are
- * ignored.
- */
-function nearest(name: string, names: readonly string[]): string | undefined {
-  const edits = (known: string) =>
-    Math.min(editsBetween(name, known), editsBetween(withoutUnderscores(name), withoutUnderscores(known)))
-  return names.filter((known) => edits(known) <= (known.length >= 10 ? 2 : 1)).sort((a, b) => edits(a) - edits(b))[0]
-}
-
-const withoutUnderscores = (name: string): string => name.replaceAll('_', '')
-
-/** Edit distance of two words. A swap of neighboring letters counts as one edit; more than 2 counts as 3. */
-function editsBetween(left: string, right: string): number {
-  if (Math.abs(left.length - right.length) > 2) return 3
-  const direct = distance(left, right)
-  // A swap saves one edit at most.
-  if (direct > 3) return 3
-  const swapped = Array.from(
-    left,
-    (letter, at) => left.slice(0, at) + left.charAt(at + 1) + letter + left.slice(at + 2),
-  )
-  return Math.min(direct, ...swapped.map((word) => 1 + distance(word, right)))
 }

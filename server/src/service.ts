@@ -118,13 +118,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   const ready = Promise.race([options.prepared, stopped])
   const servesApi = config.role !== 'work'
   const isMaintaining = config.role !== 'api' && (part?.isFirst ?? true)
-  const metrics = createMetrics({
-    version: version(),
-    pool: () => database.counts,
-    installation: isMaintaining
-      ? { alarms: importAlarms(workDatabase), measure: () => measureInstallation(workDatabase, config) }
-      : undefined,
-  })
+  const metrics = serviceMetrics(options, isMaintaining)
   const wakeups = new Wakeups({ database: workDatabase, log })
   const noteAnalysis = startNoteAnalysis({
     ...config,
@@ -216,6 +210,15 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     },
   }
 }
+
+const serviceMetrics = ({ config, database, workDatabase }: ServiceOptions, isMaintaining: boolean): Metrics =>
+  createMetrics({
+    version: version(),
+    pool: () => database.counts,
+    installation: isMaintaining
+      ? { alarms: importAlarms(workDatabase), measure: () => measureInstallation(workDatabase, config) }
+      : undefined,
+  })
 
 const measureInstallation = async (database: Database, { dataFolder }: Config): Promise<InstallationState> => ({
   ...(await measureDatabase(database)),

@@ -3,6 +3,9 @@ import type { CrossTenantConnection, Database } from '../../platform/database/da
 import { newId } from '../../platform/model/ids.ts'
 import { type Sql, sql } from '../../platform/model/sql.ts'
 
+/** Read by the trigger that protects the audit log from everything else; it ends with the transaction. */
+export const deletesAuditEventsSql = sql`set_config('rapport.deletes_audit_events', 'on', true)`
+
 /**
  * Records an event about a person (a login, a factor) in the log of each of their organizations. It is stored with the
  * person first, so that a login changes no organization's tables; `storePendingEvents` moves it to the logs.

@@ -1,4 +1,4 @@
-import { deletesAuditEventsSql } from '../audit-log/retention-store.ts'
+import { deletesAuditEventsSql } from '../audit-log/store.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { serviceActor } from '../../platform/model/caller.ts'
 import { identifier, sql } from '../../platform/model/sql.ts'

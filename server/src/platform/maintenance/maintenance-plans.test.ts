@@ -6,12 +6,7 @@ import { retentionPolicies } from '../../retention-policies.ts'
 import { isDistributed } from '../../../test/engines.ts'
 import { explain, recordsRead } from '../../../test/explain.ts'
 import { minimalRow } from '../../../test/table-rows.ts'
-import {
-  ago,
-  retention,
-  createMaintenanceFixture,
-  type MaintenanceFixture,
-} from '../../../test/maintenance-fixture.ts'
+import { ago, retention, createMaintenanceFixture, type MaintenanceFixture } from '../../../test/maintenance-fixture.ts'
 
 const policies = retentionPolicies(retention)
 const storedCount = 400

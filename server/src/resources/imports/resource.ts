@@ -128,6 +128,7 @@ export const imports = defineResource({
     restore: 'A deleted import was restored.',
   },
   search: ['name'],
+  hidden: { is_suspended: 'boolean' },
   fields: {
     id: id('imp'),
     name: text({ label: 'Name', required: true, order: 'indexed', searched: true }),

@@ -12,6 +12,9 @@ import { imports } from './resource.ts'
 import { seesEveryPush } from '../row-reach/store.ts'
 import { addSecret, expireSecrets, insertSecret } from './secrets-store.ts'
 
+/** Of `import_rows`; the index of the queue contains these rows. */
+export const waiting = raw(`status in ('PENDING', 'RETRYING', 'PROCESSING')`)
+
 export const importStore = standardStore(imports, { beforeWrite: assignTeams })
 
 /** An import and the secret of its new URL, of which only the hash is stored. */

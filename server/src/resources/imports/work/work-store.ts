@@ -8,6 +8,7 @@ import { newId, readId } from '../../../platform/model/ids.ts'
 import type { Outcome } from '../merge/reconcile.ts'
 import { countItself, countProcessed, countSql, countsItselfSql } from '../../row-counts/store.ts'
 import { type Finding, finding, type MergePolicy } from '../resource.ts'
+import { waiting } from '../store.ts'
 
 /** Rows of one organization that a worker has leased. */
 export interface Claim {
@@ -40,9 +41,6 @@ const maxLossesInBatch = 2
 
 /** Maximum bytes of the stored payloads of a batch. */
 const maxBytes = 2 * 1024 * 1024
-
-/** Of `import_rows`; the index of the queue contains these rows. */
-export const waiting = raw(`status in ('PENDING', 'RETRYING', 'PROCESSING')`)
 
 /**
  * The next organization after `last` (uuid) with a row to process, in id order and wrapping around: each organization
