@@ -21,11 +21,18 @@ export const heldBack = {
   '@types/node': 'describes the oldest Node that is supported',
 }
 
+/** Of a version without any. */
+const maxBeta = 1_000_000
+
 const day = 24 * 60 * 60 * 1000
 
-/** 0 if equal, negative if the left one is older; undefined if one is not of the form 1.2.3. */
+/**
+ * 0 if equal, negative if the left one is older; undefined if one has another form than 1.2.3, or 1.2.3-beta.4 as all
+ * releases of the embedded PostgreSQL have. A release follows its own beta versions.
+ */
 export function compareVersions(left, right) {
-  const [one, two] = [left, right].map((text) => /^(\d+)\.(\d+)\.(\d+)$/.exec(text)?.slice(1).map(Number))
+  const parts = (text) => /^(\d+)\.(\d+)\.(\d+)(?:-beta\.(\d+))?$/.exec(text)?.slice(1)
+  const [one, two] = [left, right].map((text) => parts(text)?.map((part) => Number(part ?? maxBeta)))
   if (!one || !two) return undefined
   return one.map((part, index) => part - two[index]).find((difference) => difference !== 0) ?? 0
 }

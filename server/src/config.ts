@@ -74,6 +74,13 @@ export const settings = {
     secret: true,
     parse: connectionString,
   }),
+  postgresBinaries: optional({
+    name: 'POSTGRES_BINARIES',
+    description:
+      'Folder of a PostgreSQL 15 or newer (with `bin/postgres`) that runs the embedded database, instead of the included one: that of your distribution, which gets security releases sooner. A new database is created with it; an existing one of another major version is moved to it by `rapport upgrade-database` or the next start. Not used with DATABASE_URL.',
+    example: '/usr/lib/postgresql/18',
+    parse: (text) => resolve(text),
+  }),
   databaseConnections: setting({
     name: 'DATABASE_CONNECTIONS',
     description:

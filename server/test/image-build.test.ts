@@ -68,8 +68,10 @@ const run = (command: readonly string[], options: Run): Promise<ProcessResult> =
 
 /** The process ids below this one, outermost first. */
 async function descendants(pid: number): Promise<number[]> {
-  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')
-  const children = text.split(' ').filter(Boolean).map(Number)
+  // Any thread of buildah may have started them.
+  const threads = await readdir(`/proc/${pid}/task`).catch(() => [])
+  const texts = threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/children`, 'utf8').catch(() => ''))
+  const children = (await Promise.all(texts)).flatMap((text) => text.split(' ').filter(Boolean).map(Number))
   return [...children, ...(await Promise.all(children.map(descendants))).flat()]
 }
 

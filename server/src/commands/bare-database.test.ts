@@ -55,7 +55,11 @@ test('a server that accepts the connection and never responds is explained', asy
   const server = createServer((socket) => sockets.push(socket))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as { port: number }
-  const config = { dataFolder: '/nowhere', databaseUrl: `postgres://any@127.0.0.1:${port}/any` }
+  const config = {
+    dataFolder: '/nowhere',
+    databaseUrl: `postgres://any@127.0.0.1:${port}/any`,
+    postgresBinaries: undefined,
+  }
   const work = withBareDatabase(config, 'rapport backup', ({ connection }) => connect(connection, 300))
   await expect(work).rejects.toThrow(
     new StartError('The database did not respond. Check that it is running and that DATABASE_URL is right.'),

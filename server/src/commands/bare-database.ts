@@ -24,14 +24,18 @@ export interface BareDatabase {
 
 /** Opens the configured database for `work` and always closes it. */
 export const withBareDatabase = <Result>(
-  { dataFolder, databaseUrl }: Pick<Config, 'dataFolder' | 'databaseUrl'>,
+  {
+    dataFolder,
+    databaseUrl,
+    postgresBinaries: binaries,
+  }: Pick<Config, 'dataFolder' | 'databaseUrl' | 'postgresBinaries'>,
   purpose: Purpose,
   work: (database: BareDatabase) => Promise<Result>,
 ): Promise<Result> =>
   interruptible(async (signal) => {
     const embedded =
       databaseUrl === undefined
-        ? await openEmbedded({ dataFolder, purpose, log: printMessage, withoutUpgrade: true, signal })
+        ? await openEmbedded({ dataFolder, purpose, log: printMessage, withoutUpgrade: true, binaries, signal })
         : undefined
     const connection = embedded?.connection ?? { connectionString: databaseUrl }
     try {

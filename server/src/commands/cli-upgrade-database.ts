@@ -14,7 +14,7 @@ export const upgradeDatabaseCommand = () =>
   withExample(
     new Command('upgrade-database')
       .description(
-        'Move the embedded database from an older PostgreSQL to the one included in this version. The old database stays in the data folder. A start does this automatically if it finds the older PostgreSQL.',
+        'Move the embedded database from another PostgreSQL to the one included in this version or to that of POSTGRES_BINARIES. The old database stays in the data folder. A start does this automatically if it finds the older PostgreSQL.',
       )
       .option(
         '--old-binaries <folder>',
@@ -25,7 +25,7 @@ export const upgradeDatabaseCommand = () =>
   )
 
 async function run({ oldBinaries }: Options): Promise<void> {
-  const { databaseUrl, dataFolder } = configuration()
+  const { databaseUrl, dataFolder, postgresBinaries: binaries } = configuration()
   if (databaseUrl !== undefined) throw new UsageError('DATABASE_URL is set, so there is no embedded database to move.')
   if (!(await embeddedDatabaseExists(dataFolder))) {
     throw new Failure(`There is no database in ${dataFolder}. Set DATA_DIR to the right folder.`)
@@ -37,6 +37,7 @@ async function run({ oldBinaries }: Options): Promise<void> {
       purpose: 'rapport upgrade-database',
       log: printMessage,
       upgrade,
+      binaries,
       signal,
     })
     await embedded.close()

@@ -7,6 +7,7 @@ import { assertSecretMatches, loadSecret } from '../platform/secret/secret.ts'
 import { checkDatabase, readCharacterSupport } from '../platform/database/check.ts'
 import { Database } from '../platform/database/database.ts'
 import { embeddedDatabaseExists } from '../platform/embedded-postgres/data-folder.ts'
+import { describeAge } from '../platform/embedded-postgres/security-rounds.ts'
 import { openEmbedded } from '../platform/embedded-postgres/embedded.ts'
 import type { Finding } from './doctor.ts'
 import { connectionsOf } from './open.ts'
@@ -23,13 +24,13 @@ import { compareSchema } from './schema.ts'
 
 /** Checks that the database is reachable, suitable, up to date and healthy. */
 export async function examineDatabase(config: Config): Promise<Finding[]> {
-  const { dataFolder, databaseUrl } = config
+  const { dataFolder, databaseUrl, postgresBinaries: binaries } = config
   if (databaseUrl === undefined && !(await embeddedDatabaseExists(dataFolder))) {
     return [{ name: 'database', state: 'note', message: 'none yet; the first start creates it' }]
   }
   try {
     if (databaseUrl !== undefined) return await examineConnection({ connectionString: databaseUrl }, config)
-    const embedded = await openEmbedded({ dataFolder, purpose: 'rapport doctor', log: () => undefined })
+    const embedded = await openEmbedded({ dataFolder, purpose: 'rapport doctor', log: () => undefined, binaries })
     return await examineConnection(embedded.connection, config).finally(() => embedded.close())
   } catch (error) {
     return [failedFinding('database', error)]
@@ -42,7 +43,7 @@ export async function examineConnection(connection: pg.ClientConfig, config: Con
   const limited = { ...connection, statement_timeout: findingTimeout, query_timeout: findingTimeout + 1000 }
   try {
     if (!(await examination.connect())) return examination.findings
-    await examination.run('database', readVersion)
+    await examination.run('database', (client) => readVersion(client, config))
     await examination.run('fitness', () => examineFitness(limited, config))
     const [schema] = await examination.run('schema', () => examineSchema(limited))
     // If its table is locked, the schema is assumed to be current.
@@ -81,10 +82,26 @@ const recordChecks = (config: Config): NamedChecks => [
   ['backup', examineBackup],
 ]
 
-async function readVersion(client: pg.Client): Promise<Finding> {
+async function readVersion(client: pg.Client, config: Config): Promise<Finding[]> {
   const { rows } = await client.query<{ version: string }>(`select current_setting('server_version') as version`)
-  return { name: 'database', state: 'ok', message: `PostgreSQL ${rows[0]?.version}` }
+  const version = rows[0]?.version ?? ''
+  const age = describeAge(version, new Date())
+  return [
+    { name: 'database', state: 'ok', message: `PostgreSQL ${version}` },
+    ...(age === undefined ? [] : [outdatedFinding(age, config)]),
+  ]
 }
+
+/** Only a note: that a version is old is no reason for an alarm at night. */
+const outdatedFinding = (message: string, { databaseUrl }: Config): Finding => ({
+  name: 'postgresql',
+  state: 'note',
+  message,
+  advice:
+    databaseUrl === undefined
+      ? 'Only programs of this machine can reach it, through a socket. Set POSTGRES_BINARIES to a PostgreSQL that your distribution updates; SECURITY.md explains when.'
+      : 'Update PostgreSQL.',
+})
 
 async function examineFitness(connection: pg.ClientConfig, config: Config): Promise<Finding[]> {
   const name = 'fitness'

@@ -3,6 +3,7 @@ import type { Config } from '../config.ts'
 import { setBreachedPasswordsFile } from '../identity/access/breached-passwords.ts'
 import { assertSecretMatches, type Secret } from '../platform/secret/secret.ts'
 import { isConnectTimeout } from '../platform/database/connect.ts'
+import { describeServerAge } from '../platform/database/server-age.ts'
 import { checkDatabase } from '../platform/database/check.ts'
 import { Database } from '../platform/database/database.ts'
 import { isDistributed as hasDistributedTables } from '../platform/database/distribution.ts'
@@ -175,6 +176,7 @@ const embeddedOptions = ({ config, purpose, log, logError }: OpenOptions) => ({
   log,
   ...(logError && { logError }),
   connections: connectionsOf(config),
+  binaries: config.postgresBinaries,
   upgrade: { migrationsFolder, version: version() },
 })
 
@@ -213,6 +215,8 @@ async function prepare(options: Preparation): Promise<string[]> {
     try {
       if (milliseconds > firstPause && (await hasDistributedTables(connection))) onDistributed()
       for (const warning of await checkDatabase(connection, config.databaseDurability)) warn?.(warning)
+      const age = await describeServerAge(connection)
+      if (age !== undefined) warn?.(`${age}. See SECURITY.md.`)
       const applied = attached ? await awaitSchema(connection) : await applyMigrations(connection, options)
       if (await hasDistributedTables(connection)) onDistributed()
       await assertSecretMatches(pools.database, secret).catch((error: unknown) =>

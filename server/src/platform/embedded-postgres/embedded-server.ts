@@ -1,11 +1,10 @@
 import { copyFile, stat, truncate } from 'node:fs/promises'
 import { totalmem } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
-import { findBinaries } from './binaries.ts'
 import { binariesVersion, initializeCluster, isCluster, startPostgres, useOwnDatabaseAdvice } from './cluster.ts'
 import { clusterVersion, finishMove, explainSystemError, type DataPaths, markClusterCreated } from './data-folder.ts'
-import { findOldBinaries } from './upgrade-binaries.ts'
 import { formerUser, serverAccount, takeOver } from './server-account.ts'
+import { chooseBinaries, findOldBinaries } from './upgrade-binaries.ts'
 import { neutralizeStalePidFiles, livePostmaster } from './postmaster.ts'
 import { StartError } from '../database/start-error.ts'
 
@@ -15,6 +14,8 @@ export interface ServerOptions {
   settings?: Record<string, string | number>
   /** Maximum connections of the service; the server allows these and some for commands. */
   connections?: number
+  /** The folder of the PostgreSQL to use instead of the included one (POSTGRES_BINARIES). */
+  binaries?: string | undefined
   /** For moving a cluster of an older PostgreSQL; without it such a cluster is rejected. */
   upgrade?: UpgradeOptions
   /** If true, such a cluster is not moved: it is served by the older PostgreSQL, if that is found. */
@@ -34,7 +35,7 @@ const memoryReleaseTimeout = 10_000
 /** Starts the server unless it is running; creates the cluster if necessary. Throws `StartError`. */
 export async function startServer(paths: DataPaths, options: ServerOptions): Promise<void> {
   const { log, settings } = options
-  const ours = await findBinaries()
+  const ours = await chooseBinaries(options.binaries)
   let binaries = ours
   try {
     await finishMove(paths)
@@ -86,20 +87,21 @@ export async function rotateLog(file: string): Promise<void> {
 async function binariesFor(
   { cluster, dataFolder }: DataPaths,
   ours: string,
-  { upgrade, withoutUpgrade = false }: ServerOptions,
+  { upgrade, withoutUpgrade = false, binaries }: ServerOptions,
 ): Promise<string> {
   const theirs = (await clusterVersion(cluster)) ?? 0
   const major = await binariesVersion(ours)
   if (theirs === major) return ours
-  const isServed = theirs < major && (withoutUpgrade || upgrade !== undefined)
+  // With the distribution's PostgreSQL, the database may come from a newer one.
+  const isServed = (theirs < major || binaries !== undefined) && (withoutUpgrade || upgrade !== undefined)
   const old = isServed ? await findOldBinaries(theirs, upgrade?.oldBinaries) : undefined
   if (old !== undefined) return old
   const advice =
     theirs < major
       ? `To move it, run \`rapport upgrade-database --old-binaries <folder>\` with PostgreSQL ${theirs} (docs/guides/backup.md explains where to get it).`
-      : 'Start the version of Rapport that created it.'
+      : 'Start the version of Rapport that created it, or set POSTGRES_BINARIES to the PostgreSQL that did.'
   throw new StartError(
-    `The database in ${dataFolder} was created by PostgreSQL ${theirs}, but this Rapport includes PostgreSQL ${major}. Nothing was changed. ${advice} ${useOwnDatabaseAdvice}`,
+    `The database in ${dataFolder} was created by PostgreSQL ${theirs}, but this Rapport uses PostgreSQL ${major}. Nothing was changed. ${advice} ${useOwnDatabaseAdvice}`,
   )
 }
 

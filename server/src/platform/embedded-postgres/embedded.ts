@@ -23,6 +23,8 @@ export interface EmbeddedOptions {
   /** Where root puts what the unprivileged account cannot reach otherwise. */
   rootsFolder?: string
   upgrade?: UpgradeOptions
+  /** The folder of the PostgreSQL to use instead of the included one (POSTGRES_BINARIES). */
+  binaries?: string | undefined
   withoutUpgrade?: boolean
   /** Ends the wait, and interrupts a move. */
   signal?: AbortSignal
@@ -73,7 +75,7 @@ async function acquireCurrent(paths: DataPaths, options: EmbeddedOptions): Promi
       continue
     }
     if (options.withoutUpgrade) return lock
-    if (options.upgrade !== undefined && (await isOutdated(lock.client))) {
+    if (options.upgrade !== undefined && (await isOutdated(lock.client, options.binaries))) {
       await moveToNewCluster(lock.client, paths, { ...options, upgrade: options.upgrade })
     } else if (options.purpose === 'service' && !(await hasEnoughConnections(lock.client, options))) {
       options.log('PostgreSQL was running with too few connections for PROCESSES; restarting it.')

@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { rootsFolder, usableBinaries } from './binaries.ts'
+import { findBinaries, rootsFolder, usableBinaries } from './binaries.ts'
 import { binariesVersion } from './cluster.ts'
 import { StartError } from '../database/start-error.ts'
 
@@ -12,13 +12,19 @@ const systemFolders = (major: number) => [
   `/usr/local/opt/postgresql@${major}`,
 ]
 
-/** A PostgreSQL of this version: the given one (throws `StartError` if it differs), a copy, or the system's. */
+/** The folder of the PostgreSQL that runs the embedded database: the given one, or the included one. Throws `StartError`. */
+export const chooseBinaries = (given: string | undefined): Promise<string> =>
+  given === undefined ? findBinaries() : resolveBinariesFolder(resolve(given))
+
+/** A PostgreSQL of this version: the given one (throws `StartError` if it differs), the included one, a copy, or the system's. */
 export async function findOldBinaries(major: number, named?: string): Promise<string | undefined> {
   if (named !== undefined) return assertMajor(await resolveBinariesFolder(resolve(named)), major)
   const copies = (await readdir(rootsFolder).catch(() => []))
     .filter((name) => name.startsWith(`postgresql-${major}.`) && !name.includes('.new-'))
     .map((name) => join(rootsFolder, name))
-  for (const folder of [...copies, ...systemFolders(major)]) {
+  // The included one is another version if the distribution’s runs the database.
+  const included = await findBinaries().catch(() => undefined)
+  for (const folder of [...(included === undefined ? [] : [included]), ...copies, ...systemFolders(major)]) {
     if (!(await holdsPostgres(folder))) continue
     if ((await binariesVersion(folder).catch(() => undefined)) === major) return folder
   }

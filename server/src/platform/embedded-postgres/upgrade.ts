@@ -1,7 +1,6 @@
 import { readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type pg from 'pg'
-import { findBinaries } from './binaries.ts'
 import { binariesVersion, initializeCluster, isCluster, isSocketFolderShort, startPostgres } from './cluster.ts'
 import { connect } from '../database/connect.ts'
 import {
@@ -20,12 +19,15 @@ import { SnapshotError } from '../backup/format.ts'
 import { checkSnapshot } from '../backup/read.ts'
 import { restoreSnapshot, type RestoreProgress } from '../backup/restore.ts'
 import { takeSnapshotFile } from '../backup/take.ts'
+import { chooseBinaries } from './upgrade-binaries.ts'
 import { StartError } from '../database/start-error.ts'
 import { syncFolder } from '../files/durable.ts'
 
-/** Is the server an older PostgreSQL than the bundled one? */
-export async function isOutdated(client: pg.Client): Promise<boolean> {
-  return (await readMajorVersion(client)) < (await binariesVersion(await findBinaries()))
+/** Is the server an older PostgreSQL than the included one, or another one than the given one? */
+export async function isOutdated(client: pg.Client, given: string | undefined): Promise<boolean> {
+  const major = await binariesVersion(await chooseBinaries(given))
+  const current = await readMajorVersion(client)
+  return given === undefined ? current < major : current !== major
 }
 
 export interface MoveOptions extends ServerOptions {
@@ -85,7 +87,7 @@ async function buildNewCluster(
       `The database of an earlier move is in ${previous}. Nothing was changed. Remove or rename it first.`,
     )
   }
-  const binaries = await findBinaries()
+  const binaries = await chooseBinaries(options.binaries)
   log(`The database was created by PostgreSQL ${major}; moving it to PostgreSQL ${await binariesVersion(binaries)}.`)
   const temporary = temporaryCluster(cluster)
   await removeCluster(temporary)
