@@ -52,8 +52,12 @@ async function buildBase(): Promise<void> {
 /** Runs a command of the image, as a user of the given id, with this folder of the machine as its volume. */
 function start(command: readonly string[], { data, uid, env = {} }: Run): ChildProcess {
   const storage = ['--root', join(folder, 'storage'), '--runroot', join(folder, 'run'), '--storage-driver', 'vfs']
-  const settings = Object.entries(env).flatMap(([name, value]) => ['--env', `${name}=${value}`])
-  const place = ['--isolation', 'chroot', '--network', 'host', '--volume', `${data}:/data`, '--user', `${uid}:${uid}`]
+  // buildah has a folder of its own for the volume /data of the image, so another one is mounted.
+  const settings = Object.entries({ DATA_DIR: '/volume', ...env }).flatMap(([name, value]) => [
+    '--env',
+    `${name}=${value}`,
+  ])
+  const place = ['--isolation', 'chroot', '--network', 'host', '--volume', `${data}:/volume`, '--user', `${uid}:${uid}`]
   const words = [...storage, 'run', ...place, ...settings, container, '--', 'node', 'bin/rapport.js', ...command]
   return spawn('buildah', words, { stdio: ['ignore', 'pipe', 'pipe'] })
 }
@@ -143,7 +147,7 @@ describe.skipIf(!canBuild)('the image, built by buildah', () => {
       const body = JSON.stringify({ email: 'grace@example.com' })
       expect((await fetch(`${url}/v5/contacts`, { method: 'POST', headers, body })).status).toBe(201)
       expect((await fetch(url, { headers: { accept: 'text/html' } })).headers.get('content-type')).toContain('html')
-      const taken = await run(['backup', '/data/rapport.backup'], options)
+      const taken = await run(['backup', '/volume/rapport.backup'], options)
       expect(taken, taken.errors).toMatchObject({ code: 0 })
       return { headers }
     })
@@ -152,7 +156,7 @@ describe.skipIf(!canBuild)('the image, built by buildah', () => {
     // As `sudo cp` would leave them, and then a person gives them to the user of the container.
     await promisify(execFile)('chown', ['-R', '54321:54321', restored])
     const others = { data: restored, uid: 54_321 }
-    const done = await run(['restore', '/data/rapport.backup', '--force'], others)
+    const done = await run(['restore', '/volume/rapport.backup', '--force'], others)
     expect(done, done.errors).toMatchObject({ code: 0 })
     await whileServing(others, async (url) => {
       const found = await fetch(`${url}/v5/contacts`, { headers: backup.headers })
