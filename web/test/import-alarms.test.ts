@@ -54,6 +54,24 @@ browserTest('many opt-outs of an import raise an alarm, and lead to the suggesti
   await expect.poll(() => page.getByRole('link', { name: 'Decide on them' }).count()).toBe(0)
 })
 
+browserTest('all opt-outs of an import that wait are decided at once, after a question', async () => {
+  const { page, url } = await createImport('Abused again')
+  const push12 = async (first: number) => {
+    for (let number = first; number < first + 12; number++)
+      expect(await push(url, { email: `again-${number}@example.com`, note: 'Unsubscribe me.' })).toBe(200)
+  }
+  await push12(1)
+  await page.getByRole('status').filter({ hasText: '2 opt-outs wait for you' }).waitFor()
+  await page.getByRole('button', { name: 'Reject all…' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Reject all opt-outs' })
+  await dialog.getByText('2 contacts go on receiving email.').waitFor()
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  await page.getByRole('button', { name: 'Reject all…' }).click()
+  await dialog.getByRole('button', { name: 'Reject all opt-outs' }).click()
+  await page.getByText('2 opt-outs rejected').first().waitFor()
+  await expect.poll(() => page.getByRole('button', { name: 'Accept all…' }).count()).toBe(0)
+})
+
 browserTest('the notes of an import may opt out contacts, until its settings say otherwise', async () => {
   const { page, url } = await createImport('Careful')
   await page.getByRole('button', { name: 'More' }).click()

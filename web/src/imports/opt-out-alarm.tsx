@@ -1,12 +1,13 @@
 import { Link } from '@tanstack/react-router'
 import { TriangleAlert } from 'lucide-react'
 import { useTranslations } from 'use-intl'
+import { DecideAll } from './decide-opt-outs.tsx'
 import type { Import } from './import-queries.ts'
 import styles from './imports.module.css'
 import { useTimeOf } from './row-table.tsx'
 
 /** Says that opt-outs wait for a person, because anyone who knows the URL can have pushed them. */
-export function OptOutAlarm({ one: { optOuts } }: { one: Import }) {
+export function OptOutAlarm({ one: { id, optOuts } }: { one: Import }) {
   const t = useTranslations('imports')
   const timeOf = useTimeOf()
   const { waiting, since } = optOuts
@@ -21,6 +22,7 @@ export function OptOutAlarm({ one: { optOuts } }: { one: Import }) {
         <Link to="/suggestions" className={styles.cellLink}>
           {t('decideOptOuts')}
         </Link>
+        <DecideAll id={id} waiting={waiting} />
       </div>
     </div>
   )

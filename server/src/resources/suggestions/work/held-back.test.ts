@@ -125,6 +125,45 @@ test('an import whose notes may not opt out only suggests it', async () => {
   expect((await contactOf(email)).emailOptOut).toBe(true)
 })
 
+test('all opt-outs of one import that wait are decided at once, and no others', async () => {
+  const flood = async (target: TestImport) => {
+    const emails = Array.from({ length: alarmingOptOuts + 3 }, newAddress)
+    await pushNotes(
+      emails.map((email) => ({ email, note: 'Unsubscribe me.' })),
+      target,
+    )
+    return emails
+  }
+  const optedOut = async (emails: readonly string[]) =>
+    (await Promise.all(emails.map(contactOf))).filter(({ emailOptOut }) => emailOptOut).length
+  const other = await newImport(service, organization)
+  const [emails, others] = [await flood(own), await flood(other)]
+  const decide = (action: string, by = call, importId = own.importId) =>
+    by('POST', `/v5/imports/${importId}/opt-outs/${action}`)
+  const stranger = await service.newOrganization()
+  expect((await decide('accept', stranger.call)).status).toBe(404)
+  const key = async (scopes: string[]) => {
+    const { body } = await call('POST', '/v5/api-keys', { body: { name: 'Key', scopes } })
+    return callAs(service, body.apiKey, { 'service-organization-id': organization.organizationId })
+  }
+  const weak = await key(['urn:service:suggestion:accept:write'])
+  expect(await decide('accept', weak)).toMatchObject({ status: 403, body: { code: 'missing_scopes' } })
+  expect(await optedOut(emails)).toBe(alarmingOptOuts)
+
+  const accepted = await Promise.all([decide('accept'), decide('accept')])
+  expect(accepted.map(({ status }) => status)).toEqual([200, 200])
+  expect(accepted.reduce((sum, { body }) => sum + body.count, 0)).toBe(3)
+  expect(await optedOut(emails)).toBe(alarmingOptOuts + 3)
+  expect((await importNow()).optOuts).toEqual({ waiting: 0, since: null })
+  expect(await optedOut(others)).toBe(alarmingOptOuts)
+
+  expect((await decide('reject', call, other.importId)).body).toEqual({ count: 3, remaining: 0 })
+  expect(await optedOut(others)).toBe(alarmingOptOuts)
+  const [rejected] = await read(`/v5/suggestions?importId=${other.importId}&status=rejected`)
+  expect(rejected).toMatchObject({ decidedById: organization.userId, resultContactId: null })
+  expect((await decide('reject', call, other.importId)).body).toEqual({ count: 0, remaining: 0 })
+})
+
 test('many opt-outs of an import within an hour raise an alarm and wait for a person, and an hour later they act', async () => {
   const emails = Array.from({ length: alarmingOptOuts + 4 }, newAddress)
   // The same contact again is no further opt-out.
