@@ -217,7 +217,6 @@ class Askers {
     this.#last = { tenantKey, at: performance.now() }
   }
 
-  /** Has another tenant asked recently? */
   hasOthers(tenantKey: string): boolean {
     const at = this.#last.tenantKey === tenantKey ? this.#otherAt : this.#last.at
     return performance.now() - at < askedRecently

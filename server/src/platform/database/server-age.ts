@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { describeAge } from '../embedded-postgres/security-rounds.ts'
+import { describeAge } from './security-rounds.ts'
 import { connect } from './connect.ts'
 
 /** What the server's version lacks, in a sentence; undefined if that is unknown or nothing. */

@@ -3,7 +3,6 @@ import { lchown, lstat, open, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { StartError } from '../database/start-error.ts'
 
-/** The account that runs the server, if it is not the current user. */
 export interface Account {
   uid: number
   gid: number

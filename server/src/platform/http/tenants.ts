@@ -43,7 +43,6 @@ export class Tenants {
     const path = url.split('?', 1)[0] ?? ''
     if (this.#isPush(path)) return path
     const { authorization } = headers
-    // A session's token is valid for several organizations.
     return authorization && `${authorization} ${String(headers['service-organization-id'])}`
   }
 }

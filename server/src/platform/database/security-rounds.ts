@@ -5,7 +5,6 @@ const knownRound = { date: Date.UTC(2026, 4, 14), minors: { 15: 18, 16: 14, 17: 
 const roundMonths = [1, 4, 7, 10]
 const day = 24 * 60 * 60 * 1000
 
-/** A version of PostgreSQL and the scheduled rounds of releases that it cannot contain. */
 export interface VersionAge {
   /** Since the round of the version. */
   days: number
