@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { ApiError } from '../model/errors.ts'
 import { maxBodyBytesFor, bodyTooLarge } from './request-limits.ts'
+import type { RequestContext } from './request-context.ts'
 import { addressKey } from './rate-limit.ts'
 import type { ServedRoute } from './route.ts'
 
@@ -11,6 +12,12 @@ export async function readBytes(route: Pick<ServedRoute, 'kind'>, request: Fasti
 }
 
 const initialBufferBytes = 4096
+
+/** Whose share of the memory a body takes: all keys of an organization have one, and all its imports another. */
+function callerOf({ isPush, organization, credential }: RequestContext, address: string): string {
+  if (organization !== undefined) return isPush ? `pushes of ${organization}` : organization
+  return credential ?? addressKey(address)
+}
 
 /** Events, because an iterator costs as much as parsing; one buffer, because a tiny chunk takes hundreds of bytes. */
 function collect({ raw: stream, requestContext, address }: FastifyRequest, limit: number): Promise<Uint8Array> {
@@ -24,7 +31,7 @@ function collect({ raw: stream, requestContext, address }: FastifyRequest, limit
       buffer = emptyBuffer
       reject(error)
     }
-    const reservation = requestContext.budget.open(requestContext.credential ?? addressKey(address), rejectBody)
+    const reservation = requestContext.budget.open(callerOf(requestContext, address), rejectBody)
     requestContext.bodyReservation = reservation
     let buffer = emptyBuffer
     let length = 0

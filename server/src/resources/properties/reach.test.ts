@@ -80,3 +80,30 @@ test('no definition shows a person which values records out of reach have', asyn
   const ofDeals = { resource: 'deals', key: 'revenue', type: 'number', label: 'Revenue' }
   expect((await person.call('POST', '/v5/properties', { body: ofDeals })).status).toBe(201)
 })
+
+test('a person of limited reach reads all definitions, also without the scopes of definitions where records are read', async () => {
+  const owner = await newOwner(mailed.service)
+  const definition = { resource: 'companies', key: 'seats', type: 'number', label: 'Seats', unique: true }
+  const { body: defined } = await owner.call('POST', '/v5/properties', { body: definition })
+  const company = ['urn:service:company:*:*']
+  const personOf = async (name: string, more: string[]) => {
+    const body = { name, scopes: ['urn:service:schema:get:read', ...company, ...more], reach: { company: 'own' } }
+    return personWith(mailed, owner, (await owner.call('POST', '/v5/roles', { body })).body.id)
+  }
+  const reader = await personOf('Reader', ['urn:service:property:*:read'])
+  for (const path of ['', '/count', `/${defined.id}`, '/undeclared', '?resource=companies', '?query=seats'])
+    expect([path, (await reader.call('GET', `/v5/properties${path}`)).status]).toEqual([path, 200])
+  expect((await reader.call('GET', '/v5/properties')).body).toMatchObject([{ id: defined.id, unique: true }])
+  expect((await reader.call('POST', '/v5/properties/search', { body: {} })).body).toHaveLength(1)
+
+  const without = await personOf('Without', [])
+  for (const { call } of [reader, without]) {
+    const { body: schema } = await call('GET', '/v5/schema')
+    const companies = schema.resources.find(({ name }: { name: string }) => name === 'companies')
+    expect(companies.properties).toMatchObject([{ id: defined.id, key: 'seats', type: 'number' }])
+    const made = await call('POST', '/v5/companies', { body: { name: 'Acme', customProperties: { seats: 'many' } } })
+    expect(made).toMatchObject({ status: 422, body: { details: [{ field: 'customProperties.seats' }] } })
+    expect((await call('GET', '/v5/companies?filter.customProperties.seats.gt=1')).status).toBe(200)
+  }
+  expect((await without.call('GET', '/v5/properties')).body).toMatchObject({ code: 'missing_scopes' })
+})

@@ -125,7 +125,7 @@ class BatchingIntake implements LocalIntake {
     const row = { ...push, id: newId(), organizationId, importId, triggerHash: hash, parameters, bytes }
     let isNew = false
     try {
-      const stored = await this.#batches.add(row, bytes)
+      const stored = await this.#batches.add(row, bytes, organizationId)
       isNew = !stored.isReplay
       return stored
     } finally {

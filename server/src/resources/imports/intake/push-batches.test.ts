@@ -130,3 +130,29 @@ test('an item that waits too long is rejected and never sent', async () => {
   expect(await Promise.all([first, last])).toEqual([2, 8])
   expect(sent).toEqual([[1], [4]])
 })
+
+test('a tenant may fill the queue, but loses its latest items to others that have less in it', async () => {
+  const { batches, sent, releaseAll } = heldBatches({ maxConcurrent: 1, items: 4, waitingItems: 8, waitingBytes: 800 })
+  const first = batches.add(0, 1, 'large')
+  await until('the first batch is sent', () => sent.length === 1)
+  const large = Array.from({ length: 8 }, (_, index) => batches.add(index, 1, 'large').catch((error) => error))
+  expect(await batches.add(8, 1, 'large').catch((error) => error)).toEqual(overloaded)
+  const small = [10, 11, 12, 13].map((item) => batches.add(item, 1, 'small'))
+  // The two have the same share now.
+  expect(await batches.add(14, 1, 'small').catch((error) => error)).toEqual(overloaded)
+  await releaseAll()
+  expect(await first).toBe(0)
+  expect(await Promise.all(small)).toEqual([20, 22, 24, 26])
+  expect(await Promise.all(large)).toEqual([0, 2, 4, 6, ...Array.from({ length: 4 }, () => overloaded)])
+})
+
+test('what counts is the larger one of the shares of items and of bytes', async () => {
+  const { batches, sent, releaseAll } = heldBatches({ maxConcurrent: 1, waitingItems: 8, waitingBytes: 100 })
+  const first = batches.add(0, 1, 'large')
+  await until('the first batch is sent', () => sent.length === 1)
+  const large = [1, 2].map((item) => batches.add(item, 50, 'large').catch((error) => error))
+  const small = batches.add(3, 20, 'small')
+  expect(await large[1]).toEqual(overloaded)
+  await releaseAll()
+  expect([await first, await large[0], await small]).toEqual([0, 2, 6])
+})

@@ -1,5 +1,8 @@
 import { ApiError } from '../../../platform/model/errors.ts'
 
+/** Tenants with nothing in the queue are forgotten beyond this number. */
+const maxUsages = 1000
+
 export interface BatchLimits {
   /** Limits of entry batch. */
   items: number
@@ -22,9 +25,16 @@ export const lookupLimits: BatchLimits = {
   waitMilliseconds: 2000,
 }
 
+/** What one tenant has in the queue. */
+interface Usage {
+  items: number
+  bytes: number
+}
+
 interface Waiting<Item, Result> {
   item: Item
   bytes: number
+  usage: Usage
   /** When it was added, in milliseconds of `performance.now`. */
   since: number
   resolve(result: Result): void
@@ -38,6 +48,7 @@ export class Batches<Item, Result> {
   readonly #limits: BatchLimits
   readonly #send: (items: readonly Item[]) => Promise<(Result | Error)[]>
   readonly #waiting: Waiting<Item, Result>[] = []
+  readonly #usages = new Map<string, Usage>()
   #waitingBytes = 0
   #inProgress = 0
   #isScheduled = false
@@ -49,19 +60,54 @@ export class Batches<Item, Result> {
     this.#send = send
   }
 
-  /** Errors: 503 if the queue is full or the item waits too long; errors of `send`. */
-  add(item: Item, bytes: number): Promise<Result> {
-    const { waitingItems, waitingBytes } = this.#limits
-    if (this.#waiting.length >= waitingItems || this.#waitingBytes + bytes > waitingBytes) {
-      return Promise.reject(
-        overloaded('Too many pushes are waiting for the database. Try again after the seconds in Retry-After.'),
-      )
-    }
+  /**
+   * A tenant may fill the queue while no other needs it; then the one with the most in it loses its latest items. Errors:
+   * 503 if the queue is full or the item waits too long; errors of `send`.
+   */
+  add(item: Item, bytes: number, tenant = ''): Promise<Result> {
+    const usage = this.#usages.get(tenant) ?? { items: 0, bytes: 0 }
+    while (this.#isFull(bytes)) if (!this.#evict(usage, bytes)) return Promise.reject(queueFull())
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ item, bytes, since: performance.now(), resolve, reject })
-      this.#waitingBytes += bytes
+      this.#usages.set(tenant, usage)
+      this.#waiting.push({ item, bytes, usage, since: performance.now(), resolve, reject })
+      this.#count(usage, 1, bytes)
       this.#schedule()
     })
+  }
+
+  #isFull(bytes: number): boolean {
+    const { waitingItems, waitingBytes } = this.#limits
+    return this.#waiting.length >= waitingItems || this.#waitingBytes + bytes > waitingBytes
+  }
+
+  /** False if no other tenant has more in the queue. */
+  #evict(asking: Usage, bytes: number): boolean {
+    let [largest, most] = [undefined as Usage | undefined, this.#shareOf(asking.items + 1, asking.bytes + bytes)]
+    for (const usage of this.#usages.values()) {
+      const share = this.#shareOf(usage.items, usage.bytes)
+      if (usage !== asking && share > most) [largest, most] = [usage, share]
+    }
+    const at = largest ? this.#waiting.findLastIndex(({ usage }) => usage === largest) : -1
+    const [evicted] = at < 0 ? [] : this.#waiting.splice(at, 1)
+    if (!evicted) return false
+    this.#count(evicted.usage, -1, -evicted.bytes)
+    evicted.reject(queueFull())
+    return true
+  }
+
+  #shareOf(items: number, bytes: number): number {
+    const { waitingItems, waitingBytes } = this.#limits
+    return Math.max(items / waitingItems, waitingBytes > 0 ? bytes / waitingBytes : 0)
+  }
+
+  /** Counts what enters or leaves the queue. */
+  #count(usage: Usage, items: number, bytes: number): void {
+    usage.items += items
+    usage.bytes += bytes
+    this.#waitingBytes += bytes
+    if (this.#usages.size > maxUsages) {
+      for (const [tenant, one] of this.#usages) if (one.items === 0) this.#usages.delete(tenant)
+    }
   }
 
   /** Resolves when the queue is empty and no batch is in progress. */
@@ -99,7 +145,7 @@ export class Batches<Item, Result> {
     let bytes = 0
     const count = this.#waiting.findIndex((entry, index) => index === items || (bytes += entry.bytes) > maxBytes)
     const batch = this.#waiting.splice(0, count < 0 ? this.#waiting.length : Math.max(count, 1))
-    for (const entry of batch) this.#waitingBytes -= entry.bytes
+    for (const { usage, bytes: taken } of batch) this.#count(usage, -1, -taken)
     return batch
   }
 
@@ -135,8 +181,9 @@ export class Batches<Item, Result> {
       const now = performance.now()
       while (this.#waiting[0] && now - this.#waiting[0].since >= waitMilliseconds) {
         const late = this.#waiting.shift()
-        this.#waitingBytes -= late?.bytes ?? 0
-        late?.reject(
+        if (!late) return
+        this.#count(late.usage, -1, -late.bytes)
+        late.reject(
           overloaded('The push waited too long for the database. Try again after the seconds in Retry-After.'),
         )
       }
@@ -145,5 +192,8 @@ export class Batches<Item, Result> {
     this.#lateTimer = setTimeout(check, first.since + waitMilliseconds - performance.now() + 1).unref()
   }
 }
+
+const queueFull = () =>
+  overloaded('Too many pushes are waiting for the database. Try again after the seconds in Retry-After.')
 
 const overloaded = (description: string) => new ApiError('overloaded', description, { headers: { 'retry-after': '1' } })

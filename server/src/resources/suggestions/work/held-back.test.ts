@@ -140,8 +140,8 @@ test('all opt-outs of one import that wait are decided at once, and no others', 
   const [emails, others] = [await flood(own), await flood(other)]
   const decide = (action: string, by = call, importId = own.importId) =>
     by('POST', `/v5/imports/${importId}/opt-outs/${action}`)
-  const otherOrganization = await service.newOrganization()
-  expect((await decide('accept', otherOrganization.call)).status).toBe(404)
+  const elsewhere = await service.newOrganization()
+  expect((await decide('accept', elsewhere.call)).status).toBe(404)
   const key = async (scopes: string[]) => {
     const { body } = await call('POST', '/v5/api-keys', { body: { name: 'Key', scopes } })
     return callAs(service, body.apiKey, { 'service-organization-id': organization.organizationId })
