@@ -207,10 +207,13 @@ test('every example of a request body is accepted', async () => {
     const ownPath = path.includes('{refusedPushId}')
       ? path.replace(/^.*\{refusedPushId\}/, await storeRefusal(service, organization, 'Asked'))
       : path
+    const isRemoval = path.endsWith('/remove-received')
+    if (isRemoval) await organization.call('POST', `/v5/imports/${ids.importId}/disable`)
     const address = ownPath.replace(/\{(\w+)\}/g, (_whole, name: string) => ids[name] ?? 'none')
     const response = await organization.call('POST', address, { body: withIds(example(operation), ids) })
     const declared = Object.keys(operation.responses).filter((status) => status < '300')
     expect(declared, `${path}: ${response.text}`).toContain(String(response.status))
+    if (isRemoval) await organization.call('POST', `/v5/imports/${ids.importId}/enable`)
     created[path] = response.headers.get('location') ?? ''
     if (path === '/v5/api-keys') ids.apiKeyId = response.body.id
   }

@@ -41,7 +41,6 @@ export async function reservePort(port: number, host: string): Promise<ReservedP
       connection: 'close',
       ...createSecurityHeaders(false),
       ...bodyHeaders,
-      // The page that the person wants appears by itself.
       ...(isPage && { refresh: '2' }),
     }
     response.writeHead(apiError.status, headers).end(text)
