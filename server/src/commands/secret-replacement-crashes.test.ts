@@ -138,7 +138,7 @@ test('after a kill following the commit, the next start uses the new secret', as
 }, 60_000)
 
 test('a service with an unfinished replacement and no database reports it', async () => {
-  await writeFile(join(folder, 'secret.next'), randomBytes(32).toString('hex'))
+  await writeFile(join(folder, 'secret.next'), randomBytes(32).toString('hex'), { mode: 0o600 })
   const unreachableDatabase = { ...environment, DATABASE_URL: `postgres://rapport@/rapport?host=${folder}`, PORT: '0' }
   const started = await runProcess(['start'], { environment: unreachableDatabase })
   expect(started.code).toBe(3)

@@ -123,6 +123,14 @@ test('an API key reads a mail’s content only while the person who created it i
     )
   await setRole('admin')
   expect(await read()).toBe(403)
+  // What they are elsewhere does not matter.
+  const elsewhere = await service.newOrganization()
+  await service.database.crossTenantQuery(
+    'check the database',
+    sql`insert into members (organization_id, user_id, role)
+      values (${uuid(elsewhere)}::uuid, ${readId('usr', left.userId)}::uuid, 'owner')`,
+  )
+  expect(await read()).toBe(403)
   await setRole('owner')
   expect(await read()).toBe(200)
 })
