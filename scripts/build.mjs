@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { filesIn, hashOf, lastHash, notWritable, recordBuild, writeAtomically } from './built-files.mjs'
-import { bundle } from './bundle.mjs'
+import { bundle, rulesBundle } from './bundle.mjs'
 import { isReadOnly } from './lock.mjs'
 import { Refusal, exitOnRefusal } from './refusal.mjs'
 import { root } from './run.mjs'
@@ -57,7 +57,10 @@ const scripts = () => ['build.mjs', 'build-web.mjs', 'built-files.mjs'].map((nam
 
 async function buildServer(hash) {
   try {
-    recordBuild(output, { hash, ...(await bundleTo(join(sources, 'main.ts'), bundle, bundledPackages)) })
+    const rules = await bundleTo(join(sources, 'rules.ts'), rulesBundle, bundledPackages)
+    const main = await bundleTo(join(sources, 'main.ts'), bundle, bundledPackages)
+    const packages = [...new Set([...main.packages, ...rules.packages])].sort()
+    recordBuild(output, { hash, files: [...main.files, ...rules.files], packages })
   } catch (error) {
     if (!isReadOnly(error)) throw error
     throw notWritable(output, error)

@@ -41,13 +41,6 @@ export async function serveAsWorker(): Promise<ExitCode> {
   }
 }
 
-/** A thread of a service: reads notes for it. */
-export async function serveRules(): Promise<void> {
-  process.setSourceMapsEnabled(true)
-  const thread = await import('./resources/suggestions/analysis/serve-rules.ts')
-  thread.serveRules()
-}
-
 /** All commands. Exported for tests. */
 export function program(): Command {
   const commands = [

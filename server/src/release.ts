@@ -11,7 +11,7 @@ export const migrationsFolder = fileURLToPath(new URL('../migrations', import.me
 export const workerFile = fileURLToPath(new URL('../../scripts/worker.mjs', import.meta.url))
 
 /** Script that the thread which reads notes runs. */
-export const rulesFile = fileURLToPath(new URL('../../scripts/rules.mjs', import.meta.url))
+export const rulesFile = fileURLToPath(new URL('../dist/rules.js', import.meta.url))
 
 /** The built web application, which the service serves. */
 export const webFolder = fileURLToPath(new URL('../../web/dist', import.meta.url))

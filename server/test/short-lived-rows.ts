@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { retention } from './maintenance-fixture.ts'
 
 /** A row, by column. */
 export type StoredRow = Record<string, unknown>
@@ -52,6 +53,12 @@ export const shortLivedRows = {
     since: 'expires_at',
     days: 0,
     row: ({ organization_id, connection_id }) => ({ organization_id, connection_id, hash: hash(), kind: 'flow' }),
+  },
+  auditEvent: {
+    table: 'audit_events',
+    since: 'created_at',
+    days: retention.auditLogDays,
+    row: ({ organization_id }) => ({ organization_id, id: id(), action: 'member.left', actor_kind: 'command' }),
   },
   keyText: {
     table: 'api_key_previous_hashes',

@@ -13,7 +13,7 @@ export type RulesAnswer = { value: Interpretation | RulesResult } | { error: unk
 export interface RulesThreadOptions {
   /** The script that the thread runs. */
   file: string
-  /** Milliseconds for one call. The longest note takes a fraction of a second. */
+  /** Milliseconds for one call, the start of the thread included. On a busy machine, the longest note takes seconds. */
   timeout?: number
 }
 
@@ -61,7 +61,7 @@ export class RulesThread implements Rules {
 
   async #call<Result>(call: RulesCall): Promise<Result> {
     const worker = (this.#worker ??= this.#start())
-    const timer = setTimeout(() => void worker.terminate(), this.#options.timeout ?? 10_000)
+    const timer = setTimeout(() => void worker.terminate(), this.#options.timeout ?? 30_000)
     try {
       return await new Promise<Result>((resolve, reject) => {
         this.#pending = { resolve, reject }

@@ -1,0 +1,5 @@
+import { serveRules } from './resources/suggestions/analysis/serve-rules.ts'
+
+// A thread of a service, which reads notes for it: see RulesThread.
+process.setSourceMapsEnabled(true)
+serveRules()
