@@ -4,7 +4,7 @@ import { localRules } from './local-rules.ts'
 import type { RulesAnswer, RulesCall } from './rules-thread.ts'
 
 /** Lower than that of the threads that answer requests. */
-const priority = 5
+const priority = 2
 
 /** Runs in a thread of its own and answers the calls of `RulesThread`. */
 export function serveRules(): void {
