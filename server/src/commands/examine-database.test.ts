@@ -26,7 +26,7 @@ test('a failing check is a finding, also with DATABASE_URL', async () => {
   await query(database.connection, 'create table schema_migrations as select 1 as odd')
   const config = readConfig({ DATABASE_URL: databaseUrlOf(database), DATA_DIR: folder })
   expect(await examineDatabase(config)).toContainEqual({
-    name: 'database',
+    name: 'schema',
     state: 'wrong',
     message: expect.stringContaining('column "name" does not exist'),
   })

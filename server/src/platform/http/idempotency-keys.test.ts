@@ -74,11 +74,13 @@ const needsNoNameServer = ({ path }: (typeof routes)[number]) => path !== '/v5/d
 /** A row can be corrected only while it does not wait, so it is cancelled first. */
 const isCorrection = ({ method, path }: (typeof routes)[number]) =>
   method === 'PATCH' && path === '/v5/imports/{importId}/rows/{rowId}'
-const cancelRows = routes.find(({ method, path }) => method === 'POST' && path.endsWith('/rows/cancel'))
+/** What an import received can be removed only while it is disabled. */
+const isRemoval = ({ path }: (typeof routes)[number]) => path === '/v5/imports/{importId}/remove-received'
+const routeOf = (ending: string) => routes.find(({ method, path }) => method === 'POST' && path.endsWith(ending))
 
-/** DELETE comes last, and child records are deleted before their parents. */
-const deletionRank = ({ method, path }: (typeof routes)[number]) =>
-  method === 'DELETE' ? 1000 - path.split('/').length : 0
+/** Deletions come last, and child records are deleted before their parents. */
+const deletionRank = (route: (typeof routes)[number]) =>
+  route.method === 'DELETE' || isRemoval(route) ? 1000 - route.path.split('/').length : 0
 
 test.each(
   routes
@@ -93,7 +95,12 @@ test.each(
     if (route.params.suggestionId)
       request.params = { suggestionId: await createSuggestion(service, tenant.organization, '/v5/suggestions') }
     const send = (key: string) => tenant.request(route, { ...request, headers: keyHeader(key) })
-    if (isCorrection(route) && cancelRows) await tenant.request(cancelRows, requestOf(cancelRows, tenant))
+    const preparation = isCorrection(route)
+      ? routeOf('/rows/cancel')
+      : isRemoval(route)
+        ? routeOf('{importId}/disable')
+        : undefined
+    if (preparation) await tenant.request(preparation, requestOf(preparation, tenant))
     const key = randomUUID()
     const first = await send(key)
     expect([first.status < 300, first.headers.get('idempotent-replayed')], first.text).toEqual([true, null])
