@@ -92,10 +92,10 @@ export async function generateMigration(root: string, name: string): Promise<str
 const reviewNote =
   'Review it before you commit it: the names of indexes, what happens when a record that is referred to is deleted, checks of values, and each line that says "Review".'
 
-/** The OpenAPI document as JSON, with each reference on one line. */
+/** The OpenAPI document as JSON, with each reference and each bare type on one line. */
 function describeApi(): string {
   const text = JSON.stringify(openapi(routes, headings), null, 2)
-  return `${text.replace(/\{\s+("\$ref": "[^"]*")\s+\}/g, '{ $1 }')}\n`
+  return `${text.replace(/\{\s+("(?:\$ref|type)": "[^"]*")\s+\}/g, '{ $1 }')}\n`
 }
 
 function describeSettings(): string {
