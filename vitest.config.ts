@@ -5,42 +5,42 @@ import { memoryFolder } from './server/test/memory-folder.ts'
 const inMemory = memoryFolder()
 if (inMemory !== undefined) process.env.TMPDIR ??= inMemory
 
+/** Which tests run: those of `npm test`, those of `npm run verify`, or without the variable any of them by its path. */
+const suite = process.env.SUITE
+
+/** What `npm run verify` runs: labs, tools, guides, packages, images, planted mistakes, costs, and the second engine. */
+const verification = [
+  'lab/**',
+  'scripts/**',
+  'server/src/commands/cli-demo',
+  'server/src/platform/backup/backup-faults',
+  'server/src/platform/backup/backup-interruptions',
+  'server/src/platform/embedded-postgres/upgrade',
+  'server/src/resources/docs/swagger',
+  ...['add-a-resource', 'backup-guide', 'cookbook', 'metrics-guide', 'senders-guide', 'tour'].map(inServerTest),
+  ...['docker', 'image-build', 'embedded-engine', 'rolling-upgrade', 'openapi-clients', 'typed-client'].map(
+    inServerTest,
+  ),
+  ...['planted-fault*', 'reach-faults', 'request-costs', 'request-memory', 'recorded-statements'].map(inServerTest),
+  'web/test/pictures',
+].map((path) => (path.endsWith('/**') ? `${path}/*.test.{ts,mjs}` : `${path}.test.ts`))
+
+function inServerTest(name: string): string {
+  return `server/test/${name}`
+}
+
+/** Only `npm run test:citus` and the end of `npm run verify` start a Citus. */
+const onCitus = ['server/test/citus-*.test.ts']
+
+const excluded: Record<string, string[]> = { test: [...verification, ...onCitus], verify: onCitus }
+
 /** They take longest: begun last, one of them would run beside nothing. */
 const long = [
-  ...[
-    'embedded-engine',
-    'request-costs',
-    'faults',
-    'bench',
-    'upgrade',
-    'embedded',
-    'lists.laws',
-    'every-list',
-    'swagger',
-    'start-resources',
-  ],
-  ...[
-    'access-forms',
-    'imports-outages',
-    'fuzz',
-    'requests',
-    'every-resource',
-    'imports-edits',
-    'tenancy',
-    'planted-fault',
-  ],
-  ...[
-    'access-links',
-    'start',
-    'service-role',
-    'cli-demo',
-    'docker',
-    'scopes',
-    'backup',
-    'backup-faults',
-    'backup-interruptions',
-  ],
-  ...['imports-crashes', 'session-leftovers', 'typed-client', 'plans', 'request-memory', 'secret-replacement-crashes'],
+  ...['embedded-engine', 'openapi-clients', 'bench', 'faults', 'planted-fault', 'upgrade', 'cli-demo', 'docker'],
+  ...['tenancy', 'every-resource', 'every-list', 'lists.laws', 'embedded', 'schema', 'idempotency-keys', 'start'],
+  ...['single-sign-on-hostile', 'single-sign-on-linking', 'second-factors-passkeys', 'start-resources', 'scopes'],
+  ...['imports-crashes', 'imports-leases', 'imports-edits', 'imports-outages', 'secret-replacement-crashes'],
+  ...['maintenance', 'service-role', 'session-leftovers', 'analysis-crashes', 'openapi', 'http-headers', 'refusals'],
 ]
 
 class LongestFirst extends BaseSequencer {
@@ -54,8 +54,15 @@ class LongestFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    include: ['server/**/*.test.ts', 'lab/**/*.test.ts', 'web/**/*.test.ts', 'scripts/**/*.test.mjs'],
-    exclude: [...configDefaults.exclude, ...(process.env.TEST_ENGINE === 'both' ? [] : ['**/embedded-engine.test.ts'])],
+    include:
+      suite === 'verify'
+        ? verification
+        : ['server/**/*.test.ts', 'lab/**/*.test.ts', 'web/**/*.test.ts', 'scripts/**/*.test.mjs'],
+    exclude: [
+      ...configDefaults.exclude,
+      ...(excluded[suite ?? ''] ?? []),
+      ...(process.env.TEST_ENGINE === 'both' ? [] : ['**/embedded-engine.test.ts']),
+    ],
     globalSetup: ['server/test/global-setup.ts'],
     setupFiles: ['server/test/inspect-statements.ts'],
     pool: 'forks',
@@ -66,7 +73,7 @@ export default defineConfig({
     expect: { poll: { timeout: 10_000 } },
     hookTimeout: 120_000,
     sequence: { sequencer: LongestFirst },
-    // Many tests wait for a process or a moment.
-    maxWorkers: 4,
+    // Many tests of the product wait for a process or a moment. Verification measures, and loads the machine by itself.
+    maxWorkers: suite === 'verify' ? 2 : 4,
   },
 })
