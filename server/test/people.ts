@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import { createSetUpLink } from '../src/commands/set-up-link.ts'
+import { createOneTimeToken } from '../src/identity/access/one-time-token-store.ts'
+import { findOpenInvitation } from '../src/identity/invitations/store.ts'
+import { serviceActor } from '../src/platform/model/caller.ts'
 import { sql } from '../src/platform/model/sql.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import type { MailReceiver } from './mail-receiver.ts'
@@ -54,6 +57,18 @@ export async function loggedIn(
   expect(status, text).toBe(200)
   expect(body.status).toBe('complete')
   return { email, password, ...body, call: callAs(service, body.accessToken) }
+}
+
+/** The token of an open invitation's link as the operator prints it: nobody proves with it to read the mails. */
+export async function handedOverToken(service: TestService, organizationId: string, email: string): Promise<string> {
+  const id = readId('org', organizationId) ?? ''
+  const invitation = await service.database.transaction(serviceActor('command', id), (transaction) =>
+    findOpenInvitation(transaction, email),
+  )
+  const recordId = readId('inv', invitation?.recordId ?? '') ?? ''
+  return service.database.crossTenantTransaction('manage an account', (db) =>
+    createOneTimeToken(db, { purpose: 'invitation', email, organizationId: id, recordId, lifetimeSeconds: 600 }),
+  )
 }
 
 /** The owner of an organization. */

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, test } from 'vitest'
 import { startSession } from '../../server/src/identity/access/sessions.ts'
@@ -136,14 +137,25 @@ export function useApplication({
     async callAs(role = 'owner', organization = 'large') {
       const { service } = get()
       const { refreshToken } = await newSession(service, role, organization)
-      const { body } = await service.anonymous('POST', '/auth', { body: { token: refreshToken } })
-      return callAs(service, body.accessToken)
+      const { body } = await patient(service.anonymous)('POST', '/auth', { body: { token: refreshToken } })
+      return patient(callAs(service, body.accessToken))
     },
     expectFaults(page, pattern) {
       expected.set(page, [...(expected.get(page) ?? []), pattern])
     },
   }
 }
+
+/** Repeats what an overloaded service has refused, as every client should: next to browsers, the machine is busy. */
+const patient =
+  (call: Call): Call =>
+  async (...request) => {
+    for (let attempt = 1; ; attempt++) {
+      const answer = await call(...request)
+      if (answer.body?.code !== 'overloaded' || attempt === 10) return answer
+      await delay(Number(answer.headers.get('retry-after')) * 1000)
+    }
+  }
 
 function contextOptions(baseURL: string, options: PageOptions) {
   const { theme = 'light', width = 1440, height = width < 768 ? 844 : 900 } = options

@@ -153,7 +153,11 @@ const daysAgo = (days: number, time: string) =>
 
 /** Finds the records by their place in the lists, and adds what the demo data lacks: campaigns and rows of an import. */
 export async function prepareRecords(service: TestService, call: Call): Promise<Records> {
-  const listed = async (path: string): Promise<Json[]> => (await call('GET', path)).body
+  const listed = async (path: string): Promise<Json[]> => {
+    const { status, body, text } = await call('GET', path)
+    if (status !== 200) throw new Error(`${path} was refused: ${text}`)
+    return body
+  }
   const [first] = await listed('/v5/imports?limit=1&orderBy=createdAt&sort=asc')
   const campaigns = await listed('/v5/campaigns')
   if (campaigns.length === 0) {

@@ -122,8 +122,8 @@ browserTest('the last owner cannot become a member, and the service says why', a
   await page.getByRole('button', { name: 'Owner: change the role of Ada Lovelace' }).waitFor()
 })
 
-browserTest('without a mail server, an owner copies the link of an invitation', async () => {
-  const page = await open('invitations?new=true')
+browserTest('without a mail server, an owner of the first organization copies the link of an invitation', async () => {
+  const page = await openPage({ path: '/settings/invitations?new=true', organization: 'large' })
   await page.getByLabel('Email address').fill('kay@example.com')
   await page.getByRole('dialog').getByRole('button', { name: 'Invite' }).click()
   await page.getByRole('button', { name: 'Show the link' }).click()
@@ -138,6 +138,19 @@ browserTest('without a mail server, an owner copies the link of an invitation', 
   await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
   await page.getByText('The invitation to kay@example.com was revoked').waitFor()
 })
+
+browserTest(
+  'without a mail server, an owner of another organization reads who has the link of an invitation',
+  async () => {
+    const page = await open('invitations?new=true')
+    expectFaults(page, /403/)
+    await page.getByLabel('Email address').fill('joan@example.com')
+    await page.getByRole('dialog').getByRole('button', { name: 'Invite' }).click()
+    await page.getByRole('button', { name: 'Show the link' }).click()
+    await page.getByText('Ask the operator of this service').waitFor()
+    expect(await page.getByText('#invitation=').count()).toBe(0)
+  },
+)
 
 browserTest('a team gets members, loses one, takes that back, and is deleted by name', async () => {
   const page = await open('teams')

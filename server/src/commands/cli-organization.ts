@@ -2,10 +2,10 @@ import { Command } from 'commander'
 import {
   cancelDeletion,
   graceDays,
-  isFirst,
   lockDeletion,
   scheduleDeletion,
 } from '../identity/organizations/deletion-store.ts'
+import { isFirst } from '../identity/organizations/store.ts'
 import { showId } from '../platform/model/ids.ts'
 import { configuration, Failure, printMessage, printResult, UsageError, withExample } from './command.ts'
 import { assertConfirmed, confirmOption } from './confirm.ts'

@@ -1,10 +1,11 @@
 import type { Command } from 'commander'
 import { createOneTimeToken } from '../identity/access/one-time-token-store.ts'
 import { invitations } from '../identity/invitations/resource.ts'
-import { invitationStore, removeInvitationsTo } from '../identity/invitations/store.ts'
+import { findOpenInvitation, invitationStore, removeInvitationsTo } from '../identity/invitations/store.ts'
 import { members } from '../identity/members/resource.ts'
 import { findRole, lockRoles, memberStore } from '../identity/members/store.ts'
 import { recordCommand } from '../platform/audit/store.ts'
+import type { CrossTenantConnection } from '../platform/database/database.ts'
 import { serviceActor } from '../platform/model/caller.ts'
 import { readId, showId } from '../platform/model/ids.ts'
 import { bodyShape, readBody } from '../platform/resource/body.ts'
@@ -73,15 +74,67 @@ const inviteOwner = (options: OwnerOptions): Promise<void> =>
         return { recordId, expiresAt: String(after.expiresAt) }
       },
     )
-    const recordId = readId(invitations.idPrefix, invitation.recordId) ?? null
-    const lifetimeSeconds = Math.floor((Date.parse(invitation.expiresAt) - Date.now()) / 1000)
-    const token = await rapport.database.crossTenantTransaction('manage an account', (db) =>
-      createOneTimeToken(db, { purpose: 'invitation', email, organizationId, recordId, lifetimeSeconds }),
+    const url = await rapport.database.crossTenantTransaction('manage an account', (db) =>
+      newInvitationLink(db, { ...invitation, email, organizationId, authUrl }),
     )
-    const url = `${authUrl}/account#invitation=${token}`
     const message = `${email} becomes an owner of ${name} with this link, until ${invitation.expiresAt}. Give it to nobody else:\n\n  ${url}`
     return { result: { invitationId: invitation.recordId, url, expiresAt: invitation.expiresAt }, message }
   })
+
+export const invitationLinkCommand = () =>
+  withExample(
+    inOrganization(
+      personCommand(
+        'invitation-link',
+        'Print a link for an open invitation, for a service without a mail server. It works once, and as long as the invitation.',
+      ),
+    ).action(printInvitationLink),
+    '$ rapport user invitation-link --email ada@example.com --organization "Your company"',
+  )
+
+const printInvitationLink = (options: OwnerOptions): Promise<void> =>
+  withOrganization(options, async (rapport, { id: organizationId, name }) => {
+    const { authUrl } = await addressesOf(rapport)
+    const email = options.email.trim()
+    const found = await rapport.database.transaction(serviceActor('command', organizationId), async (transaction) => {
+      const invitation = await findOpenInvitation(transaction, email)
+      if (!invitation) throw new Failure(`${name} has no open invitation for ${email}.`)
+      const record = { recordType: invitations.singular, recordId: invitation.recordId }
+      await recordCommand(transaction, organizationId, 'invitation.resent', record)
+      return invitation
+    })
+    const url = await rapport.database.crossTenantTransaction('manage an account', (db) =>
+      newInvitationLink(db, { ...found, email, organizationId, authUrl }),
+    )
+    const message = `${email} joins ${name} with this link, until ${found.expiresAt}. Give it to nobody else:\n\n  ${url}`
+    return { result: { invitationId: found.recordId, url, expiresAt: found.expiresAt }, message }
+  })
+
+interface LinkedInvitation {
+  /** The public id. */
+  recordId: string
+  expiresAt: string
+  email: string
+  /** A uuid. */
+  organizationId: string
+  authUrl: string
+}
+
+async function newInvitationLink(
+  db: CrossTenantConnection,
+  { recordId, expiresAt, email, organizationId, authUrl }: LinkedInvitation,
+): Promise<string> {
+  const lifetimeSeconds = Math.floor((Date.parse(expiresAt) - Date.now()) / 1000)
+  const id = readId(invitations.idPrefix, recordId) ?? null
+  const token = await createOneTimeToken(db, {
+    purpose: 'invitation',
+    email,
+    organizationId,
+    recordId: id,
+    lifetimeSeconds,
+  })
+  return `${authUrl}/account#invitation=${token}`
+}
 
 async function withOrganization(
   { organization, json }: OwnerOptions,

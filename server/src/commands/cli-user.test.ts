@@ -127,6 +127,22 @@ test('invite-owner prints a link that works although no owner of the organizatio
   expect((await accept(token)).status).toBe(422)
 })
 
+test('invitation-link prints a link of an open invitation, which the audit log records', async () => {
+  const [owner, guest] = [await newOwner(service), await newOwner(service)]
+  const words = ['invitation-link', '--email', guest.email, '--organization', owner.organizationId, '--json']
+  expect((await command(words)).errors).toContain(`no open invitation for ${guest.email}`)
+  const invited = await owner.call('POST', '/v5/invitations', { body: { email: guest.email, role: 'viewer' } })
+  expect(invited.status, invited.text).toBe(201)
+  const done = await command(words)
+  expect(done).toMatchObject({ code: 0, errors: '' })
+  const { url, invitationId, expiresAt } = JSON.parse(done.output)
+  expect([invitationId, expiresAt]).toEqual([invited.body.id, invited.body.expiresAt])
+  const { body: events } = await owner.call('GET', '/v5/audit-log?filter.action.equals=invitation.resent')
+  expect(events).toMatchObject([{ actorKind: 'command', recordId: invited.body.id }])
+  const accepted = await guest.call('POST', '/v5/me/invitations', { body: { token: tokenInLink(url) } })
+  expect(accepted.body).toMatchObject({ id: owner.organizationId, role: 'viewer' })
+})
+
 test('delete erases a person, keeps what belongs to the organization, and never removes the last owner', async () => {
   const owner = await newOwner(service)
   const words = ['delete', '--email', owner.email]

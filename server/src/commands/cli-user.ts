@@ -9,7 +9,7 @@ import {
   findOrganizationsWithoutOwner,
 } from '../identity/auth/store.ts'
 import { deletePersonCommand, removeSecondFactorsCommand } from './cli-user-account.ts'
-import { inviteOwnerCommand, promoteCommand } from './cli-user-owner.ts'
+import { invitationLinkCommand, inviteOwnerCommand, promoteCommand } from './cli-user-owner.ts'
 import { Failure, withExample } from './command.ts'
 import { readPassword } from './password.ts'
 import { change, personCommand, type PersonOptions, record } from './person-command.ts'
@@ -31,6 +31,7 @@ export const userCommand = () =>
       .addCommand(removeSecondFactorsCommand())
       .addCommand(promoteCommand())
       .addCommand(inviteOwnerCommand())
+      .addCommand(invitationLinkCommand())
       .addCommand(deletePersonCommand()),
     '$ rapport user reset-password --email ada@example.com\n$ rapport user disable --email ada@example.com',
   )

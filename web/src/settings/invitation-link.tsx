@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { useAct } from '../access/act.ts'
 import { send } from '../api/client.ts'
+import { ApiError } from '../api/error.ts'
 import { Loading } from '../shell/states.tsx'
 import { Button } from '../ui/button.tsx'
 import { CopyField } from '../ui/copy-field.tsx'
@@ -36,14 +37,21 @@ function Link({ mailId }: { mailId: string }) {
   const t = useTranslations('settings.invitations')
   const act = useAct()
   const [link, setLink] = useState<string>()
+  const [isRefused, setRefused] = useState(false)
   const show = () =>
     void act(
       async () => {
-        const { body } = await send<MailContent>('GET', `/v5/mails/${mailId}/content`)
-        setLink(body.links[0])
+        try {
+          const { body } = await send<MailContent>('GET', `/v5/mails/${mailId}/content`)
+          setLink(body.links[0])
+        } catch (error) {
+          if (!(error instanceof ApiError && error.code === 'insufficient_permissions')) throw error
+          setRefused(true)
+        }
       },
       { refresh: ['audit-log'] },
     )
+  if (isRefused) return <p role="status">{t('askOperator')}</p>
   if (link !== undefined) return <CopyField label={t('link')} value={link} />
   return (
     <>

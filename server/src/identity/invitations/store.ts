@@ -4,6 +4,7 @@ import type { CrossTenantConnection, Transaction } from '../../platform/database
 import { sql } from '../../platform/model/sql.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import type { JsonValue } from '../../platform/model/fields.ts'
+import { showId } from '../../platform/model/ids.ts'
 import { standardStore } from '../../platform/resource/store.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 import { UniqueConflict } from '../../platform/resource/unique-conflict.ts'
@@ -66,6 +67,18 @@ export async function removeInvitationsTo(transaction: Transaction, email: strin
     delete from invitations where organization_id = ${transaction.organization} and email_key = ${emailKey(email)}
     returning id`)
   for (const { id } of removed) await revokeLinks(transaction, id)
+}
+
+/** The open invitation for this address, with its public id; undefined if there is none. */
+export async function findOpenInvitation(
+  transaction: Transaction,
+  email: string,
+): Promise<{ recordId: string; expiresAt: string } | undefined> {
+  const [row] = await transaction.query<{ id: string; expiresAt: Date }>(sql`
+    select id, expires_at as "expiresAt" from invitations
+    where organization_id = ${transaction.organization} and email_key = ${emailKey(email)} and deleted_at is null
+      and expires_at > now()`)
+  return row && { recordId: showId(invitations.idPrefix, row.id), expiresAt: row.expiresAt.toISOString() }
 }
 
 /** Revokes the links of this invitation (uuid). */

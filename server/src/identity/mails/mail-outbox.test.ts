@@ -89,6 +89,27 @@ test('links in mails point to the host of AUTH_ORIGIN', async () => {
   }
 })
 
+test('only owners of the first organization read the links of invitations, before or after they are sent', async () => {
+  const invite = async (organization: TestOrganization) => {
+    const email = `${randomUUID()}@example.com`
+    const invited = await owner(organization)('POST', '/v5/invitations', { body: { email, role: 'member' } })
+    expect(invited.status, invited.text).toBe(201)
+    await until('the mail is kept', async () => (await mailOf(service, email)).status === 'kept')
+    return showId('mai', (await mailOf(service, email)).id)
+  }
+  const [first, other] = [await invite(ours), await invite(theirs)]
+  expect((await owner(ours)('GET', `/v5/mails/${first}/content`)).status).toBe(200)
+  for (const call of [owner(theirs), theirs.call]) {
+    const refused = await call('GET', `/v5/mails/${other}/content`)
+    expect(refused).toMatchObject({ status: 403, body: { code: 'insufficient_permissions' } })
+    expect(refused.body.description).toContain('rapport user invitation-link')
+  }
+  // A mail of another kind is still theirs, and one that does not exist is not found.
+  const { mailId } = await requestPasswordReset([theirs])
+  expect((await owner(theirs)('GET', `/v5/mails/${mailId}/content`)).status).toBe(200)
+  expect((await owner(theirs)('GET', `/v5/mails/mai_${'0'.repeat(32)}/content`)).status).toBe(404)
+})
+
 const readEvents = async (mailId: string): Promise<Json[]> =>
   (await ours.call('GET', `/v5/audit-log?filter.action.equals=mail.read&filter.recordId.equals=${mailId}&sort=asc`))
     .body

@@ -4,11 +4,12 @@ import type { ReadRoute, Route } from '../../platform/http/route.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import { findRole } from '../members/store.ts'
+import { isFirst } from '../organizations/store.ts'
 import { openBody } from './body.ts'
 import { showId } from '../../platform/model/ids.ts'
 import { RouteGroup, standardRoutes } from '../../platform/routes/standard-routes.ts'
 import { mails } from './resource.ts'
-import { mailStore, readSealedBody } from './store.ts'
+import { mailStore, readKind, readSealedBody } from './store.ts'
 
 const group = new RouteGroup(mailStore, '/v5/mails')
 
@@ -30,7 +31,7 @@ const content: ReadRoute = {
   operation: 'getMailContent',
   summary: 'Read the contents of a mail',
   description:
-    'For owners, so that links can reach people without a mail server. Requires re-authentication within the last five minutes, because anyone who opens the link can act as the recipient. There are no contents before a mail is composed, after it was sent, if its secret was lost, or if the recipient is also in another organization. The audit log records who read it.',
+    'For owners, so that links can reach people without a mail server. Requires re-authentication within the last five minutes, because anyone who opens the link can act as the recipient. There are no contents before a mail is composed, after it was sent, if its secret was lost, or if the recipient is also in another organization. Only owners of the first organization of the service, which is the operator’s, can read invitations. The audit log records who read it.',
   tag: group.tag,
   params: group.recordParams,
   // A separate resource, which no wildcard covers.
@@ -43,9 +44,11 @@ const content: ReadRoute = {
     const { organizationId } = caller
     const { address, requestId } = client
     const record = { recordType: mails.singular, recordId: showId(mails.idPrefix, id) }
+    const isOperators = await services.database.crossTenantTransaction('log in', (db) => isFirst(db, organizationId))
     // Every read is audited: with a link in the mail, the reader can act as its recipient.
     const { text, html, links } = await services.database.transaction(caller, async (transaction) => {
       await assertOwner(transaction)
+      if (!isOperators) await assertNoInvitation(transaction, id)
       const sealed = await readSealedBody(transaction, id)
       const body = openBody(services.secret, id, sealed)
       const event = { organizationId, action: 'mail.read', ...actorOf(caller), ...record, address, requestId } as const
@@ -63,6 +66,18 @@ async function assertOwner(transaction: Transaction): Promise<void> {
   throw new ApiError(
     'insufficient_permissions',
     'Only owners can read the contents of mails, and API keys only while the person who created them is an owner.',
+  )
+}
+
+/**
+ * Whoever has the link of an invitation learns whether its address has an account, also in other organizations, and can
+ * create one in another person's name. The operator of the service could do that anyway.
+ */
+async function assertNoInvitation(transaction: Transaction, id: string): Promise<void> {
+  if ((await readKind(transaction, id)) !== 'invitation') return
+  throw new ApiError(
+    'insufficient_permissions',
+    'Links of invitations are read only by owners of the first organization of this service. Ask its operator for the link (`rapport user invitation-link`), or to set SMTP_URL.',
   )
 }
 

@@ -35,6 +35,14 @@ export async function readSealedBody(db: Transaction, id: string): Promise<Buffe
   )
 }
 
+/** The kind of the organization's mail (uuid). */
+export async function readKind(db: Transaction, id: string): Promise<MailKind | undefined> {
+  const [row] = await db.query<{ kind: MailKind }>(
+    sql`select kind from mails where organization_id = ${db.organization} and id = ${id}::uuid`,
+  )
+  return row?.kind
+}
+
 /** After `restore --new-secret`. */
 const contentsLost =
   'The contents of this mail were lost with the secret that encrypted them. Request the link or send the invitation again.'

@@ -4,7 +4,8 @@ import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { ApiError, invalidBody } from '../../platform/model/errors.ts'
 import { showId } from '../../platform/model/ids.ts'
 import { type AccountRoute, accountRoute } from '../access/account-route.ts'
-import { cancelDeletion, graceDays, isFirst, lockDeletion, scheduleDeletion } from './deletion-store.ts'
+import { cancelDeletion, graceDays, lockDeletion, scheduleDeletion } from './deletion-store.ts'
+import { isFirst } from './store.ts'
 import { deletionSchema, deletionShape } from './resource.ts'
 
 const common = {

@@ -52,14 +52,6 @@ export async function cancelDeletion(
   await recordEvent(db, { ...eventOf(organizationId), ...by, action: 'organization.deletion-cancelled' })
 }
 
-/** Whether it is the first organization of the installation, which belongs to the operator. */
-export async function isFirst(db: CrossTenantConnection, organizationId: string): Promise<boolean> {
-  const [row] = await db.query<{ isFirst: boolean }>(
-    sql`select id = ${organizationId}::uuid as "isFirst" from organizations order by id limit 1`,
-  )
-  return row?.isFirst ?? false
-}
-
 const eventOf = (organizationId: string) => ({
   organizationId,
   recordType: 'organization',

@@ -204,3 +204,11 @@ export async function chooseOrganization(
     update sessions set organization_id = ${organizationId}::uuid
     where id = ${sessionId}::uuid and (organization_id is null or not ${onlyIfNone}::boolean)`)
 }
+
+/** Whether it is the first organization of the installation, which belongs to the operator. */
+export async function isFirst(db: CrossTenantConnection, organizationId: string): Promise<boolean> {
+  const [row] = await db.query<{ isFirst: boolean }>(
+    sql`select id = ${organizationId}::uuid as "isFirst" from organizations order by id limit 1`,
+  )
+  return row?.isFirst ?? false
+}
