@@ -1,10 +1,5 @@
 import { Command } from 'commander'
-import {
-  cancelDeletion,
-  graceDays,
-  lockDeletion,
-  scheduleDeletion,
-} from '../identity/organizations/deletion-store.ts'
+import { cancelDeletion, graceDays, lockDeletion, scheduleDeletion } from '../identity/organizations/deletion-store.ts'
 import { isFirst } from '../identity/organizations/store.ts'
 import { showId } from '../platform/model/ids.ts'
 import { configuration, Failure, printMessage, printResult, UsageError, withExample } from './command.ts'

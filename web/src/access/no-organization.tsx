@@ -1,8 +1,8 @@
-import { useQuery } from '@tanstack/react-query'
+import { queryOptions, useQuery } from '@tanstack/react-query'
 import { Link, useLocation, useRouter } from '@tanstack/react-router'
 import { Suspense } from 'react'
-import { useTranslations } from 'use-intl'
-import { api, type Schemas, sendAll } from '../api/client.ts'
+import { useFormatter, useTranslations } from 'use-intl'
+import { api, type Schemas, send, sendAll } from '../api/client.ts'
 import { forgetAll } from '../api/query-client.ts'
 import { forgetAccessToken } from '../api/session.ts'
 import { Loading } from '../shell/states.tsx'
@@ -24,9 +24,12 @@ export function NoOrganization() {
       {t('logOut')}
     </Link>
   )
+  const organizations = useQuery(ownOrganizations)
+  const current = organizations.data?.find(({ isCurrent }) => isCurrent)
   if (!needsFactor) {
+    const lead = organizations.isPending ? undefined : t(current?.deletesAt ? 'deletedLead' : 'lead')
     return (
-      <Card title={t('title')} lead={t('lead')} footer={footer}>
+      <Card title={t('title')} lead={lead} footer={footer}>
         <Choice />
       </Card>
     )
@@ -59,14 +62,18 @@ function FactorSetup() {
   )
 }
 
+type OwnOrganization = Schemas['OwnOrganizations'][number]
+
+const ownOrganizations = queryOptions({
+  queryKey: ['me', 'organizations'],
+  queryFn: () => sendAll<OwnOrganization>('/v5/me/organizations'),
+})
+
 function Choice() {
   const t = useTranslations('access.noOrganization')
   const act = useAct()
   const router = useRouter()
-  const organizations = useQuery({
-    queryKey: ['me', 'organizations'],
-    queryFn: () => sendAll<Schemas['OwnOrganizations'][number]>('/v5/me/organizations'),
-  })
+  const organizations = useQuery(ownOrganizations)
   if (organizations.error) return <Failure error={organizations.error} onRetry={() => void organizations.refetch()} />
   const open = (organizationId: string) =>
     act(async () => {
@@ -78,11 +85,36 @@ function Choice() {
   if (organizations.data?.length === 0) return <p>{t('none')}</p>
   return (
     <div className={styles.stack}>
-      {organizations.data?.map(({ id, name }) => (
-        <Button key={id} isWide onClick={() => void open(id)}>
-          {t('open', { name })}
-        </Button>
-      ))}
+      {organizations.data?.map((organization) =>
+        organization.deletesAt === null ? (
+          <Button key={organization.id} isWide onClick={() => void open(organization.id)}>
+            {t('open', { name: organization.name })}
+          </Button>
+        ) : (
+          <Deleted key={organization.id} {...organization} deletesAt={organization.deletesAt} />
+        ),
+      )}
     </div>
+  )
+}
+
+/** An organization that is being deleted, which its owners can keep. */
+function Deleted({ id, name, role, deletesAt }: OwnOrganization & { deletesAt: string }) {
+  const t = useTranslations('access.noOrganization')
+  const format = useFormatter()
+  const act = useAct()
+  const keep = () => act(() => send('DELETE', `/v5/me/organizations/${id}/deletion`), t('kept', { name }))
+  const date = format.dateTime(new Date(deletesAt), { dateStyle: 'long' })
+  return (
+    <>
+      <p>{t('deleted', { name, date })}</p>
+      {role === 'owner' ? (
+        <Button isWide onClick={() => void keep()}>
+          {t('keep', { name })}
+        </Button>
+      ) : (
+        <p>{t('askToKeep')}</p>
+      )}
+    </>
   )
 }

@@ -9,6 +9,7 @@ import { api, dataOf, send } from '../api/client.ts'
 import { sendEdit } from '../api/edit.ts'
 import { useMe, useOrganization, useRole } from '../api/me.ts'
 import { exampleDataQuery, isAnyExample, useExamples, useMayUseExamples } from '../home/example-data.ts'
+import { checkAccess } from '../shell/leave.ts'
 import { Button } from '../ui/button.tsx'
 import { CopyField } from '../ui/copy-field.tsx'
 import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
@@ -42,6 +43,7 @@ export function OrganizationSettings() {
           <List label={t('membership')}>
             <CreateRow />
             <LeaveRow />
+            <DeleteRow />
           </List>
         </Panel>
       </PageContent>
@@ -230,6 +232,42 @@ function LeaveRow() {
         onClose={() => setOpen(false)}
         onConfirm={leave}
       />
+    </ListRow>
+  )
+}
+
+/** For owners. The organization refuses access at once, and an owner can undo it for a month. */
+function DeleteRow() {
+  const t = useTranslations('settings.organization')
+  const { id, name } = useOrganization()
+  const isOwner = useRole() === 'owner'
+  const [isOpen, setOpen] = useState(false)
+  const close = () => setOpen(false)
+  if (!isOwner) return null
+  return (
+    <ListRow title={t('deleteTitle', { name })} text={t('deleteText')}>
+      <Button onClick={() => setOpen(true)}>{t('deleteAction')}</Button>
+      <Dialog title={t('deleteConfirm', { name })} description={t('deleteConfirmText')} isOpen={isOpen} onClose={close}>
+        <Form
+          submitLabel={t('deleteAction')}
+          submitKind="danger"
+          onCancel={close}
+          onSubmit={async ({ name: typed = '' }) => {
+            const path = { organizationId: id }
+            await withRecentAuthentication(() =>
+              dataOf(
+                api.POST('/v5/me/organizations/{organizationId}/deletion', { params: { path }, body: { name: typed } }),
+              ),
+            )
+            // It refuses the session now, so the page is left.
+            await checkAccess()
+          }}
+        >
+          {(errorOf) => (
+            <TextField label={t('deleteName', { name })} name="name" error={errorOf('name')} autoComplete="off" />
+          )}
+        </Form>
+      </Dialog>
     </ListRow>
   )
 }
