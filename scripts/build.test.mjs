@@ -32,6 +32,7 @@ beforeEach(() => {
     `import atOnce from 'at-once'
      export const main = async (): Promise<string> => atOnce + ' ' + (await import('when-needed')).default`,
   )
+  write('server/src/rules.ts', 'export const read = (text: string): number => text.length')
 })
 afterEach(() => rmSync(root, { recursive: true, force: true }))
 

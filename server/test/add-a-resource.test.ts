@@ -34,7 +34,7 @@ beforeAll(() => {
 afterAll(() => rmSync(copy, { recursive: true, force: true }))
 
 const run = async (program: string, ...parameters: string[]): Promise<string> => {
-  const environment = { ...process.env, TEST_ENGINE: 'embedded', NODE_ENV: undefined, VITEST: undefined }
+  const environment = { ...process.env, TEST_ENGINE: 'embedded', SUITE: '', NODE_ENV: undefined, VITEST: undefined }
   const { stdout, stderr } = await promisify(execFile)(program, parameters, { cwd: copy, env: environment })
   return stdout + stderr
 }

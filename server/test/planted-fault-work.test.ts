@@ -172,7 +172,10 @@ const claimUpTo = (maxRows: number, leaseSeconds: number): Promise<Claim> =>
     claimRows(transaction, { maxRows, leaseSeconds }),
   )
 
-/** Reads the results of these rows, without values that differ between runs, and a checksum of the other's rows. */
+/**
+ * Reads the results of these rows, without values that differ between runs, and a checksum of the other's rows. No row in
+ * transactions that have not finished any of them.
+ */
 function effectsSql(rowIds: readonly string[]): string {
   const tables = ['contacts', 'companies', 'employments', 'notes', 'contact_external_ids', 'company_external_ids']
   const rows = [...tables, 'import_rows'].map(
@@ -185,5 +188,6 @@ function effectsSql(rowIds: readonly string[]): string {
             (select json_agg(name order by name) from jsonb_object_keys(change -> 'after') name)))
           from jsonb_array_elements(changes::jsonb) change)) order by id)
       from import_rows where id in (${rowIds.map((id) => `'${id}'`).join()})) as ours,
-      (select md5(string_agg(row, '' order by row)) from (${rows.join(' union all ')}) rows) as theirs`
+      (select md5(string_agg(row, '' order by row)) from (${rows.join(' union all ')}) rows) as theirs
+    where exists (select from import_rows where id in (${rowIds.map((id) => `'${id}'`).join()}) and status <> 'PROCESSING')`
 }

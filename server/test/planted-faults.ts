@@ -35,7 +35,7 @@ export interface Statements {
   sent(): string[]
   /**
    * Plants each fault in turn in the statements of the probes. Meanwhile, every transaction is rolled back, so that each
-   * probe always finds the same data; `beforeRollback` is a query that runs first.
+   * probe always finds the same data; `beforeRollback` is a query that runs first, with no rows where it is not the probe's.
    */
   plant(probes: readonly Probe[], beforeRollback?: string): Promise<Planted>
   /** Results of `beforeRollback` since the previous call. */
@@ -71,9 +71,7 @@ export function watchStatements(predicate = organizationPredicate): Statements {
       const inspection =
         probing.beforeRollback && (Reflect.apply(original, this, [probing.beforeRollback]) as Promise<pg.QueryResult>)
       if (!inspection) return asCommitted(forward('rollback'))
-      return inspection
-        .then(({ rows }) => transactionResults.push(JSON.stringify(rows)))
-        .then(() => asCommitted(forward('rollback')))
+      return inspection.then(keepRows).then(() => asCommitted(forward('rollback')))
     }
     // Without a name, so that the changed text is not taken for the prepared statement.
     const isPlanted = typeof given !== 'string' && planted?.text === text
@@ -82,6 +80,10 @@ export function watchStatements(predicate = organizationPredicate): Statements {
     if (probing && !inTransaction.has(this) && /\binsert into\b/.test(text))
       return inUndoneTransaction(this, probing.beforeRollback, forward, faulty)
     return forward(faulty)
+  }
+  /** Without rows, the transaction was one of the service's own, which goes on in the background. */
+  const keepRows = ({ rows }: pg.QueryResult): void => {
+    if (rows.length > 0) transactionResults.push(JSON.stringify(rows))
   }
   /** Runs a statement that is its own transaction in one that is rolled back. */
   async function inUndoneTransaction(
@@ -94,7 +96,7 @@ export function watchStatements(predicate = organizationPredicate): Statements {
     await send('begin')
     try {
       const result = (await forward(statement)) as pg.QueryResult
-      if (beforeRollback) transactionResults.push(JSON.stringify((await send(beforeRollback)).rows))
+      if (beforeRollback) keepRows(await send(beforeRollback))
       return result
     } finally {
       await send('rollback')

@@ -251,7 +251,11 @@ const neverForPersons: readonly RedundantPredicate[] = [
     location:
       /stored-values-store\.ts: .*(?:select \?, property_id, value, record_id from \(\?\) found|property_id = \?::uuid|from \? record where organization_id = \? and \?)$/,
   },
-  { reason: 'metrics count the alarms of all organizations', location: /many_opt_outs/ },
+  {
+    reason: 'metrics count the alarms and the queues of all organizations',
+    location: /many_opt_outs|measurements-store\.ts/,
+  },
+  { reason: 'only people who see all records remove what an import received', location: /removal-store\.ts/ },
   { reason: 'only imports choose records so', location: /current\.ts: with found|edits\.ts: .*group by 1, 2$/ },
   {
     reason: 'these insert a single record without an owner, and name no other one',

@@ -36,6 +36,7 @@ export const removalRoute: Route = writeRoute({
     required: false,
   },
   audited: 'import-rows.removed',
+  errors: [423],
   responses: {
     200: {
       kind: 'schema',
