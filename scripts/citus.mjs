@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** In each run of the suite: what only Citus can break, in less than 90 seconds. */
+/** In each `npm run verify`: what only Citus can break, in less than 90 seconds. */
 export const shortTests = [
   ...['remote-commands', 'writes', 'crashes', 'idle', 'doctor'].map((name) => `server/test/citus-${name}.test.ts`),
 ]

@@ -10,7 +10,7 @@ const usage = `Usage: npm run test:citus [-- [--short] [file …]]
 
 Starts a coordinator and two workers, and runs the tests of scripts/citus.mjs on them, or those of the files.
 
-  --short  only what npm test runs too
+  --short  only what npm run verify runs too
   --help   print this
 
 CITUS_FILES names a folder with lib/ and extension/ of Citus, built for Debian's postgresql-15, which must be installed.

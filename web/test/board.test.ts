@@ -201,7 +201,7 @@ browserTest('the board knows at once what was changed on the page of a deal', as
   await page.keyboard.press('Alt+ArrowRight')
   await board.toast('b is in Offer').waitFor()
   await page.getByRole('button', { name: 'Table', exact: true }).click()
-  await row.getByText('Offer').waitFor({ timeout: 2000 })
+  await row.getByText('Offer').waitFor()
 })
 
 browserTest('on a touch screen, a long press lifts a card, and a swipe scrolls', async () => {

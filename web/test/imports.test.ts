@@ -43,7 +43,7 @@ browserTest(
     const [, target = '', data = ''] = /^curl '([^']+)'[^]*--data '([^']+)'$/.exec(await copied()) ?? []
     expect(target).toBe(url)
     await push(target, JSON.parse(data))
-    await page.locator('tr[data-status]').waitFor({ timeout: 2000 })
+    await page.locator('tr[data-status]').waitFor()
     await page.reload()
     await page.locator('tr[data-status]').waitFor()
     expect(await page.getByText(url.slice(-20)).count()).toBe(0)
@@ -172,6 +172,30 @@ browserTest('an import is disabled and enabled, gets another URL, and is restore
   await page.getByText('Managed was deleted').waitFor()
   await page.getByRole('button', { name: 'Undo' }).click()
   await page.getByRole('link', { name: 'Managed' }).waitFor()
+})
+
+browserTest('what a bad sender pushed is removed from a disabled import, after its number was shown', async () => {
+  const { page, url } = await createImport('Unwanted')
+  for (const name of ['one', 'two', 'three'])
+    await push(url, { contact: { email: `${name}@unwanted.example` }, company: { name: 'Unwanted Ltd' } })
+  await expect.poll(() => rowsWith(page, 'PROCESSED').count()).toBe(3)
+  const open = async () => {
+    await page.getByRole('button', { name: 'More actions' }).click()
+    await page.getByRole('menuitem', { name: 'Remove what it received…' }).click()
+  }
+  await open()
+  const dialog = page.getByRole('dialog', { name: 'Remove what Unwanted received?' })
+  await dialog.getByText('Disable the import first').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'Disable' }).click()
+  await page.getByRole('button', { name: 'Enable' }).waitFor()
+  await open()
+  await dialog.getByText('3 contacts, 1 company, no note and 3 rows will be removed.').waitFor()
+  await dialog.getByRole('button', { name: 'Remove' }).click()
+  await page.getByText('What Unwanted received was removed').waitFor()
+  await expect.poll(() => page.locator('tr[data-status]').count()).toBe(0)
+  await page.goto('/contacts?query=unwanted.example')
+  await page.getByText('Nothing matches').first().waitFor()
 })
 
 browserTest('who may only read imports is offered no changes', async () => {

@@ -1,5 +1,5 @@
 import { useNavigate } from '@tanstack/react-router'
-import { Ellipsis, Pause, Play, RotateCw, SlidersHorizontal, Trash2 } from 'lucide-react'
+import { Ellipsis, Eraser, Pause, Play, RotateCw, SlidersHorizontal, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { editOf, sendEdit } from '../api/edit.ts'
@@ -15,13 +15,14 @@ import { Menu, MenuItem, MenuSeparator } from '../ui/menu.tsx'
 import { notify, useNotifyFailure } from '../ui/toast.tsx'
 import { ImportFields, inputOf, valuesOf } from './import-fields.tsx'
 import { change, changed, deleteImport, type Import, pathOf, type RotatedImport } from './import-queries.ts'
+import { RemoveReceived } from './remove-received.tsx'
 
 interface ImportActionsProps {
   one: Import
   onRotated(rotated: RotatedImport): void
 }
 
-type Open = 'settings' | 'rotate' | 'delete'
+type Open = 'settings' | 'rotate' | 'remove' | 'delete'
 
 /** Disable or enable, change, rotate and delete an import. */
 export function ImportActions({ one, onRotated }: ImportActionsProps) {
@@ -60,6 +61,9 @@ export function ImportActions({ one, onRotated }: ImportActionsProps) {
         {permissions.delete && (
           <>
             <MenuSeparator />
+            <MenuItem icon={Eraser} isDanger onSelect={() => setOpen('remove')}>
+              {t('removeReceived')}
+            </MenuItem>
             <MenuItem icon={Trash2} isDanger onSelect={() => setOpen('delete')}>
               {common('delete')}
             </MenuItem>
@@ -72,6 +76,7 @@ export function ImportActions({ one, onRotated }: ImportActionsProps) {
       <Dialog title={t('rotateTitle')} description={t('rotateText')} isOpen={open === 'rotate'} onClose={close}>
         <RotateForm one={one} onClose={close} onRotated={onRotated} />
       </Dialog>
+      <RemoveReceived one={one} isOpen={open === 'remove'} onClose={close} />
       <DeleteDialog one={one} isOpen={open === 'delete'} onClose={close} />
     </>
   )
