@@ -235,7 +235,7 @@ export const settings = {
   smtpUrl: optional({
     name: 'SMTP_URL',
     description:
-      'Mail server: `smtp://` (STARTTLS is required, unless the server is on this machine or in PLAINTEXT_HOSTS) or `smtps://`. Percent-encode the user and the password. If unset, mails are stored, and the owners of an organization can read them at `/v5/mails`. Use the same value for every service on one database.',
+      'Mail server: `smtp://` (STARTTLS is required, unless the server is on this machine or in PLAINTEXT_HOSTS) or `smtps://`. Percent-encode the user and the password. If unset, mails are stored, and owners can read them at `/v5/mails` (invitations: only owners of the first organization). Use the same value for every service on one database.',
     example: 'smtp://rapport:password@mail.example.com:587',
     secret: true,
     parse: smtpServer,

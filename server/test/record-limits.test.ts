@@ -30,6 +30,8 @@ interface Limited {
   uniques: string[]
   /** Their values in the copies, in SQL. */
   copyOf?: string
+  /** Other values of the copies, in SQL. */
+  more?: string
   /** What makes room instead of DELETE. */
   end?: (id: string) => [method: string, path: string]
 }
@@ -48,7 +50,11 @@ const named = (path: string, table: string, max: number, more: object = {}): Lim
 })
 
 const limited: Limited[] = [
-  { ...named('/v5/views', 'views', 2000, { resource: 'contacts' }), uniques: [] },
+  {
+    ...named('/v5/views', 'views', 5000, { resource: 'contacts' }),
+    uniques: [],
+    more: `, 'owner_id', gen_random_uuid()`,
+  },
   named('/v5/teams', 'teams', 500),
   named('/v5/pipelines', 'pipelines', 100),
   named('/v5/roles', 'roles', 200, { scopes: ['contact:list:read'] }),
@@ -77,7 +83,7 @@ const limited: Limited[] = [
 
 /** Copies a record until the organization has as many as it can have, less `free`. */
 async function fill(
-  { table, max, uniques, copyOf = `'copy' || n || '@example.com'` }: Limited,
+  { table, max, uniques, copyOf = `'copy' || n || '@example.com'`, more = '' }: Limited,
   id: string,
   free: number,
 ): Promise<void> {
@@ -95,11 +101,11 @@ async function fill(
   await database.crossTenantQuery(
     'check the database',
     sql`insert into ${identifier(table)} (${names})
-      select ${names} from (select (jsonb_populate_record(null::${identifier(table)},
-          to_jsonb(one) || jsonb_build_object('id', gen_random_uuid()${unique}${hash}))).*
-        from ${identifier(table)} one, lateral generate_series(1, ${max - free}::integer - (
+      select ${names} from (select copy.* from ${identifier(table)} one, lateral generate_series(1, ${max - free}::integer - (
           select count(*)::integer from ${identifier(table)} other
-          where other.organization_id = one.organization_id and ${counted} ${ofParent})) n
+          where other.organization_id = one.organization_id and ${counted} ${ofParent})) n,
+        lateral jsonb_populate_record(null::${identifier(table)},
+          to_jsonb(one) || jsonb_build_object('id', gen_random_uuid(), 'copy', n${unique}${hash}${raw(more)})) copy
         where one.id = ${uuidOf(id)}) copies`,
   )
 }
@@ -153,4 +159,23 @@ test('a request that adds the last record waits for one that is adding it, and i
     meanwhile: sql`insert into teams (organization_id, id, name) values (${organization}, gen_random_uuid(), 'last')`,
   }
   expect(await locks.whileHeld(held, () => create('too many'))).toMatchObject(reached)
+})
+
+test('one person has at most 200 views, so that the personal ones of one take no room of the others', async () => {
+  const { call } = await newOwner(service)
+  const create = (name: string) => call('POST', '/v5/views', { body: { name, resource: 'contacts' } })
+  const { body: first } = await create('first')
+  await service.database.crossTenantQuery(
+    'check the database',
+    sql`insert into views select copy.* from views one, generate_series(1, 198) n,
+      lateral jsonb_populate_record(null::views, to_jsonb(one) || jsonb_build_object('id', gen_random_uuid(), 'copy', n)) copy
+      where one.id = ${uuidOf(first.id)}`,
+  )
+  expect((await Promise.all(['a', 'b', 'c'].map(create))).map(({ status }) => status).sort()).toEqual([201, 409, 409])
+  const refused = await create('more')
+  expect(refused).toMatchObject(reached)
+  expect(refused.body.description).toContain('You have 200 views')
+  expect((await call('DELETE', `/v5/views/${first.id}`)).status).toBe(204)
+  expect((await create('next')).status).toBe(201)
+  expect((await call('POST', `/v5/views/${first.id}/restore`)).status).toBe(409)
 })

@@ -239,6 +239,14 @@ test('a suggestion that is being decided does not end with its note', async () =
   expect((await read(`/v5/suggestions/${suggestion.id}`)).status).toBe('rejected')
 })
 
+test('nothing is removed of an import that is being enabled', async () => {
+  const imported = await create('/v5/imports', { name: 'Unwanted' })
+  await call('POST', `/v5/imports/${imported.id}/disable`)
+  const held = changing('imports', imported, sql`disabled_at = null`)
+  const refused = await locks.whileHeld(held, () => call('POST', `/v5/imports/${imported.id}/remove-received`))
+  expect(refused.status).toBe(423)
+})
+
 /** Files whose locks are for work in the background, and the tests that hold or race them. */
 const heldElsewhere: Readonly<Record<string, string>> = {
   'platform/http/shared-rate-limit-store.ts': 'platform/http/shared-rate-limit.test.ts',
@@ -247,6 +255,7 @@ const heldElsewhere: Readonly<Record<string, string>> = {
   'last-activity/': 'resources/last-activity/lock-order.test.ts',
   'refused-pushes/': 'resources/imports/intake/refusals.test.ts',
   'rows/store.ts': 'resources/rows/rows-races.test.ts',
+  'imports/removal/removal-store.ts: ganization_id = ? and import_id': 'resources/imports/removal/removal.test.ts',
   'imports/work/': 'resources/imports/work/imports-leases.test.ts',
   'suggestions/work/': 'resources/suggestions/work/analysis-workers.test.ts',
   // Only imports select records so.

@@ -21,7 +21,7 @@ export const bootstrapCommand = () =>
   withExample(
     new Command('bootstrap')
       .description(
-        'Create an organization with its first user, a session, an API key and an import. The key has every permission except creating API keys and reading the contents of mails.',
+        'Create an organization with its first user, a session, an API key and an import. The key has every permission except managing API keys, reading the contents of mails and reading the state of the machine.',
       )
       .requiredOption('--email <address>', 'email address of the owner; for an existing user, enter their password')
       .requiredOption('--organization <name>', 'name of the new organization')

@@ -34,8 +34,10 @@ const pathsOf = (command: Command, above: string[] = []): string[][] =>
 test('the command line has the documented commands', () => {
   expect(pathsOf(program()).map((path) => path.join(' '))).toEqual(
     (
-      'start,bootstrap,api-key,api-key create,import,import create,import rotate,import list,' +
-      'user,user reset-password,user end-sessions,user disable,user enable,keys,keys rotate,keys list,secret,secret replace,demo,' +
+      'start,bootstrap,api-key,api-key create,import,import create,import rotate,import disable,import enable,' +
+      'import remove-received,import list,organization,organization export,organization delete,organization undelete,' +
+      'user,user reset-password,user end-sessions,user disable,user enable,user remove-second-factors,user promote,' +
+      'user invite-owner,user invitation-link,user delete,mail,mail test,keys,keys rotate,keys list,secret,secret replace,demo,' +
       'migrate,doctor,backup,restore,upgrade-database'
     ).split(','),
   )

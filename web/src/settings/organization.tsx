@@ -7,9 +7,9 @@ import { withRecentAuthentication } from '../access/reauthenticate.tsx'
 import { useSwitchOrganization } from '../access/switch-organization.ts'
 import { api, dataOf, send } from '../api/client.ts'
 import { sendEdit } from '../api/edit.ts'
-import { useMe, useOrganization, useRole } from '../api/me.ts'
+import { meQuery, useMe, useOrganization, useRole } from '../api/me.ts'
+import { queryClient } from '../api/query-client.ts'
 import { exampleDataQuery, isAnyExample, useExamples, useMayUseExamples } from '../home/example-data.ts'
-import { checkAccess } from '../shell/leave.ts'
 import { Button } from '../ui/button.tsx'
 import { CopyField } from '../ui/copy-field.tsx'
 import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
@@ -259,8 +259,8 @@ function DeleteRow() {
                 api.POST('/v5/me/organizations/{organizationId}/deletion', { params: { path }, body: { name: typed } }),
               ),
             )
-            // It refuses the session now, so the page is left.
-            await checkAccess()
+            // It refuses the session now, and a page that is refused is left.
+            await queryClient.invalidateQueries({ queryKey: meQuery.queryKey })
           }}
         >
           {(errorOf) => (

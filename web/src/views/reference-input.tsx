@@ -58,7 +58,7 @@ export function ReferenceInput({ property, value, owner, input, onChange, onUnkn
     else {
       onUnknown(true)
       // Its answer may still name one.
-      if (!choice.isCurrent) choice.chooseNamed()
+      if (!choice.isCurrent) choice.choose(undefined)
     }
   }
   const onKeyDown = (event: KeyboardEvent) => {

@@ -25,32 +25,26 @@ const maxShown = 8
 /** More are read than shown, so that a name that was typed in full is among them. */
 const maxRead = 24
 
-/** What a person chose while an answer for an earlier text was shown: the record that was selected, if there was one. */
-interface Waiting {
-  move: Move
-  seen: string | undefined
-}
-
 /**
  * The records that a text can mean, null among them for none, and the one that Enter chooses. While an answer for an
- * earlier text is shown, Enter waits for that of this text; then it chooses the one record of exactly this name, else the
- * one that was selected, if it is still among them. The person has not seen the others.
+ * earlier text is shown, Enter waits; then it only chooses the one record of exactly this name, because the person has
+ * not seen the others.
  */
 export function useSuggestionChoice({ property, owner, text, first = 0, onChoose }: SuggestionOptions) {
   const [selected, setSelected] = useState(first)
-  const [waiting, setWaiting] = useState<Waiting>()
+  const [waiting, setWaiting] = useState<{ move: Move }>()
   const target = useResource(property.resource ?? '')
   const parentId = target?.parent ? owner?.[target.parent.parameter] : undefined
   const { suggestions, isCurrent } = useSuggestions(target, text, typeof parentId === 'string' ? parentId : undefined)
   const canClear = property.field?.clearable !== false
   const options: readonly (Suggestion | null)[] = [...suggestions, ...(text === '' && canClear ? [null] : [])]
-  const chooseWaiting = useEffectEvent(({ move, seen }: Waiting) => {
+  const chooseExact = useEffectEvent((move: Move) => {
     const exact = suggestions.filter(({ title }) => isSameName(title, text))
-    const chosen = exact.length === 1 ? exact[0] : suggestions.find(({ record }) => record.id === seen)
-    if (chosen) onChoose(chosen.record, move)
+    const [only] = exact
+    if (only && exact.length === 1) onChoose(only.record, move)
   })
   useEffect(() => {
-    if (waiting && isCurrent) chooseWaiting(waiting)
+    if (waiting && isCurrent) chooseExact(waiting.move)
   }, [waiting, isCurrent])
   return {
     options,
@@ -70,16 +64,12 @@ export function useSuggestionChoice({ property, owner, text, first = 0, onChoose
     choose(move: Move): boolean {
       if (selected === -1) return false
       if (!isCurrent) {
-        setWaiting({ move, seen: options[selected]?.record.id })
+        setWaiting({ move })
         return true
       }
       const option = options[selected]
       if (option !== undefined) onChoose(option?.record ?? null, move)
       return option !== undefined
-    },
-    /** Chooses the one record of exactly this name as soon as it is found. */
-    chooseNamed() {
-      setWaiting((waits) => waits ?? { move: undefined, seen: undefined })
     },
   }
 }

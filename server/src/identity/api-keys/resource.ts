@@ -51,7 +51,8 @@ export const apiKeys = defineResource({
   idPrefix: 'key',
   heading: 'Credentials for programs, and the available scopes.',
   roleGroup: 'administration',
-  limit: recordLimit(500, 'revoked_at is null and (expires_at is null or expires_at > now())'),
+  // Expired ones too: they can be extended.
+  limit: recordLimit(500, 'revoked_at is null'),
   softDelete: false,
   hidden: { hash: 'bytea', version: 'integer' },
   fields: {

@@ -70,7 +70,7 @@ async function assertOwner(transaction: Transaction): Promise<void> {
 }
 
 /**
- * Whoever has the link of an invitation learns whether its address has an account, also in other organizations, and can
+ * The person who has the link of an invitation learns whether its address has an account, also in other organizations, and can
  * create one in another person's name. The operator of the service could do that anyway.
  */
 async function assertNoInvitation(transaction: Transaction, id: string): Promise<void> {

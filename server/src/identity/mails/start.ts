@@ -27,7 +27,7 @@ export function startMail({
   const { log } = options
   const transport = smtpUrl && mailFrom && createTransport(smtpUrl, mailFrom, plaintextHosts)
   if (!transport) {
-    log.info('mail: SMTP_URL is not set, so mails are stored; owners of an organization can read them at /v5/mails')
+    log.info('mail: SMTP_URL is not set, so mails are stored; owners can read them at /v5/mails')
     if (signUp === 'open') log.warn('mail: SIGN_UP=open requires SMTP_URL; sign-up links reach nobody')
   } else {
     log.info({ server: `${smtpUrl.host}:${smtpUrl.port}` }, 'mail: sent through this server')

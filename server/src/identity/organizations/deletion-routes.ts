@@ -4,7 +4,8 @@ import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { ApiError, invalidBody } from '../../platform/model/errors.ts'
 import { showId } from '../../platform/model/ids.ts'
 import { type AccountRoute, accountRoute } from '../access/account-route.ts'
-import { cancelDeletion, graceDays, lockDeletion, scheduleDeletion } from './deletion-store.ts'
+import { secondFactorRequired } from '../access/auth-errors.ts'
+import { cancelDeletion, graceDays, lacksSecondFactor, lockDeletion, scheduleDeletion } from './deletion-store.ts'
 import { isFirst } from './store.ts'
 import { deletionSchema, deletionShape } from './resource.ts'
 
@@ -28,7 +29,7 @@ const schedule = accountRoute({
   errors: [403, 404, 423],
   async handle({ client, person, db, params, body }) {
     const organizationId = params.organizationId ?? ''
-    const { name, deletesAt } = await lockOwned(db, { organizationId, userId: person.userId })
+    const { name, deletesAt } = await lockOwned(db, organizationId, person)
     if (body.name !== name) throw invalidBody([{ field: 'name', message: 'is not the name of this organization' }])
     // The owners of the first one see the state of the installation: the next one must not inherit that.
     if (await isFirst(db, organizationId)) {
@@ -54,22 +55,27 @@ const cancel: AccountRoute = {
   errors: [403, 404],
   async handle({ client, person, db, params }) {
     const organizationId = params.organizationId ?? ''
-    const { deletesAt } = await lockOwned(db, { organizationId, userId: person.userId })
+    const { deletesAt } = await lockOwned(db, organizationId, person)
     if (deletesAt) await cancelDeletion(db, organizationId, userActor(person.userId, client))
     return { status: 204 }
   },
 }
 
-/** Locks the organization, of which the person must be an owner. Errors: 403, 404. */
+/**
+ * Locks the organization, of which the person must be an owner, logged in with a second factor if it requires one. Errors:
+ * 403, 404.
+ */
 async function lockOwned(
   db: CrossTenantConnection,
-  membership: { organizationId: string; userId: string },
+  organizationId: string,
+  { userId, sessionId }: { userId: string; sessionId: string },
 ): Promise<{ name: string; deletesAt: Date | null }> {
-  const organization = await lockDeletion(db, membership.organizationId)
-  const role = organization && (await lockMembership(db, membership))
+  const organization = await lockDeletion(db, organizationId)
+  const role = organization && (await lockMembership(db, { organizationId, userId }))
   if (!organization || role === undefined)
     throw new ApiError('not_found', 'You are not a member of an organization with this id.')
   if (role !== 'owner') throw new ApiError('insufficient_permissions', 'Only an owner can delete an organization.')
+  if (await lacksSecondFactor(db, { organizationId, sessionId })) throw secondFactorRequired()
   return organization
 }
 

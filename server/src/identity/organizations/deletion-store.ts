@@ -17,6 +17,18 @@ export async function lockDeletion(
   return row
 }
 
+/** Whether the organization (uuid) requires a second factor that this session (uuid) was not begun with. */
+export async function lacksSecondFactor(
+  db: CrossTenantConnection,
+  { organizationId, sessionId }: { organizationId: string; sessionId: string },
+): Promise<boolean> {
+  const rows = await db.query(sql`
+    select from organizations, sessions
+    where organizations.id = ${organizationId}::uuid and requires_second_factor
+      and sessions.id = ${sessionId}::uuid and second_factor_at is null`)
+  return rows.length > 0
+}
+
 /**
  * Schedules the deletion of the locked organization, and ends all access to it immediately, in every process. Its
  * sessions stay: their people may be in other organizations.

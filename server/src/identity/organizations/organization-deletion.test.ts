@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { backdateReauthentication, callAs, loggedIn, newOwner, type TestOwner } from '../../../test/people.ts'
 import { addMember } from '../../../test/fixture-records.ts'
 import { createDatabase } from '../../../test/postgres.ts'
@@ -7,7 +7,7 @@ import { newImport, newLead } from '../../../test/pushes.ts'
 import { type Json, startTestService, type TestService } from '../../../test/service.ts'
 import { tablesByPlace } from '../../places.ts'
 import { identifier, type Sql, sql } from '../../platform/model/sql.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { newId, readId } from '../../platform/model/ids.ts'
 import { storePendingEvents } from '../audit-log/store.ts'
 import { createOneTimeToken } from '../access/one-time-token-store.ts'
 import { removeDueOrganizations } from './removal.ts'
@@ -105,6 +105,19 @@ test('only an owner who has re-authenticated recently and types the name can del
   expect([byKey.status, (await admin.call('GET', '/v5/organization')).status]).toEqual([403, 200])
 })
 
+test('an owner without the second factor that the organization requires cannot delete it, or undo that', async () => {
+  const owner = await newOwner(service)
+  const require = (value: boolean) =>
+    query(sql`update organizations set requires_second_factor = ${value}::boolean where id = ${uuidOf(owner)}::uuid`)
+  const name = await nameOf(owner)
+  await require(true)
+  expect((await owner.call('POST', pathOf(owner), { body: { name } })).body.code).toBe('second_factor_required')
+  await require(false)
+  await schedule(owner)
+  await require(true)
+  expect((await owner.call('DELETE', pathOf(owner))).body.code).toBe('second_factor_required')
+})
+
 test('the owners of the first organization cannot hand over the installation by deleting it', async () => {
   const [first] = await query(sql`select id, name from organizations order by id limit 1`)
   const { email } = (
@@ -185,6 +198,29 @@ test('after the period of grace an organization is deleted from every table, and
   // The person stays, and is logged in without an organization.
   const { status, body } = await callAs(service, owner.accessToken)('GET', '/v5/me/organizations')
   expect([status, body]).toEqual([200, []])
+})
+
+test('an event that is written while an organization is being deleted does not stay', async () => {
+  const owner = await newOwner(service)
+  await schedule(owner)
+  await query(sql`update organizations set deletes_at = now() where id = ${uuidOf(owner)}::uuid`)
+  const { database } = service
+  const send = database.crossTenantQuery.bind(database)
+  const logIn = sql`insert into audit_events (organization_id, id, action, actor_kind)
+    values (${uuidOf(owner)}::uuid, ${newId()}::uuid, 'login.succeeded', 'user')`
+  let hasLoggedIn = false
+  const watched = vi.spyOn(database, 'crossTenantQuery').mockImplementation(async (purpose, statement) => {
+    if (!hasLoggedIn && statement.parts.join('').includes('delete from "members"')) {
+      hasLoggedIn = true
+      await send('check the database', logIn)
+    }
+    return send(purpose, statement)
+  })
+  onTestFinished(() => watched.mockRestore())
+  const log = { info: () => undefined } as never
+  await removeDueOrganizations({ database, directory: tablesByPlace.directory, log }, new AbortController().signal)
+  expect(hasLoggedIn).toBe(true)
+  expect(await query(sql`select action from audit_events where organization_id = ${uuidOf(owner)}::uuid`)).toEqual([])
 })
 
 test('the audit log of an organization that is not being deleted cannot be deleted', async () => {

@@ -109,6 +109,21 @@ test('an owner can create another organization, with a default team and a name t
   expect((await owner.call('POST', '/v5/me/organizations', { body: { name: '&&&' } })).status).toBe(422)
 })
 
+test('a person can own at most 20 organizations, also if several are created at once', async () => {
+  const owner = await newOwner(mailed.service)
+  const create = (name: string) => owner.call('POST', '/v5/me/organizations', { body: { name } })
+  const created = await Promise.all(Array.from({ length: 25 }, (_, index) => create(`Another ${index}`)))
+  const refused = created.filter(({ status }) => status === 409)
+  expect(created.filter(({ status }) => status === 201)).toHaveLength(19)
+  expect(refused).toHaveLength(6)
+  expect(refused[0]?.body).toMatchObject({ code: 'limit_reached' })
+  // One that is being deleted still counts.
+  const [first] = created.filter(({ status }) => status === 201)
+  const path = `/v5/me/organizations/${first?.body.id}/deletion`
+  expect((await owner.call('POST', path, { body: { name: first?.body.name } })).status).toBe(200)
+  expect((await create('One more')).status).toBe(409)
+})
+
 test('without open sign-up, only owners can create organizations', async () => {
   const owner = await newOwner(mailed.service)
   const admin = await mailed.join(owner.call, 'admin')

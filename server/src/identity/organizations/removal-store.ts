@@ -52,14 +52,17 @@ export const removeRows = (
     return removed.length
   })
 
-/** Rows of the directory: few, or with few in each organization. Sessions stay, because they belong to people. */
-export async function removeFromDirectory(database: Database, table: string, organizationId: string): Promise<void> {
+/**
+ * Rows of the directory: few, or with few in each organization. Sessions stay, because they belong to people. Returns how
+ * many rows were changed.
+ */
+export async function removeFromDirectory(database: Database, table: string, organizationId: string): Promise<number> {
   const own = sql`where organization_id = ${organizationId}::uuid`
   const change =
     table === 'sessions'
-      ? sql`update sessions set organization_id = null ${own}`
-      : sql`delete from ${identifier(table)} ${own}`
-  await database.crossTenantQuery('purge expired rows', change)
+      ? sql`update sessions set organization_id = null ${own} returning 1`
+      : sql`delete from ${identifier(table)} ${own} returning 1`
+  return (await database.crossTenantQuery('purge expired rows', change)).length
 }
 
 /** The last step: nothing refers to it any more. */

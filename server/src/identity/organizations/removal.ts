@@ -47,27 +47,32 @@ export async function removeDueOrganizations(options: RemovalOptions, signal: Ab
   if (due.length === 0) return
   const tables = await tablesOfOrganizations(database)
   for (const organizationId of due) {
-    for (const table of tables) await removeFrom(table, organizationId, options, signal)
+    // Again until nothing is left: until its members are gone, their log-ins still write events.
+    for (let isEmpty = false; !isEmpty && !signal.aborted;) {
+      isEmpty = true
+      for (const table of tables) if (await removeFrom(table, organizationId, options, signal)) isEmpty = false
+    }
     if (signal.aborted) return
     await removeOrganization(database, organizationId)
     log.info({ organization: showId('org', organizationId) }, 'an organization was deleted with everything in it')
   }
 }
 
+/** Whether the table had rows of the organization. */
 async function removeFrom(
   table: string,
   organizationId: string,
   { database, directory }: RemovalOptions,
   signal: AbortSignal,
-): Promise<void> {
-  if (directory.includes(table)) {
-    if (!signal.aborted) await removeFromDirectory(database, table, organizationId)
-    return
-  }
-  while (!signal.aborted) {
+): Promise<boolean> {
+  if (signal.aborted) return true
+  if (directory.includes(table)) return (await removeFromDirectory(database, table, organizationId)) > 0
+  let hadRows = false
+  for (;;) {
     const began = performance.now()
     const removed = await removeRows(database, { table, organizationId, limit: batchSize })
-    if (removed < batchSize) return
+    hadRows ||= removed > 0
+    if (removed < batchSize || signal.aborted) return hadRows
     await pause(pauseRatio * (performance.now() - began), signal)
   }
 }

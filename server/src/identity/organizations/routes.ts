@@ -23,7 +23,7 @@ import {
 import {
   chooseOrganization,
   insertOrganization,
-  ownsOrganization,
+  countOwned,
   readMembership,
   readMemberships,
   readOrganization,
@@ -110,6 +110,9 @@ const list: AccountRoute = {
   })),
 }
 
+/** Organizations that a person can own. */
+const maxOwned = 20
+
 const create = accountRoute({
   ...accountBase,
   method: 'POST',
@@ -120,14 +123,20 @@ const create = accountRoute({
     'The person becomes its owner. With `SIGN_UP=open`, anyone can; otherwise only people who already own an organization. The session stays in its organization.',
   body: { component: 'OrganizationCreate', shape: newShape, required: true },
   responses: { 201: membership },
-  errors: [403],
+  errors: [403, 409],
   async handle({ services, client, person, db, body }) {
     // Otherwise an invited viewer could create organizations on a service that is closed to new customers.
-    if (services.signUp !== 'open' && !(await ownsOrganization(db, person.userId))) {
+    const owned = await countOwned(db, person.userId)
+    if (services.signUp !== 'open' && owned === 0) {
       throw new ApiError(
         'insufficient_permissions',
         'On this service, only people who already own an organization can create one (SIGN_UP).',
       )
+    }
+    // Organizations take turns, so that a person with many of them would get more turns than others.
+    if (owned >= maxOwned) {
+      const description = `You own ${owned} organizations, and can own at most ${maxOwned}. Those that are being deleted count.`
+      throw new ApiError('limit_reached', description)
     }
     const name = String(body.name)
     const slug = newSlug(name)
@@ -135,8 +144,8 @@ const create = accountRoute({
     const id = newId()
     const { userId, sessionId } = person
     const timeZone = body.timeZone === undefined || body.timeZone === null ? undefined : String(body.timeZone)
-    const owned = { id, name, slug, timeZone, teamId: newId(), ownerId: userId }
-    await insertOrganization(db, owned, services.addFirstRecords)
+    const organization = { id, name, slug, timeZone, teamId: newId(), ownerId: userId }
+    await insertOrganization(db, organization, services.addFirstRecords)
     await chooseOrganization(db, { sessionId, organizationId: id, onlyIfNone: true })
     await recordEvent(db, { organizationId: id, action: 'organization.created', ...eventOf({ client, person }, id) })
     return { status: 201, text: JSON.stringify({ id: showId('org', id), name, slug, role: 'owner' }) }

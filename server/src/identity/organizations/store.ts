@@ -184,11 +184,12 @@ export async function readMemberships(
   return row?.text ?? '[]'
 }
 
-/** Whether the person (uuid) owns any organization. */
-export async function ownsOrganization(db: CrossTenantConnection, userId: string): Promise<boolean> {
-  const rows = await db.query(sql`
-    select organization_id from members where user_id = ${userId}::uuid and role = 'owner' limit 1`)
-  return rows.length > 0
+/** How many organizations the person owns, those that are being deleted included; locks the person. */
+export async function countOwned(db: CrossTenantConnection, userId: string): Promise<number> {
+  await db.query(sql`select from users where id = ${userId}::uuid for no key update`)
+  const [row] = await db.query<{ count: number }>(sql`
+    select count(*)::integer as count from members where user_id = ${userId}::uuid and role = 'owner'`)
+  return row?.count ?? 0
 }
 
 /** Makes the organization (uuid) the session's current one; with `onlyIfNone`, only if it has none. */

@@ -71,17 +71,22 @@ test('reserved slots are only for organizations that hold none', async () => {
   const createError = (reason: string) => new Error(reason)
   const semaphore = createFairSemaphore({ concurrency: 2, reserved: 1, queue: 64, createError })
   const started: string[] = []
+  const releases: Release[] = []
   const acquire = async (organization: string) => {
-    const release = await semaphore.acquire(organization, 10_000)
+    releases.push(await semaphore.acquire(organization, 10_000))
     started.push(organization)
-    return release
   }
-  const [first] = [acquire('a'), acquire('a'), acquire('a'), acquire('b'), acquire('c'), acquire('b')]
+  const all = Promise.all(['a', 'a', 'a', 'b', 'c', 'b'].map(acquire))
   await new Promise((resolve) => setImmediate(resolve))
   expect(started).toEqual(['a', 'a', 'b'])
-  ;(await first)?.()
+  releases.shift()?.()
   await new Promise((resolve) => setImmediate(resolve))
   expect(started).toEqual(['a', 'a', 'b', 'c'])
+  while (started.length < 6) {
+    releases.shift()?.()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await all
 })
 
 test('next to others, an organization holds no more than its share, and a second after them all again', async () => {

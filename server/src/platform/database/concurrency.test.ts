@@ -3,6 +3,7 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { commonTenant } from './connection-queue.ts'
 import { Database } from './database.ts'
 
 const size = 2 * availableParallelism() + 3
@@ -30,8 +31,9 @@ test('over a Unix socket concurrent statements are limited, also when a connecti
   expect(await concurrentStatements({ connectionString: `postgres://somebody@/rapport?host=${folder}` })).toBe(size - 3)
 })
 
-test('statements to another machine are limited only by the connections', async () => {
-  expect(await concurrentStatements({ connectionString: 'postgres://somebody@127.0.0.1:1/rapport' })).toBe(size)
+test('statements to another machine are limited only by the connections, of which a quarter is for other tenants', async () => {
+  const own = size - Math.floor(size / 4)
+  expect(await concurrentStatements({ connectionString: 'postgres://somebody@127.0.0.1:1/rapport' })).toBe(own)
 })
 
 test('an unreadable connection string fails the statements, not the constructor', async () => {
@@ -49,9 +51,9 @@ test('requests whose connection is being opened count once, and only more than t
   const pingAll = () => Promise.allSettled(Array.from({ length: size }, () => database.ping()))
   const pings = [pingAll()]
   vi.advanceTimersByTime(2000)
-  const asMany = database.longestWait
+  const asMany = database.longestWait(commonTenant)
   pings.push(pingAll())
-  const twiceAsMany = database.longestWait
+  const twiceAsMany = database.longestWait(commonTenant)
   vi.useRealTimers()
   expect([asMany, twiceAsMany]).toEqual([0, 1000])
   await vi.waitFor(() => expect(sockets.size).toBe(size))

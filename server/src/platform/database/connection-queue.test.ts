@@ -72,13 +72,13 @@ test('longestWait reports the tenant’s longest waiter that is not past its dea
   await requestConnection(queue, { deadline: performance.now() + 50 })
   await vi.advanceTimersByTimeAsync(30)
   await requestConnection(queue)
-  expect(queue.longestWait('one')).toBe(30)
+  expect(queue.longestWait('one', 0)).toBe(30)
   await vi.advanceTimersByTimeAsync(40)
   // One of the two is past its deadline.
-  expect(queue.longestWait('one')).toBe(0)
+  expect(queue.longestWait('one', 0)).toBe(0)
   await requestConnection(queue)
-  expect(queue.longestWait('one')).toBe(40)
-  expect(queue.longestWait('two')).toBe(0)
+  expect(queue.longestWait('one', 0)).toBe(40)
+  expect(queue.longestWait('two', 0)).toBe(0)
 })
 
 test('statements that wait for locks leave a quarter of the connections to other tenants', async () => {
@@ -107,5 +107,9 @@ test('a full queue rejects those with the largest share of it', async () => {
   const queue = queueOf(1, 2)
   for (let count = 0; count < 35; count++) await requestConnection(queue)
   for (let count = 0; count < 4; count++) await requestConnection(queue, { tenant: 'two' })
-  expect([queue.longestWait('one'), queue.longestWait('two'), queue.longestWait('three')]).toEqual([Infinity, 0, 0])
+  expect([queue.longestWait('one', 0), queue.longestWait('two', 0), queue.longestWait('three', 0)]).toEqual([
+    Infinity,
+    0,
+    0,
+  ])
 })

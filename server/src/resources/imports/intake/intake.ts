@@ -67,7 +67,9 @@ class BatchingIntake implements LocalIntake {
     const { now = Date.now } = options
     this.#database = database
     this.#quota = new PushQuota({ database, maxBytes, log, now })
-    this.#countNow = () => ({ day: dayOf(now()), slot: Math.floor(Math.random() * slots), maxBytes: maxBytes || null })
+    // Each process begins at another slot.
+    let counted = process.pid
+    this.#countNow = () => ({ day: dayOf(now()), slot: counted++ % slots, maxBytes: maxBytes || null })
     this.#onAccepted = onAccepted
     this.#imports = new OpenImports(database)
     this.#batches = new Batches(limits, (rows) => this.#storeAll(rows))
