@@ -18,7 +18,7 @@ browserTest(
     const dialog = page.getByRole('dialog', { name: `Delete ${name}?` })
     await dialog.getByRole('textbox').fill(name.toLowerCase())
     await dialog.getByRole('button', { name: 'Delete' }).click()
-    await dialog.getByText('is not the name of this organization').waitFor()
+    await dialog.getByText(`This is not its name: ${name}`).waitFor()
     await dialog.getByRole('textbox').fill(name)
     await dialog.getByRole('button', { name: 'Delete' }).click()
     await page.getByText(`${name} will be deleted on`).waitFor()

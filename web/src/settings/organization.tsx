@@ -7,6 +7,7 @@ import { withRecentAuthentication } from '../access/reauthenticate.tsx'
 import { useSwitchOrganization } from '../access/switch-organization.ts'
 import { api, dataOf, send } from '../api/client.ts'
 import { sendEdit } from '../api/edit.ts'
+import { ApiError } from '../api/error.ts'
 import { meQuery, useMe, useOrganization, useRole } from '../api/me.ts'
 import { queryClient } from '../api/query-client.ts'
 import { exampleDataQuery, isAnyExample, useExamples, useMayUseExamples } from '../home/example-data.ts'
@@ -253,21 +254,23 @@ function DeleteRow() {
           submitKind="danger"
           onCancel={close}
           onSubmit={async ({ name: typed = '' }) => {
+            if (typed.trim() !== name) throw wrongName(t('deleteWrong', { name }))
             const path = { organizationId: id }
             await withRecentAuthentication(() =>
-              dataOf(
-                api.POST('/v5/me/organizations/{organizationId}/deletion', { params: { path }, body: { name: typed } }),
-              ),
+              dataOf(api.POST('/v5/me/organizations/{organizationId}/deletion', { params: { path }, body: { name } })),
             )
             // It refuses the session now, and a page that is refused is left.
             await queryClient.invalidateQueries({ queryKey: meQuery.queryKey })
           }}
         >
-          {(errorOf) => (
-            <TextField label={t('deleteName', { name })} name="name" error={errorOf('name')} autoComplete="off" />
-          )}
+          {(errorOf) => <TextField label={t('deleteName')} name="name" error={errorOf('name')} autoComplete="off" />}
         </Form>
       </Dialog>
     </ListRow>
   )
+}
+
+const wrongName = (message: string): ApiError => {
+  const details = [{ field: 'name', message }]
+  return new ApiError(422, { code: 'invalid_field_value', message, description: message, details }, undefined)
 }
