@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { createSetUpLink } from '../src/commands/set-up-link.ts'
 import { createOneTimeToken } from '../src/identity/access/one-time-token-store.ts'
@@ -31,6 +32,15 @@ export const callAs =
       ...options,
       headers: { authorization: `Bearer ${credential}`, ...common, ...headers },
     })
+
+/** Repeats a request that an overloaded service has refused, as every client should. */
+export async function untilServed(send: () => Promise<TestResponse<Json>>): Promise<TestResponse<Json>> {
+  for (let attempt = 1; ; attempt++) {
+    const answer = await send()
+    if (answer.body?.code !== 'overloaded' || attempt === 10) return answer
+    await delay(Number(answer.headers.get('retry-after')) * 1000)
+  }
+}
 
 /** Logs in; `headers` can set the client's address or device. */
 export const logIn = (

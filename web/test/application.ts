@@ -1,10 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, test } from 'vitest'
 import { startSession } from '../../server/src/identity/access/sessions.ts'
 import { sql } from '../../server/src/platform/model/sql.ts'
 import { chromium, launchChromium } from '../../server/test/chromium.ts'
-import { callAs } from '../../server/test/people.ts'
+import { callAs, untilServed } from '../../server/test/people.ts'
 import { type Call, startTestService, type TestService } from '../../server/test/service.ts'
 import {
   createSeededDatabase,
@@ -146,16 +145,11 @@ export function useApplication({
   }
 }
 
-/** Repeats what an overloaded service has refused, as every client should: next to browsers, the machine is busy. */
+/** Next to browsers, the machine is busy. */
 const patient =
   (call: Call): Call =>
-  async (...request) => {
-    for (let attempt = 1; ; attempt++) {
-      const answer = await call(...request)
-      if (answer.body?.code !== 'overloaded' || attempt === 10) return answer
-      await delay(Number(answer.headers.get('retry-after')) * 1000)
-    }
-  }
+  (...request) =>
+    untilServed(() => call(...request))
 
 function contextOptions(baseURL: string, options: PageOptions) {
   const { theme = 'light', width = 1440, height = width < 768 ? 844 : 900 } = options

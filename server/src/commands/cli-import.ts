@@ -180,11 +180,14 @@ const removeReceivedCommand = () =>
           removeAllReceived({ database, organization }, { nameOrId, dryRun }),
         )
         if (json) return printResult(JSON.stringify({ id, dryRun, ...counts }))
-        const { rows, contacts, companies, notes, kept, remaining } = counts
+        const { rows, contacts, companies, notes, kept, remaining, hasMore } = counts
         const verb = dryRun ? 'would be removed' : 'were removed'
         const rest = remaining === 0 ? '' : ` ${remaining} rows are left; run the command again.`
+        const more = hasMore
+          ? ' It received more than 10,000 rows or contacts; only the first 10,000 were counted.'
+          : ''
         printResult(
-          `${rows} rows, ${contacts} contacts, ${companies} companies and ${notes} notes of import ${id} ${verb}; ${kept} records are kept.${rest}`,
+          `${rows} rows, ${contacts} contacts, ${companies} companies and ${notes} notes of import ${id} ${verb}; ${kept} records are kept.${rest}${more}`,
         )
       }),
     '$ rapport import remove-received --organization "Your company" --import "Landing page" --dry-run',

@@ -44,12 +44,17 @@ async function examineBytes(client: pg.Client): Promise<Finding> {
   return { name, state: 'note', message, advice }
 }
 
-/** Imports whose opt-outs wait for a person, because there were many within an hour. */
-async function examineOptOuts(client: pg.Client): Promise<Finding> {
+/** Imports whose opt-outs wait for a person, because there were many within an hour: not of deleted contacts and notes. */
+export async function examineOptOuts(client: pg.Client): Promise<Finding> {
   const name = 'opt-outs'
   const { rows } = await client.query<{ count: number; imports: number }>(
-    `select count(*)::int as count, count(distinct (organization_id, import_id))::int as imports from suggestions
-     where waiting_reason = 'many_opt_outs' and status = 'pending'`,
+    `select count(*)::int as count, count(distinct (opt_out.organization_id, opt_out.import_id))::int as imports
+     from suggestions opt_out
+     join contacts contact on contact.organization_id = opt_out.organization_id and contact.id = opt_out.contact_id
+       and contact.deleted_at is null
+     join notes note on note.organization_id = opt_out.organization_id and note.id = opt_out.note_id
+       and note.deleted_at is null
+     where opt_out.waiting_reason = 'many_opt_outs' and opt_out.status = 'pending'`,
   )
   const { count = 0, imports = 0 } = rows[0] ?? {}
   if (count === 0) return { name, state: 'ok', message: 'no opt-out of an import waits for a person' }

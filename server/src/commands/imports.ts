@@ -117,9 +117,9 @@ export async function removeAllReceived(
   if (dryRun)
     return { id, ...(await database.transaction(actor, (transaction) => countReceived(transaction, importId))) }
   const total = { rows: 0, contacts: 0, companies: 0, notes: 0 }
-  for (;;) {
+  for (let after: string | undefined; ;) {
     const step = await database.transaction(actor, async (transaction) => {
-      const removed = await removeReceived(transaction, importId)
+      const removed = await removeReceived(transaction, importId, after)
       const { rows, contacts, companies, notes } = removed
       const details = { rows, contacts, companies, notes }
       if (rows + contacts + companies + notes > 0)
@@ -131,8 +131,9 @@ export async function removeAllReceived(
     })
     for (const kind of ['rows', 'contacts', 'companies', 'notes'] as const) total[kind] += step[kind]
     // Rows that a worker is processing are left.
-    if (step.remaining === 0 || step.rows + step.contacts === 0)
-      return { id, ...total, kept: step.kept, remaining: step.remaining }
+    if (step.remaining === 0 || (step.next === null && step.rows + step.contacts === 0))
+      return { id, ...step, ...total }
+    after = step.next === null ? undefined : readId('con', step.next)
   }
 }
 

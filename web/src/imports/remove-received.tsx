@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { type Schemas, send } from '../api/client.ts'
 import { queryClient } from '../api/query-client.ts'
+import { useMay } from '../settings/permissions.ts'
 import { timelineKey } from '../timeline/timeline-data.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog, DialogActions } from '../ui/dialog.tsx'
@@ -14,6 +15,8 @@ import styles from './imports.module.css'
 
 type Removal = Schemas['ImportRemovalResult']
 
+const needed = ['contact:delete:write', 'company:delete:write', 'note:delete:write']
+
 interface RemoveReceivedProps {
   one: Import
   isOpen: boolean
@@ -23,6 +26,7 @@ interface RemoveReceivedProps {
 /** Removes what a bad sender pushed, after it has shown how much that is. */
 export function RemoveReceived({ one, isOpen, onClose }: RemoveReceivedProps) {
   const t = useTranslations('imports')
+  const may = useMay()
   return (
     <Dialog
       title={t('removeTitle', { name: one.name })}
@@ -30,7 +34,13 @@ export function RemoveReceived({ one, isOpen, onClose }: RemoveReceivedProps) {
       isOpen={isOpen}
       onClose={onClose}
     >
-      {one.disabledAt === null ? <p>{t('removeDisableFirst')}</p> : <Removing one={one} onClose={onClose} />}
+      {!needed.every(may) ? (
+        <p>{t('removeNotAllowed')}</p>
+      ) : one.disabledAt === null ? (
+        <p>{t('removeDisableFirst')}</p>
+      ) : (
+        <Removing one={one} onClose={onClose} />
+      )}
     </Dialog>
   )
 }
@@ -44,7 +54,7 @@ function Removing({ one, onClose }: Omit<RemoveReceivedProps, 'isOpen'>) {
     queryKey: ['remove received', one.id],
     gcTime: 0,
     staleTime: Infinity,
-    queryFn: () => step(one.id, true),
+    queryFn: () => step(one.id, { dryRun: true }),
   })
   if (dryRun.error) return <Failure error={dryRun.error} onRetry={() => void dryRun.refetch()} />
   const found = dryRun.data
@@ -70,6 +80,7 @@ function Removing({ one, onClose }: Omit<RemoveReceivedProps, 'isOpen'>) {
       <div role="status">
         {found ? (
           <>
+            {found.hasMore && <p>{t('willRemoveMore')}</p>}
             <p>{t('willRemove', { rows, contacts, companies, notes })}</p>
             {found.kept > 0 && <p>{t('willKeep', { count: found.kept })}</p>}
           </>
@@ -79,12 +90,17 @@ function Removing({ one, onClose }: Omit<RemoveReceivedProps, 'isOpen'>) {
       </div>
       {done !== undefined && (
         <div className={styles.progress}>
-          <progress value={done} max={total} aria-label={t('removing')} />
+          <progress {...(!found?.hasMore && { value: done, max: total })} aria-label={t('removing')} />
         </div>
       )}
       <DialogActions>
         <Button onClick={onClose}>{common('cancel')}</Button>
-        <Button kind="danger" isBusy={done !== undefined} disabled={total === 0} onClick={() => void run()}>
+        <Button
+          kind="danger"
+          isBusy={done !== undefined}
+          disabled={total === 0 && !found?.hasMore}
+          onClick={() => void run()}
+        >
           {t('removeAction')}
         </Button>
       </DialogActions>
@@ -94,18 +110,19 @@ function Removing({ one, onClose }: Omit<RemoveReceivedProps, 'isOpen'>) {
 
 const sizeOf = ({ rows, contacts, companies, notes }: Removal): number => rows + contacts + companies + notes
 
-async function step(id: string, dryRun: boolean): Promise<Removal> {
-  const options = { body: { dryRun }, idempotencyKey: crypto.randomUUID() }
+async function step(id: string, body: Schemas['ImportRemoval']): Promise<Removal> {
+  const options = { body, idempotencyKey: crypto.randomUUID() }
   return (await send<Removal>('POST', `${pathOf(id)}/remove-received`, options)).body
 }
 
 /** Calls again until nothing is left to remove; returns how many rows stay because a worker is processing them. */
 async function removeAll(id: string, onProgress: (done: number) => void): Promise<number> {
   let done = 0
-  for (;;) {
-    const removed = await step(id, false)
+  for (let after: string | null = null; ;) {
+    const removed: Removal = await step(id, { after })
     done += sizeOf(removed)
     onProgress(done)
-    if (removed.remaining === 0 || sizeOf(removed) === 0) return removed.remaining
+    if (removed.remaining === 0 || (removed.next === null && sizeOf(removed) === 0)) return removed.remaining
+    after = removed.next
   }
 }

@@ -48,8 +48,8 @@ const content: ReadRoute = {
     // Every read is audited: with a link in the mail, the reader can act as its recipient.
     const { text, html, links } = await services.database.transaction(caller, async (transaction) => {
       await assertOwner(transaction)
-      if (!isOperators) await assertNoInvitation(transaction, id)
       const sealed = await readSealedBody(transaction, id)
+      if (!isOperators) await assertNoInvitation(transaction, id)
       const body = openBody(services.secret, id, sealed)
       const event = { organizationId, action: 'mail.read', ...actorOf(caller), ...record, address, requestId } as const
       await recordEvent(transaction, event)

@@ -56,7 +56,10 @@ const statsWithin = (statuses: readonly string[], record: Sql, bounds: Sql): Sql
 
 const timeText = (value: Sql): Sql => sql`to_char(${value}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
-/** The opt-outs of the import `record` that wait because there were many, counted up to a maximum. */
+/**
+ * The opt-outs of the import `record` that wait because there were many, counted up to a maximum: not those of deleted
+ * contacts and notes, which nobody can decide.
+ */
 export const importOptOuts =
   (max: number): Computation =>
   (record, organization, reader) =>
@@ -66,6 +69,10 @@ export const importOptOuts =
       select created_at from suggestions
       where organization_id = ${organization} and import_id = ${record}.id and waiting_reason = 'many_opt_outs'
         and status = 'pending' and ${seesAll(reader)}
+        and exists (select from contacts contact where contact.organization_id = suggestions.organization_id
+          and contact.id = suggestions.contact_id and contact.deleted_at is null)
+        and exists (select from notes note where note.organization_id = suggestions.organization_id
+          and note.id = suggestions.note_id and note.deleted_at is null)
       order by created_at limit ${raw(String(max))}) waiting)`
 
 /** Senders that are shown. */

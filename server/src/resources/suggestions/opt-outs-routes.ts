@@ -3,7 +3,7 @@ import { type Route, writeRoute } from '../../platform/http/route.ts'
 import type { Schema } from '../../platform/model/fields.ts'
 import { contactStore } from '../contacts/store.ts'
 import { imports } from '../imports/resource.ts'
-import { lockWaitingOptOuts, maxDecided } from './opt-outs-store.ts'
+import { lockWaitingOptOuts, maxDecided, maxRemaining } from './opt-outs-store.ts'
 import { suggestionStore } from './store.ts'
 
 const decidedSchema: Schema = {
@@ -12,7 +12,11 @@ const decidedSchema: Schema = {
   additionalProperties: false,
   properties: {
     count: { type: 'integer', minimum: 0, description: 'Number of opt-outs decided.' },
-    remaining: { type: 'integer', minimum: 0, description: 'Number of opt-outs left for the next call.' },
+    remaining: {
+      type: 'integer',
+      minimum: 0,
+      description: `Number of opt-outs left for the next call, at most ${maxRemaining.toLocaleString('en')}.`,
+    },
   },
 }
 

@@ -1,5 +1,5 @@
 import type { Transaction } from '../../platform/database/database.ts'
-import { sql } from '../../platform/model/sql.ts'
+import { raw, sql } from '../../platform/model/sql.ts'
 import { withinScope } from '../../platform/query/page.ts'
 import { lockRecords } from '../../platform/resource/current.ts'
 import { notFound, scopeOf } from '../../platform/resource/read.ts'
@@ -7,13 +7,14 @@ import { contacts } from '../contacts/resource.ts'
 import { imports } from '../imports/resource.ts'
 import { suggestions } from './resource.ts'
 
-/** Maximum opt-outs that one request decides. */
+/** Maximum opt-outs that one request decides, and that it counts as left. */
 export const maxDecided = 100
+export const maxRemaining = 10_000
 
 export interface WaitingOptOuts {
   /** The suggestions (uuids) and their contacts, locked until the transaction ends. */
   found: readonly { id: string; contactId: string }[]
-  /** How many are left for the next request. */
+  /** How many are left for the next request, at most `maxRemaining`. */
   remaining: number
 }
 
@@ -28,13 +29,16 @@ export async function lockWaitingOptOuts(transaction: Transaction, importId: str
     transaction.query(sql`
       select from imports record
       where ${withinScope(imports, scope, { deleted: false })} and record.id = ${importId}::uuid`),
+    // The limit is part of the text, so that the planner knows how few are needed.
     transaction.query<{ id: string; contactId: string }>(sql`
       select record.id, record.contact_id as "contactId" from suggestions record
       join contacts on contacts.organization_id = ${organization} and contacts.id = record.contact_id
         and contacts.deleted_at is null
       where ${withinScope(suggestions, scope, { deleted: false })} and record.import_id = ${importId}::uuid
         and record.status = 'pending' and record.waiting_reason = 'many_opt_outs'
-      order by record.created_at, record.id`),
+        and exists (select from notes note where note.organization_id = contacts.organization_id
+          and note.id = record.note_id and note.deleted_at is null)
+      order by record.created_at, record.id limit ${raw(String(maxDecided + maxRemaining))}`),
   ])
   if (known.length === 0) throw notFound(imports)
   const chosen = waiting.slice(0, maxDecided)

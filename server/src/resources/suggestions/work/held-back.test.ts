@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { uuidOf } from '../../../../test/held-locks.ts'
+import { createDatabase } from '../../../../test/postgres.ts'
 import { newImport, type TestImport } from '../../../../test/pushes.ts'
 import { callAs } from '../../../../test/people.ts'
 import { until } from '../../../../test/processes.ts'
@@ -11,18 +14,24 @@ import {
   type TestService,
 } from '../../../../test/service.ts'
 import { analysedNote } from '../../../../test/suggested.ts'
+import { examineOptOuts } from '../../../commands/examine-pushes.ts'
+import { connect } from '../../../platform/database/connect.ts'
 import { sql } from '../../../platform/model/sql.ts'
 import { alarmingOptOuts } from '../../imports/resource.ts'
 import { countImportsOptingOut } from '../store.ts'
 
 let service: TestService
+/** A connection of the doctor. */
+let client: pg.Client
 /** Its owners see the state of the installation. */
 let first: TestOrganization
 let organization: TestOrganization
 let call: Call
 let own: TestImport
 beforeAll(async () => {
-  service = await startTestService({ IMPORT_WORKERS: '1', REASONING_CONCURRENCY: '1' })
+  const database = await createDatabase()
+  service = await startTestService({ IMPORT_WORKERS: '1', REASONING_CONCURRENCY: '1' }, database)
+  client = await connect(database.connection)
   first = await service.newOrganization()
 })
 beforeEach(async () => {
@@ -30,7 +39,10 @@ beforeEach(async () => {
   call = organization.call
   own = await newImport(service, organization)
 })
-afterAll(() => service.close())
+afterAll(async () => {
+  await client.end()
+  await service.close()
+})
 
 const read = async (path: string): Promise<Json> => (await call('GET', path)).body
 const importNow = (): Promise<Json> => read(`/v5/imports/${own.importId}`)
@@ -164,6 +176,36 @@ test('all opt-outs of one import that wait are decided at once, and no others', 
   expect((await decide('reject', call, other.importId)).body).toEqual({ count: 0, remaining: 0 })
 })
 
+test('the alarm ends with the last contact or note whose opt-out waits, and a restored contact raises it again', async () => {
+  const emails = Array.from({ length: alarmingOptOuts + 1 }, newAddress)
+  await pushNotes(emails.map((email) => ({ email, note: 'Unsubscribe me.' })))
+  const [waiting] = await read(`/v5/suggestions?importId=${own.importId}&status=pending`)
+  const alarms = async () => [
+    (await importNow()).optOuts.waiting,
+    await countImportsOptingOut(service.database),
+    (await examineOptOuts(client)).state,
+  ]
+  const raised = [1, 1, 'note']
+  const ended = [0, 0, 'ok']
+  expect(await alarms()).toEqual(raised)
+  expect((await call('DELETE', `/v5/contacts/${waiting.contactId}`)).status).toBe(204)
+  expect(await alarms()).toEqual(ended)
+  expect((await call('POST', `/v5/imports/${own.importId}/opt-outs/reject`)).body).toEqual({ count: 0, remaining: 0 })
+  expect((await call('POST', `/v5/contacts/${waiting.contactId}/restore`)).status).toBe(200)
+  expect(await alarms()).toEqual(raised)
+  // The API ends the suggestions of a note that it deletes.
+  const note = sql`where id = ${uuidOf(waiting.noteId)}`
+  await service.database.crossTenantQuery('check the database', sql`update notes set deleted_at = now() ${note}`)
+  expect(await alarms()).toEqual(ended)
+  await service.database.crossTenantQuery('check the database', sql`update notes set deleted_at = null ${note}`)
+  expect(await alarms()).toEqual(raised)
+  expect((await call('POST', `/v5/imports/${own.importId}/disable`)).status).toBe(200)
+  const removed = await call('POST', `/v5/imports/${own.importId}/remove-received`, { body: {} })
+  // The restored contact stays, without its note.
+  expect(removed.body).toMatchObject({ contacts: alarmingOptOuts, notes: 1, kept: 1, remaining: 0 })
+  expect(await alarms()).toEqual(ended)
+})
+
 test('many opt-outs of an import within an hour raise an alarm and wait for a person, and an hour later they act', async () => {
   const emails = Array.from({ length: alarmingOptOuts + 4 }, newAddress)
   // The same contact again is no further opt-out.
@@ -200,4 +242,24 @@ test('many opt-outs of an import within an hour raise an alarm and wait for a pe
   const later = newAddress()
   await pushNotes([{ email: later, note: 'Unsubscribe me.' }])
   expect((await contactOf(later)).emailOptOut).toBe(true)
+})
+
+test('one call decides a hundred opt-outs and counts at most ten thousand more', async () => {
+  const emails = Array.from({ length: alarmingOptOuts + 1 }, newAddress)
+  await pushNotes(emails.map((email) => ({ email, note: 'Unsubscribe me.' })))
+  const copy = (count: number) =>
+    service.database.crossTenantQuery(
+      'check the database',
+      sql`insert into suggestions (organization_id, id, note_id, contact_id, analysis_id, intent, engine, type, params,
+          priority, confidence, evidence, import_id, waiting_reason)
+        select organization_id, gen_random_uuid(), note_id, contact_id, analysis_id, intent, engine, type, params,
+          priority, confidence, evidence, import_id, waiting_reason
+        from (select * from suggestions where import_id = ${own.uuid}::uuid and status = 'pending' limit 1) one,
+          generate_series(1, ${count}::int)`,
+    )
+  const decide = async () => (await call('POST', `/v5/imports/${own.importId}/opt-outs/reject`)).body
+  await copy(10_298)
+  expect(await decide()).toEqual({ count: 100, remaining: 10_000 })
+  expect(await decide()).toEqual({ count: 100, remaining: 10_000 })
+  expect(await decide()).toEqual({ count: 100, remaining: 9999 })
 })
