@@ -38,6 +38,7 @@ function callWithScopes(granted: readonly string[]): Promise<Call> {
 /** What a route needs in addition to its own scope, for what it does. */
 const effectScopes: Readonly<Record<string, readonly string[]>> = {
   'suggestion:accept:write': ['urn:service:task:create:write', 'urn:service:contact:update:write'],
+  'import:remove-received:write': ['contact', 'company', 'note'].map((name) => `urn:service:${name}:delete:write`),
 }
 
 async function isAllowed(granted: readonly string[], route: ScopedRoute): Promise<boolean> {
