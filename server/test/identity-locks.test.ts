@@ -184,6 +184,23 @@ test('an organization is deleted only under its current name, by a person who is
   expect((await locks.whileHeld(demoted, schedule)).status).toBe(403)
 })
 
+test('a person who gets their last organization at the same time cannot create another one', async () => {
+  const person = await newOwner(mailed.service)
+  // Nineteen more: those of other owners.
+  const others = await Promise.all(Array.from({ length: 19 }, () => newOwner(mailed.service)))
+  const membership = (of: string): Sql => sql`insert into members (organization_id, user_id, role)
+    values (${uuidOf(of)}, ${uuidOf(person.userId)}, 'owner')`
+  const [last, ...rest] = others
+  for (const one of rest)
+    await mailed.service.database.crossTenantQuery('check the database', membership(one.organizationId))
+  const held = {
+    lock: lockOf('users', person.userId, 'for no key update'),
+    meanwhile: membership(last?.organizationId ?? ''),
+  }
+  const send = () => person.call('POST', '/v5/me/organizations', { body: { name: 'One too many' } })
+  expect(await locks.whileHeld(held, send)).toMatchObject({ status: 409, body: { code: 'limit_reached' } })
+})
+
 test('a person is not deleted who has become the last owner at the same time', async () => {
   const founder = await newOwner(mailed.service)
   const second = await mailed.join(founder.call, 'owner')
