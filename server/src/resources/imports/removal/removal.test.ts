@@ -277,3 +277,12 @@ test('people who do not see all contacts cannot remove anything', async () => {
   const unknown = { ...bad, importId: bad.importId.replace(/.$/, (last) => (last === '0' ? '1' : '0')) }
   expect((await remove(unknown)).status).toBe(404)
 })
+
+test('an `after` that no answer named is refused, and so is one of a dry run', async () => {
+  const bad = await newImport(service, organization)
+  await call('POST', `/v5/imports/${bad.importId}/disable`)
+  const known = `con_${'0'.repeat(32)}`
+  for (const body of [{ after: 'con_1' }, { after: `imp_${'0'.repeat(32)}` }, { after: known, dryRun: true }])
+    expect(await remove(bad, body)).toMatchObject({ status: 422, body: { details: [{ field: 'after' }] } })
+  expect((await remove(bad, { after: known })).body).toMatchObject({ rows: 0, remaining: 0, next: null })
+})

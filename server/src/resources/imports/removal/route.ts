@@ -1,6 +1,7 @@
 import { assertScope } from '../../../platform/http/denied-scope.ts'
 import { type Route, writeRoute } from '../../../platform/http/route.ts'
-import { flag, type JsonValue, reference, type Schema } from '../../../platform/model/fields.ts'
+import { flag, type JsonValue, type Schema, text } from '../../../platform/model/fields.ts'
+import { invalidBody } from '../../../platform/model/errors.ts'
 import { readId } from '../../../platform/model/ids.ts'
 import { bodyShapeOf } from '../../../platform/resource/body.ts'
 import { RouteGroup } from '../../../platform/routes/standard-routes.ts'
@@ -43,8 +44,13 @@ const effects = ['contact:delete:write', 'company:delete:write', 'note:delete:wr
 
 const base = group.changeRoute('remove-received')
 
-const contactOf = (id: JsonValue | undefined): string | undefined =>
-  typeof id === 'string' ? readId(contacts.idPrefix, id) : undefined
+/** The contact (uuid) after which a call goes on. Error: 422. */
+function contactOf(after: JsonValue | undefined): string | undefined {
+  if (after === undefined || after === null) return undefined
+  const id = readId(contacts.idPrefix, String(after))
+  if (id === undefined) throw invalidBody([{ field: 'after', message: 'is not the `next` of an answer' }])
+  return id
+}
 
 /** Removes what a bad sender pushed. */
 export const removalRoute: Route = writeRoute({
@@ -56,7 +62,7 @@ export const removalRoute: Route = writeRoute({
     component: 'ImportRemoval',
     shape: bodyShapeOf({
       dryRun: flag({ label: 'Dry run', description: 'Only count. Default: false', nullable: false }),
-      after: reference(contacts.idPrefix, { label: 'After', description: 'The `next` of the call before' }),
+      after: text({ label: 'After', description: 'The `next` of the call before' }),
     }),
     required: false,
   },
@@ -72,10 +78,11 @@ export const removalRoute: Route = writeRoute({
   async handle({ services, db, caller, client, params, body }) {
     const importId = group.id(params)
     const dryRun = body.dryRun === true
+    const after = contactOf(body.after)
+    if (dryRun && after !== undefined)
+      throw invalidBody([{ field: 'after', message: 'has no meaning in a dry run, which counts from the beginning' }])
     if (!dryRun) for (const scope of effects) await assertScope({ services, caller, client, route: base.path }, scope)
-    const removal = dryRun
-      ? await countReceived(db, importId)
-      : await removeReceived(db, importId, contactOf(body.after))
+    const removal = dryRun ? await countReceived(db, importId) : await removeReceived(db, importId, after)
     const { rows, contacts, companies, notes } = removal
     const changes = rows + contacts + companies + notes
     const effect = dryRun || changes === 0 ? 'none' : { details: { rows, contacts, companies, notes } }
