@@ -22,10 +22,11 @@ export async function fillDeals(
     makeDeal(random, index, { stages, companies }),
   ])
   await copyRows(client, 'deals', Object.keys(rows[0]?.[1] ?? {}), rows)
+  // Not at the time of the contacts, which is the same in every year: a history of years is purged.
   await client.query(
     `insert into contact_changes (organization_id, id, contact_id, action, source, changes, created_at)
      select organization_id, new_id(), id, 'updated', 'person', '[{"field": "city", "before": "Bern", "after": "Basel"}]',
-       created_at + number * interval '1 hour'
+       now() - number * interval '1 hour'
      from (select * from contacts where organization_id = $1 order by id limit $2) contact,
        generate_series(1, $3) number`,
     [organizationId, histories.contacts, histories.entries],

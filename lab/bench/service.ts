@@ -25,8 +25,7 @@ export async function createBenchWorkspace(
   root: string,
   { database, profile, folder }: Pick<BenchWorkspace, 'database' | 'profile'> & { folder: string | undefined },
 ): Promise<BenchWorkspace> {
-  // The dates of the data are the same in every year: maintenance must not take their history for old.
-  const settings = { HISTORY_RETENTION_DAYS: '0', ...(database !== undefined && { DATABASE_URL: database }) }
+  const settings = database === undefined ? {} : { DATABASE_URL: database }
   const workspace =
     folder === undefined ? await createWorkspace(root, 'bench', settings) : await keptWorkspace(root, folder)
   return { ...workspace, dataFolder: join(workspace.folder, 'data'), database, profile }

@@ -15,8 +15,11 @@ const guideText = (name: string) => readFile(join(root, 'docs/guides', `${name}.
 const text = await guideText('cookbook')
 const steps = readSteps(text)
 
-/** Guides whose commands are run too, each with an organization of its own. */
-const guides = ['deals', 'next-actions', 'permissions', 'properties', 'search', 'tasks']
+/**
+ * Guides whose commands are run too, each with an organization of its own. The first organization of a service is that of
+ * its operator, and only there an owner reads the links of invitations.
+ */
+const guides = ['permissions', 'deals', 'next-actions', 'properties', 'search', 'tasks']
 
 let walk: Walkthrough
 beforeAll(async () => {
@@ -32,14 +35,6 @@ test('the cookbook has twenty numbered calls, each with commands and a response'
   expect(steps.filter(({ expected }) => expected === '')).toEqual([])
 })
 
-test.skipIf(!canRunWalkthrough)('every call of the cookbook gets the response shown', { timeout: 60_000 }, async () => {
-  const outputs = await walk.run(steps)
-  expect(outputs).toHaveLength(steps.length)
-  for (const [index, { commands, expected }] of steps.entries()) {
-    expect(normalized(outputs[index] ?? ''), `the output of:\n${commands}\n`).toMatch(pattern(expected))
-  }
-})
-
 test.skipIf(!canRunWalkthrough).each(guides)(
   'every command of the guide %s gets the response shown',
   { timeout: 120_000 },
@@ -52,3 +47,11 @@ test.skipIf(!canRunWalkthrough).each(guides)(
       expect(normalized(outputs[index] ?? ''), `the output of:\n${commands}\n`).toMatch(pattern(expected))
   },
 )
+
+test.skipIf(!canRunWalkthrough)('every call of the cookbook gets the response shown', { timeout: 60_000 }, async () => {
+  const outputs = await walk.run(steps)
+  expect(outputs).toHaveLength(steps.length)
+  for (const [index, { commands, expected }] of steps.entries()) {
+    expect(normalized(outputs[index] ?? ''), `the output of:\n${commands}\n`).toMatch(pattern(expected))
+  }
+})

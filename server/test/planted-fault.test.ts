@@ -164,10 +164,6 @@ const redundantPredicates: readonly RedundantPredicate[] = [
     location: / select (id from teams|count\(\*\)::integer as count from "\w+") where $/,
   },
   {
-    reason: 'the contents of the mail were read within the organization before',
-    location: /mails\/\{mailId\}\/content +select kind from mails where $/,
-  },
-  {
     reason: 'mail-outbox.test.ts reads with the key of a person who is an owner of another organization only',
     location: /mails\/\{mailId\}\/content +select role from members where $/,
   },
