@@ -220,6 +220,8 @@ test('the restore and the drill of the guide work as printed, and doctor is sati
     async () => (await fetch(`${url}/readyz`).catch(() => undefined))?.status === 200,
     60_000,
   )
+  // Written as soon as the service listens, which is a moment after it can answer.
+  await until('the drill has written service.json', () => existsSync(join(folder, 'service.json')))
   const { pid } = JSON.parse(await readFile(join(folder, 'service.json'), 'utf8')) as { pid: number }
   process.kill(pid, 'SIGINT')
   expect(await drilled).toMatchObject({ code: 0 })

@@ -188,9 +188,9 @@ browserTest('the keys of a composition do nothing else', async () => {
   const session = await page.context().newCDPSession(page)
   const keys = ['ArrowDown', 'Enter', 'Control+Enter', 'Tab', 'Escape']
   const expectComposed = async (input: Locator) => {
-    await input.waitFor()
+    await input.and(page.locator(':focus')).waitFor()
     await compose(session, '日', keys)
-    expect(await input.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true)
+    expect(await input.and(page.locator(':focus')).count()).toBe(1)
     expect(await input.inputValue()).toContain('日')
     await session.send('Input.insertText', { text: '日' })
   }

@@ -38,6 +38,9 @@ export interface Records {
 
 const heading = (name: string) => (page: Page) => page.getByRole('heading', { level: 1, name, exact: true })
 const text = (content: string | RegExp) => (page: Page) => page.getByRole('main').getByText(content).first()
+/** A list of its own, which other tests of the organization may have filled, or what it says while it is empty. */
+const listOr = (empty: string) => (page: Page) =>
+  page.getByRole('main').getByRole('listitem').or(page.getByText(empty)).first()
 
 /** Every page: web/test/axe.test.ts compares them with the routes and the sections of the settings. */
 export const screens: readonly Screen[] = [
@@ -117,7 +120,7 @@ export const screens: readonly Screen[] = [
   { name: 'settings', route: '/settings', shows: heading('Organization') },
   { name: 'organization', route: '/settings/organization', shows: heading('Organization') },
   { name: 'members', route: '/settings/members', shows: text('ada@example.com') },
-  { name: 'invitations', route: '/settings/invitations', shows: text(/No open invitations\.|emmy@example\.com/) },
+  { name: 'invitations', route: '/settings/invitations', shows: listOr('No open invitations.') },
   { name: 'teams', route: '/settings/teams', shows: text('Default') },
   { name: 'roles', route: '/settings/roles', shows: text('Manages people, settings and API keys.') },
   {
@@ -142,7 +145,7 @@ export const screens: readonly Screen[] = [
     route: '/settings/audit-log',
     shows: (page) => page.getByRole('list', { name: 'Events' }).getByRole('listitem').first(),
   },
-  { name: 'outbox', route: '/settings/outbox', shows: text(/Every mail was sent\.|emmy@example\.com/) },
+  { name: 'outbox', route: '/settings/outbox', shows: listOr('Every mail was sent.') },
   { name: 'system', route: '/settings/system', organization: 'large', shows: text('Passed checks') },
 ]
 
