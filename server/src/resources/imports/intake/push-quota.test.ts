@@ -2,6 +2,7 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newImport, newLead, pusher, rowsOf, type TestImport } from '../../../../test/pushes.ts'
 import { callAs } from '../../../../test/people.ts'
+import { examinedState } from '../../../../test/installation-state.ts'
 import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
 import { sql } from '../../../platform/model/sql.ts'
@@ -72,7 +73,7 @@ test('an alarm of bytes is in the findings and in the metrics', async () => {
   const own = await newImport(service, organization)
   await statuses(8, () => own.push(kilobyte()))
   expect(await countImportsNearLimit(service.database, alarmingShare)).toBe(before + 1)
-  const { body: state } = await callAs(service, organization.accessToken)('GET', '/v5/system')
+  const state = await examinedState(callAs(service, organization.accessToken))
   const finding = state.findings.find(({ name }: Json) => name === 'pushed bytes')
   expect(finding).toMatchObject({ level: 'warning' })
 })

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dump } from '../../../../test/dump.ts'
+import { examinedState } from '../../../../test/installation-state.ts'
 import { callAs } from '../../../../test/people.ts'
 import { newImport, newLead, pusher, type TestImport } from '../../../../test/pushes.ts'
 import { until } from '../../../../test/processes.ts'
@@ -224,7 +225,7 @@ describe('a sender whose pushes are all refused', () => {
     expect((await own.push(newLead(), from(fine))).status).toBe(200)
     await refuse(6)
     expect(await sendersOf(own)).toEqual([[broken, 6]])
-    const { body: state } = await callAs(service, organization.accessToken)('GET', '/v5/system')
+    const state = await examinedState(callAs(service, organization.accessToken))
     expect(state.findings.find(({ name }: Json) => name === 'pushes')).toMatchObject({ level: 'warning' })
     expect(await countAlarmingImports(service.database)).toBeGreaterThan(0)
     expect((await own.push(newLead(), from(broken))).status).toBe(200)

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { uuidOf } from '../../../../test/held-locks.ts'
+import { examinedState } from '../../../../test/installation-state.ts'
 import { createDatabase } from '../../../../test/postgres.ts'
 import { newImport, type TestImport } from '../../../../test/pushes.ts'
 import { callAs } from '../../../../test/people.ts'
@@ -220,7 +221,7 @@ test('many opt-outs of an import within an hour raise an alarm and wait for a pe
   const logged = service.logged.filter((line) => line.includes('opts out many contacts') && line.includes(own.importId))
   expect(logged.length).toBe(1)
   expect(await countImportsOptingOut(service.database)).toBe(1)
-  const { body: state } = await callAs(service, first.accessToken)('GET', '/v5/system')
+  const state = await examinedState(callAs(service, first.accessToken))
   expect(state.findings.find(({ name }: Json) => name === 'opt-outs')).toMatchObject({ level: 'warning' })
 
   // Another import is not concerned.
