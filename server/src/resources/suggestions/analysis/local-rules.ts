@@ -1,11 +1,10 @@
 import { createRulesAnalyser, type Rules } from './analyser.ts'
-import { interpret, prepareRules } from './rules/rules.ts'
+import { interpret } from './rules/rules.ts'
 import { verify } from './verify.ts'
 
 /** Reads notes in this thread, which does nothing else meanwhile. */
 export const localRules: Rules = {
   async interpret(text, facts) {
-    await prepareRules()
     return interpret(text, facts)
   },
   async verify(interpretation, note, facts) {

@@ -94,8 +94,6 @@ const visibleSigns: readonly RegExp[] = [
   ),
 ]
 
-export const injectionPatterns: readonly RegExp[] = [...hiddenSigns, ...visibleSigns]
-
 const digitLetters: Readonly<Record<string, string>> = {
   '0': 'o',
   '1': 'i',

@@ -1,12 +1,10 @@
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { maxTextLength } from '../analysis.ts'
 import { factsFor } from '../evaluation/labels.ts'
 import { verify } from '../verify.ts'
-import { interpret, prepareRules } from './rules.ts'
+import { interpret } from './rules.ts'
 
 const facts = factsFor('Europe/Berlin')
-
-beforeAll(() => prepareRules())
 
 /** Milliseconds of the processor to read a note: the fewest of several times, and not those of other processes. */
 function timeOf(text: string): number {

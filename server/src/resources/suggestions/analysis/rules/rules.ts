@@ -1,12 +1,11 @@
 import { type Interpretation, type NoteFacts, timeZoneOf } from '../analysis.ts'
 import { actionsOf, plainActions, type Reading } from './actions.ts'
-import { dateSearches, datesIn } from './dates/dates.ts'
+import { datesIn } from './dates/dates.ts'
 import { decide, type Decision, languageOf, questionIn } from './decision.ts'
 import { emailIn, phoneIn } from './details.ts'
 import { english } from './english.ts'
 import { german } from './german.ts'
-import { compileInSlices } from './compilation.ts'
-import { injectionPatterns, looksLikeInjection } from './injection.ts'
+import { looksLikeInjection } from './injection.ts'
 import type { Meaning } from './locale.ts'
 import { compileLocale, type Match, matchesIn } from './matches.ts'
 import { withoutDoubtfulOptOuts } from './opt-out-doubts.ts'
@@ -15,23 +14,6 @@ import { type Sentence, sentencesOf } from './text.ts'
 const locales = [english, german]
 const compiled = locales.map(compileLocale)
 const nameLeads = new Set(locales.flatMap((locale) => locale.nameLeads))
-
-const patterns = [
-  ...injectionPatterns,
-  ...compiled.flatMap(({ groups, negation, falseNegation, clauseBreak }) => [
-    ...groups.map(({ pattern }) => pattern),
-    ...[negation, falseNegation, clauseBreak],
-  ]),
-]
-
-let prepared: Promise<void> | undefined
-
-/** Compiles the patterns, once. Without it, the first notes block the process. */
-export const prepareRules = (): Promise<void> =>
-  (prepared ??= compileInSlices([
-    ...patterns.map((pattern) => (text: string) => text.search(pattern)),
-    ...dateSearches,
-  ]))
 
 export interface RulesResult {
   interpretation: Interpretation

@@ -4,7 +4,7 @@ import { normalized } from '../text.ts'
 import { calendarRules } from './calendar.ts'
 import { isAbsent, isExcluded, isPast, joinsList } from './context.ts'
 import type { DayReading, DayRule } from './day-rule.ts'
-import { otherWords, withoutOtherWords } from './excluded.ts'
+import { withoutOtherWords } from './excluded.ts'
 import { holidayRules } from './holidays.ts'
 import { dayOfMonthRules, nthRules } from './ordinals.ts'
 import { periodRules } from './periods.ts'
@@ -42,12 +42,6 @@ const dayRules: readonly DayRule[] = [
   ...periodRules,
   ...dayNameRules,
 ]
-
-/** One for each pattern, in the order in which they are searched. */
-export const dateSearches: readonly ((text: string) => unknown)[] = [
-  ...otherWords,
-  ...[...dayRules, ...clockRules, ...partOfDayRules].map(({ pattern }) => pattern),
-].map((pattern) => (text: string) => text.search(pattern))
 
 interface Found<Reading> extends Span {
   reading: Reading

@@ -81,5 +81,3 @@ export const withoutOtherWords = (text: string, normal: string): string =>
     (rest, mask) => rest.replaceAll(mask, (found) => filler.repeat(found.length)),
     withoutCapitals(text)(normal),
   )
-
-export const otherWords: readonly RegExp[] = [...masks, capitals]
