@@ -128,10 +128,10 @@ test.skipIf(!chromium)('two tabs renew the session one after the other, and both
   let mostAtOnce = 0
   await page.context().route('**/auth/refresh', async (route) => {
     mostAtOnce = Math.max(mostAtOnce, ++running)
-    await route.continue()
-  })
-  page.context().on('response', (response) => {
-    if (response.url().endsWith('/auth/refresh')) running--
+    const response = await route.fetch()
+    // Before the tab has the response, after which another one may begin.
+    running--
+    await route.fulfill({ response })
   })
   const tabs = await Promise.all(Array.from({ length: 3 }, () => page.context().newPage()))
   await Promise.all(tabs.map((tab) => tab.goto(`${mailed.service.url}/profile`)))
