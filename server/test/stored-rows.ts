@@ -25,11 +25,18 @@ const keys: Readonly<Record<string, readonly string[]>> = {
 export const rowKey = (table: string, row: StoredRow): string =>
   (keys[table] ?? ['id']).map((name) => String(row[name])).join()
 
-/** All rows of a table, by key. */
-export async function readTable(
+/** All rows of these tables, by table and key. */
+export async function readTables(
   { client }: Pick<MaintenanceFixture, 'client'>,
-  table: string,
-): Promise<Map<string, StoredRow>> {
-  const { rows } = await client.query<{ row: StoredRow }>(`select to_json(stored) as row from ${table} stored`)
-  return new Map(rows.map(({ row }) => [rowKey(table, row), row]))
+  tables: readonly string[],
+): Promise<Map<string, Map<string, StoredRow>>> {
+  const texts = tables.map((table) => `select to_json(stored) as row from ${table} stored`)
+  // One result for each of several statements.
+  const results = (await client.query(texts.join(';\n'))) as unknown as { rows: { row: StoredRow }[] }[]
+  return new Map(
+    tables.map((table, index) => {
+      const rows = results[index]?.rows ?? []
+      return [table, new Map(rows.map(({ row }) => [rowKey(table, row), row]))]
+    }),
+  )
 }
