@@ -8,10 +8,10 @@ import type { Tokens } from './tokens.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { newId } from '../../platform/model/ids.ts'
 import { type Access, openAccess } from '../../../test/access.ts'
-import { runProcess, databaseUrlOf } from '../../../test/command-line.ts'
+import { run, databaseUrlOf } from '../../../test/command-line.ts'
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
 import { until } from '../../../test/processes.ts'
-import { serviceProcesses, type ServiceProcesses } from '../../../test/service-process.ts'
+import { type ServiceProcess, serviceProcesses, type ServiceProcesses } from '../../../test/service-process.ts'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -205,7 +205,7 @@ afterAll(async () => {
 test('tokens of every process verify with every published key set across a rotation', async () => {
   const environment = { DATABASE_URL: databaseUrlOf(database), SECRET: secret }
   const runCommand = async (commandLine: string, input?: string) => {
-    const { code, output, errors } = await runProcess([...commandLine.split(' '), '--json'], {
+    const { code, output, errors } = await run([...commandLine.split(' '), '--json'], {
       environment,
       ...(input !== undefined && { input }),
     })
@@ -215,7 +215,7 @@ test('tokens of every process verify with every published key set across a rotat
     'bootstrap --email owner@example.com --organization Acme --password-stdin',
     'a password that is long enough',
   )
-  const services = [await processes.start('one'), await processes.start('two')]
+  const services: ServiceProcess[] = await Promise.all([processes.start('one'), processes.start('two')])
   const keySets = services.map(({ url }) => createRemoteJWKSet(new URL(`${url}/.well-known/jwks.json`)))
   let refreshToken: string = bootstrapped.body.refreshToken
   const refresh = async (url: string): Promise<string> => {
