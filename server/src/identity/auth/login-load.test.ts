@@ -10,22 +10,26 @@ afterAll(() => service.close())
 
 test('many simultaneous logins delay only other logins, not the API', async () => {
   const { call } = await service.newOrganization()
+  let isDone = false
   let ended = 0
-  const logins = Array.from({ length: 45 }, () =>
-    logIn(service, newEmail(), goodPassword).then((response) => {
-      ended++
-      return response
-    }),
-  )
+  // Those that find the queue full end; the others keep it full, however long the requests below take.
+  const logins = Array.from({ length: 45 }, async (_, client) => {
+    const answers = []
+    do answers.push(await logIn(service, newEmail(), goodPassword, from(`10.${client}.0.${answers.length % 256}`)))
+    while (!isDone && answers.at(-1)?.status === 401)
+    ended++
+    return answers
+  })
   const responses = []
   for (let request = 0; request < 10; request++) {
     responses.push(await call('POST', '/v5/contacts', { body: { name: 'Ada' } }))
     responses.push(await call('GET', '/v5/contacts'))
   }
   expect(ended).toBeLessThan(logins.length)
+  isDone = true
   expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200, 201]))
   // Wrong password, too many from one address, or a full queue: every login gets a response.
-  for (const { status, body, headers } of await Promise.all(logins)) {
+  for (const { status, body, headers } of (await Promise.all(logins)).flat()) {
     expect([401, 429, 503]).toContain(status)
     if (status !== 401) expect([body.code, headers.has('retry-after')]).toEqual([codes[status], true])
   }
