@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { commonTenant } from './connection-queue.ts'
 import { Database } from './database.ts'
+import { until } from '../../../test/processes.ts'
 
 const size = 2 * availableParallelism() + 3
 
@@ -56,7 +57,7 @@ test('requests whose connection is being opened count once, and only more than t
   const twiceAsMany = database.longestWait(commonTenant)
   vi.useRealTimers()
   expect([asMany, twiceAsMany]).toEqual([0, 1000])
-  await vi.waitFor(() => expect(sockets.size).toBe(size))
+  await until('every connection is being opened', () => sockets.size === size)
   silent.close()
   for (const socket of sockets) socket.destroy()
   await Promise.all(pings)

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { serviceActor } from '../model/caller.ts'
 import { Database, type Transaction } from './database.ts'
 import { CredentialChanged } from './failures.ts'
@@ -8,6 +8,7 @@ import { prepared, raw, sql } from '../model/sql.ts'
 import { readId } from '../model/ids.ts'
 import { contactStore } from '../../resources/contacts/store.ts'
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
+import { until } from '../../../test/processes.ts'
 import { startTestService, type TestService } from '../../../test/service.ts'
 
 let testDatabase: TestDatabase
@@ -230,7 +231,7 @@ test('a revoked credential is rejected at once while the work waits for a lock, 
   const blocked = `select from pg_stat_activity where datname = current_database() and query like '%for update of record%'
     and state <> 'idle' and pid <> pg_backend_pid()`
   await lockHolder.query('rollback')
-  await vi.waitFor(async () => expect((await lockHolder.query(blocked)).rowCount).toBe(0), 5000)
+  await until('the work has ended', async () => (await lockHolder.query(blocked)).rowCount === 0)
   expect((await lockHolder.query('select city from contacts where id = $1', [id])).rows).toEqual([{ city: 'Before' }])
   await lockHolder.end()
 })
@@ -278,10 +279,12 @@ test('a migration that changes the result of a prepared statement fails no reque
   const select = (transaction: Transaction) =>
     transaction.query(prepared(sql`select migrated.*, ${transaction.organization} as organization from migrated`))
   await change('create table migrated as select 1 as one')
+  let selected = 0
   const together = Array.from({ length: size }, () =>
     manyConnections.transaction(actor(), async (transaction) => {
       await select(transaction)
-      await delay(200)
+      selected += 1
+      await until('every connection has prepared it', () => selected >= size)
     }),
   )
   await Promise.all(together)
@@ -304,7 +307,7 @@ test('a read that PostgreSQL ends because of a deadlock, as with a migration, is
     sql`select count(*)::int as count from (select ${reader.organization} from locked_first, locked_second) both_tables`,
   )
   const waiting = `select from pg_locks where relation = 'locked_second'::regclass and not granted`
-  await vi.waitFor(async () => expect((await other.query(waiting)).rows).toHaveLength(1))
+  await until('it waits for the table', async () => (await other.query(waiting)).rows.length === 1)
   await other.query('lock table locked_first; commit')
   expect(await reading).toEqual([expect.objectContaining({ count: 0 })])
 })

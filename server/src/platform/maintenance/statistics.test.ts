@@ -199,7 +199,7 @@ onOneServer('a failed update of one table’s statistics does not affect the oth
 })
 
 onOneServer('statistics may take longer than a request, only on their own connection', async () => {
-  const database = new Database({ connection: testDatabase.connection, size: 1, deadline: 300 })
+  const database = new Database({ connection: testDatabase.connection, size: 1, deadline: 2000 })
   const readTimeout = async () =>
     (await database.crossTenantQuery('check the database', sql`show statement_timeout`))[0]
   const before = await readTimeout()
@@ -208,7 +208,7 @@ onOneServer('statistics may take longer than a request, only on their own connec
     perform pg_advisory_xact_lock_shared(42);`)
   await client.query('select pg_advisory_lock(42)')
   const update = takeStatistics(database)
-  await until('analyze takes longer than a request may', async () => ((await waitingMilliseconds()) ?? 0) > 600)
+  await until('analyze takes longer than a request may', async () => ((await waitingMilliseconds()) ?? 0) > 2500)
   await client.query('select pg_advisory_unlock(42)')
   expect(await update).toMatchObject({ failed: false })
   expect(logged).toEqual([])
