@@ -67,10 +67,13 @@ function secretOf({ database = '' }: pg.ClientConfig): Secret {
   return secret
 }
 
-/** Starts the real service on a new database and a free port, with these environment variables. */
 /** The `application_name` of connections for background work. */
 export const backgroundName = 'rapport in the background'
 
+/** The environment of a service that only answers requests. It uses the test's database all the same. */
+export const withoutBackground = { ROLE: 'api', DATABASE_URL: 'postgres://rapport@/crm?host=/run/postgresql' }
+
+/** Starts the real service on a new database and a free port, with these environment variables. */
 export async function startTestService(
   environment: Record<string, string> = {},
   existing?: { connection: pg.ClientConfig; secret?: Secret; drop(): Promise<void> },

@@ -7,7 +7,7 @@ import { retentionPolicies } from '../src/retention-policies.ts'
 import { createDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 import { expectRefusal } from './refusals.ts'
-import { type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
+import { type Json, startTestService, type TestOrganization, type TestService, withoutBackground } from './service.ts'
 import { disableAdvisoryLocks, dropRecordTriggers } from './without-safeguards.ts'
 
 let service: TestService
@@ -19,7 +19,8 @@ beforeAll(async () => {
   connection = database.connection
   await dropRecordTriggers(connection)
   await disableAdvisoryLocks(connection)
-  service = await startTestService({}, database)
+  // Without purges of its own.
+  service = await startTestService(withoutBackground, database)
   organization = await service.newOrganization()
   client = new pg.Client(connection)
   await client.connect()

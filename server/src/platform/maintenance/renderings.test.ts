@@ -15,12 +15,13 @@ import { findOrganizationIds } from '../../identity/organizations/store.ts'
 import { companies } from '../../resources/companies/resource.ts'
 import { contacts } from '../../resources/contacts/resource.ts'
 import { contactStore } from '../../resources/contacts/store.ts'
-import { startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
+import { startTestService, type TestOrganization, type TestService, withoutBackground } from '../../../test/service.ts'
 
 let service: TestService
 let organization: TestOrganization
 beforeAll(async () => {
-  service = await startTestService()
+  // Without maintenance of its own, which would do the same meanwhile.
+  service = await startTestService(withoutBackground)
 })
 afterAll(() => service.close())
 

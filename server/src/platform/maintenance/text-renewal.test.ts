@@ -5,13 +5,14 @@ import { areTextsRenewed } from '../resource/text-renewal.ts'
 import { renewAllTexts } from './maintenance.ts'
 import { resourcesWithTexts } from '../../app.ts'
 import { findOrganizationIds } from '../../identity/organizations/store.ts'
-import { startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
+import { startTestService, type TestOrganization, type TestService, withoutBackground } from '../../../test/service.ts'
 
 let service: TestService
 let organization: TestOrganization
 let organizationId: string
 beforeAll(async () => {
-  service = await startTestService()
+  // Without maintenance of its own, which would do the same meanwhile.
+  service = await startTestService(withoutBackground)
   organization = await service.newOrganization()
   organizationId = readId('org', organization.organizationId) ?? ''
 })

@@ -12,7 +12,7 @@ import { planPage } from './page.ts'
 import { readList } from './parse.ts'
 import { readQuery } from './query-string.ts'
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
-import { startTestService, type TestService } from '../../../test/service.ts'
+import { startTestService, type TestService, withoutBackground } from '../../../test/service.ts'
 
 let testDatabase: TestDatabase
 let service: TestService
@@ -22,7 +22,8 @@ let actor: ReturnType<typeof serviceActor>
 
 beforeAll(async () => {
   testDatabase = await createDatabase()
-  service = await startTestService({}, testDatabase)
+  // Without statistics of its own, which would change the plans.
+  service = await startTestService(withoutBackground, testDatabase)
   const { organizationId, userId } = await service.newOrganization()
   actor = {
     ...serviceActor('command', readId('org', organizationId) ?? '', readId('usr', userId) ?? ''),

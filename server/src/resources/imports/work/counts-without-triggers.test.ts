@@ -2,7 +2,13 @@ import { afterAll, beforeAll, expect, test as anyTest } from 'vitest'
 import { isDistributed } from '../../../../test/engines.ts'
 import { countsOf, newFullLead, untilFinished } from '../../../../test/import-audit.ts'
 import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
-import { type Json, startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
+import {
+  type Json,
+  startTestService,
+  type TestOrganization,
+  type TestService,
+  withoutBackground,
+} from '../../../../test/service.ts'
 import { dropCountTriggers } from '../../../../test/without-safeguards.ts'
 import { sql } from '../../../platform/model/sql.ts'
 import { PurgeRounds } from '../../../platform/maintenance/maintenance.ts'
@@ -18,7 +24,8 @@ let organization: TestOrganization
 beforeAll(async () => {
   database = await createDatabase()
   await dropCountTriggers(database.connection)
-  service = await startTestService({}, database)
+  // Without purges of its own, next to which those of the test would do nothing.
+  service = await startTestService(withoutBackground, database)
   organization = await service.newOrganization()
 })
 afterAll(() => service.close())
