@@ -79,8 +79,11 @@ test('a service purges automatically, counts purged records in its metrics and r
   const service = await startTestService({ METRICS_PORT: '0', IMPORT_ROW_RETENTION_DAYS: '7' }, { connection, drop })
   const metricsUrl = service.logged.map((line) => JSON.parse(line)).find(({ msg }) => msg === 'metrics')?.url
   const metrics = async () => (await fetch(metricsUrl)).text()
-  await until('both are purged', async () => /purged_records_total\{kind="rows"\} 1/.test(await metrics()))
-  expect(await metrics()).toContain('rapport_purged_records_total{kind="contacts"} 1')
+  const isPurged = (text: string, kind: string) => text.includes(`rapport_purged_records_total{kind="${kind}"} 1\n`)
+  await until('both are purged', async () => {
+    const text = await metrics()
+    return isPurged(text, 'rows') && isPurged(text, 'contacts')
+  })
   const remaining = await execute(
     sql`select (select count(*)::int from contacts) as contacts, (select count(*)::int from import_rows) as rows`,
   )

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { contacts } from '../../resources/contacts/resource.ts'
 import { contactStore } from '../../resources/contacts/store.ts'
 import { isDistributed } from '../../../test/engines.ts'
+import { until } from '../../../test/processes.ts'
 import { startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 import { serviceActor } from '../model/caller.ts'
 import { readId, showId } from '../model/ids.ts'
@@ -197,18 +198,21 @@ test('deleted records leave the index and restored ones return; a dropped index 
   await setIndexed(false)
   expect([await state(), await countOf(7)]).toEqual(['none', 1])
   await setScore(ids[8], 7)
-  await setIndexed(true)
-  expect([await state(), await countOf(7)]).toEqual(['building', 2])
+  // The service builds the new index at once.
+  await whileEntriesWait(async () => {
+    await setIndexed(true)
+    expect([await state(), await countOf(7)]).toEqual(['building', 2])
+  })
   await buildUntilReady()
-  await vi.waitFor(async () => {
+  await until('the entries of the dropped index are gone', async () => {
     await build()
-    expect(await differences()).toEqual([])
+    return (await differences()).length === 0
   })
   expect(await countOf(7)).toBe(2)
   await organization.call('DELETE', `/v5/properties/${propertyId}`)
-  await vi.waitFor(async () => {
+  await until('the entries are gone', async () => {
     await build()
-    expect(await entries()).toBe(0)
+    return (await entries()) === 0
   })
   expect(await query(sql`select from property_indexes where organization_id = ${uuid()}::uuid`)).toEqual([])
   expect(await countOf(7)).toBe(2)
