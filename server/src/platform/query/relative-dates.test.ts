@@ -117,10 +117,18 @@ function localDate(instant: number, timeZone: string): string {
   return format.format(instant)
 }
 
+/**
+ * Two time zones a day apart, so that today's date differs between them whatever time it is in UTC; their midnight, at
+ * 10:00 or 11:00 UTC, is not within the next hour.
+ */
+const distantZones = (): string[] =>
+  new Date().getUTCHours() === 9
+    ? ['Pacific/Tongatapu', 'Pacific/Pago_Pago']
+    : ['Pacific/Kiritimati', 'Pacific/Honolulu']
+
 test('a search uses the time zone of the organization: today ends at its midnight', async () => {
   const { call, organizationId } = await service.newOrganization()
-  // Today's date differs between these zones, whatever time it is in UTC.
-  for (const timeZone of ['Pacific/Kiritimati', 'Pacific/Pago_Pago']) {
+  for (const timeZone of distantZones()) {
     expect((await call('PATCH', '/v5/organization', { body: { timeZone } })).status).toBe(200)
     const times = ['first', 'last', 'before', 'after'] as const
     const ids: Record<string, string> = {}
@@ -151,7 +159,7 @@ test('a search uses the time zone of the organization: today ends at its midnigh
 
 test('a field without a time has the local date, in every time zone', async () => {
   const { call } = await service.newOrganization()
-  for (const timeZone of ['Pacific/Kiritimati', 'Pacific/Pago_Pago']) {
+  for (const timeZone of distantZones()) {
     await call('PATCH', '/v5/organization', { body: { timeZone } })
     const now = Date.now()
     const deals = new Map([-1, 0, 1].map((days) => [days, localDate(now + days * 86_400_000, timeZone)]))
