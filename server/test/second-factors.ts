@@ -68,22 +68,28 @@ export class AuthenticatorApp {
  * Confirms the app with the code of the previous step, so that the current code stays unused. If a step ends meanwhile,
  * that code is too old, and the next one is tried.
  */
-export async function confirmApp({ call }: Pick<Person, 'call'>, app: AuthenticatorApp): Promise<TestResponse<Json>> {
-  const confirm = () => call('POST', '/v5/me/totp/confirm', { body: { code: app.code(-1) } })
+export async function confirmApp(
+  { call }: Pick<Person, 'call'>,
+  app: AuthenticatorApp,
+): Promise<TestResponse<Json> & { code: string }> {
+  const confirm = async () => {
+    const code = app.code(-1)
+    return { ...(await call('POST', '/v5/me/totp/confirm', { body: { code } })), code }
+  }
   const first = await confirm()
   return first.status === 422 ? confirm() : first
 }
 
-/** Sets up an authenticator app. */
+/** Sets up an authenticator app; returns the code that it was confirmed with too. */
 export async function enrolApp(
   person: Pick<Person, 'call'>,
-): Promise<{ app: AuthenticatorApp; recoveryCodes: string[] }> {
+): Promise<{ app: AuthenticatorApp; recoveryCodes: string[]; code: string }> {
   const started = await person.call('POST', '/v5/me/totp')
   if (started.status !== 200) throw new Error(started.text)
   const app = new AuthenticatorApp(started.body.uri)
   const confirmed = await confirmApp(person, app)
   if (confirmed.status !== 200) throw new Error(confirmed.text)
-  return { app, recoveryCodes: confirmed.body.recoveryCodes }
+  return { app, recoveryCodes: confirmed.body.recoveryCodes, code: confirmed.code }
 }
 
 /** Completes the first step of many logins without hashing a password each time. */
