@@ -34,10 +34,12 @@ export const callAs =
     })
 
 /** Repeats a request that an overloaded service has refused, as every client should. */
-export async function untilServed(send: () => Promise<TestResponse<Json>>): Promise<TestResponse<Json>> {
+export async function untilServed<Answer extends Pick<TestResponse<Json>, 'headers' | 'body'> | undefined>(
+  send: () => Promise<Answer>,
+): Promise<Answer> {
   for (let attempt = 1; ; attempt++) {
     const answer = await send()
-    if (answer.body?.code !== 'overloaded' || attempt === 10) return answer
+    if (answer?.body?.code !== 'overloaded' || attempt === 10) return answer
     await delay(Number(answer.headers.get('retry-after')) * 1000)
   }
 }

@@ -9,6 +9,7 @@ import {
   newEmail,
   newOwner,
   setUpToken,
+  untilServed,
 } from '../../../test/people.ts'
 import { startTestService } from '../../../test/service.ts'
 
@@ -26,7 +27,7 @@ const post = (path: string, body: unknown, headers: Record<string, string> = {})
 /** Fails logins from unknown devices until all unknown devices are rate-limited. */
 async function blockUnknownDevices(email: string): Promise<void> {
   for (let index = 1; index <= 10; index++)
-    await logIn(mailed.service, email, 'guess after guess', from(`203.0.113.${index}`))
+    await untilServed(() => logIn(mailed.service, email, 'guess after guess', from(`203.0.113.${index}`)))
   expect((await logIn(mailed.service, email, 'one more guess', from('203.0.113.99'))).status).toBe(429)
 }
 

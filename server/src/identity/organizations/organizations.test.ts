@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type MailedService, startMailedService } from '../../../test/mailed-service.ts'
-import { backdateReauthentication, newOwner } from '../../../test/people.ts'
+import { backdateReauthentication, newOwner, untilServed } from '../../../test/people.ts'
 import { startTestService } from '../../../test/service.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { readId } from '../../platform/model/ids.ts'
@@ -111,7 +111,7 @@ test('an owner can create another organization, with a default team and a name t
 
 test('a person can own at most 20 organizations, also if several are created at once', async () => {
   const owner = await newOwner(mailed.service)
-  const create = (name: string) => owner.call('POST', '/v5/me/organizations', { body: { name } })
+  const create = (name: string) => untilServed(() => owner.call('POST', '/v5/me/organizations', { body: { name } }))
   const created = await Promise.all(Array.from({ length: 25 }, (_, index) => create(`Another ${index}`)))
   const refused = created.filter(({ status }) => status === 409)
   expect(created.filter(({ status }) => status === 201)).toHaveLength(19)

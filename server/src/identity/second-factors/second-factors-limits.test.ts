@@ -10,7 +10,7 @@ import {
   eventsOf,
   newPerson,
 } from '../../../test/second-factors.ts'
-import { callAfterReauthentication, callAs } from '../../../test/people.ts'
+import { callAfterReauthentication, callAs, untilServed } from '../../../test/people.ts'
 import { expectRefusal } from '../../../test/refusals.ts'
 import { type Json, startTestService, type TestService } from '../../../test/service.ts'
 
@@ -51,7 +51,7 @@ test('a person who knows the password can guess twenty codes a day, without lock
 
   const pending = await beginLogins(service, person, 40)
   const guess = (pendingToken: string) =>
-    login('/auth/login/totp', { pendingToken, code: app.wrongCode() }, otherDevice)
+    untilServed(() => login('/auth/login/totp', { pendingToken, code: app.wrongCode() }, otherDevice))
   // Concurrent guesses are either rejected without a check or counted one by one.
   const guesses = await Promise.all(pending.map(guess))
   for (const token of pending) guesses.push(await guess(token))
@@ -76,7 +76,8 @@ test('a person who knows the password can guess twenty codes a day, without lock
 test('a stolen session can guess at most twenty codes a day', async () => {
   const person = await newPerson(service)
   const { app } = await enrolApp(person)
-  const guess = () => person.call('POST', '/v5/me/reauthenticate/totp', { body: { code: app.wrongCode() } })
+  const guess = () =>
+    untilServed(() => person.call('POST', '/v5/me/reauthenticate/totp', { body: { code: app.wrongCode() } }))
   const responses = await Promise.all(Array.from({ length: 30 }, guess))
   for (let count = 0; count < 30; count++) responses.push(await guess())
   expect(responses.filter(({ status }) => status === 422)).toHaveLength(20)
