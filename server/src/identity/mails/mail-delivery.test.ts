@@ -152,8 +152,10 @@ test('a rejected SMTP login is reported in the log and in the mail record withou
   expect(row).toMatchObject({ status: 'queued', lastError: 'the mail server rejected the login (535)', isSealed: true })
   expect(row.waits).toBeGreaterThan(20)
   expect(row.waits).toBeLessThan(40)
-  const logLines = service.logged.filter((line) => line.includes('mail: not sent yet'))
-  expect(logLines).toEqual([expect.stringContaining('EAUTH')])
+  // It is logged after it is stored.
+  const logLines = () => service.logged.filter((line) => line.includes('mail: not sent yet'))
+  await until('it is logged', () => logLines().length > 0)
+  expect(logLines()).toEqual([expect.stringContaining('EAUTH')])
   expect(service.logged.join('')).not.toContain('not-the-password')
 })
 
@@ -166,7 +168,9 @@ test('a permanently rejected recipient fails at once, and the server’s text is
     attempts: 1,
     lastError: 'the mail server rejected the recipient (550)',
   })
-  expect(service.logged.filter((line) => line.includes('will not be retried'))).toHaveLength(1)
+  const logLines = () => service.logged.filter((line) => line.includes('will not be retried'))
+  await until('it is logged', () => logLines().length > 0)
+  expect(logLines()).toHaveLength(1)
 })
 
 test('a mail that the server rejects after the data fails, and its content appears neither in the log nor in the record', async () => {
@@ -182,6 +186,7 @@ test('a mail that the server rejects after the data fails, and its content appea
   await enqueue(service, { kind: 'reset-password', recipient: email })
   await waitForStatus(service, email, 'failed')
   expect((await mailOf(service, email)).lastError).toBe('the mail server rejected the mail (554)')
+  await until('it is logged', () => service.logged.some((line) => line.includes('will not be retried')))
   const token = /ott_[\w-]+/.exec(quoted[0] ?? '')?.[0] ?? ''
   expect(token).toHaveLength(47)
   expect(service.logged.join('')).not.toContain(token)

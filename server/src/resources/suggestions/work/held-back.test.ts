@@ -218,8 +218,11 @@ test('many opt-outs of an import within an hour raise an alarm and wait for a pe
   const waiting = await read(`/v5/suggestions?importId=${own.importId}&status=pending`)
   expect(waiting.map(({ waitingReason }: Json) => waitingReason)).toEqual(Array(4).fill('many_opt_outs'))
   expect((await importNow()).optOuts).toEqual({ waiting: 4, since: waiting.at(-1).createdAt })
-  const logged = service.logged.filter((line) => line.includes('opts out many contacts') && line.includes(own.importId))
-  expect(logged.length).toBe(1)
+  const logged = () =>
+    service.logged.filter((line) => line.includes('opts out many contacts') && line.includes(own.importId))
+  // It is logged after it is stored.
+  await until('the alarm is logged', () => logged().length > 0)
+  expect(logged().length).toBe(1)
   expect(await countImportsOptingOut(service.database)).toBe(1)
   const state = await examinedState(callAs(service, first.accessToken))
   expect(state.findings.find(({ name }: Json) => name === 'opt-outs')).toMatchObject({ level: 'warning' })
