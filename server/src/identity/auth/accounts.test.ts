@@ -295,7 +295,7 @@ test('a sensitive request is rejected five minutes after the last authentication
   const owner = await newOwner(service)
   const { call, sessionId } = await loggedIn(service, owner.email, owner.password)
   const changeAddress = () => call('POST', '/v5/me/address', { body: { email: newEmail() } })
-  await ageReauthentication(sessionId, 295)
+  await ageReauthentication(sessionId, 240)
   expect((await changeAddress()).status).toBe(202)
   await ageReauthentication(sessionId, 301)
   expect((await changeAddress()).body.code).toBe('reauthentication_required')
