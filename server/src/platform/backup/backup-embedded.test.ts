@@ -91,8 +91,12 @@ async function restoreOnTerminal(keys: string, beforeTyping: () => Promise<void>
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const code = new Promise<number | null>((resolve) => child.once('close', resolve))
+  let asked = ''
   child.stdout.on('data', (chunk: Buffer) => {
-    if (chunk.toString().includes('Type yes')) void beforeTyping().then(() => child.stdin.write(keys))
+    const isAsked = asked.includes('Type yes')
+    // The prompt may come in several pieces.
+    asked += chunk.toString()
+    if (!isAsked && asked.includes('Type yes')) void beforeTyping().then(() => child.stdin.write(keys))
   })
   const shown = await text(child.stdout)
   child.stdin.end()

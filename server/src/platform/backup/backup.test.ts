@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { chmod, mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { findBinaries } from '../embedded-postgres/binaries.ts'
 import { clusterConnection, initializeCluster, startPostgres } from '../embedded-postgres/cluster.ts'
@@ -42,10 +43,12 @@ const headers = () => ({
   'content-type': 'application/json',
 })
 
-const post = (path: string, body: unknown, baseUrl = url): Promise<number> =>
-  fetch(`${baseUrl}${path}`, { method: 'POST', headers: headers(), body: JSON.stringify(body) }).then(
-    ({ status }) => status,
-  )
+const post = (path: string, body: unknown, baseUrl = url, key: string = randomUUID()): Promise<number> =>
+  fetch(`${baseUrl}${path}`, {
+    method: 'POST',
+    headers: { ...headers(), 'idempotency-key': key },
+    body: JSON.stringify(body),
+  }).then(({ status }) => status)
 
 /** Creates contacts and pushes leads until `stop` is called. */
 function startWriting() {
@@ -53,27 +56,37 @@ function startWriting() {
   const pushed: string[] = []
   const path = new URL(account.triggerUrl).pathname
   let isStopped = false
-  const sender = async (list: string[], send: (email: string) => Promise<number>) => {
+  const sender = async (list: string[], send: (email: string, key: string) => Promise<number>) => {
     for (; !isStopped;) {
-      const email = `${randomUUID()}@example.com`
-      expect(await send(email)).toBeLessThan(300)
+      const [email, key] = [`${randomUUID()}@example.com`, randomUUID()]
+      let status = await send(email, key)
+      // The service may be overloaded for a moment. With its key, a write that was stored all the same is not repeated.
+      while (status === 503) status = await delay(1000).then(() => send(email, key))
+      expect(status).toBeLessThan(300)
       list.push(email)
     }
   }
   const name = 'Ça — «тест»\t\\N \\. "1"\r\n\u2028'
   const done = Promise.all([
     ...[1, 2].map(() =>
-      sender(created, (email) =>
-        post('/v5/contacts', {
-          email,
-          lastName: 'Ça — «тест» \\N \\.',
-          tags: ['a,b', '\\.'],
-          customProperties: { [`k${created.length % 7}`]: name },
-        }),
+      sender(created, (email, key) =>
+        post(
+          '/v5/contacts',
+          {
+            email,
+            lastName: 'Ça — «тест» \\N \\.',
+            tags: ['a,b', '\\.'],
+            customProperties: { [`k${Number.parseInt(key, 16) % 7}`]: name },
+          },
+          url,
+          key,
+        ),
       ),
     ),
     ...[1, 2].map(() =>
-      sender(pushed, (email) => post(path, { contact: { email, note: name }, company: { name: email } })),
+      sender(pushed, (email, key) =>
+        post(path, { contact: { email, note: name }, company: { name: email } }, url, key),
+      ),
     ),
   ])
   return { created, pushed, stop: () => ((isStopped = true), done) }
