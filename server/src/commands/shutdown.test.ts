@@ -64,7 +64,7 @@ const statusOf = (url: string): Promise<number> =>
 test('on SIGTERM to npm, the service reports not ready, finishes requests in progress and stops PostgreSQL last', async () => {
   const npm = spawn('npm', ['start'], {
     cwd: root,
-    env: { PATH: process.env.PATH ?? '', HOME: folder, ...recording, ...environment, DRAIN_MILLISECONDS: '1500' },
+    env: { PATH: process.env.PATH ?? '', HOME: folder, ...recording, ...environment, DRAIN_MILLISECONDS: '4000' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const end = waitForExit(npm)

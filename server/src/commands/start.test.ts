@@ -85,6 +85,8 @@ test('a set-up link that cannot be created is logged with advice', async () => {
 
 test('a second service on the same data folder refuses to start, and the first keeps running', async () => {
   const first = await start({})
+  // Until then, it may not have the folder yet.
+  await until('it is ready', async () => (await statusOf(`${first.url}/readyz`)) === 200)
   const second = await runProcess(['start'], { environment: { PORT: '0', DATA_DIR: join(folder, 'data') } })
   expect(second.code).toBe(3)
   expect(second.errors).toContain('Only one service can run on it')
