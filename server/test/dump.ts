@@ -1,10 +1,12 @@
+import { storePendingEvents } from '../src/identity/audit-log/store.ts'
 import type { Database } from '../src/platform/database/database.ts'
 import { identifier, sql } from '../src/platform/model/sql.ts'
 import { until } from './processes.ts'
 
 /** Every row of every table as text, without the last use of credentials, and without wakeups, which workers change. */
 export async function dump(database: Database): Promise<Record<string, string[]>> {
-  // Mails that are composed after a response would look like a change.
+  // Events that the service moves, and mails that it composes, after a response would look like a change.
+  await storePendingEvents(database)
   await until('no mail waits to be composed', async () => {
     const waiting = sql`select id from mails where status = 'queued' and composed_at is null limit 1`
     return (await database.crossTenantQuery('check the database', waiting)).length === 0

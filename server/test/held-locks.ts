@@ -3,6 +3,7 @@ import type { Database } from '../src/platform/database/database.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { identifier, raw, type Sql, sql } from '../src/platform/model/sql.ts'
 import { until } from './processes.ts'
+import { backgroundName } from './service.ts'
 import { describeTemplate, isSentIn, type SqlTemplate, sqlTemplates } from './source-statements.ts'
 
 /** What another transaction does while a request waits for the lock that it holds. */
@@ -39,11 +40,12 @@ export function createHeldLocks(database: () => Database): HeldLocks {
   /** The beginnings of the statements that have waited. */
   const waited = new Set<string>()
 
-  /** Not in the transaction that holds the lock, which would always see the same. */
+  /** Not in the transaction that holds the lock, which would always see the same; and not those of background work. */
   async function findWaiting(): Promise<string[]> {
     const rows = await database().crossTenantQuery<{ query: string }>(
       'check the database',
-      sql`select query from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      sql`select query from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+        and application_name <> ${backgroundName}`,
     )
     return rows.map(({ query }) => query)
   }
