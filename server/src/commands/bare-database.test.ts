@@ -25,7 +25,7 @@ const faultOf = (work: () => Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   )
 
-const entering = (change: object) => () => connect({ ...database.connection, ...change }, 300)
+const entering = (change: object) => () => connect({ ...database.connection, ...change })
 const raising = (code: string) => () =>
   client.query(`do $$ begin raise exception 'as told' using errcode = '${code}'; end $$`)
 

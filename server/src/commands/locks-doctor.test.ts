@@ -128,7 +128,8 @@ test.skipIf(isDistributed())(
       ])
       await holder.client.query('rollback')
       await until('changes are accepted', async () => (await readiness()).changes === undefined, 30_000)
-      expect(service.logged.join('')).toContain(`"problem":"blocker ${holder.pid}","msg":"This problem is over."`)
+      const over = `"problem":"blocker ${holder.pid}","msg":"This problem is over."`
+      await until('the log says that it is over', () => service?.logged.join('').includes(over) ?? false)
     } finally {
       await service?.close()
     }

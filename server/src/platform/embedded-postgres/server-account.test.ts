@@ -95,7 +95,7 @@ test.runIf(isRoot)(
       ),
     )
     const second = await openEmbedded(options)
-    expect(former.exitCode).not.toBe(null)
+    await until('this process has noticed the end of the former server', () => former.exitCode !== null)
     expect(options.logged.join('\n')).toContain('was running as nobody')
     expect((await stat(`/proc/${await serverOf(options)}`)).uid).toBe(serverAccount()?.uid)
     expect(await query(second.connection, 'select answer from kept')).toEqual([{ answer: 42 }])

@@ -51,8 +51,9 @@ test("a caller's X-Request-Id is not returned; it is logged together with ours",
   expect(ours).not.toBe(theirs)
   expect(JSON.stringify([...response.headers])).not.toContain(theirs)
   expect(response.text).not.toContain(theirs)
-  const lines = service.logged.map((line) => JSON.parse(line))
-  expect(lines.filter(({ requestId }) => requestId === ours)).toMatchObject([{ callerRequestId: theirs }])
+  const lines = () => service.logged.map((line) => JSON.parse(line)).filter(({ requestId }) => requestId === ours)
+  // Its line is written after the response.
+  await expect.poll(lines).toMatchObject([{ callerRequestId: theirs }])
 })
 
 test('errors contain the messages that the interface specifies', async () => {
