@@ -14,7 +14,7 @@ import {
 import { dealData, dealRows } from '../../../test/purged-deals.ts'
 import { isDistributed } from '../../../test/engines.ts'
 import { minimalRow } from '../../../test/table-rows.ts'
-import { readTables, rowKey } from '../../../test/stored-rows.ts'
+import { endGrace, expectAccurateCounts, readTables, rowKey } from '../../../test/stored-rows.ts'
 import {
   ago,
   importRowsDays,
@@ -394,28 +394,3 @@ test('expired rows are deleted and every other row stays unchanged, in every org
     { seed, numRuns: isDistributed() ? 4 : 12, endOnFailure: true },
   )
 }, 120_000)
-
-/** Makes records that are in their minute of grace younger, so that they do not expire during the next runs. */
-async function endGrace({ client }: MaintenanceFixture, tables: readonly string[]): Promise<void> {
-  const { rows } = await client.query<{ name: string }>(
-    `select table_name as name from information_schema.columns
-     where table_schema = current_schema() and column_name = 'deleted_at' and table_name = any($1)`,
-    [tables],
-  )
-  for (const { name } of rows) {
-    await client.query(`update ${name} set deleted_at = now() - interval '29 days'
-      where deleted_at between now() - interval '30 days 10 minutes' and now() - interval '30 days'`)
-  }
-}
-
-/** Checks that the counts of each import match its rows. */
-async function expectAccurateCounts({ client }: MaintenanceFixture): Promise<void> {
-  const { rows: actual } = await client.query(
-    `select import_id, status, count(*)::int as count from import_rows group by 1, 2 order by 1, 2`,
-  )
-  const { rows: reported } = await client.query(
-    `select import_id, status, sum(change)::int as count from import_row_counts group by 1, 2
-     having sum(change) <> 0 order by 1, 2`,
-  )
-  expect(reported).toEqual(actual)
-}
