@@ -1,6 +1,7 @@
 import type { Locator, Page } from 'playwright-core'
 import { beforeEach, expect } from 'vitest'
 import { browserTest, useApplication } from './application.ts'
+import { copiedBy, inFocus, typeAtOnce } from './gestures.ts'
 import { Grid } from './grid.ts'
 
 const { openPage, callAs, expectFaults } = useApplication()
@@ -16,8 +17,9 @@ const form = () => page.getByRole('dialog', { name: 'Add a filter' })
 const chip = (text: RegExp | string) => page.getByRole('toolbar').getByRole('button', { name: text })
 const treeOf = () => JSON.parse(new URL(page.url()).searchParams.get('tree') ?? 'null') as unknown
 
-/** Moves the focus with Tab alone until it is on this element. */
+/** Moves the focus with Tab alone until it is on this element of a form. */
 async function tabTo(target: Locator): Promise<void> {
+  await page.locator('[role=dialog] :focus').waitFor()
   await target.waitFor()
   for (let step = 0; step < 40; step++) {
     if (await target.evaluate((element) => element === element.ownerDocument.activeElement)) return
@@ -29,7 +31,7 @@ async function tabTo(target: Locator): Promise<void> {
 /** Chooses an option by typing its beginning, as with the keyboard. */
 async function choose(target: Locator, option: string): Promise<void> {
   await tabTo(target)
-  await page.keyboard.type(option)
+  await typeAtOnce(page, option)
   await expect
     .poll(() => target.evaluate((select: { selectedOptions: { text: string }[] }) => select.selectedOptions[0]?.text))
     .toBe(option)
@@ -75,12 +77,11 @@ browserTest('contacts without an open task and companies with a large deal are f
   const withoutTask = { tasks: { none: { done: { equals: false } } } }
   expect(treeOf()).toEqual(withoutTask)
   await expectCount('contacts', withoutTask)
-  expect(await page.locator(':focus').count()).toBe(1)
+  await expect.poll(() => page.locator(':focus').count()).toBe(1)
   expect([...(await grid.rows()).values()]).not.toContain(contact.id)
 
   await page.getByRole('button', { name: 'More actions' }).first().click()
-  await page.getByRole('menuitem', { name: 'Copy as API request' }).click()
-  const copied = await page.evaluate<string>('navigator.clipboard.readText()')
+  const copied = await copiedBy(page.getByRole('menuitem', { name: 'Copy as API request' }))
   expect(copied).toContain(`/v5/contacts/search'`)
   expect(JSON.parse(/ -d '(.*)'$/.exec(copied)?.[1] ?? '')).toMatchObject({ filter: withoutTask })
 
@@ -201,9 +202,13 @@ browserTest('a tree with more levels than the form is shown as it is, and stays 
   await grid.settle()
   await expectCount('contacts', body.filter)
   await chip('Has no company with Name is any of "a,b", c').waitFor()
-  await chip('not (not Name is x or City is None)').click()
-  await page.getByText('more levels than can be edited here').waitFor()
+  const deepest = chip('not (not Name is x or City is None)')
+  await deepest.click()
+  const notice = page.getByText('more levels than can be edited here')
+  await notice.waitFor()
   await page.keyboard.press('Escape')
+  await notice.waitFor({ state: 'detached' })
+  await inFocus(deepest)
   await chip(/^Has no company/).focus()
   await page.keyboard.press('Backspace')
   await page.getByRole('button', { name: 'Save', exact: true }).click()

@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, expect } from 'vitest'
 import type { Call, Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
+import { typeAtOnce } from './gestures.ts'
 import { people } from './seeded-database.ts'
 
 const { openPage, callAs, expectFaults } = useApplication()
@@ -35,7 +36,7 @@ browserTest('an owner defines a role, gives it to a member, and cannot delete it
   await contacts.focus()
   await page.keyboard.press('Tab')
   await page.keyboard.press('Tab')
-  await page.keyboard.type('Their own')
+  await typeAtOnce(page, 'Their own')
   await page.getByText('Records that they own.').waitFor()
   await page.getByRole('button', { name: 'Like Viewer' }).click()
   await page.getByRole('button', { name: 'New role' }).click()
