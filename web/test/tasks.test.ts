@@ -2,6 +2,7 @@ import type { Locator, Page } from 'playwright-core'
 import { beforeEach, expect } from 'vitest'
 import type { Call, Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
+import { typeAtOnce } from './gestures.ts'
 import { Grid } from './grid.ts'
 
 const { openPage, callAs, expectFaults } = useApplication()
@@ -100,7 +101,9 @@ browserTest('one key finishes a task at once, and Undo reopens it', async () => 
   const inTimeline = page.getByRole('region', { name: 'Timeline' }).getByRole('checkbox', { name: 'Done: Write' })
   await inTimeline.click()
   await expect.poll(() => circle('Write').isChecked()).toBe(true)
+  await expect.poll(async () => (await stored())[1]).toMatchObject({ done: true })
   await show()
+  await circle('Call back').waitFor()
   expect(await circle('Write').count()).toBe(0)
   await section().getByRole('button', { name: 'Show done tasks' }).click()
   await section().getByRole('list', { name: 'Done tasks' }).getByRole('checkbox', { name: 'Done: Write' }).click()
@@ -115,7 +118,7 @@ browserTest('a task that the service refuses to finish is open again', async () 
   await page.route(/\/v5\/tasks\/tsk_/, (route) => route.fulfill({ status: 403, json: refusal }), { times: 1 })
   await circle('Refused').click()
   await toast('Not changed: Refused').waitFor()
-  expect(await circle('Refused').isChecked()).toBe(false)
+  await expect.poll(() => circle('Refused').isChecked()).toBe(false)
 })
 
 browserTest('tasks are in the order of their deadlines, and those that have passed are marked', async () => {
@@ -128,10 +131,11 @@ browserTest('tasks are in the order of their deadlines, and those that have pass
   })
   await create('tasks', { title: 'Last week', contactId: contact.id, dueDate: dayAfter(-7) })
   await show()
-  const titles = await section()
-    .getByRole('checkbox')
-    .evaluateAll((boxes: Json[]) => boxes.map((one) => one.ariaLabel))
-  expect(titles).toEqual(['Last week', 'Too late', 'Next year', 'Some day'].map((title) => `Done: ${title}`))
+  const titles = (): Promise<string[]> =>
+    section()
+      .getByRole('checkbox')
+      .evaluateAll((boxes: Json[]) => boxes.map((one) => one.ariaLabel))
+  await expect.poll(titles).toEqual(['Last week', 'Too late', 'Next year', 'Some day'].map((title) => `Done: ${title}`))
   const marked = async (title: string) => row(title).getByText('Overdue').count()
   expect(await Promise.all(['Last week', 'Too late', 'Next year', 'Some day'].map(marked))).toEqual([1, 1, 0, 0])
   const time = row('Next year').getByRole('time')
@@ -159,6 +163,7 @@ browserTest('a task is changed in its form, unless someone else was faster, and 
   const conflict = page.getByRole('dialog', { name: 'Title was changed meanwhile' })
   await conflict.getByText('Plan C').waitFor()
   await conflict.getByRole('button', { name: 'Cancel' }).click()
+  await conflict.waitFor({ state: 'detached' })
   await dialog().getByRole('alert').waitFor()
   await dialog().getByRole('button', { name: 'Cancel' }).click()
   await page.getByRole('button', { name: 'Actions for Plan C' }).first().click()
@@ -200,8 +205,7 @@ browserTest('the list of tasks finishes one with a click, or with Enter in its c
   const isDone = async () => (await call('GET', `/v5/tasks/${id}`)).body.done
   await page.goto('/')
   await page.locator('h1').first().waitFor()
-  await page.keyboard.press('g')
-  await page.keyboard.press('t')
+  await typeAtOnce(page, 'gt')
   await page.waitForURL(/\/tasks$/)
   await page.goto(`/tasks?query=${encodeURIComponent(title)}`)
   const grid = new Grid(page)
@@ -211,8 +215,9 @@ browserTest('the list of tasks finishes one with a click, or with Enter in its c
   await expect.poll(isDone).toBe(true)
   await page.keyboard.press('Control+z')
   await expect.poll(isDone).toBe(false)
+  await expect.poll(() => grid.cell(0, 'done').getByRole('checkbox').isChecked()).toBe(false)
   await grid.box.focus()
-  expect(await grid.active()).toEqual({ index: 0, column: 'done' })
+  await grid.expectActive(0, 'done')
   await grid.press('Enter')
   await expect.poll(isDone).toBe(true)
   await expect.poll(() => grid.cell(0, 'done').getByRole('checkbox').isChecked()).toBe(true)
