@@ -79,6 +79,7 @@ browserTest(
         await button('Columns').click()
         await button('Email: wider').click()
         await button('Company: pin').click()
+        await page.getByRole('button', { name: /^Company: /, pressed: true }).waitFor()
         await page.getByRole('checkbox', { name: 'City', exact: true }).click()
         await page.keyboard.press('Escape')
       },
@@ -91,7 +92,10 @@ browserTest(
       await expect.poll(parameters).toEqual(['view'])
       await expect.poll(() => unsaved().count()).toBe(0)
     }
-    for (const change of Object.values(changes)) await change()
+    for (const [parameter, change] of Object.entries(changes)) {
+      await change()
+      await expect.poll(parameters).toContain(parameter)
+    }
     await expect.poll(parameters).toEqual(['columns', 'orderBy', 'query', 'sort', 'tree', 'view'])
     const list = (await (await callAs())('GET', '/v5/contacts?query=an&orderBy=email&sort=desc&limit=10')).body
     const rows = list.map((contact: Json) => contact.id)
@@ -205,7 +209,7 @@ browserTest(
     const names = async () => (await page.locator('nav[aria-label=Views] a').allTextContents()).join()
     await expect.poll(names).toMatch(/Renamed.*Order one/)
     await expect.poll(async () => Number((await stored(two.id)).position)).toBeLessThan(Number(one.position))
-    expect(await page.locator(':focus').getAttribute('data-handle')).toBe(two.id)
+    await page.locator(`:focus[data-handle="${two.id}"]`).waitFor()
     await page.keyboard.press('Escape')
     await page.reload()
     await expect.poll(names).toMatch(/Renamed.*Order one/)
@@ -269,8 +273,11 @@ browserTest('the tabs can be reached on a phone, and loading them moves nothing'
   const { id } = await create('The last one', { resource: 'tasks' })
   const phone = await openPage({ width: 390, path: `/tasks?view=${id}` })
   await isActive('The last one', phone)
-  const box = await tab('The last one', phone).boundingBox()
-  expect(box && box.x >= 0 && box.x + box.width <= 390).toBe(true)
+  const isOnScreen = async () => {
+    const box = await tab('The last one', phone).boundingBox()
+    return box !== null && box.x >= 0 && box.x + box.width <= 390
+  }
+  await expect.poll(isOnScreen).toBe(true)
   await tab('All', phone).tap()
   await isActive('All', phone)
   expect(await phone.evaluate('document.documentElement.scrollWidth')).toBe(390)
