@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { browserTest, useApplication } from './application.ts'
+import { push } from './pushes.ts'
 
 const { openPage } = useApplication({
   isAlone: true,
@@ -16,20 +17,19 @@ async function createImport(name: string): Promise<{ page: Page; url: string }> 
   return { page, url: (await shown.textContent()) ?? '' }
 }
 
-const push = async (url: string, contact: object): Promise<number> =>
-  (await fetch(url, { method: 'POST', body: JSON.stringify({ contact }) })).status
+const pushContact = (url: string, contact: object): Promise<number> => push(url, { contact })
 
 browserTest(
   'the page of an import shows what it has received today, and an alarm before it may receive no more',
   async () => {
     const { page, url } = await createImport('Flooded')
-    expect(await push(url, { email: 'small@example.com' })).toBe(200)
+    expect(await pushContact(url, { email: 'small@example.com' })).toBe(200)
     await page.getByText('Received today: 43 bytes of 5 kB.').waitFor()
     expect(await page.getByText('until midnight (UTC)').count()).toBe(0)
-    expect(await push(url, { email: 'large@example.com', bio: 'x'.repeat(4000) })).toBe(200)
+    expect(await pushContact(url, { email: 'large@example.com', bio: 'x'.repeat(4000) })).toBe(200)
     const alarm = page.getByRole('status').filter({ hasText: 'Received today: 4.1 kB of 5 kB.' })
     await alarm.getByText('pushes are refused until midnight (UTC)').waitFor()
-    expect(await push(url, { email: 'larger@example.com', bio: 'x'.repeat(4000) })).toBe(429)
+    expect(await pushContact(url, { email: 'larger@example.com', bio: 'x'.repeat(4000) })).toBe(429)
     await page.goto('/imports')
     await page.getByRole('link', { name: 'Near the limit' }).click()
     await page.getByRole('heading', { name: 'Flooded' }).waitFor()
@@ -41,7 +41,7 @@ browserTest(
 browserTest('many opt-outs of an import raise an alarm, and lead to the suggestions that wait', async () => {
   const { page, url } = await createImport('Abused')
   for (let number = 1; number <= 11; number++)
-    expect(await push(url, { email: `victim-${number}@example.com`, note: 'Unsubscribe me.' })).toBe(200)
+    expect(await pushContact(url, { email: `victim-${number}@example.com`, note: 'Unsubscribe me.' })).toBe(200)
   const alarm = page.getByRole('status').filter({ hasText: '1 opt-out waits for you' })
   await alarm.getByRole('link', { name: 'Decide on them' }).click()
   const card = page.getByRole('group', { name: 'Send no more email to' }).first()
@@ -58,7 +58,7 @@ browserTest('all opt-outs of an import that wait are decided at once, after a qu
   const { page, url } = await createImport('Abused again')
   const push12 = async (first: number) => {
     for (let number = first; number < first + 12; number++)
-      expect(await push(url, { email: `again-${number}@example.com`, note: 'Unsubscribe me.' })).toBe(200)
+      expect(await pushContact(url, { email: `again-${number}@example.com`, note: 'Unsubscribe me.' })).toBe(200)
   }
   await push12(1)
   await page.getByRole('status').filter({ hasText: '2 opt-outs wait for you' }).waitFor()
@@ -81,7 +81,7 @@ browserTest('the notes of an import may opt out contacts, until its settings say
   await box.uncheck()
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByText('Saved').waitFor()
-  expect(await push(url, { email: 'careful@example.com', note: 'Unsubscribe me.' })).toBe(200)
+  expect(await pushContact(url, { email: 'careful@example.com', note: 'Unsubscribe me.' })).toBe(200)
   await page.goto('/suggestions')
   await expect
     .poll(

@@ -2,6 +2,8 @@ import type { Page, Route } from 'playwright-core'
 import { expect } from 'vitest'
 import { addRows } from '../../server/test/import-rows.ts'
 import { browserTest, useApplication } from './application.ts'
+import { copiedBy } from './gestures.ts'
+import { push as send } from './pushes.ts'
 
 const { openPage, expectFaults, service } = useApplication()
 
@@ -15,11 +17,7 @@ async function createImport(name: string): Promise<{ page: Page; url: string }> 
   return { page, url: (await shown.textContent()) ?? '' }
 }
 
-const push = async (url: string, lead: unknown): Promise<void> => {
-  const headers = { 'content-type': 'application/json' }
-  const { status } = await fetch(url, { method: 'POST', headers, body: JSON.stringify(lead) })
-  expect(status).toBe(200)
-}
+const push = async (url: string, lead: unknown): Promise<void> => expect(await send(url, lead)).toBe(200)
 
 const rowsWith = (page: Page, status: string) => page.locator(`tr[data-status=${status}]`)
 
@@ -36,11 +34,9 @@ browserTest(
   'a new import shows its URL once, and the command beside it pushes a row that appears at once',
   async () => {
     const { page, url } = await createImport('Website form')
-    await page.getByRole('button', { name: 'Copy: Trigger URL' }).click()
-    const copied = () => page.evaluate<string>('navigator.clipboard.readText()')
-    expect(await copied()).toBe(url)
-    await page.getByRole('button', { name: 'Copy: Try it in a terminal' }).click()
-    const [, target = '', data = ''] = /^curl '([^']+)'[^]*--data '([^']+)'$/.exec(await copied()) ?? []
+    expect(await copiedBy(page.getByRole('button', { name: 'Copy: Trigger URL' }))).toBe(url)
+    const command = await copiedBy(page.getByRole('button', { name: 'Copy: Try it in a terminal' }))
+    const [, target = '', data = ''] = /^curl '([^']+)'[^]*--data '([^']+)'$/.exec(command) ?? []
     expect(target).toBe(url)
     await push(target, JSON.parse(data))
     await page.locator('tr[data-status]').waitFor()
@@ -69,7 +65,7 @@ browserTest('a failed row shows its reason, and its corrected payload changes th
   await payload.fill('{"contact": {"email": "corrected@one.example", "name": "Ada Corrected"}}')
   await panel.getByRole('button', { name: 'Save and retry' }).click()
   await panel.getByRole('link', { name: 'Contact changed' }).waitFor()
-  expect(await rowsWith(page, 'CONFLICT').count()).toBe(0)
+  await expect.poll(() => rowsWith(page, 'CONFLICT').count()).toBe(0)
   await page.getByRole('button', { name: 'Processed 3' }).waitFor()
 })
 
@@ -100,7 +96,7 @@ browserTest('the open row is in the address; Escape closes it and returns the fo
   await page.getByText('contact.website').waitFor()
   await page.keyboard.press('Escape')
   await page.getByText('contact.website').waitFor({ state: 'hidden' })
-  expect(await page.evaluate<string>('document.activeElement.id')).toBe(id)
+  await expect.poll(() => page.evaluate<string>('document.activeElement.id')).toBe(id)
 })
 
 browserTest('the retry of many rows names their number first', async () => {

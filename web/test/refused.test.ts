@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { browserTest, useApplication } from './application.ts'
+import { push as send } from './pushes.ts'
 
 const { openPage, expectFaults } = useApplication()
 
@@ -14,11 +15,8 @@ async function createImport(name: string): Promise<{ page: Page; url: string }> 
   return { page, url: (await shown.textContent()) ?? '' }
 }
 
-const push = async (url: string, lead: unknown, status: number): Promise<void> => {
-  const headers = { 'content-type': 'application/json' }
-  const body = typeof lead === 'string' ? lead : JSON.stringify(lead)
-  expect((await fetch(url, { method: 'POST', headers, body })).status).toBe(status)
-}
+const push = async (url: string, lead: unknown, status: number): Promise<void> =>
+  expect(await send(url, lead)).toBe(status)
 
 const focused = (page: Page) => page.evaluate<string>('document.activeElement.name')
 
@@ -88,6 +86,7 @@ browserTest('a body that is no payload becomes one, and rows and refused pushes 
   await search.fill('second@example.com')
   await expect.poll(() => page.locator('tr[data-status]').count()).toBe(1)
   await search.fill('')
+  await expect.poll(() => new URL(page.url()).searchParams.has('query')).toBe(false)
   await page.getByRole('button', { name: 'Refused 1' }).click()
   await search.fill('FLAT@')
   await expect.poll(() => new URL(page.url()).searchParams.get('query')).toBe('FLAT@')

@@ -1,8 +1,11 @@
 import { allPages } from '../../server/test/all-pages.ts'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import type { Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
+import { copiedBy } from './gestures.ts'
+import { fetchServed } from './pushes.ts'
+import { resize } from './squeezed.ts'
 
 const { openPage, callAs, service, expectFaults } = useApplication()
 
@@ -16,8 +19,7 @@ browserTest('a new key is shown once, with a curl command that works', async () 
   await page.getByRole('button', { name: 'Read everything', exact: true }).click()
   await page.getByRole('button', { name: 'Create key' }).click()
   await page.getByRole('heading', { name: 'Copy the key Warehouse now' }).waitFor()
-  await page.getByRole('button', { name: 'Copy: Copy as curl' }).click()
-  const command = await page.evaluate<string>('navigator.clipboard.readText()')
+  const command = await copiedBy(page.getByRole('button', { name: 'Copy: Copy as curl' }))
   expect(await runCurl(command)).toBe(200)
 
   await page.reload()
@@ -38,7 +40,7 @@ async function runCurl(command: string): Promise<number> {
   const body = /-d '([^']+)'/.exec(command)?.[1]
   const headers = [...command.matchAll(/-H '([^:]+): ([^']+)'/g)].map(([, name = '', value = '']) => [name, value])
   const init = { headers: Object.fromEntries(headers), ...(body !== undefined && { method: 'POST', body }) }
-  return (await fetch(url, init)).status
+  return (await fetchServed(url, init)).status
 }
 
 browserTest('a key without a name is refused, and the preset for pushes makes one that can push', async () => {
@@ -54,8 +56,7 @@ browserTest('a key without a name is refused, and the preset for pushes makes on
   expect(await sentence.isChecked()).toBe(true)
   expect(await page.getByRole('checkbox', { name: 'List contacts' }).isChecked()).toBe(false)
   await page.getByRole('button', { name: 'Create key' }).click()
-  await page.getByRole('button', { name: 'Copy: Copy as curl' }).click()
-  expect(await runCurl(await page.evaluate<string>('navigator.clipboard.readText()'))).toBe(201)
+  expect(await runCurl(await copiedBy(page.getByRole('button', { name: 'Copy: Copy as curl' })))).toBe(201)
 })
 
 browserTest('every list can be copied as a request, which an API key can send', async () => {
@@ -67,8 +68,8 @@ browserTest('every list can be copied as a request, which an API key can send', 
     body: { name: 'Lists', scopes: scopes.map(({ scope }: Json) => scope) },
   })
   const page = await open('members')
-  const send = async (path: string) => {
-    const command = await page.evaluate<string>('navigator.clipboard.readText()')
+  const send = async (path: string, button: Locator) => {
+    const command = await copiedBy(button)
     expect(command).toContain('<API_KEY>')
     expect([path, await runCurl(command.replace('<API_KEY>', key.apiKey))]).toEqual([path, 200])
   }
@@ -80,16 +81,12 @@ browserTest('every list can be copied as a request, which an API key can send', 
     await page.goto(path)
     const buttons = page.getByRole('button', { name: 'Copy as API request' })
     await buttons.first().waitFor()
-    for (const button of await buttons.all()) {
-      await button.click()
-      await send(path)
-    }
+    for (const button of await buttons.all()) await send(path, button)
   }
   for (const path of ['/contacts?filter.name.contains=O%27Neill+%24%28id%29', '/companies', '/campaigns']) {
     await page.goto(path)
     await page.getByRole('button', { name: 'More actions' }).click()
-    await page.getByRole('menuitem', { name: 'Copy as API request' }).click()
-    await send(path)
+    await send(path, page.getByRole('menuitem', { name: 'Copy as API request' }))
   }
 })
 
@@ -190,10 +187,10 @@ browserTest('the filters of the audit log and the open event survive a reload an
   await page.reload()
   await page.getByRole('link', { name: team.id }).click()
   await events.getByText('A team was deleted').waitFor()
-  expect(await events.getByRole('listitem').count()).toBe(2)
+  await expect.poll(() => events.getByRole('listitem').count()).toBe(2)
   await page.goBack()
   await events.getByText('A team was deleted').waitFor({ state: 'detached' })
-  expect(await page.getByLabel('Action').inputValue()).toBe('team.created')
+  await expect.poll(() => page.getByLabel('Action').inputValue()).toBe('team.created')
 })
 
 browserTest('a long audit log continues with the next page', async () => {
@@ -210,9 +207,9 @@ browserTest('a long audit log continues with the next page', async () => {
 browserTest('a person sees the sections that their role can use', async () => {
   const page = await open('members', { as: 'viewer' })
   const list = page.getByRole('navigation', { name: 'Settings' })
-  expect(await list.getByRole('link').allTextContents()).toEqual([
-    ...['Organization', 'Members', 'Teams', 'Roles', 'Properties'],
-  ])
+  await expect
+    .poll(() => list.getByRole('link').allTextContents())
+    .toEqual(['Organization', 'Members', 'Teams', 'Roles', 'Properties'])
   expect(await page.getByRole('button', { name: /change the role/ }).count()).toBe(0)
   await page.goto('/settings/api-keys')
   await page.getByRole('heading', { name: 'You cannot see this' }).waitFor()
@@ -236,8 +233,8 @@ browserTest('on a phone, no section is wider than it', async () => {
     await links.filter({ hasText: title }).click()
     await page.getByRole('heading', { level: 1, name: title }).waitFor()
     await page.getByRole('main').getByRole('heading', { level: 2 }).first().waitFor()
-    await page.setViewportSize({ width: 390, height: 844 })
+    await resize(page, 390)
     expect([title, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([title, 390])
-    await page.setViewportSize({ width: 1440, height: 900 })
+    await resize(page, 1440)
   }
 })
