@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import { beforeEach, expect } from 'vitest'
 import type { Call, Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
+import { inFocus } from './gestures.ts'
 
 const { openPage, callAs, expectFaults } = useApplication()
 
@@ -99,12 +100,18 @@ browserTest('stages are ordered by dragging and with the keyboard', async () => 
   for (const name of ['a', 'b', 'c']) await addStage(name)
   await show()
   const handle = (name: string) => page.getByRole('button', { name: `Move ${name}`, exact: true })
+  const shown = page.getByRole('list', { name: 'Stages' }).getByRole('listitem')
+  const expectShown = (...names: string[]) =>
+    expect.poll(async () => (await shown.allInnerTexts()).map((text) => text.trim().slice(0, 1))).toEqual(names)
   await handle('c').focus()
   await page.keyboard.press('ArrowUp')
   await expectStages('a', 'c', 'b')
   await expect.poll(() => page.locator('[aria-live=assertive]').first().textContent()).toBe('c is at position 2 of 3.')
+  await expectShown('a', 'c', 'b')
+  await inFocus(handle('c'))
   await page.keyboard.press('ArrowUp')
   await expectStages('c', 'a', 'b')
+  await expectShown('c', 'a', 'b')
   const [from, to] = [await handle('c').boundingBox(), await handle('b').boundingBox()]
   if (!from || !to) throw new Error('The handles are not visible.')
   await page.mouse.move(from.x + 8, from.y + 8)
@@ -112,8 +119,7 @@ browserTest('stages are ordered by dragging and with the keyboard', async () => 
   await page.mouse.move(to.x + 8, to.y + 12, { steps: 5 })
   await page.mouse.up()
   await expectStages('a', 'b', 'c')
-  const shown = await page.getByRole('list', { name: 'Stages' }).getByRole('listitem').allInnerTexts()
-  expect(shown.map((text) => text.trim().slice(0, 1))).toEqual(['a', 'b', 'c'])
+  await expectShown('a', 'b', 'c')
 })
 
 browserTest('deleting a stage with deals asks where they go, and an empty one can be restored', async () => {

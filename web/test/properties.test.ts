@@ -2,6 +2,7 @@ import type { Locator, Page } from 'playwright-core'
 import { beforeEach, expect } from 'vitest'
 import type { Call, Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
+import { inFocus } from './gestures.ts'
 
 // Alone: definitions change the forms and lists of everybody in the organization.
 const { openPage, callAs, expectFaults } = useApplication({ isAlone: true })
@@ -64,6 +65,7 @@ browserTest('each kind of property is defined: its key follows from its label', 
     if (type.toLowerCase().includes('choice')) {
       await form.getByRole('textbox', { name: 'New choice: label' }).fill('Very large')
       await page.keyboard.press('Enter')
+      await inFocus(form.getByRole('textbox', { name: 'New choice: label' }))
       await page.keyboard.type('Small')
       await form.getByRole('textbox', { name: 'Small: value' }).fill('s')
     }
@@ -91,6 +93,8 @@ browserTest(
     await handle('Three').focus()
     await page.keyboard.press('ArrowUp')
     await expectOrder('One', 'Three', 'Two')
+    const titles = async () => (await list('Defined properties').getByRole('listitem').allInnerTexts()).join()
+    await expect.poll(titles).toMatch(/One.*Three.*Two/s)
     const [from, to] = [await handle('One').boundingBox(), await handle('Two').boundingBox()]
     if (!from || !to) throw new Error('The handles are not visible.')
     await page.mouse.move(from.x + 8, from.y + 8)
@@ -124,6 +128,7 @@ browserTest(
     await create.getByRole('textbox', { name: 'Label', exact: true }).fill('Grade')
     await save(create)
     await create.locator('[aria-invalid=true]').waitFor()
+    await inFocus(create.locator('[aria-invalid=true]'))
     expect(await page.locator(':focus').inputValue()).toBe('grade')
     await page.keyboard.press('Escape')
     await choose('Grade', 'Edit')
@@ -179,7 +184,7 @@ browserTest(
 browserTest('keys without a definition are accepted or refused', async () => {
   await show('companies')
   const accept = page.getByRole('checkbox', { name: /^Accept keys without a definition/ })
-  expect(await accept.isChecked()).toBe(true)
+  await expect.poll(() => accept.isChecked()).toBe(true)
   await accept.click()
   await toast('Unknown keys of companies are refused').waitFor()
   expect((await call('GET', '/v5/properties/undeclared')).body).toMatchObject({
