@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { beforeEach, expect } from 'vitest'
+import { beforeEach, expect, onTestFinished } from 'vitest'
 import { showId } from '../../server/src/platform/model/ids.ts'
 import { sql } from '../../server/src/platform/model/sql.ts'
 import type { Json } from '../../server/test/service.ts'
@@ -66,14 +66,20 @@ browserTest('a thrown scrollbar shows skeletons, never nothing, until the rows a
     ;(globalThis as Json).requestAnimationFrame(look)
   })
   const frames = (): Promise<string[]> => page.evaluate('framesSeen')
+  // Until a skeleton was seen, no rows arrive.
+  let release = () => undefined as void
+  const held = new Promise<void>((resolve) => (release = resolve))
+  await page.route(/\/v5\/contacts\?/, async (route) => (await held, route.continue()))
+  onTestFinished(() => page.unroute(/\/v5\/contacts\?/))
   for (const place of [900, 2000, 1200, 3000]) {
     const before = (await frames()).length
     await grid.scrollTo(36 * place)
     await expect.poll(async () => (await grid.rows()).has(place)).toBe(true)
     await expect.poll(async () => (await frames()).length).toBeGreaterThan(before + 1)
   }
+  await expect.poll(async () => (await frames()).slice(2)).toContain('skeleton')
+  release()
   await grid.settle()
-  expect((await frames()).slice(2)).toContain('skeleton')
   const blank = (await frames()).filter((seen, index, all) => seen === 'nothing' && all[index - 1] === 'nothing')
   expect(blank).toEqual([])
   await expectRowsOfApi(newestFirst)

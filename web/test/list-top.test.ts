@@ -3,6 +3,7 @@ import { beforeEach, expect } from 'vitest'
 import { addRows } from '../../server/test/import-rows.ts'
 import { browserTest, useApplication } from './application.ts'
 import { BoardPage } from './board-page.ts'
+import { inFocus, typeAtOnce } from './gestures.ts'
 import { Grid } from './grid.ts'
 
 const { openPage, callAs, service } = useApplication()
@@ -35,10 +36,11 @@ browserTest('other records begin with the first one: after a filter, a search, a
   await scrollFar()
   await page.keyboard.press('f')
   const form = page.getByRole('dialog', { name: 'Add a filter' })
+  await inFocus(form.getByRole('combobox', { name: 'Property' }))
   await form.getByRole('combobox', { name: 'Property' }).selectOption({ label: 'Country' })
   await page.keyboard.press('Tab')
   await page.keyboard.press('Tab')
-  await page.keyboard.type('Germ')
+  await typeAtOnce(page, 'Germ')
   await page.keyboard.press('Tab')
   await page.keyboard.press('Enter')
   await page.waitForURL(/filter.countryCode/)
@@ -77,7 +79,12 @@ browserTest('cards of a board, rows of an import and hits of the palette begin a
   const names = Array.from({ length: 30 }, (_, index) => `Deal ${index}`)
   const board = await BoardPage.open(page, call, 'Long board', { Lead: names })
   const box = page.getByRole('group', { name: 'Long board' })
-  await box.evaluate((element) => void (element.scrollTop = 1500))
+  const scrollDown = () =>
+    box.evaluate((element) => {
+      element.scrollTop = 1500
+      return element.scrollTop
+    })
+  await expect.poll(scrollDown).toBeGreaterThan(1000)
   await page.getByRole('searchbox').fill('Deal 2')
   await page.waitForURL(/query=Deal/)
   await board.card('Deal 2').waitFor()
@@ -100,6 +107,7 @@ browserTest('cards of a board, rows of an import and hits of the palette begin a
 
   await page.keyboard.press('Control+k')
   const hits = page.getByRole('listbox', { name: 'Commands and search' })
+  await inFocus(page.getByRole('combobox', { name: 'Commands and search' }))
   await hits.evaluate((element) => void (element.scrollTop = 200))
   await page.keyboard.type('o')
   await expect.poll(() => hits.evaluate((element) => element.scrollTop)).toBe(0)
