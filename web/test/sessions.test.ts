@@ -262,6 +262,8 @@ browserTest('the dialog does not interrupt typing, and a log-in in another tab c
   const id = await newContact(owner, 'Ada Ended')
   const context = await browserOf(owner)
   const tab = await openTab(context, `/contacts/${id}`)
+  // As if the person typed all the time, also while this test waits.
+  await tab.evaluate(`globalThis.typing = setInterval(() => dispatchEvent(new Event('input')), 500)`)
   await tab.getByLabel('New note').fill('Half of')
   // The page reads by itself.
   const isRefused = tab.waitForResponse((response) => response.url().includes('/auth/refresh'))
@@ -269,6 +271,8 @@ browserTest('the dialog does not interrupt typing, and a log-in in another tab c
   await isRefused
   await tab.keyboard.type(' a note')
   expect(await tab.getByLabel('New note').inputValue()).toBe('Half of a note')
+  expect(await logInDialog(tab).count()).toBe(0)
+  await tab.evaluate('clearInterval(typing)')
   await logInDialog(tab).waitFor()
   const other = await context.newPage()
   await other.goto('/login')
