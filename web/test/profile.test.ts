@@ -90,7 +90,7 @@ test.skipIf(!chromium)(
     expect(await errorOf(page, 'currentPassword')).toContain('not your password')
     await send(page, 'Change the password', { currentPassword: person.password })
     await page.getByText('Your new password is set').waitFor()
-    expect(await page.inputValue('[name=newPassword]')).toBe('')
+    await expect.poll(() => page.inputValue('[name=newPassword]')).toBe('')
     await loggedIn(mailed.service, email, 'another quiet harbour')
   },
 )

@@ -4,6 +4,7 @@ import { readId } from '../../server/src/platform/model/ids.ts'
 import { sql } from '../../server/src/platform/model/sql.ts'
 import type { Call, Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
+import { typeAtOnce } from './gestures.ts'
 
 const { service, openPage, callAs, expectFaults } = useApplication({
   isAlone: true,
@@ -78,9 +79,8 @@ browserTest('a suggestion appears beside a new note, and moves neither the page 
   expect(asked.filter((path) => path === '/v5/suggestions').length).toBeLessThanOrEqual(2)
   expect(await page.evaluate<number>('shift')).toBeLessThan(0.02)
   expect(await page.evaluate<string>('document.activeElement.getAttribute("aria-label")')).toBe('New note')
-  const marked = (await timeline().locator('mark').allInnerTexts()).join('')
   const [{ evidence }] = await suggestionsOf()
-  expect(marked).toContain('call me')
+  await expect.poll(async () => (await timeline().locator('mark').allInnerTexts()).join('')).toContain('call me')
   expect(await card(/^Call/).locator('blockquote').innerText()).toBe(evidence.text)
   await box.fill('The sky is blue.')
   await box.press('Control+Enter')
@@ -93,14 +93,14 @@ browserTest('one key each accepts, edits and rejects the suggestion that has the
   const open = page.locator('[data-suggestion=open]')
   await expect.poll(() => open.count()).toBe(3)
   await page.keyboard.press('j')
-  expect(await focused()).toMatch(/at 12:00$/)
+  await expect.poll(() => focused()).toMatch(/at 12:00$/)
   await page.keyboard.press('ArrowDown')
-  expect(await focused()).toMatch(/at 11:00$/)
+  await expect.poll(() => focused()).toMatch(/at 11:00$/)
   await page.keyboard.press('k')
   await page.keyboard.press('a')
   await toast('Task created').waitFor()
   await expect.poll(() => open.count()).toBe(2)
-  expect(await focused()).toMatch(/at 12:00$/)
+  await expect.poll(() => focused()).toMatch(/at 12:00$/)
   await page.keyboard.press('j')
   await page.keyboard.press('e')
   const dialog = page.getByRole('dialog', { name: 'Edit and accept' })
@@ -109,7 +109,7 @@ browserTest('one key each accepts, edits and rejects the suggestion that has the
   await dialog.getByLabel('Time').fill('15:30')
   await dialog.getByRole('button', { name: 'Accept' }).click()
   await timeline().getByText('Accepted with changes by Ada Lovelace').waitFor()
-  expect(await focused()).toMatch(/at 11:00$/)
+  await expect.poll(() => focused()).toMatch(/at 11:00$/)
   await page.keyboard.press('j')
   await page.keyboard.press('r')
   await timeline().getByText('Rejected by Ada Lovelace').waitFor()
@@ -192,8 +192,7 @@ browserTest('pending suggestions are worked through in a list, by keyboard alone
   await noted('Please call me tomorrow at 11:00.')
   await page.goto('/')
   await page.getByRole('link', { name: /^Suggestions ?2$/ }).waitFor()
-  await page.keyboard.press('g')
-  await page.keyboard.press('n')
+  await typeAtOnce(page, 'gn')
   await page.waitForURL('**/suggestions')
   await page.getByRole('heading', { level: 1, name: 'Suggestions' }).waitFor()
   await card(/at 10:00$/)
@@ -212,11 +211,11 @@ browserTest('pending suggestions are worked through in a list, by keyboard alone
   await page.keyboard.press('j')
   await page.keyboard.press('a')
   await toast('Task created').waitFor()
-  expect(await focused()).toMatch(/at 10:00$/)
+  await expect.poll(() => focused()).toMatch(/at 10:00$/)
   await page.keyboard.press('r')
   await toast('Suggestion rejected').waitFor()
   expect((await suggestionsOf()).map(({ status }) => status).toSorted()).toEqual(['accepted', 'rejected'])
-  expect(await page.evaluate<string>('document.activeElement.tagName')).not.toBe('BODY')
+  await expect.poll(() => page.evaluate<string>('document.activeElement.tagName')).not.toBe('BODY')
 
   await noted('Please call me tomorrow at 13:00.')
   await page.getByRole('button', { name: 'Show new suggestions' }).click()
