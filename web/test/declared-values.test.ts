@@ -83,7 +83,10 @@ browserTest('the grid shows, edits and undoes values by their types', async () =
   expect(await cell('budget').innerText()).toBe('€1,250.50')
   expect(await cell('bornOn', 1).innerText()).toBe('1 May 1990')
   expect(await cell('constructor').innerText()).toBe('')
-  const edit = async (key: string) => cell(key).dblclick()
+  const edit = async (key: string) => {
+    await cell(key).dblclick()
+    await page.locator('input:focus, select:focus, textarea:focus').waitFor()
+  }
   await edit('level')
   // An archived choice cannot be chosen.
   expect(await cell('level').getByRole('option').allInnerTexts()).toEqual(['', 'gold tier', 'silver tier'])
@@ -111,7 +114,7 @@ browserTest('the grid shows, edits and undoes values by their types', async () =
       bornOn: '2000-01-31',
       parent: people[1].id,
     })
-  expect(await cell('topics').innerText()).toMatch(/gold tier\s*silver tier/)
+  await expect.poll(() => cell('topics').innerText()).toMatch(/gold tier\s*silver tier/)
   await cell('parent').getByText('Beta Typed').waitFor()
   await grid.press('Control+z')
   await expect.poll(async () => (await stored(0)).parent).toBe(undefined)
@@ -179,7 +182,7 @@ browserTest(
     await submit()
     await expect.poll(() => email.getAttribute('aria-invalid')).toBe('true')
     await form.getByText(/^Expected an email address/).waitFor()
-    expect(await form.getByRole('textbox', { name: 'Rating' }).getAttribute('aria-invalid')).toBe('true')
+    await expect.poll(() => form.getByRole('textbox', { name: 'Rating' }).getAttribute('aria-invalid')).toBe('true')
     await email.fill('work@example.com')
     await form.getByRole('textbox', { name: 'Rating' }).fill('9')
     await submit()

@@ -101,7 +101,7 @@ browserTest('text that names no record is said, and the form is not sent', async
   await page.getByText('Nothing matches').waitFor()
   await form.getByRole('textbox', { name: /^Name/ }).press('Enter')
   await form.getByText('Choose one from the list.').waitFor()
-  expect(await focusedLabel()).toBe('Company')
+  await expect.poll(focusedLabel).toBe('Company')
   await reference.fill('')
   await page.keyboard.press('Tab')
   await form.getByRole('textbox', { name: /^Name/ }).press('Enter')

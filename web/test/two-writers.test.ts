@@ -53,7 +53,7 @@ browserTest('of two people who change one field, the second sees what the first 
     await page.keyboard.press('Enter')
     const dialog = conflict(page, 'Job title')
     await dialog.getByText(`Changed by ${author}`).waitFor()
-    expect(await dialog.locator('dd').allInnerTexts()).toEqual(['Theirs', 'Mine'])
+    await expect.poll(() => dialog.locator('dd').allInnerTexts()).toEqual(['Theirs', 'Mine'])
     expect(await dialog.getByRole('time').or(dialog.locator('time')).count()).toBe(1)
     await expectAccessible(page)
     await dialog.getByRole('button', { name: choice }).click()
@@ -137,7 +137,12 @@ browserTest('a note that a colleague has changed meanwhile is not overwritten', 
   const page = await open(`/contacts/${id}`)
   await page.getByRole('button', { name: 'Edit the note' }).first().click()
   await page.getByLabel('Text of the note').fill('My text')
-  const isShown = page.waitForResponse((response) => response.url().includes('/timeline') && response.status() === 200)
+  const isShown = page.waitForResponse(
+    async (response) =>
+      response.url().includes('/timeline') &&
+      response.status() === 200 &&
+      (await response.text()).includes('Their text'),
+  )
   await call('PATCH', `/v5/notes/${note.id}`, { body: { body: 'Their text' } })
   // The timeline below the editor has it already.
   await isShown
