@@ -46,7 +46,7 @@ test.skipIf(!chromium)(
       expect(await errorOf(page, name)).toContain(text)
     }
     expect(await page.getByRole('alert').count()).toBe(0)
-    expect(await focused(page)).toBe('email')
+    await expect.poll(() => focused(page)).toBe('email')
   },
 )
 
@@ -71,7 +71,7 @@ test.skipIf(!chromium)('a person resets a forgotten password by mail, logs in an
   await heading(page, 'Log in to Rapport')
   await page.getByRole('link', { name: 'Forgot your password?' }).click()
   await heading(page, 'Set a new password')
-  expect(await focused(page)).toBe('email')
+  await expect.poll(() => focused(page)).toBe('email')
   await send(page, 'Send the link', { email })
   await heading(page, 'Check your mail')
   const token = await receiveLinkToken(mailed.receiver, email, 'reset-password')
@@ -129,7 +129,6 @@ test.skipIf(!chromium)('two tabs renew the session one after the other, and both
   await page.context().route('**/auth/refresh', async (route) => {
     mostAtOnce = Math.max(mostAtOnce, ++running)
     const response = await route.fetch()
-    // Before the tab has the response, after which another one may begin.
     running--
     await route.fulfill({ response })
   })

@@ -38,8 +38,8 @@ test.skipIf(!chromium)('the set-up link opens a form that creates the first owne
   // The page removes the token from the address and the history.
   expect(page.url()).toBe(`${service.url}/account`)
   expect(await page.evaluate('history.length')).toBeLessThanOrEqual(2)
-  expect(await page.title()).toBe('Set up Rapport · Rapport')
-  expect(await focused(page)).toBe('email')
+  await expect.poll(() => page.title()).toBe('Set up Rapport · Rapport')
+  await expect.poll(() => focused(page)).toBe('email')
   expect(await page.getByRole('combobox', { name: 'Time zone' }).inputValue()).toBe('Asia/Tokyo')
   const person = { email: owner, name: 'Ada', organization: 'Ada & Co' }
   await send(page, 'Set up', { ...person, password: 'password1234' })
@@ -68,7 +68,7 @@ test.skipIf(!chromium)('each link in a mail opens a form that works once', async
   await service.anonymous('POST', '/auth/sign-up', { body: { email } })
   const signUp = await open(`sign-up=${await receiveLinkToken(receiver, email, 'sign-up')}`)
   await heading(signUp.page, 'Create your account')
-  expect(await focused(signUp.page)).toBe('name')
+  await expect.poll(() => focused(signUp.page)).toBe('name')
   expect(await signUp.page.getByLabel('Email').inputValue()).toBe(email)
   await send(signUp.page, 'Create the account', { name: 'Grace', organization: 'Grace & Co', password: goodPassword })
   await isInside(signUp.page)
@@ -157,7 +157,7 @@ test.skipIf(!chromium)('opening an invalid link shows an error and what to do in
     await page.goto(`${service.url}/account#${purpose}=${deadToken}`)
     await heading(page, 'This link no longer works')
     await page.getByText(text).first().waitFor()
-    expect(await page.title()).toBe('This link no longer works · Rapport')
+    await expect.poll(() => page.title()).toBe('This link no longer works · Rapport')
     expect(await page.locator('input').count()).toBe(0)
     expect(await footerLinks(page)).toEqual(links)
   }

@@ -4,6 +4,7 @@ import { readId } from '../../server/src/platform/model/ids.ts'
 import { sql } from '../../server/src/platform/model/sql.ts'
 import type { Call, Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
+import { inFocus } from './gestures.ts'
 import { Grid } from './grid.ts'
 
 const { service, openPage, callAs } = useApplication()
@@ -18,7 +19,7 @@ beforeEach(async () => {
   call ??= await callAs()
   const [pipeline] = (await call('GET', '/v5/pipelines?orderBy=createdAt&sort=asc&limit=1')).body
   stages = (await call('GET', `/v5/pipelines/${pipeline.id}/stages?orderBy=position&sort=asc`)).body
-  deal = await create('deals', { name: `Deal ${++number}`, amount: '12345678901234567.5', currency: 'USD' })
+  deal = await create('deals', { name: `Bargain ${++number}`, amount: '12345678901234567.5', currency: 'USD' })
 })
 
 async function create(resource: string, body: object): Promise<Json> {
@@ -82,7 +83,7 @@ browserTest('the page of a deal moves it along its stages, closes it and shows h
   await expectStored({ stage: { name: 'Qualified' } })
   await section('Timeline').getByText('moved the deal from Lead to Qualified').first().waitFor()
   await section('Timeline').getByText('1 minute in Lead').first().waitFor()
-  expect(await stage('Qualified').getAttribute('aria-current')).toBe('step')
+  await expect.poll(() => stage('Qualified').getAttribute('aria-current')).toBe('step')
   await page.getByRole('button', { name: 'Lost', exact: true }).first().click()
   await page.getByRole('dialog').getByRole('button', { name: 'No answer' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Lost' }).click()
@@ -104,6 +105,7 @@ browserTest('contacts of a deal are added with a role, made primary and removed'
   const links = async () => (await call('GET', `/v5/deals/${deal.id}/contacts?sort=asc`)).body
   for (const name of ['Rosa', 'Tilda']) {
     await section('Contacts').getByRole('button', { name: 'Add a contact' }).click()
+    await inFocus(section('Contacts').getByRole('combobox'))
     await page.keyboard.type(name)
     await page
       .getByRole('option', { name: new RegExp(`^${name} .*${number}$`) })

@@ -113,13 +113,14 @@ browserTest('Space shows the active record beside the list, and the arrow keys c
   await grid.press('Escape')
   await panel.waitFor({ state: 'detached' })
   await grid.expectActive(2, 'name')
-  expect(await grid.box.evaluate((box) => box === box.ownerDocument.activeElement)).toBe(true)
+  await expect.poll(() => grid.box.evaluate((box) => box === box.ownerDocument.activeElement)).toBe(true)
 })
 
 const nameAt = (index: number): Promise<string> => grid.cell(index, 'name').getByRole('link').innerText()
 
 browserTest('Enter opens the record that is shown beside the list, and Back restores the place', async () => {
   for (let count = 0; count < 3; count++) await grid.press('PageDown')
+  await expectActiveIsVisible()
   await grid.settle()
   const [active, id, offset] = [await grid.active(), await grid.activeId(), await grid.scrollTop()]
   const name = await nameAt(active?.index ?? 0)
