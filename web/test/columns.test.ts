@@ -3,6 +3,7 @@ import { beforeEach, expect } from 'vitest'
 import type { Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
 import { Grid } from './grid.ts'
+import { resize } from './squeezed.ts'
 
 const { openPage } = useApplication()
 
@@ -41,6 +42,7 @@ browserTest('dragging the edge of a header changes the width of the column, also
   await page.mouse.up()
   await expect.poll(() => widthOf('Email')).toBe(before + 80)
   await expectAligned()
+  await page.waitForURL(/columns=/)
   await page.reload()
   await grid.settle()
   expect(await widthOf('Email')).toBe(before + 80)
@@ -60,6 +62,7 @@ browserTest('by keyboard, the columns menu resizes, moves, hides, pins and adds 
   await press('Company: move down')
   await expect.poll(titles).toEqual([names[0], names[2], names[1], ...names.slice(3)])
   await press('Email: pin')
+  await page.getByRole('button', { name: /^Email: /, pressed: true }).waitFor()
   const city = page.getByRole('checkbox', { name: 'City', exact: true })
   await city.focus()
   await page.keyboard.press('Space')
@@ -78,14 +81,14 @@ browserTest('by keyboard, the columns menu resizes, moves, hides, pins and adds 
 browserTest(
   'pinned columns stay, and header and cells stay aligned, when the grid is scrolled to the side',
   async () => {
-    await page.setViewportSize({ width: 900, height: 700 })
+    await resize(page, 900)
     const left = await header('Name').evaluate((cell) => cell.getBoundingClientRect().left)
     const email = await header('Email').evaluate((cell) => cell.getBoundingClientRect().left)
     await grid.box.evaluate((box) => void (box.scrollLeft = 300))
     await expect.poll(() => header('Email').evaluate((cell) => cell.getBoundingClientRect().left)).toBe(email - 300)
     expect(await header('Name').evaluate((cell) => cell.getBoundingClientRect().left)).toBe(left)
     await expectAligned()
-    await page.setViewportSize({ width: 1440, height: 900 })
+    await resize(page, 1440)
   },
 )
 

@@ -80,9 +80,9 @@ browserTest('what a person writes in an entry stays while they look elsewhere, a
 browserTest('a printed record has all its entries and no controls, on white', async () => {
   await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
   await entry(1).waitFor()
-  expect(await entry(noteCount).count()).toBe(1)
+  await expect.poll(() => entry(noteCount).count()).toBe(1)
   for (const role of ['navigation', 'button', 'textbox', 'combobox'] as const)
-    expect(await page.getByRole(role).count(), role).toBe(0)
+    await expect.poll(() => page.getByRole(role).count(), { message: role }).toBe(0)
   const colors = await page.evaluate<string[]>(
     `[getComputedStyle(document.querySelector('h1')).color, getComputedStyle(document.body).backgroundColor]`,
   )
