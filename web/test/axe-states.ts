@@ -125,7 +125,7 @@ export const states: readonly State[] = [
     enter: async (page) => {
       await page.getByRole('link', { name: 'Annual licence' }).focus()
       await page.keyboard.press('Space')
-      return page.getByText('Annual licence is picked up: Lead, position 1.')
+      return page.getByText(/^Annual licence is picked up: Lead, position \d+\.$/)
     },
   },
   {

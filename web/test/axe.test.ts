@@ -5,6 +5,7 @@ import type { Page } from 'playwright-core'
 import { beforeAll, expect, test } from 'vitest'
 import { browserTest, useApplication } from './application.ts'
 import { states } from './axe-states.ts'
+import { push } from './pushes.ts'
 import { resize, squeezed } from './squeezed.ts'
 import { prepareRecords, type Records, type Screen, screens, show, useTheme } from './screens.ts'
 
@@ -120,9 +121,7 @@ browserTest(
       company: { employeesCount: 'many' },
       other: { colour: 1 },
     }
-    const headers = { 'content-type': 'application/json' }
-    for (let sent = 0; sent < 5; sent++)
-      await fetch(created.triggerUrl, { method: 'POST', headers, body: JSON.stringify(lead) })
+    for (let sent = 0; sent < 5; sent++) expect(await push(created.triggerUrl, lead)).toBe(400)
     for (const width of [1440, 1024, 768, 390]) {
       const page = await pageFor({}, width)
       await page.setViewportSize({ width, height: 600 })

@@ -151,6 +151,7 @@ export const screens: readonly Screen[] = [
 
 /** The time of all pictures; the last contacts were created on this day. */
 export const now = `${demoDay}T09:41:00.000Z`
+const dayAfterDemo = new Date(Date.parse(demoDay) + 86_400_000).toISOString()
 const daysAgo = (days: number, time: string) =>
   new Date(Date.parse(`${demoDay}T${time}:00.000Z`) - days * 86_400_000).toISOString()
 
@@ -202,9 +203,9 @@ async function deleteForeignNames(call: Call, resource: string): Promise<void> {
   }
 }
 
-/** One with a note, a company and a job. */
+/** One with a note, a company and a job. Other tests of the organization may have added many notes today. */
 async function contactWithHistory(listed: (path: string) => Promise<Json[]>): Promise<string> {
-  const notes = await listed('/v5/notes?limit=100&orderBy=createdAt&sort=desc')
+  const notes = await listed(`/v5/notes?limit=100&orderBy=createdAt&sort=desc&filter.createdAt.lt=${dayAfterDemo}`)
   const ids = [...new Set(notes.flatMap(({ contactId }) => contactId ?? []))]
   const contacts = await listed(`/v5/contacts?limit=100&orderBy=id&sort=desc&filter.id.in=${ids.join(',')}`)
   const found = contacts.find(({ company, email, employmentTitle }) => company && email && employmentTitle)
