@@ -99,6 +99,7 @@ export function useApplication({
   }
   const watch = (page: Page): void => {
     const report = (text: string) => {
+      if (overloaded.test(text)) return
       if (!expected.get(page)?.some((pattern) => pattern.test(text))) faults.push(text)
     }
     page.on('pageerror', (error) => report(`Uncaught ${error.stack ?? error.message}`))
@@ -144,6 +145,9 @@ export function useApplication({
     },
   }
 }
+
+/** What a browser logs when the service refuses a request for a moment, which the page then sends again. */
+const overloaded = /^Console: .*status of 503/
 
 /** Next to browsers, the machine is busy. */
 const patient =
