@@ -92,6 +92,21 @@ browserTest(
   },
 )
 
+browserTest('two changes that follow each other at once are both kept', async () => {
+  const before = await widthOf('Company')
+  await page.getByRole('button', { name: 'Columns', exact: true }).click()
+  const menu = page.getByRole('dialog', { name: 'Columns' })
+  await menu.waitFor()
+  // In one task of the page, which shows none of them before the others.
+  await menu.evaluate((element: Json) => {
+    for (const label of ['Company: wider', 'Company: wider', 'Phone: pin'])
+      element.querySelector(`[aria-label="${label}"]`).click()
+  })
+  await expect.poll(() => widthOf('Company')).toBe(before + 40)
+  await menu.getByRole('button', { name: /^Phone: /, pressed: true }).waitFor()
+  await page.keyboard.press('Escape')
+})
+
 browserTest('dragging a header moves its column', async () => {
   const names = await titles()
   await header('Email').dragTo(header('Company'))

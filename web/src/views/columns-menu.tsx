@@ -7,7 +7,7 @@ import { maxColumnWidth, minColumnWidth, moveColumn } from '../ui/data-grid/grid
 import { CheckField } from '../ui/field.tsx'
 import { Popover } from '../ui/popover.tsx'
 import { propertiesOf } from './columns.tsx'
-import { type Column, columnFor, defaultColumns } from './list-state.ts'
+import { type Column, columnFor, defaultColumns, pinnedFirst } from './list-state.ts'
 import styles from './list.module.css'
 
 const widthStep = 20
@@ -15,7 +15,8 @@ const widthStep = 20
 interface ColumnsMenuProps {
   resource: ResourceSchema
   columns: readonly Column[]
-  onChange(columns: readonly Column[]): void
+  /** Computes the columns from those that the changes before it lead to. */
+  onChange(changed: (columns: readonly Column[]) => readonly Column[]): void
 }
 
 /** Which columns are shown, in which order and how wide: everything that the mouse can do in the head of the grid. */
@@ -28,10 +29,22 @@ export function ColumnsMenu({ resource, columns, onChange }: ColumnsMenuProps) {
     return property ? labelOf(property) : name
   }
   const hidden = properties.filter(({ name }) => !columns.some((column) => column.name === name))
-  const replace = (name: string, changes: Partial<Column>) => {
-    const changed = columns.map((column) => (column.name === name ? { ...column, ...changes } : column))
-    onChange([...changed.filter(({ isPinned }) => isPinned), ...changed.filter(({ isPinned }) => !isPinned)])
-  }
+  const replace = (name: string, changes: (column: Column) => Partial<Column>) =>
+    onChange((before) =>
+      pinnedFirst(before.map((column) => (column.name === name ? { ...column, ...changes(column) } : column))),
+    )
+  const add = (name: string) =>
+    onChange((before) =>
+      before.some((column) => column.name === name) ? before : [...before, columnFor(resource, name)],
+    )
+  const widen = (name: string, step: number) =>
+    replace(name, ({ width }) => ({ width: Math.min(Math.max(width + step, minColumnWidth), maxColumnWidth) }))
+  /** Before the column that is this many places further. */
+  const move = (name: string, places: number) =>
+    onChange((before) => {
+      const index = before.findIndex((column) => column.name === name)
+      return moveColumn(before, name, before[index + places]?.name)
+    })
   return (
     <Popover
       label={t('columns')}
@@ -51,50 +64,45 @@ export function ColumnsMenu({ resource, columns, onChange }: ColumnsMenuProps) {
                 label={label}
                 checked
                 disabled={columns.length === 1}
-                onChange={() => onChange(columns.filter((column) => column.name !== name))}
+                onChange={() => onChange((before) => before.filter((column) => column.name !== name))}
               />
               <IconButton
                 icon={Minus}
                 label={t('narrower', { name: label })}
                 disabled={width <= minColumnWidth}
-                onClick={() => replace(name, { width: width - widthStep })}
+                onClick={() => widen(name, -widthStep)}
               />
               <IconButton
                 icon={Plus}
                 label={t('wider', { name: label })}
                 disabled={width >= maxColumnWidth}
-                onClick={() => replace(name, { width: width + widthStep })}
+                onClick={() => widen(name, widthStep)}
               />
               <IconButton
                 icon={ArrowUp}
                 label={t('moveUp', { name: label })}
                 disabled={index === 0}
-                onClick={() => onChange(moveColumn(columns, name, columns[index - 1]?.name))}
+                onClick={() => move(name, -1)}
               />
               <IconButton
                 icon={ArrowDown}
                 label={t('moveDown', { name: label })}
                 disabled={index === columns.length - 1}
-                onClick={() => onChange(moveColumn(columns, name, columns[index + 2]?.name))}
+                onClick={() => move(name, 2)}
               />
               <IconButton
                 icon={isPinned ? PinOff : Pin}
                 label={t(isPinned ? 'unpinNamed' : 'pinNamed', { name: label })}
                 aria-pressed={isPinned}
-                onClick={() => replace(name, { isPinned: !isPinned })}
+                onClick={() => replace(name, (column) => ({ isPinned: !column.isPinned }))}
               />
             </div>
           )
         })}
         {hidden.map(({ name }) => (
-          <CheckField
-            key={name}
-            label={labelFor(name)}
-            checked={false}
-            onChange={() => onChange([...columns, columnFor(resource, name)])}
-          />
+          <CheckField key={name} label={labelFor(name)} checked={false} onChange={() => add(name)} />
         ))}
-        <Button kind="quiet" onClick={() => onChange(defaultColumns(resource))}>
+        <Button kind="quiet" onClick={() => onChange(() => defaultColumns(resource))}>
           {t('resetColumns')}
         </Button>
       </div>

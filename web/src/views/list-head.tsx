@@ -9,7 +9,7 @@ import { Button } from '../ui/button.tsx'
 import { Segments } from '../ui/chip.tsx'
 import { PageBar } from '../ui/page.tsx'
 import { useIsNarrowPage } from '../ui/use-media.ts'
-import type { ListBase, ListState } from './list-state.ts'
+import type { ListBase, ListChanges, ListState } from './list-state.ts'
 import { ListToolbar } from './list-toolbar.tsx'
 import { inLayout, type View } from './saved-views.ts'
 import { ViewChanges } from './view-changes.tsx'
@@ -22,7 +22,7 @@ export interface ListViewProps {
   /** The saved view that is shown, and what it stores; all records without a view. */
   view: View | undefined
   base: ListBase
-  onChange(changes: Partial<ListState>, replace?: boolean): void
+  onChange(changes: ListChanges, replace?: boolean): void
   onCreate(): void
 }
 

@@ -1,5 +1,5 @@
 import { Navigate, useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import { lazy, Suspense, useCallback, useMemo } from 'react'
+import { lazy, Suspense, useCallback, useLayoutEffect, useMemo, useRef } from 'react'
 import { useTranslations } from 'use-intl'
 import { type ResourceSchema, useResource } from '../api/schema.ts'
 import { useLabel, useNoun } from '../messages/labels.ts'
@@ -15,7 +15,7 @@ import { Failure } from '../ui/empty-state.tsx'
 import { PageBar } from '../ui/page.tsx'
 import { InvalidFilter } from './list-failure.tsx'
 import { viewPreference } from './list-head.tsx'
-import { defaultBase, type ListState, readListState, viewIdOf, writeListState } from './list-state.ts'
+import { defaultBase, type ListChanges, type ListState, readListState, viewIdOf, writeListState } from './list-state.ts'
 import { MissingView } from './missing-view.tsx'
 import { baseOf, useView, type View } from './saved-views.ts'
 import { TableView } from './table-view.tsx'
@@ -74,10 +74,18 @@ function ResourceList({ resource, search, view }: ListOfViewProps & { view: View
   const navigate = useNavigate()
   const base = useMemo(() => (view ? baseOf(resource, view) : defaultBase(resource)), [resource, view])
   const state = useMemo(() => readListState(resource, search, base), [resource, search, base])
+  // Two changes may follow each other before the first one is shown: neither may take the other back.
+  const latest = useRef(state)
+  useLayoutEffect(() => void (latest.current = state), [state])
   const change = useCallback(
-    (changes: Partial<ListState>, replace = false) =>
-      void navigate({ to: '.', search: writeListState(resource, { ...state, ...changes }, base), replace }),
-    [navigate, resource, state, base],
+    (changes: ListChanges, replace = false) => {
+      latest.current = {
+        ...latest.current,
+        ...(typeof changes === 'function' ? changes(latest.current) : changes),
+      }
+      void navigate({ to: '.', search: writeListState(resource, latest.current, base), replace })
+    },
+    [navigate, resource, base],
   )
   const create = () => void navigate({ to: '.', search: { ...search, new: '1' } })
   useUndoShortcut()

@@ -38,6 +38,15 @@ export interface ListState extends ListBase {
   isFilterInvalid: boolean
 }
 
+/** What changes in a list; as a function of what is shown once the changes before it have their effect. */
+export type ListChanges = Partial<ListState> | ((state: ListState) => Partial<ListState>)
+
+/** The pinned columns are the first ones. */
+export const pinnedFirst = (columns: readonly Column[]): Column[] => [
+  ...columns.filter(({ isPinned }) => isPinned),
+  ...columns.filter(({ isPinned }) => !isPinned),
+]
+
 const defaultOrder = { orderBy: 'createdAt', sort: 'desc' } as const
 const maxDefaultColumns = 7
 

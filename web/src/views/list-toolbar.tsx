@@ -10,14 +10,14 @@ import { Menu, MenuItem } from '../ui/menu.tsx'
 import { SearchField } from '../ui/search-field.tsx'
 import { ColumnsMenu } from './columns-menu.tsx'
 import { FilterBar } from './filter-bar.tsx'
-import { type ListState, orderParameters, recordFilterOf } from './list-state.ts'
+import { type ListChanges, type ListState, orderParameters, recordFilterOf } from './list-state.ts'
 import { SortMenu } from './sort-menu.tsx'
 import styles from './list.module.css'
 
 interface ListToolbarProps {
   resource: ResourceSchema
   state: ListState
-  onChange(changes: Partial<ListState>, replace?: boolean): void
+  onChange(changes: ListChanges, replace?: boolean): void
   /** Before the search. */
   children?: ReactNode
   /** What can be done with changes of the view. */
@@ -43,7 +43,7 @@ export function ListToolbar({ resource, state, onChange, children, changes }: Li
               <ColumnsMenu
                 resource={resource}
                 columns={state.columns}
-                onChange={(columns) => onChange({ columns }, true)}
+                onChange={(changed) => onChange(({ columns }) => ({ columns: changed(columns) }), true)}
               />
             </span>
           </>

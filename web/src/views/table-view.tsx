@@ -66,7 +66,7 @@ export function TableView(props: ListViewProps) {
   const isPhone = useIsPhone()
   const gridColumns = useGridColumns(resource, state)
   const columns = isPhone ? cardColumns(resource) : gridColumns
-  const columnChanges = useColumnChanges(state, change)
+  const columnChanges = useColumnChanges(change)
   const onNeed = useCallback((first: number, last: number) => list.need(first, last), [list])
   const total = list.total
   return (

@@ -10,7 +10,7 @@ import { iconOf, type Property, propertyOf } from './columns.tsx'
 import { RecordValueEditor } from './record-value-editor.tsx'
 import { Toggle, ToggleKey } from './toggle.tsx'
 import { Value } from './value.tsx'
-import type { ListState } from './list-state.ts'
+import { type Column, type ListChanges, type ListState, pinnedFirst } from './list-state.ts'
 
 /** The texts of a change: what was saved, undone or refused. */
 export function useChangeTexts(): (property: Property) => ChangeTexts {
@@ -91,26 +91,21 @@ const toggleColumn = (
 })
 
 /** Sorting, resizing, moving, pinning and hiding columns: each is a change of the URL. */
-export function useColumnChanges(
-  state: ListState,
-  change: (changes: Partial<ListState>, replace?: boolean) => void,
-): ColumnChanges {
+export function useColumnChanges(change: (changes: ListChanges, replace?: boolean) => void): ColumnChanges {
   return useMemo(() => {
-    const { columns } = state
-    const replaceColumns = (next: ListState['columns']) => change({ columns: next }, true)
+    const replaceColumns = (next: (columns: readonly Column[]) => readonly Column[]) =>
+      change(({ columns }) => ({ columns: next(columns) }), true)
+    const changeColumn = (name: string, changes: Partial<Column>) =>
+      replaceColumns((columns) =>
+        pinnedFirst(columns.map((column) => (column.name === name ? { ...column, ...changes } : column))),
+      )
     return {
       sort: (order) => change(order),
-      resize: (name, width) =>
-        replaceColumns(columns.map((column) => (column.name === name ? { ...column, width } : column))),
-      move: (name, before) => replaceColumns(moveColumn(columns, name, before)),
-      pin: (name, isPinned) => {
-        const changed = columns.map((column) => (column.name === name ? { ...column, isPinned } : column))
-        replaceColumns([
-          ...changed.filter((column) => column.isPinned),
-          ...changed.filter((column) => !column.isPinned),
-        ])
-      },
-      hide: (name) => columns.length > 1 && replaceColumns(columns.filter((column) => column.name !== name)),
+      resize: (name, width) => changeColumn(name, { width }),
+      move: (name, before) => replaceColumns((columns) => moveColumn(columns, name, before)),
+      pin: (name, isPinned) => changeColumn(name, { isPinned }),
+      hide: (name) =>
+        replaceColumns((columns) => (columns.length > 1 ? columns.filter((column) => column.name !== name) : columns)),
     }
-  }, [state, change])
+  }, [change])
 }
