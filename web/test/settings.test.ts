@@ -34,6 +34,23 @@ browserTest('a new key is shown once, with a curl command that works', async () 
   expect(await runCurl(command)).toBe(401)
 })
 
+browserTest('a second list of a page appears after the first one, which would push it down', async () => {
+  const call = await callAs('owner', 'small')
+  const { body: key } = await call('POST', '/v5/api-keys', { body: { name: 'Lost', scopes: ['contact:list:read'] } })
+  expect((await call('POST', `/v5/api-keys/${key.id}/revoke`)).status).toBe(200)
+  const page = await open('members')
+  let release: () => void = () => undefined
+  const released = new Promise<void>((resolve) => (release = resolve))
+  await page.route(/v5\/api-keys\?.*revokedAt\.equals=null/, (route) => released.then(() => route.continue()))
+  const revoked = page.waitForResponse(/v5\/api-keys\?.*revokedAt\.not=null/)
+  await page.goto('/settings/api-keys')
+  await revoked
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+  expect(await page.getByRole('list', { name: 'Revoked keys' }).count()).toBe(0)
+  release()
+  await page.getByRole('list', { name: 'Revoked keys' }).getByText('Lost').waitFor()
+})
+
 /** Sends the request of a curl command; returns its status. */
 async function runCurl(command: string): Promise<number> {
   const url = /'(http[^']+)'/.exec(command)?.[1] ?? ''

@@ -45,7 +45,8 @@ function ApiKeyList({ shown, onShow }: ApiKeyListProps) {
   const goTo = useGoTo()
   const active = usePages<ApiKey>(path, activeKeys)
   const revoked = usePages<ApiKey>(path, revokedKeys, 10)
-  const hasRevoked = (revoked.data?.pages[0]?.records.length ?? 0) > 0
+  // Not before the list above it, whose keys would push it down.
+  const hasRevoked = !active.isPending && (revoked.data?.pages[0]?.records.length ?? 0) > 0
   return (
     <>
       <SectionBar title={t('title')}>

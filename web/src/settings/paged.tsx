@@ -25,7 +25,7 @@ export function usePages<T>(path: string, query: Readonly<Record<string, string>
   })
 }
 
-type Pages<T> = ReturnType<typeof usePages<T>>
+export type Pages<T> = ReturnType<typeof usePages<T>>
 
 interface PagedProps<T> {
   pages: Pages<T>

@@ -71,7 +71,8 @@ function PipelineList() {
             )}
           </Paged>
         </Panel>
-        <DeletedPipelines />
+        {/* Not before the list above it, whose pipelines would push it down. */}
+        {!pages.isPending && <DeletedPipelines />}
       </PageContent>
       <Dialog title={t('createTitle')} isOpen={isCreating} onClose={() => setCreating(false)}>
         <NewPipeline onClose={() => setCreating(false)} />

@@ -11,34 +11,35 @@ import { Menu, MenuItem } from '../ui/menu.tsx'
 import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
 import { Tag } from '../ui/tag.tsx'
 import { Domains } from './domains.tsx'
-import { Paged, usePages } from './paged.tsx'
+import { Paged, type Pages, usePages } from './paged.tsx'
 import { useMay } from './permissions.ts'
 import type { SsoConnection } from './records.ts'
 import { SectionBar } from './section-bar.tsx'
 import styles from './settings.module.css'
 import { SsoConnectionForm } from './sso-connection-form.tsx'
 
+const path = '/v5/sso-connections'
+
 /** Connections to identity providers, and the domains whose people may join through them. */
 export function SingleSignOn() {
   const t = useTranslations('settings.sso')
+  const pages = usePages<SsoConnection>(path)
   return (
     <>
       <SectionBar title={t('title')} />
       <PageContent isNarrow>
-        <Connections />
-        <Domains />
+        <Connections pages={pages} />
+        {/* Not before the list above it, whose connections would push it down. */}
+        {!pages.isPending && <Domains />}
       </PageContent>
     </>
   )
 }
 
-const path = '/v5/sso-connections'
-
-function Connections() {
+function Connections({ pages }: { pages: Pages<SsoConnection> }) {
   const t = useTranslations('settings.sso')
   const may = useMay()
   const [isCreating, setCreating] = useState(false)
-  const pages = usePages<SsoConnection>(path)
   return (
     <Panel
       title={t('connections')}

@@ -116,12 +116,13 @@ test('a page of an allowed origin passes its preflight and can read the rejectio
 
 test('rejections are logged once a second with a count, not one by one', async () => {
   const pending = await occupyConnections()
+  const before = service.logged.length
   await Promise.all(Array.from({ length: 5 }, () => organization.call('GET', '/v5/contacts')))
-  const rejectionLines = () => service.logged.filter((line) => line.includes('requests were rejected'))
+  const rejectionLines = () => service.logged.slice(before).filter((line) => line.includes('requests were rejected'))
   const counts = () => rejectionLines().map((line): number => JSON.parse(line).requests)
   await until('they are logged', () => counts().reduce((sum, count) => sum + count, 0) >= 5)
-  // A second may end between them.
-  expect([[5], ...[1, 2, 3, 4].map((count) => [count, 5 - count])]).toContainEqual(counts())
+  // A second may end between them, and the one in which they begin may contain rejections of before.
+  expect(counts().length).toBeLessThanOrEqual(2)
   await holder.query('rollback')
   await Promise.all(pending)
 })
