@@ -139,7 +139,7 @@ browserTest('rows that are inserted while the list is open are neither missing n
     await expect.poll(async () => (await grid.rows()).has(300 * (count + 1))).toBe(true)
   }
   await grid.settle()
-  // The places are those of before the insertion, so that nothing moves under the person's eyes.
+  // The places before the insertion, so that nothing moves under the person's eyes.
   const shown = [...(await grid.rows()).values()]
   const all = await idsOf(newestFirst, 0, 1000)
   const first = all.indexOf(shown[0] ?? '')

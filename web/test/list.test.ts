@@ -105,7 +105,7 @@ browserTest(
   },
 )
 
-browserTest('while other rows are loaded, those of before stay and nothing moves', async () => {
+browserTest('while other rows are loaded, the former ones stay and nothing moves', async () => {
   await page.goto('/contacts')
   await grid.settle()
   await page.evaluate(`

@@ -33,6 +33,8 @@ export function ColumnsMenu({ resource, columns, onChange }: ColumnsMenuProps) {
     onChange((before) =>
       pinnedFirst(before.map((column) => (column.name === name ? { ...column, ...changes(column) } : column))),
     )
+  const hide = (name: string) =>
+    onChange((before) => (before.length > 1 ? before.filter((column) => column.name !== name) : before))
   const add = (name: string) =>
     onChange((before) =>
       before.some((column) => column.name === name) ? before : [...before, columnFor(resource, name)],
@@ -60,12 +62,7 @@ export function ColumnsMenu({ resource, columns, onChange }: ColumnsMenuProps) {
           const label = labelFor(name)
           return (
             <div key={name} className={styles.columnRow}>
-              <CheckField
-                label={label}
-                checked
-                disabled={columns.length === 1}
-                onChange={() => onChange((before) => before.filter((column) => column.name !== name))}
-              />
+              <CheckField label={label} checked disabled={columns.length === 1} onChange={() => hide(name)} />
               <IconButton
                 icon={Minus}
                 label={t('narrower', { name: label })}

@@ -1,5 +1,5 @@
 import { Navigate, useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import { lazy, Suspense, useCallback, useLayoutEffect, useMemo, useRef } from 'react'
+import { lazy, Suspense, useCallback, useMemo } from 'react'
 import { useTranslations } from 'use-intl'
 import { type ResourceSchema, useResource } from '../api/schema.ts'
 import { useLabel, useNoun } from '../messages/labels.ts'
@@ -74,17 +74,21 @@ function ResourceList({ resource, search, view }: ListOfViewProps & { view: View
   const navigate = useNavigate()
   const base = useMemo(() => (view ? baseOf(resource, view) : defaultBase(resource)), [resource, view])
   const state = useMemo(() => readListState(resource, search, base), [resource, search, base])
-  // Two changes may follow each other before the first one is shown: neither may take the other back.
-  const latest = useRef(state)
-  useLayoutEffect(() => void (latest.current = state), [state])
   const change = useCallback(
-    (changes: ListChanges, replace = false) => {
-      latest.current = {
-        ...latest.current,
-        ...(typeof changes === 'function' ? changes(latest.current) : changes),
-      }
-      void navigate({ to: '.', search: writeListState(resource, latest.current, base), replace })
-    },
+    (changes: ListChanges, replace = false) =>
+      void navigate({
+        to: '.',
+        // Another change may be in the URL before it is shown: neither may take the other back.
+        search: (latest: Search) => {
+          const before = readListState(resource, latest, base)
+          return writeListState(
+            resource,
+            { ...before, ...(typeof changes === 'function' ? changes(before) : changes) },
+            base,
+          )
+        },
+        replace,
+      }),
     [navigate, resource, base],
   )
   const create = () => void navigate({ to: '.', search: { ...search, new: '1' } })

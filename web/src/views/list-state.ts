@@ -70,7 +70,7 @@ export function viewIdOf(search: Search): string | undefined {
   return name === 'table' || name === 'board' ? undefined : name
 }
 
-/** Reads the URL's parameters: what they do not say is as in `base`. */
+/** Reads the URL's parameters; `base` has the values of those that are absent. */
 export function readListState(resource: ResourceSchema, search: Search, base = defaultBase(resource)): ListState {
   const filters = readFilters(search)
   const tree = readTree(textOf(search.tree))
@@ -112,7 +112,7 @@ function readTree(text = '{}'): FilterNode | undefined {
   }
 }
 
-/** The URL's parameters for a state; what is as in `base` is left out. */
+/** The URL's parameters for a state, without those that have the value of `base`. */
 export function writeListState(resource: ResourceSchema, state: ListState, base = defaultBase(resource)): Search {
   const changes = writeChanges(state, base)
   const hasBoard = resourceViews[resource.name]?.boardOf !== undefined
@@ -126,7 +126,7 @@ export function writeListState(resource: ResourceSchema, state: ListState, base 
 
 const layoutOf = ({ layout }: ListBase, base: ListBase): Search => (layout === base.layout ? {} : { layout })
 
-/** Does a list show something else than its view, or than all records? */
+/** Does a list differ from its view or, without one, from the list of all records? */
 export function isChanged(state: ListState, base: ListBase): boolean {
   const isOtherLayout = state.view !== undefined && state.layout !== base.layout
   return isOtherLayout || Object.keys(writeChanges(state, base)).length > 0
