@@ -107,6 +107,18 @@ browserTest('two changes that follow each other at once are both kept', async ()
   await page.keyboard.press('Escape')
 })
 
+browserTest('two filters that are removed at once are both gone', async () => {
+  await page.goto('/contacts?filter.status.equals=active&filter.city.not=Paris&filter.email.not=null')
+  const toolbar = page.getByRole('toolbar').first()
+  const removals = toolbar.getByRole('button', { name: 'Remove the filter' })
+  await expect.poll(() => removals.count()).toBe(3)
+  await removals.evaluateAll(([first, second]: Json[]) => {
+    first.click()
+    second.click()
+  })
+  await expect.poll(() => decodeURIComponent(new URL(page.url()).search)).toBe('?filter.email.not=null')
+})
+
 browserTest('dragging a header moves its column', async () => {
   const names = await titles()
   await header('Email').dragTo(header('Company'))

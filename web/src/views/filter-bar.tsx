@@ -16,10 +16,12 @@ import styles from './list.module.css'
 /** Loaded before it opens, so that its first field gets the focus. */
 const FilterForm = lazyRouteComponent(() => import('./filter-form.tsx'), 'FilterForm')
 
+type Filtered = Pick<ListBase, 'filters' | 'parts'>
+
 interface FilterBarProps {
   resource: ResourceSchema
-  state: Pick<ListBase, 'filters' | 'parts'>
-  onChange(changes: Pick<ListBase, 'filters' | 'parts'>): void
+  state: Filtered
+  onChange(changed: (latest: Filtered) => Filtered): void
 }
 
 /** A condition that a URL can express, or another part of the tree. */
@@ -30,20 +32,23 @@ export function FilterBar({ resource, state, onChange }: FilterBarProps) {
   const t = useTranslations('list')
   const [openIndex, setOpenIndex] = useState<number>()
   const addButton = useRef<HTMLButtonElement>(null)
-  const chips: readonly Chip[] = [
-    ...state.filters.map((filter) => ({ filter })),
-    ...state.parts.map((part) => ({ part })),
-  ]
+  const chips = chipsOf(state)
   const open = async (index: number) => {
     await FilterForm.preload?.()
     setOpenIndex(index)
   }
   useShortcuts([{ keys: 'f', label: t('addFilter'), run: () => void open(chips.length) }])
   const replace = (index: number, parts: readonly FilterNode[]) => {
-    const changed = chips.toSpliced(index, 1, ...parts.map(chipOf))
-    onChange({
-      filters: changed.flatMap((chip) => ('filter' in chip ? chip.filter : [])),
-      parts: changed.flatMap((chip) => ('part' in chip ? [chip.part] : [])),
+    const replaced = JSON.stringify(chips[index])
+    onChange((latest) => {
+      // Another chip may be gone before that is shown.
+      const before = chipsOf(latest)
+      const found = before.findIndex((chip) => JSON.stringify(chip) === replaced)
+      const changed = before.toSpliced(found < 0 ? before.length : found, 1, ...parts.map(chipOf))
+      return {
+        filters: changed.flatMap((chip) => ('filter' in chip ? chip.filter : [])),
+        parts: changed.flatMap((chip) => ('part' in chip ? [chip.part] : [])),
+      }
     })
     setOpenIndex(undefined)
   }
@@ -99,6 +104,11 @@ export function FilterBar({ resource, state, onChange }: FilterBarProps) {
     </>
   )
 }
+
+const chipsOf = ({ filters, parts }: Filtered): Chip[] => [
+  ...filters.map((filter) => ({ filter })),
+  ...parts.map((part) => ({ part })),
+]
 
 function chipOf(part: FilterNode): Chip {
   const condition = conditionOf(part)
