@@ -28,7 +28,7 @@ test('the package installs with --engine-strict and without a warning on the Nod
 
 test('the installed package contains no tool, source or test', () => {
   const installed = join(folder, 'node_modules/rapport')
-  expect(readdirSync(join(installed, 'server')).sort()).toEqual(['data', 'dist', 'migrations'])
+  expect(readdirSync(join(installed, 'server')).sort()).toEqual(['data', 'dist', 'schema'])
   expect(readdirSync(join(installed, 'web'))).toEqual(['dist'])
   expect(readdirSync(join(installed, 'scripts'))).not.toContain('build.mjs')
   const tools = ['esbuild', 'vite', 'rolldown', 'react', 'react-dom', 'typescript', 'vitest', '@rapport']

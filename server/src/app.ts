@@ -132,14 +132,6 @@ const parts: readonly Part[] = [
 /** All resources with a table. */
 export const resources: readonly Resource[] = parts.flatMap((part) => part.resources ?? [])
 
-/** Those with texts that people and pushes write. */
-export const resourcesWithTexts: readonly Resource[] = resources.filter(({ table }) =>
-  [
-    ...['contacts', 'employments', 'companies', 'deals', 'notes', 'tasks', 'campaigns', 'imports'],
-    ...['pipelines', 'stages', 'views', 'properties', 'teams'],
-  ].includes(table),
-)
-
 export const routes: readonly Route[] = parts.flatMap((part) => part.routes)
 
 /** Descriptions of the route tags, in the order of the documentation. */

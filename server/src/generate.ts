@@ -6,7 +6,9 @@ import { describeErrors } from './platform/http/errors-reference.ts'
 import { openapi } from './platform/http/openapi.ts'
 import { readMigrations } from './platform/database/migrate.ts'
 import { describe, differencesOf } from './platform/schema/differences.ts'
-import { readMigratedCatalog } from './platform/schema/migrated-catalog.ts'
+import { readCatalog } from './platform/schema/catalog.ts'
+import { readMigrated } from './platform/schema/migrated-database.ts'
+import { printSchema } from './platform/schema/print.ts'
 import { skeletonOf } from './platform/schema/migration.ts'
 import { describeFigures } from './resources/suggestions/analysis/evaluation/page.ts'
 import type { Setting } from './settings.ts'
@@ -39,11 +41,14 @@ export async function generate(root: string): Promise<string[]> {
   )
 }
 
-const migrationsOf = (root: string): string => join(root, 'server/migrations')
+const migrationsOf = (root: string): string => join(root, 'server/schema')
+
+/** The schema that the migrations create, as one SQL file. */
+export const currentSchema = (root: string): Promise<string> => readMigrated(migrationsOf(root), printSchema)
 
 /** The differences between declarations and migrations, and the keywords that must be quoted as names. */
 async function compareSchema(root: string) {
-  const catalog = await readMigratedCatalog(migrationsOf(root))
+  const catalog = await readMigrated(migrationsOf(root), readCatalog)
   const listed = routes.flatMap(({ query }) => (query.kind === 'list' ? [query.resource] : []))
   return { differences: differencesOf(resources, listed, catalog), keywords: catalog.keywords }
 }
@@ -81,7 +86,7 @@ export async function generateMigration(root: string, name: string): Promise<str
   ]
   const written = await Promise.all(
     texts.map(async ({ suffix, text }, index) => {
-      const file = `server/migrations/${String(last + 1 + index).padStart(4, '0')}_${name}${suffix}.sql`
+      const file = `server/schema/${String(last + 1 + index).padStart(4, '0')}_${name}${suffix}.sql`
       await writeFile(join(root, file), text, { flag: 'wx' })
       return `${file} was written.`
     }),

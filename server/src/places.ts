@@ -89,7 +89,6 @@ export const tablesByPlace = {
     'property_indexes',
     'property_entries',
     'example_records',
-    'text_renewals',
     // Imports
     'imports',
     'import_secrets',

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url'
 
 // This file is as deep below the root as the bundle in server/dist that it becomes part of.
 
-/** Folder of the migrations of this code. */
-export const migrationsFolder = fileURLToPath(new URL('../migrations', import.meta.url))
+/** Folder of the schema: the migrations of this code. */
+export const migrationsFolder = fileURLToPath(new URL('../schema', import.meta.url))
 
 /** Script that a worker process of `rapport start` runs. */
 export const workerFile = fileURLToPath(new URL('../../scripts/worker.mjs', import.meta.url))

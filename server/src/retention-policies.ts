@@ -9,7 +9,6 @@ import { expiredAuditEvents } from './identity/audit-log/retention-store.ts'
 import { expiredChanges } from './resources/history-retention.ts'
 import { droppedMails, endedMails } from './identity/mails/queue-store.ts'
 import { storedResponsePolicy } from './platform/http/idempotency-store.ts'
-import type { DirectoryReference } from './platform/maintenance/orphans-store.ts'
 import { deletedRecords } from './platform/maintenance/deleted-store.ts'
 import type { RetentionPolicy } from './platform/maintenance/retention-store.ts'
 import { tablesByPlace } from './places.ts'
@@ -69,11 +68,4 @@ const orderedPolicies = ({ importRowsDays, auditLogDays, historyDays }: Retentio
   expiredSteps,
   expiredFactorFailures,
   expiredLoginFailures,
-]
-
-/** What refers from the directory to records of an organization (`places.ts`). */
-export const directoryReferences: readonly DirectoryReference[] = [
-  { table: 'team_members', column: 'team_id', to: 'teams', action: 'delete' },
-  { table: 'invitations', column: 'team_id', to: 'teams', action: 'release' },
-  { table: 'import_triggers', column: 'import_id', to: 'imports', action: 'delete' },
 ]

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { resources, resourcesWithTexts, roleScopes, routes } from './app.ts'
+import { resources, roleScopes, routes } from './app.ts'
 import { originOf, publishedAddresses } from './commands/addresses.ts'
 import type { Config } from './config.ts'
 import { createIdentifier } from './identity/access/identify.ts'
@@ -40,7 +40,7 @@ import { definableField } from './platform/resource/declared-values.ts'
 import { createMaintenance } from './platform/maintenance/maintenance.ts'
 import { tablesByPlace } from './places.ts'
 import { releaseFolder, webFolder } from './release.ts'
-import { directoryReferences, retentionPolicies } from './retention-policies.ts'
+import { retentionPolicies } from './retention-policies.ts'
 import { isWithoutUsers } from './resources/home/routes.ts'
 import { createIntake } from './resources/imports/intake/intake.ts'
 import { createRefusals } from './resources/imports/intake/refusals.ts'
@@ -343,9 +343,7 @@ function startBackground({ config, findOrigin, metrics, ...options }: Background
     ...options,
     retentionPolicies: retentionPolicies(config),
     organizations: (after, limit) => findOrganizationIds(options.database, after, limit),
-    references: directoryReferences,
     rendered: resources.filter(({ renderingVersion }) => renderingVersion !== undefined),
-    renewed: resourcesWithTexts,
     definable: resources.filter((resource) => definableField(resource) !== undefined),
     purged: (name, count) => metrics.purged(name, count),
   })

@@ -106,7 +106,7 @@ test('a resource appears in the application', async () => {
 test('the files, commands and tests in the guide for a new resource work as written', async () => {
   expect(blocks.map(({ language }) => language)).toEqual(expect.arrayContaining(['ts', 'diff', 'sh']))
   expect(blocks.filter(({ language }) => !['ts', 'diff', 'sh'].includes(language))).toEqual([])
-  const before = readdirSync(join(copy, 'server/migrations'))
+  const before = readdirSync(join(copy, 'server/schema'))
   for (const block of blocks) await apply(block)
 
   if (chromium) {
@@ -115,7 +115,7 @@ test('the files, commands and tests in the guide for a new resource work as writ
     expect(await run('npx', 'vitest', 'run', 'server/test/projects-page.test.ts')).toMatch(/Tests .*1 passed/)
   }
 
-  const newMigrations = readdirSync(join(copy, 'server/migrations')).filter((name) => !before.includes(name))
+  const newMigrations = readdirSync(join(copy, 'server/schema')).filter((name) => !before.includes(name))
   expect(newMigrations.map((name) => name.slice(5))).toEqual([
     'projects.sql',
     'project_location.sql',

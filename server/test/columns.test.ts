@@ -100,6 +100,8 @@ async function insertRecords({ connection }: TestDatabase, teamId: string, impor
         returning id)
       insert into members (organization_id, user_id, role, created_at)
       select ${organization}, id, 'member', now() - row_number() over () * interval '1 minute' from added`,
+    sql`insert into team_members (organization_id, team_id, id)
+      select ${organization}, ${teamId}::uuid, user_id from members on conflict do nothing`,
     sql`insert into invitations (organization_id, id, email, email_key, role, expires_at, created_at)
       select ${organization}, gen_random_uuid(), number || '@example.org', number || '@example.org', 'member', now(), ${times}
       from ${numbers}`,

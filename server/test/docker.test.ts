@@ -117,7 +117,7 @@ test('the image contains what the service needs, without tests, data or secrets'
     'server',
     'web',
   ])
-  expect((await readdir(join(image.folder, 'server'))).sort()).toEqual(['data', 'dist', 'migrations'])
+  expect((await readdir(join(image.folder, 'server'))).sort()).toEqual(['data', 'dist', 'schema'])
   expect(await readdir(join(image.folder, 'web'))).toEqual(['dist'])
   expect(await readdir(join(image.folder, 'web/dist'))).toContain('index.html')
   expect(await readdir(join(image.folder, 'docs/guides'))).toContain('api.md')

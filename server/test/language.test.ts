@@ -69,24 +69,21 @@ test('names and comments use the words of the field', () => {
   expect(code.flatMap(wordsInCode)).toEqual([])
 })
 
-test('documents and the comments of migrations use the words of the field', () => {
+test('documents and the comments of the schema use the words of the field', () => {
   const documents = [
     ...readTexts(['docs', 'lab'], /\.md$/),
     ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'].map((path) => ({ path, text: read(path) })),
   ]
-  const migrations = readTexts(['server/migrations'], /\.sql$/).filter(({ path }) => !isFrozen(path))
+  const schema = readTexts(['server/schema'], /\.sql$/)
   expect(documents.length).toBeGreaterThan(20)
-  expect(migrations.length).toBeGreaterThan(5)
+  expect(schema.length).toBeGreaterThan(5)
   expect([
     ...documents.flatMap(({ path, text }) => wordsIn(path, withoutFixedWords(text))),
-    ...migrations.flatMap(({ path, text }) => wordsIn(path, onlySqlComments(text))),
+    ...schema.flatMap(({ path, text }) => wordsIn(path, onlySqlComments(text))),
   ]).toEqual([])
 })
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
-
-/** Databases have applied the first 19 migrations and store their checksums, so that not even a comment can change. */
-const isFrozen = (path: string): boolean => Number(/\/(\d{4})_/.exec(path)?.[1]) <= 19
 
 /** The CHANGELOG's section "Renamed" has to quote the old names. */
 const withoutFixedWords = (text: string): string =>
@@ -94,7 +91,7 @@ const withoutFixedWords = (text: string): string =>
 
 const onlySqlComments = (text: string): string => text.replaceAll(/^(?:(?!--).)*/gm, '')
 
-test('the check finds words in names, comments, titles, documents and migrations', () => {
+test('the check finds words in names, comments, titles, documents and the schema', () => {
   const planted = parseSource(
     'planted.ts',
     `const rowFates = 1, isLaidAside = 'https://told'
@@ -113,8 +110,8 @@ test('the check finds words in names, comments, titles, documents and migrations
   ])
   const changelog = withoutFixedWords('## Next\n### Renamed\n| `upkeep` |\n### Added\nWhoever\n')
   expect(wordsIn('CHANGELOG.md', changelog)).toEqual([expect.stringMatching(/^CHANGELOG\.md:5: "Whoever": write/)])
-  const migration = onlySqlComments('create table fate ();\n  told text, -- dear\n')
-  expect(wordsIn('1.sql', migration)).toEqual(['1.sql:2: "dear": write sensitive, expensive, important'])
+  const comments = onlySqlComments('create table fate ();\n  told text, -- dear\n')
+  expect(wordsIn('1.sql', comments)).toEqual(['1.sql:2: "dear": write sensitive, expensive, important'])
 })
 
 test('3 to 8 % of the lines of server/src have comments, and no folder has too many', () => {

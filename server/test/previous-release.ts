@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 /**
- * The commit of the previous release, whose processes run on the schema of this one during an upgrade. While there is no
- * release, the last commit before the first migration that `migration-inspection.test.ts` inspects. A release replaces it.
+ * The commit of the previous release, whose processes run on the schema of this one during an upgrade. Before 0.1.0 there
+ * is none, so that the last commit takes its place. A release replaces it.
  */
-const commit = '7a26a7bfaa709afa1475807144281337dc54bea2'
+const commit = 'HEAD'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -28,7 +28,7 @@ export async function buildPreviousRelease(): Promise<PreviousRelease> {
   const parent = await mkdtemp(join(tmpdir(), 'rapport-previous-'))
   const folder = join(parent, 'release')
   await mkdir(folder)
-  const parts = ['bin', 'scripts', 'server/src', 'server/migrations', 'server/data', 'package.json']
+  const parts = ['bin', 'scripts', 'server/src', 'server/schema', 'server/data', 'package.json']
   const archive = execFileSync('git', ['archive', commit, ...parts], { cwd: root, maxBuffer: 1 << 28 })
   execFileSync('tar', ['-x', '-C', folder], { input: archive })
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))

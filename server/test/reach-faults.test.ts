@@ -237,7 +237,7 @@ const ofService = [
   /\/imports\/(?:intake|merge|work)\//,
   /\/suggestions\/work\//,
   // Maintenance.
-  /\/(?:retention-store|text-renewal|renderings)\.ts$/,
+  /\/(?:retention-store|renderings)\.ts$/,
 ]
 /** Other templates that no request of a person of limited reach uses. */
 const neverForPersons: readonly RedundantPredicate[] = [

@@ -157,7 +157,7 @@ test('migrate updates an empty database and reports nothing the second time', as
     SECRET: 'another secret of enough characters',
   }
   const first = await runProcess(['migrate', '--json'], { environment })
-  expect(first).toMatchObject({ code: 0, output: expect.stringContaining('"0001_foundation.sql"') })
+  expect(first).toMatchObject({ code: 0, output: expect.stringContaining('"0001_basics.sql"') })
   const second = await run(['migrate', '--json'], { environment })
   expect(second).toEqual({ code: 0, errors: '', output: '{"applied":[]}\n' })
   await empty.drop()

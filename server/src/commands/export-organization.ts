@@ -16,7 +16,6 @@ const excluded: readonly string[] = [
   'note_leases',
   'contact_renderings',
   'company_renderings',
-  'text_renewals',
 ]
 const batchSize = 500
 

@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { sqlState } from '../platform/database/failures.ts'
+import { isFromBeforeFirstRelease, unreleasedDatabase } from '../platform/database/first-release.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import { migrationsFolder } from '../release.ts'
 
@@ -13,10 +14,11 @@ export interface SchemaDifference {
 
 const undefinedTable = '42P01'
 
-/** Compares the database with the migrations of this code, without changing anything. */
+/** Compares the database with the migrations of this code, without changing anything. Error: `StartError`. */
 export async function compareSchema(connection: pg.ClientConfig): Promise<SchemaDifference> {
   const known = (await readdir(migrationsFolder)).filter((file) => file.endsWith('.sql')).sort()
   const applied = await appliedMigrations(connection)
+  if (isFromBeforeFirstRelease(applied, known)) throw new StartError(unreleasedDatabase)
   return {
     missing: known.filter((file) => !applied.includes(file)),
     newer: applied.filter((file) => !known.includes(file)),

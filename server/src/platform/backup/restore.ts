@@ -4,6 +4,7 @@ import { from as copyFrom } from 'pg-copy-streams'
 import { connect } from '../database/connect.ts'
 import { Interrupted } from '../database/interrupted.ts'
 import { isConnectionLoss } from '../database/failures.ts'
+import { isFromBeforeFirstRelease, unreleasedBackup } from '../database/first-release.ts'
 import { changeCoordinatorOnly } from '../database/distribution.ts'
 import { dropIndexes, recreateIndexes } from '../database/dropped-indexes.ts'
 import { migrationLockKey, type Migration, readMigrations } from '../database/migrate.ts'
@@ -111,11 +112,13 @@ async function fillTables(
   await finish?.(client)
 }
 
-/** The migrations that created the snapshot's schema. */
+/** The migrations that created the snapshot's schema. Error: `SnapshotError`. */
 export function findAppliedMigrations(
   { migrations: theirs, rapport }: SnapshotHeader,
   ours: readonly Migration[],
 ): Migration[] {
+  const [applied, schema] = [theirs.map(({ name }) => name), ours.map(({ file }) => file)]
+  if (isFromBeforeFirstRelease(applied, schema)) throw new SnapshotError(unreleasedBackup)
   return theirs.map(({ version, name, checksum }) => {
     const known = ours.find((migration) => migration.version === version)
     if (!known) {

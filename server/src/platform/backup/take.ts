@@ -10,6 +10,7 @@ import { connect } from '../database/connect.ts'
 import { syncFolder } from '../files/durable.ts'
 import { explainFileError } from '../files/explain.ts'
 import { Interrupted } from '../database/interrupted.ts'
+import { isFromBeforeFirstRelease, unreleasedDatabase } from '../database/first-release.ts'
 import { readMigrations } from '../database/migrate.ts'
 import { withPausedDirectory } from './citus-snapshot.ts'
 import { type Catalog, namesCreatedBy, quoteIdentifier, readCatalog } from './catalog.ts'
@@ -200,7 +201,10 @@ async function buildHeader(
   const { rows: migrations } = await client.query<AppliedMigration>(
     'select version, name, checksum from schema_migrations order by version',
   )
-  const known = new Set((await readMigrations(migrationsFolder)).map((migration) => migration.version))
+  const ours = await readMigrations(migrationsFolder)
+  const [applied, schema] = [migrations.map(({ name }) => name), ours.map(({ file }) => file)]
+  if (isFromBeforeFirstRelease(applied, schema)) throw new SnapshotError(unreleasedDatabase)
+  const known = new Set(ours.map((migration) => migration.version))
   const newer = migrations.filter((migration) => !known.has(migration.version))
   if (newer.length > 0) {
     const names = newer.map(({ name }) => name).join(', ')

@@ -28,10 +28,8 @@ export const crossTenantPurposes = [
   'send mails',
   'write the audit log',
   'purge expired rows',
-  'remove orphans',
   'update statistics',
   'refresh renderings',
-  'renew texts',
   'maintain indexes of properties',
   'show the state of the system',
 ] as const

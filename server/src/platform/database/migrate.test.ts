@@ -93,10 +93,22 @@ test('an applied file that was edited is rejected, unless only its line ends dif
 })
 
 test('a file numbered before an applied one is rejected', async (context) => {
-  const { run, write } = await createTestMigrations(context, { '0002_second.sql': 'create table two ();' })
+  const { run, write } = await createTestMigrations(context, {
+    '0001_first.sql': 'create table one ();',
+    '0003_third.sql': 'create table three ();',
+  })
   await run()
-  await write({ '0001_late.sql': 'create table one ();' })
-  expect(await refusal(run())).toContain('0001_late.sql has a lower number than one that is already applied')
+  await write({ '0002_late.sql': 'create table two ();' })
+  expect(await refusal(run())).toContain('0002_late.sql has a lower number than one that is already applied')
+})
+
+test('a database that does not begin with the first file is refused and left unchanged', async (context) => {
+  const { run, folder, client, write } = await createTestMigrations(context, { '0001_old.sql': 'create table one ();' })
+  await run()
+  await rm(join(folder, '0001_old.sql'))
+  await write({ '0001_first.sql': 'create table one ();', '0002_second.sql': 'drop table one;' })
+  expect(await refusal(run())).toContain('was made by a Rapport from before 0.1.0')
+  expect(await tables(client)).toEqual(['one', 'schema_migrations'])
 })
 
 test('a non-transactional file that was interrupted is sent again', async (context) => {

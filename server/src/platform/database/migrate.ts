@@ -13,6 +13,7 @@ import {
   sendDistributed,
 } from './distribution.ts'
 import { sqlState } from './failures.ts'
+import { isFromBeforeFirstRelease, unreleasedDatabase } from './first-release.ts'
 import { splitStatements } from './split-statements.ts'
 import { StartError } from './start-error.ts'
 
@@ -49,11 +50,12 @@ export async function migrate(
     try {
       const ownSessions = await Promise.all([session, lockSession].map(readPid))
       const distributing = distribution && { ...distribution, log, ownSessions }
+      const pending = await findPending(session, migrations)
       const state = distribution ? await distributionState(session) : 'impossible'
       if (distributing && state === 'interrupted') await distribute(session, { ...distributing, isNew: false })
       const send = state === 'none' || state === 'impossible' ? undefined : distributing
       if (send === undefined) await changeCoordinatorOnly(session, true)
-      const applied = await applyPending(session, lockSession, migrations, { log, distribution: send })
+      const applied = await applyPending(session, lockSession, pending, { log, distribution: send })
       await changeCoordinatorOnly(session, false)
       if (distributing) await distribute(session, { ...distributing, isNew: applied.length === migrations.length })
       return { applied }
@@ -118,11 +120,10 @@ async function acquireMigrationLock(lockSession: pg.Client, log: (message: strin
 async function applyPending(
   session: pg.Client,
   lockSession: pg.Client,
-  migrations: Migration[],
+  pending: readonly Migration[],
   target: Target,
 ): Promise<string[]> {
   const { log } = target
-  const pending = await findPending(session, migrations)
   if (pending.length > 0) await session.query(createMigrationsTable)
   const applied: string[] = []
   for (const migration of pending) {
@@ -152,6 +153,9 @@ async function findPending(session: pg.Client, migrations: Migration[]): Promise
   const { rows } = await session.query<{ version: number; name: string; checksum: string }>(
     'select version, name, checksum from schema_migrations order by version',
   )
+  const schema = migrations.map(({ file }) => file)
+  const applied = rows.map(({ name }) => name)
+  if (isFromBeforeFirstRelease(applied, schema)) throw new StartError(unreleasedDatabase)
   const known = new Map(migrations.map((migration) => [migration.version, migration]))
   const unknown = rows.filter(({ version }) => !known.has(version))
   if (unknown.length > 0) {
@@ -189,7 +193,6 @@ const lockTimeout = 300
 /** Milliseconds between attempts, and for how long a migration is tried while tables are in use. */
 const retryDelay = 300
 const maxRetryTime = 70_000
-/** Milliseconds between messages. */
 const logInterval = 5000
 
 async function applyWithRetry(session: pg.Client, migration: Migration, target: Target): Promise<void> {

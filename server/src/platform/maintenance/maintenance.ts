@@ -6,8 +6,6 @@ import { isOutage } from '../database/failures.ts'
 import type { Resource } from '../model/define.ts'
 import { sharedTurns, turnInterval } from '../wakeups/wakeups.ts'
 import { refreshRenderings } from '../resource/renderings.ts'
-import { areTextsRenewed, markTextsRenewed, renewTexts } from '../resource/text-renewal.ts'
-import { type DirectoryReference, removeOrphans } from './orphans-store.ts'
 import { maintainIndexes } from './property-indexes.ts'
 import { analyze, findGrownTables } from './statistics-store.ts'
 import {
@@ -32,11 +30,7 @@ export interface PurgeOptions {
 export interface MaintenanceOptions extends PurgeOptions {
   /** The next organizations (uuids) after one, in the order of their ids; at most `limit`. */
   organizations: (after: string | undefined, limit: number) => Promise<string[]>
-  /** Columns of the directory that refer to records of an organization. */
-  references: readonly DirectoryReference[]
-  /** Resources with stored renderings. */
   rendered: readonly Resource[]
-  renewed: readonly Resource[]
   /** Resources whose custom properties can be indexed. */
   definable: readonly Resource[]
   ready: Promise<unknown>
@@ -63,7 +57,6 @@ const statisticsInterval = { local: 10_000, distributed: 60_000 }
 const indexingInterval = 2000
 const distributedIndexingSeconds = 60
 const renderingInterval = 60 * 60_000
-const orphanInterval = 24 * 60 * 60_000
 /** Records per step of the rendering scan, which takes some ten milliseconds if all need rendering. */
 const renderingBatchSize = 500
 const organizationBatchSize = 500
@@ -97,14 +90,6 @@ export function createMaintenance({ ready, ...options }: MaintenanceOptions): Ma
     loop('refreshing renderings', async (signal) => {
       await renderStale(options, signal)
       return renderingInterval
-    }),
-    loop('renewing texts', async (signal) => {
-      await renewAllTexts(options, signal)
-      return renderingInterval
-    }),
-    loop('removing orphans', async (signal) => {
-      for (const reference of options.references) await removeOrphans(database, reference, signal)
-      return withJitter(orphanInterval)
     }),
     loop('an index', async (signal) => {
       if (!(await takeIndexingTurn())) return withJitter(turnInterval)
@@ -142,36 +127,6 @@ async function renderStaleOf(
     after = step.last
     if (after === undefined) break
     await pause((step.rendered > 0 ? pauseRatio : lookRatio) * (performance.now() - began), signal)
-  }
-}
-
-/** Composes and folds what earlier releases stored; once per organization. */
-export async function renewAllTexts(
-  { database, renewed, organizations }: Pick<MaintenanceOptions, 'database' | 'renewed' | 'organizations'>,
-  signal: AbortSignal,
-): Promise<void> {
-  for (let last: string | undefined; !signal.aborted;) {
-    const ids = await organizations(last, organizationBatchSize)
-    for (const organizationId of ids) {
-      if (await areTextsRenewed(database, organizationId)) continue
-      for (const resource of renewed) await renewTextsOf(database, { resource, organizationId }, signal)
-      if (!signal.aborted) await markTextsRenewed(database, organizationId)
-    }
-    last = ids.at(-1)
-    if (last === undefined) break
-  }
-}
-
-async function renewTextsOf(
-  database: Database,
-  { resource, organizationId }: { resource: Resource; organizationId: string },
-  signal: AbortSignal,
-): Promise<void> {
-  for (let after: string | undefined; !signal.aborted;) {
-    const began = performance.now()
-    after = (await renewTexts(database, resource, { organizationId, after, limit: renderingBatchSize })).last
-    if (after === undefined) break
-    await pause(pauseRatio * (performance.now() - began), signal)
   }
 }
 

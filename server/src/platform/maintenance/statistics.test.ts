@@ -225,10 +225,8 @@ onOneServer('a stop cancels a running update of statistics instead of waiting fo
     log,
     retentionPolicies: [],
     rendered: [],
-    renewed: [],
     definable: [],
     organizations: async () => [],
-    references: [],
     purged: () => undefined,
     ready: Promise.resolve(),
   })

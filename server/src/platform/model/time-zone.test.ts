@@ -1,7 +1,4 @@
-import { readFile } from 'node:fs/promises'
-import { expect, onTestFinished, test } from 'vitest'
-import { createDatabase } from '../../../test/postgres.ts'
-import { connect } from '../database/connect.ts'
+import { expect, test } from 'vitest'
 import { timeZoneName } from './time-zone.ts'
 
 test.each([
@@ -41,29 +38,4 @@ test('anything else is rejected', () => {
   for (const name of ['', 'Mars/Phobos', '+01:00', 'Berlin', 'Factory', 'constructor', '__proto__', ' Europe/Berlin']) {
     expect([name, timeZoneName(name)]).toEqual([name, undefined])
   }
-})
-
-test('the migration replaces only valid stored zones with their canonical names', async () => {
-  const database = await createDatabase()
-  const client = await connect(database.connection)
-  onTestFinished(async () => {
-    await client.end()
-    await database.drop()
-  })
-  const given = [
-    ...Intl.supportedValuesOf('timeZone'),
-    ...['europe/berlin', 'Asia/Calcutta', 'Iceland', 'Etc/UTC', 'utc', 'Europe/Oslo', 'Nowhere/Else'],
-  ]
-  await client.query(
-    `insert into organizations (id, name, slug, time_zone)
-     select gen_random_uuid(), zone, 'org-' || number, zone from unnest($1::text[]) with ordinality as given(zone, number)`,
-    [given],
-  )
-  const migration = new URL('../../../migrations/0022_time_zone_names.sql', import.meta.url)
-  await client.query(await readFile(migration, 'utf8'))
-  const { rows } = await client.query<{ name: string; zone: string }>(
-    'select name, time_zone as zone from organizations',
-  )
-  expect(rows).toHaveLength(given.length)
-  for (const { name, zone } of rows) expect([name, zone]).toEqual([name, timeZoneName(name) ?? name])
 })

@@ -84,13 +84,5 @@ create table ${renderings} (
 ) with (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.03, autovacuum_vacuum_insert_scale_factor = 0.1,
   autovacuum_analyze_scale_factor = 0.03);
 -- Nobody searches these texts, so statistics of them would only cost time.
-alter table ${renderings} alter column document set statistics 0;
-
-create function delete_${singular}_rendering() returns trigger language plpgsql as $$
-begin
-  delete from ${renderings} where organization_id = old.organization_id and ${owner} = old.id;
-  return null;
-end $$;
-create trigger ${table}_rendering after delete on ${table}
-  for each row execute function delete_${singular}_rendering();`
+alter table ${renderings} alter column document set statistics 0;`
 }

@@ -178,7 +178,7 @@ test('a new field of a rendered resource replaces its document function, once it
   expect((await compare(wider(current + 1))).descriptions).toEqual([])
 })
 
-test('a resource that declares a rendering gets its function, its table and its trigger', async () => {
+test('a resource that declares a rendering gets its function and its table', async () => {
   const rendered = projectsWith({ name: 'plans', table: 'plans', singular: 'plan', uniques: {}, renderingVersion: 1 })
   const { descriptions, skeleton } = await compare(rendered)
   expect(descriptions).toContain('the function plan_document does not render what is declared')

@@ -40,7 +40,7 @@ export const companies = defineResource({
   search: ['name', 'nickname', 'domain', 'subtitle'],
   hidden: { domain_key: 'text' },
   uniques: { companies_domain_unique: { field: 'domain', columns: ['domain_key'] } },
-  renderingVersion: 2,
+  renderingVersion: 1,
   history: { except: [] },
   reach: ownedBy('ownerId'),
   prepare,

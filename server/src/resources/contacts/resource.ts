@@ -56,7 +56,7 @@ export const contacts = defineResource({
   search: ['name', 'firstName', 'lastName', 'nickname', 'email', 'phone', 'employmentTitle', 'tags'],
   searchEmbedded: ['company.name'],
   hidden: { email_key: 'text' },
-  renderingVersion: 2,
+  renderingVersion: 1,
   history: { except: [] },
   reach: ownedBy('ownerId', 'teamId'),
   uniques: { contacts_email_unique: { field: 'email', columns: ['email_key', 'team_id'] } },

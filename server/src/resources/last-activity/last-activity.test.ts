@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { until } from '../../../test/processes.ts'
 import { pushesOf } from '../../../test/processed-pushes.ts'
@@ -11,7 +10,7 @@ import {
 } from '../../../test/service.ts'
 import { serviceActor } from '../../platform/model/caller.ts'
 import { readId } from '../../platform/model/ids.ts'
-import { raw, sql } from '../../platform/model/sql.ts'
+import { sql } from '../../platform/model/sql.ts'
 import { contactStore } from '../contacts/store.ts'
 
 let service: TestService
@@ -146,18 +145,4 @@ test('a transaction that began before the latest activity does not move it back'
   })
   const { city, lastActivityAt, updatedAt } = await read(`/v5/contacts/${contact.id}`)
   expect([city, lastActivityAt, updatedAt < latest]).toEqual(['London', latest, true])
-})
-
-test('the upgrade sets the last activity of companies to that of their contacts', async () => {
-  const other = await create('/v5/contacts', { name: 'Grace', companyId: company.id })
-  const set = (id: string, at: string) =>
-    service.database.crossTenantQuery(
-      'check the database',
-      sql`update contacts set last_activity_at = ${at} where id = ${readId('con', id)}::uuid`,
-    )
-  await set(contact.id, '2026-01-01Z')
-  await set(other.id, '2026-02-01Z')
-  const migration = new URL('../../../migrations/0052_company_activity.sql', import.meta.url)
-  await service.database.crossTenantQuery('check the database', raw(await readFile(migration, 'utf8')))
-  expect((await activity()).company).toBe('2026-02-01T00:00:00.000Z')
 })
