@@ -167,10 +167,6 @@ test.each(Object.values(settings).map(({ name }) => name))('a name similar to %s
   }
 })
 
-test('a former name of a setting is rejected with its new name', () => {
-  expect(() => readConfig({ COSTLY_QUERIES: '1' })).toThrow('COSTLY_QUERIES is now called MAX_UNINDEXED_QUERIES')
-})
-
 test('DATADIR and PUBLIC_URI are errors, unless the intended setting is present too', () => {
   expect(refusalOf({ DATADIR: '/var/lib/rapport' })).toContain('DATADIR is not a setting; did you mean DATA_DIR?')
   expect(refusalOf({ PUBLIC_URI: 'https://a.example' })).toContain(

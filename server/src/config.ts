@@ -295,11 +295,7 @@ export function readConfig(given: Environment): Config {
     }
   })
   const config = Object.fromEntries(entries) as Config
-  mistakes.push(
-    ...renamed(environment),
-    ...misspelt(environment, 'mistake'),
-    ...(mistakes.length === 0 ? contradictions(config) : []),
-  )
+  mistakes.push(...misspelt(environment, 'mistake'), ...(mistakes.length === 0 ? contradictions(config) : []))
   if (mistakes.length > 0) {
     throw new StartError(
       [
@@ -356,12 +352,6 @@ function contradictions({
   if (smtpUrl && !mailFrom) found.push('SMTP_URL requires MAIL_FROM, the sender address of mails')
   return [...found, ...reasoningContradictions({ ...reasoning, plaintextHosts })]
 }
-
-/** Former names of settings. They are rejected, because silently ignoring a value would be worse. */
-const formerNames = { COSTLY_QUERIES: 'MAX_UNINDEXED_QUERIES', IMPORT_ROWS_DAYS: 'IMPORT_ROW_RETENTION_DAYS' }
-
-const renamed = (environment: Environment): string[] =>
-  Object.entries(formerNames).flatMap(([name, now]) => (environment[name] ? [`${name} is now called ${now}`] : []))
 
 /** Short names may belong to other programs, so only a long misspelled name is an error. */
 const longName = 8

@@ -25,8 +25,6 @@ const dispensableLocks = [
   /^select pg_try_advisory_xact_lock\(\$1\) locked$/,
   // One process serves from an embedded server, which is never Citus.
   /^select pg_try_advisory_lock\(\$1, \$2\) locked$/,
-  // Processes of the previous release wait for it.
-  /hashtextextended\(\$\d+ \|\| (?:\$\d+::uuid|\(select \$\d+::uuid\)), 0\)/,
 ]
 
 /** How `Database` begins a statement that checks the credential. */

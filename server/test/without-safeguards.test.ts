@@ -8,7 +8,7 @@ import { createDatabase } from './postgres.ts'
 import { until } from './processes.ts'
 import { expectRefusal } from './refusals.ts'
 import { type Json, startTestService, type TestOrganization, type TestService, withoutBackground } from './service.ts'
-import { disableAdvisoryLocks, dropRecordTriggers } from './without-safeguards.ts'
+import { disableAdvisoryLocks } from './without-safeguards.ts'
 
 let service: TestService
 let organization: TestOrganization
@@ -17,7 +17,6 @@ let client: pg.Client
 beforeAll(async () => {
   const database = await createDatabase()
   connection = database.connection
-  await dropRecordTriggers(connection)
   await disableAdvisoryLocks(connection)
   // Without purges of its own.
   service = await startTestService(withoutBackground, database)
@@ -57,7 +56,7 @@ async function purgeTwice(): Promise<Record<string, number>> {
   return purged
 }
 
-test('without triggers and locks, purged records take along their renderings and unused root contacts', async () => {
+test('without locks, purged records take along their renderings and unused root contacts', async () => {
   const company = await create('/v5/companies', { name: 'Engines' })
   const moved = await create('/v5/contacts', { email: 'ada@example.com' })
   const contacts = await Promise.all(

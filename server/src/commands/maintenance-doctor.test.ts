@@ -9,7 +9,6 @@ import { examineDatabase } from './examine-database.ts'
 import { checkTransactions } from './examine-maintenance.ts'
 import { readConfig } from '../config.ts'
 import { run, databaseUrlOf } from '../../test/command-line.ts'
-import { isDistributed } from '../../test/engines.ts'
 import { createEmptyDatabase, type TestDatabase } from '../../test/postgres.ts'
 import { recordLastBackup } from '../platform/backup/last-backup.ts'
 import { ago, createMaintenanceFixture, type MaintenanceFixture } from '../../test/maintenance-fixture.ts'
@@ -107,13 +106,11 @@ test('overdue rows are reported, first as a note and then as wrong', async () =>
 
 test('dead rows are reported with the filter that finds them', async () => {
   await addRow({ status: 'DEAD', run_at: null, finished_at: ago(1) })
-  // A trigger counts rows that the service did not store, which Citus does not have.
-  if (isDistributed())
-    await fixture.insert('import_row_counts', [{ organization_id, import_id, status: 'DEAD', change: 1 }])
+  await fixture.insert('import_row_counts', [{ organization_id, import_id, status: 'DEAD', change: 1 }])
   const found = await findFinding('imports')
   expect(found).toMatchObject({ state: 'note', message: '0 rows waiting; 1 dead' })
   expect(found?.advice).toContain('status=DEAD')
-  await fixture.client.query('delete from import_rows')
+  await fixture.client.query('delete from import_rows; delete from import_row_counts')
 })
 
 test('overdue data is reported by kind and age', async () => {

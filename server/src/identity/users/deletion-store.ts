@@ -33,6 +33,7 @@ const personal = [
   'recovery_codes',
   'passkeys',
   'factor_failures',
+  'former_addresses',
   'sso_identities',
   'sso_steps',
 ] as const
@@ -53,6 +54,4 @@ export async function erasePerson(db: CrossTenantConnection, userId: string): Pr
       email_key = 'deleted-' || id || '@deleted.invalid', password_hash = null, verified_at = null,
       password_changed_at = null, last_login_at = null, second_factors = '{}', time_zone = null, updated_at = now()
     where id = ${userId}::uuid`)
-  // After the address has changed, which a trigger for processes of an earlier release notes there.
-  await db.query(sql`delete from former_addresses where user_id = ${userId}::uuid`)
 }

@@ -80,10 +80,7 @@ export async function distribute(
   }
 }
 
-/**
- * Sends a statement of a migration, and distributes a new table of the list at once. Skips what Citus does not support:
- * triggers, which are for processes of the previous release, and statistics targets, which make planning cheaper.
- */
+/** Sends a statement of a migration; distributes a new table of the list. Skips what Citus refuses and nothing needs. */
 export async function sendDistributed(
   session: pg.Client,
   statement: string,
@@ -104,10 +101,7 @@ const newTable = /^create\s+table\s+(?:if\s+not\s+exists\s+)?"?(\w+)/i
 const triggerStatement = /^(?:create\s+(?:or\s+replace\s+)?(?:constraint\s+)?|drop\s+)trigger\s/i
 const statisticsTarget = /^alter\s+table\s+(\w+)\s+alter\s+(?:column\s+)?\w+\s+set\s+statistics\s+\S+$/i
 
-/**
- * Creates the objects of a new schema on the coordinator only, which is fast: a distribution creates on the workers what
- * they need. Otherwise, Citus would also want to change the owners of extensions, which takes a superuser.
- */
+/** Changes the coordinator only, which is fast and takes no superuser; a distribution adds what the workers need. */
 export async function changeCoordinatorOnly(session: pg.Client, isOn: boolean): Promise<void> {
   if (await hasCitus(session)) await session.query(`set citus.enable_ddl_propagation = ${isOn ? 'off' : 'on'}`)
 }
@@ -179,7 +173,7 @@ async function countServices(session: pg.Client, ownSessions: readonly number[])
 /** During a distribution, the foreign keys: Citus refuses one from a distributed to another table. */
 export const pendingKeys = 'distribution_foreign_keys'
 
-/** Also drops the triggers, which Citus does not support. They are for processes of the previous release only. */
+/** Also drops the triggers, which Citus does not support: nothing depends on them. */
 async function setKeysAside(session: pg.Client, tables: readonly string[]): Promise<void> {
   const { rows: triggers } = await session.query<{ name: string; on: string }>(
     `select quote_ident(tgname) as name, tgrelid::regclass::text as "on" from pg_trigger
@@ -258,10 +252,7 @@ async function distributeFunctions(session: pg.Client, tables: readonly string[]
   await delegateCalls(session, table)
 }
 
-/**
- * Calls of this function are sent to the server with the records of its first argument. Citus does not copy the rights of
- * a function.
- */
+/** Calls are sent to the server with the records of their first argument. Citus does not copy the rights of a function. */
 async function delegateCalls(session: pg.Client, table: string): Promise<void> {
   const signature = 'run_in_organization(uuid, text[], jsonb)'
   const { rows } = await session.query(

@@ -70,8 +70,6 @@ beforeAll(async () => {
     deal_changes: () => ({ id: randomUUID(), deal_id: recordId, ...recordChange }),
     mails: () => ({ id: randomUUID(), ...mail, ended_at: ago(0) }),
   }
-  // It would copy the rows of one table to another.
-  await fixture.client.query('drop trigger import_triggers_copied on import_triggers')
   for (const { table, since, ttlSeconds, isPersonal } of policies) {
     const resource = resources.find((one) => one.table === table)
     const rowIds = {

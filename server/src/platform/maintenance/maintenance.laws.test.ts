@@ -12,7 +12,6 @@ import {
   type StoredRow,
 } from '../../../test/short-lived-rows.ts'
 import { dealData, dealRows } from '../../../test/purged-deals.ts'
-import { isDistributed } from '../../../test/engines.ts'
 import { minimalRow } from '../../../test/table-rows.ts'
 import { endGrace, expectAccurateCounts, readTables, rowKey } from '../../../test/stored-rows.ts'
 import {
@@ -96,14 +95,11 @@ const expectedRow = (row: StoredRow, isExpired: boolean): { row: StoredRow; stay
 async function store(fixture: MaintenanceFixture, generated: OrganizationData): Promise<Expected> {
   const { expected, inserted, organization_id } = rowsOf(generated)
   await fixture.insertAll(inserted)
-  // A trigger counts rows that the service did not store, which Citus does not have.
-  if (isDistributed()) {
-    await fixture.client.query(
-      `insert into import_row_counts (organization_id, import_id, status, change)
-       select organization_id, import_id, status, count(*) from import_rows where organization_id = $1 group by 1, 2, 3`,
-      [organization_id],
-    )
-  }
+  await fixture.client.query(
+    `insert into import_row_counts (organization_id, import_id, status, change)
+     select organization_id, import_id, status, count(*) from import_rows where organization_id = $1 group by 1, 2, 3`,
+    [organization_id],
+  )
   return expected
 }
 

@@ -1,4 +1,3 @@
-import { isDistributed } from '../../../test/engines.ts'
 import { seesAll } from '../../../test/readers.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { serviceActor } from '../model/caller.ts'
@@ -80,15 +79,6 @@ test('the rendering of a first write does not hide a second one in the same tran
       where organization_id = ${transaction.organization} and id = ${uuid(id)}::uuid`)
   })
   expect((await get(id)).body.city).toBe('Göttingen')
-})
-
-// The trigger that does so is for processes of the previous release, which do not run on Citus.
-test.skipIf(isDistributed())('deleting a contact row also deletes its rendering', async () => {
-  const { id } = await create({ name: 'Gone' })
-  const renderings = () => execute(sql`select version from contact_renderings where contact_id = ${uuid(id)}::uuid`)
-  expect(await renderings()).toHaveLength(1)
-  await execute(sql`delete from contacts where id = ${uuid(id)}::uuid`)
-  expect(await renderings()).toEqual([])
 })
 
 test('a new field rewrites no table, and responses are correct before and after the refresh', async () => {

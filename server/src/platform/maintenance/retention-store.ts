@@ -10,7 +10,6 @@ export interface RetentionPolicy {
   key: Readonly<Record<string, string>>
   /** The column with the time since when a row is not needed; an index must start with it. */
   since: string
-  /** Seconds that a row is retained after that time. */
   ttlSeconds: number
   /** The rows belong to a person or to no one: the table has no organization. */
   isPersonal?: true
@@ -33,10 +32,7 @@ export interface RetentionPolicy {
   afterRemoval?: (transaction: Transaction, keys: readonly Key[]) => Promise<void>
 }
 
-/** Counts that follow the rows of a table when some are deleted. */
 export interface RemovalCounts {
-  /** An expression that is evaluated first in the transaction. */
-  setting: Sql
   /** Columns that `statement` needs besides the organization. */
   columns: readonly string[]
   /** Part of the deletion: counts the rows in `removed`. */
@@ -118,7 +114,7 @@ export async function purgeWithoutDependents(
       delete from ${identifier(table)} record
       where ${isOneOf(whole, keys)} and ${isExpired(policy)}
       ${excluded ? sql`and not (${excluded(raw('record.organization_id'))})` : raw('')}`
-    for (const one of [counts?.setting, setting]) if (one) await connection.query(sql`select ${one}`)
+    if (setting) await connection.query(sql`select ${setting}`)
     const [removed] = await connection.query<{ count: number }>(countRemoved(deletion, counts))
     return { removed: { [name]: removed?.count ?? 0 }, isPartial: false }
   })
@@ -135,7 +131,8 @@ export async function purge(
       sql`select attempt.taken, ${transaction.organization} as organization from (${tryLockSql}) attempt`,
     )
     if (!lockRow?.taken) return undefined
-    await announce(transaction, policy)
+    if (policy.setting)
+      await transaction.query(sql`select ${policy.setting}, ${transaction.organization} as organization`)
     const locked = await lock(transaction, policy, keys)
     const removed: Record<string, number> = {}
     if (locked.length === 0) return { removed, isPartial: false }
@@ -235,22 +232,10 @@ async function remove(transaction: Transaction, policy: RetentionPolicy, keys: r
   return row?.count ?? 0
 }
 
-/** The deletion with the statement that counts its rows. Returns their number. */
 function countRemoved(deletion: Sql, counts: RemovalCounts | undefined): Sql {
   const columns = ['organization_id', ...(counts?.columns ?? [])].map(identifier)
   return sql`
     with removed as (${deletion} returning ${counts ? join(columns, ', ') : raw('1')})
     ${counts ? sql`, counted as (${counts.statement})` : raw('')}
     select count(*)::int as count from removed`
-}
-
-/** Evaluates the settings of everything that is counted. */
-async function announce(
-  transaction: Transaction,
-  { counts, setting, dependents = [] }: RetentionPolicy,
-): Promise<void> {
-  const counting = [counts, ...dependents.map((one) => one.counts)].map((one) => one?.setting)
-  const settings = [setting, ...counting].filter((one) => one !== undefined)
-  if (settings.length === 0) return
-  await transaction.query(sql`select ${transaction.organization} as organization, ${join(settings, ', ')}`)
 }

@@ -1,7 +1,6 @@
 import { hash, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { callAs } from '../../../test/people.ts'
-import { onlyOnSingleServer } from '../../../test/single-server.ts'
 import { pusher } from '../../../test/pushes.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 import { sql } from '../../platform/model/sql.ts'
@@ -169,8 +168,7 @@ test('a team with an import cannot be deleted; an import restored after its team
   expect(await act(id, 'restore')).toMatchObject({ status: 200, body: { id, teamId: organization.teamId } })
 })
 
-test('the stats show rows per state, finished rows per second and the oldest waiting row', async (context) => {
-  onlyOnSingleServer(context, 'no trigger counts the rows that this test inserts')
+test('the stats show rows per state, finished rows per second and the oldest waiting row', async () => {
   const { id, stats } = await newImport()
   const none = Object.fromEntries(rowStatuses.map((status) => [status, 0]))
   expect(stats).toEqual({ counts: none, rowsPerSecond: 0, oldestPendingAt: null })
@@ -184,7 +182,14 @@ test('the stats show rows per state, finished rows per second and the oldest wai
         now() + interval '1 day', case status when 'RETRYING' then '2026-01-02T03:04:05.006Z'::timestamptz else now() end
       from jsonb_to_recordset(${JSON.stringify(planted)}::jsonb) as planted (id uuid, status text)`,
   )
-  const counts = Object.fromEntries(rowStatuses.map((status, index) => [status, index + 1]))
+  const addCounts = (changes: Record<string, number>) =>
+    inDatabase(
+      sql`insert into import_row_counts (organization_id, import_id, status, change)
+        select ${readId('org', organization.organizationId)}::uuid, ${uuidOf(id)}::uuid, key, value::bigint
+        from jsonb_each_text(${JSON.stringify(changes)}::jsonb)`,
+    )
+  const counts: Record<string, number> = Object.fromEntries(rowStatuses.map((status, index) => [status, index + 1]))
+  await addCounts(counts)
   const read = await readImport(id)
   // PROCESSED, PARTIAL, DUPLICATE, INVALID, CONFLICT and DEAD.
   const ended = 4 + 5 + 6 + 7 + 8 + 9
@@ -198,8 +203,10 @@ test('the stats show rows per state, finished rows per second and the oldest wai
   await inDatabase(
     sql`update import_rows set status = 'CANCELLED' where import_id = ${uuidOf(id)}::uuid and status = 'RETRYING'`,
   )
+  const { RETRYING = 0, CANCELLED = 0 } = counts
+  await addCounts({ RETRYING: -RETRYING, CANCELLED: RETRYING })
   const later = (await readImport(id)).stats
-  expect(later.counts).toEqual({ ...counts, RETRYING: 0, CANCELLED: (counts.CANCELLED ?? 0) + (counts.RETRYING ?? 0) })
+  expect(later.counts).toEqual({ ...counts, RETRYING: 0, CANCELLED: CANCELLED + RETRYING })
   expect(Math.abs(Date.parse(later.oldestPendingAt) - Date.now())).toBeLessThan(60_000)
 })
 

@@ -1,13 +1,11 @@
 import { type Sql, sql } from '../../platform/model/sql.ts'
 import type { RemovalCounts, RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
-import { countsItselfSql } from '../row-counts/store.ts'
 import { pushKeyHours } from './intake/intake-store.ts'
 import { deleteSecrets } from './secrets-store.ts'
 
 const hour = 60 * 60
 
 const removedRowCounts: RemovalCounts = {
-  setting: countsItselfSql,
   columns: ['import_id', 'status'],
   statement: sql`insert into import_row_counts (organization_id, import_id, status, change)
     select organization_id, import_id, status, -count(*) from removed group by organization_id, import_id, status`,

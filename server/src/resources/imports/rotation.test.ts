@@ -2,12 +2,9 @@ import { hash, randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { expireUrls, pusher } from '../../../test/pushes.ts'
-import { onlyOnSingleServer } from '../../../test/single-server.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { readId } from '../../platform/model/ids.ts'
-import { sha256 } from '../../platform/secret/encryption.ts'
-import { generateTriggerSecret } from './trigger.ts'
 
 let service: TestService
 let organization: TestOrganization
@@ -34,26 +31,6 @@ const push = async (triggerUrl: string): Promise<number> =>
 const uuidOf = (id: string): string => readId('imp', id) ?? ''
 const inDatabase = <Row extends object>(statement: ReturnType<typeof sql>) =>
   service.database.crossTenantQuery<Row>('check the database', statement)
-
-test('URLs that a process of the previous release creates, replaces and deletes are valid as long as it says', async (context) => {
-  onlyOnSingleServer(context, 'the previous release does not run there')
-  const { id, triggerUrl } = await newImport()
-  const secret = generateTriggerSecret()
-  await inDatabase(sql`insert into import_triggers (organization_id, import_id, hash)
-    values (${readId('org', organization.organizationId)}, ${uuidOf(id)}, ${sha256(secret)})`)
-  const added = triggerUrl.slice(0, -43) + secret
-  expect(await push(added)).toBe(200)
-  await inDatabase(sql`update import_triggers set expires_at = now() where hash = ${sha256(secret)}`)
-  expect([await push(added), await push(triggerUrl)]).toEqual([404, 200])
-  await inDatabase(sql`delete from import_triggers where import_id = ${uuidOf(id)}::uuid`)
-  const left = await inDatabase(sql`select hash from import_secrets where import_id = ${uuidOf(id)}::uuid`)
-  expect([await push(triggerUrl), left]).toEqual([404, []])
-})
-
-test('from here on, no trigger copies what the code writes', async (context) => {
-  onlyOnSingleServer(context, 'it has no triggers')
-  await inDatabase(sql`drop trigger import_triggers_copied on import_triggers`)
-})
 
 test('a rotation returns a new URL; the previous one works until the overlap ends', async () => {
   const { id, triggerUrl } = await newImport()

@@ -25,11 +25,10 @@ export async function insertSecret(
   db: Pick<Transaction, 'query'> | CrossTenantConnection,
   { organization, importId, secret }: { organization: Sql; importId: string; secret: string },
 ): Promise<void> {
-  // A trigger for processes of the previous release may have copied it.
   await inBoth(
     db,
     (table) => sql`insert into ${table} (organization_id, import_id, hash)
-      values (${organization}, ${importId}::uuid, ${sha256(secret)}) on conflict do nothing`,
+      values (${organization}, ${importId}::uuid, ${sha256(secret)})`,
   )
 }
 

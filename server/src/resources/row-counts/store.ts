@@ -1,14 +1,6 @@
 import { serviceActor } from '../../platform/model/caller.ts'
-import type { Database, Transaction } from '../../platform/database/database.ts'
+import type { Database } from '../../platform/database/database.ts'
 import { join, raw, type Sql, sql } from '../../platform/model/sql.ts'
-
-/** While it is on, the triggers for processes of the previous release do not count. It ends with the transaction. */
-export const countsItselfSql = sql`set_config('rapport.counts_import_rows', 'on', true)`
-
-/** Must be sent before the first change of rows in a transaction that counts them. */
-export async function countItself(transaction: Transaction): Promise<void> {
-  await transaction.query(sql`select ${countsItselfSql}, ${transaction.organization} as organization`)
-}
 
 /** Relations with the `import_id` and `status` of changed rows, before and after the change. */
 interface ChangedRows {

@@ -13,7 +13,7 @@ import { readCount, scopeOf } from '../../platform/resource/read.ts'
 import { assertParent } from '../../platform/resource/siblings.ts'
 import { standardStore } from '../../platform/resource/store.ts'
 import type { ColumnsOf, WrittenRecord } from '../../platform/resource/write.ts'
-import { countItself, countSql } from '../row-counts/store.ts'
+import { countSql } from '../row-counts/store.ts'
 import type { RowStatus } from '../imports/resource.ts'
 import { rowDetails, rows } from './resource.ts'
 
@@ -21,7 +21,7 @@ import { rowDetails, rows } from './resource.ts'
 export const rowStore = standardStore(rows)
 
 /** Rows with all fields. */
-export const rowDetailsStore = standardStore(rowDetails, { beforeWrite: countItself, afterWrite: countWritten })
+export const rowDetailsStore = standardStore(rowDetails, { afterWrite: countWritten })
 
 async function countWritten(db: Transaction, written: readonly WrittenRecord[]): Promise<void> {
   const rowsOf = (records: readonly JsonObject[]) =>
@@ -124,7 +124,6 @@ export async function insertRow(
   { importId, payload, email }: { importId: string; payload: JsonObject; email: string | undefined },
 ): Promise<string> {
   const id = newId()
-  await countItself(db)
   await db.query(sql`
     with inserted as (
       insert into import_rows (organization_id, id, import_id, payload, email, email_key)
@@ -168,14 +167,11 @@ export async function changeRows(
   const ids = locked.map(({ id }) => id)
   const before = sql`(select import_id, status from unnest(${locked.map((row) => row.importId)}::uuid[],
     ${locked.map(({ status }) => status)}::text[]) as row (import_id, status))`
-  await Promise.all([
-    countItself(db),
-    db.query(sql`
-      with changed as (
-        update import_rows set ${assignments(columns)}, revision = revision + 1, updated_at = now()
-        where organization_id = ${db.organization} and id = any(${ids}::uuid[]) returning import_id, status)
-      ${countSql(db.organization, { before, after: raw('changed') })}`),
-  ])
+  await db.query(sql`
+    with changed as (
+      update import_rows set ${assignments(columns)}, revision = revision + 1, updated_at = now()
+      where organization_id = ${db.organization} and id = any(${ids}::uuid[]) returning import_id, status)
+    ${countSql(db.organization, { before, after: raw('changed') })}`)
   return { count: ids.length, remaining: await countRemaining() }
 }
 

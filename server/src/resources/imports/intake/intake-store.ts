@@ -4,7 +4,7 @@ import type { OrganizationStatement } from '../../../platform/database/organizat
 import { ApiError } from '../../../platform/model/errors.ts'
 import { emailKey } from '../../../platform/model/normalizers.ts'
 import { onShard, Parameter, previousRows, raw, type Sql, sql } from '../../../platform/model/sql.ts'
-import { countsItselfSql, countSql } from '../../row-counts/store.ts'
+import { countSql } from '../../row-counts/store.ts'
 import { addBytesSql } from './push-quota-store.ts'
 
 /** Hours for which the Idempotency-Key of a push is stored. */
@@ -210,13 +210,12 @@ const insertTogether = (
       const pushes = pushesOf(values)
       const storedKeys = sql`and (push.key_hash is null or push.id in (select row_id from stored_keys))`
       const pushed = sql`(select push.import_id, push.bytes from ${pushes.table} join inserted on inserted.id = push.id)`
-      // Evaluated before the rows are read, and so before a trigger for processes of the previous release counts them.
-      return sql`with counting as (select ${countsItselfSql}),
+      return sql`with
         ${hasKeys ? sql`stored_keys as (${insertKeys(pushes)}),` : raw('')}
         inserted as (${insertPushes(pushes, hasKeys ? storedKeys : raw(''))}),
         counted as (${countSql(pushes.organization, { after: raw('inserted') })}),
         added as (${addBytes(pushes, { pushed, count: [day, slot, maxBytes] })})
-        select id, created_at from inserted where exists (select from counting)`
+        select id, created_at from inserted`
     },
   },
 })

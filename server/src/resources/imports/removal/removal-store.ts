@@ -1,6 +1,6 @@
 import type { Connection, Transaction } from '../../../platform/database/database.ts'
 import { identifier, raw, type Sql, sql } from '../../../platform/model/sql.ts'
-import { countItself, countSql } from '../../row-counts/store.ts'
+import { countSql } from '../../row-counts/store.ts'
 
 /** A worker may be processing the other rows. */
 const isRemovable = raw(`import_rows.status <> 'PROCESSING'`)
@@ -46,7 +46,6 @@ export async function lockRows(transaction: Transaction, importId: string, limit
 }
 
 export async function deleteRows(transaction: Transaction, ids: readonly string[]): Promise<void> {
-  await countItself(transaction)
   await transaction.query(sql`
     with removed as (
       delete from import_rows where organization_id = ${transaction.organization} and id = any(${ids}::uuid[])

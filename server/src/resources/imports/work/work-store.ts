@@ -6,7 +6,7 @@ import { Parameter, raw, type Sql, sql } from '../../../platform/model/sql.ts'
 import type { JsonValue, JsonObject } from '../../../platform/model/fields.ts'
 import { newId, readId } from '../../../platform/model/ids.ts'
 import type { Outcome } from '../merge/reconcile.ts'
-import { countItself, countProcessed, countSql, countsItselfSql } from '../../row-counts/store.ts'
+import { countProcessed, countSql } from '../../row-counts/store.ts'
 import { type Finding, finding, type MergePolicy } from '../resource.ts'
 import { waiting } from '../store.ts'
 
@@ -70,22 +70,12 @@ async function organizationAfter(database: Database, last: string): Promise<stri
  */
 type Turn = 'claim' | 'work'
 
-/** The locks of the previous release, whose processes may still be running during an upgrade. */
-const previousLock = ({ organization }: Transaction, turn: Turn): Sql =>
-  sql`hashtextextended(${turn === 'claim' ? 'claims of ' : 'imports of '} || ${organization}, 0)`
-
 const rowOf = ({ organization }: Transaction, turn: Turn): Sql =>
   sql`select turn from import_turns where organization_id = ${organization} and turn = ${turn} for update`
 
 /** False if another worker has the lock. */
 export async function tryLockClaims(transaction: Transaction): Promise<boolean> {
-  const [[previous], locked] = await Promise.all([
-    transaction.query<{ taken: boolean }>(
-      sql`select pg_try_advisory_xact_lock(${previousLock(transaction, 'claim')}) as taken`,
-    ),
-    transaction.query(sql`${rowOf(transaction, 'claim')} skip locked`),
-  ])
-  if (!previous?.taken) return false
+  const locked = await transaction.query(sql`${rowOf(transaction, 'claim')} skip locked`)
   return locked.length > 0 || createTurn(transaction, 'claim')
 }
 
@@ -94,10 +84,7 @@ export const lockWork = (transaction: Transaction): Promise<void> => waitForLock
 
 async function waitForLock(transaction: Transaction, turn: Turn): Promise<void> {
   const lock = async () => {
-    const [, locked] = await Promise.all([
-      transaction.query(sql`select pg_advisory_xact_lock(${previousLock(transaction, turn)})`),
-      transaction.query(rowOf(transaction, turn)),
-    ])
+    const locked = await transaction.query(rowOf(transaction, turn))
     if (locked.length === 0 && !(await createTurn(transaction, turn))) await transaction.query(rowOf(transaction, turn))
   }
   await lock().catch((error) => {
@@ -130,7 +117,7 @@ export async function claimRows(
   // A claim that is lost in a crash does no harm: its rows are still waiting.
   const [, rows] = await Promise.all([
     transaction.query(
-      sql`select set_config('synchronous_commit', 'off', true), ${countsItselfSql}, ${transaction.organization} as organization`,
+      sql`select set_config('synchronous_commit', 'off', true), ${transaction.organization} as organization`,
     ),
     transaction.query<{ id: string; status: string }>(sql`
       with candidates as (
@@ -237,7 +224,7 @@ export async function finishRows(
 
 /** Changes rows that are being processed, and their counts. */
 async function changeProcessed(transaction: Transaction, change: Sql): Promise<void> {
-  await Promise.all([countItself(transaction), transaction.query(countProcessed(transaction.organization, change))])
+  await transaction.query(countProcessed(transaction.organization, change))
 }
 
 /** Distinct codes as a PostgreSQL array literal. They need no escaping. */

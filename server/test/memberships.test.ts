@@ -1,20 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readId } from '../src/platform/model/ids.ts'
-import { identifier, type Sql, sql } from '../src/platform/model/sql.ts'
+import { type Sql, sql } from '../src/platform/model/sql.ts'
 import { type MailedService, mailSettings, startMailedService } from './mailed-service.ts'
 import { callAs, loggedIn, newEmail, newOwner, receiveLinkToken, type TestOwner, type TestPerson } from './people.ts'
 import { createDatabase } from './postgres.ts'
 import { newRole, personWith } from './reach-fixture.ts'
 import { type Call, type Json, startTestService, type TestService } from './service.ts'
-
-/** Triggers that only the previous release needs, while its processes run on a migrated database. */
-const triggersOfPreviousRelease = {
-  members_join_default_team: 'members',
-  members_end_foreign_sessions: 'members',
-  users_keep_former_address: 'users',
-  api_keys_changed: 'api_keys',
-  teams_mark_members: 'teams',
-}
 
 let mailed: MailedService
 let another: TestService
@@ -23,8 +14,6 @@ beforeAll(async () => {
   const { connection, drop } = await createDatabase()
   mailed = await startMailedService({}, { connection, drop })
   another = await startTestService(mailSettings(mailed.receiver), { connection, drop: async () => undefined })
-  for (const [name, table] of Object.entries(triggersOfPreviousRelease))
-    await query(sql`drop trigger ${identifier(name)} on ${identifier(table)}`)
   owner = await newOwner(mailed.service)
 })
 afterAll(async () => {

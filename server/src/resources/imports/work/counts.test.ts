@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, expect, test as anyTest } from 'vitest'
-import { isDistributed } from '../../../../test/engines.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { countsOf, newFullLead, untilFinished } from '../../../../test/import-audit.ts'
 import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
 import {
@@ -9,21 +8,16 @@ import {
   type TestService,
   withoutBackground,
 } from '../../../../test/service.ts'
-import { dropCountTriggers } from '../../../../test/without-safeguards.ts'
 import { sql } from '../../../platform/model/sql.ts'
 import { PurgeRounds } from '../../../platform/maintenance/maintenance.ts'
 import { retentionPolicies } from '../../../retention-policies.ts'
 import { rowStatuses } from '../resource.ts'
-
-/** Citus has no triggers to remove. */
-const test = anyTest.skipIf(isDistributed())
 
 let database: TestDatabase
 let service: TestService
 let organization: TestOrganization
 beforeAll(async () => {
   database = await createDatabase()
-  await dropCountTriggers(database.connection)
   // Without purges of its own, next to which those of the test would do nothing.
   service = await startTestService(withoutBackground, database)
   organization = await service.newOrganization()
@@ -49,7 +43,7 @@ async function processed(count: number): Promise<void> {
   await workers.close()
 }
 
-test('without triggers, the counts of an import follow pushes, work, cancelling, retries and purging', async () => {
+test('the counts of an import follow pushes, work, cancelling, retries and purging', async () => {
   for (let count = 0; count < 5; count++) await push(newFullLead())
   await expectRightCounts()
   await processed(5)
