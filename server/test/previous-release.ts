@@ -1,9 +1,10 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { migrationsFolder } from '../src/release.ts'
 
 /**
  * The commit of the previous release, whose processes run on the schema of this one during an upgrade. Before 0.1.0 there
@@ -20,6 +21,8 @@ export const hasPreviousRelease =
 export interface PreviousRelease {
   /** Its `bin/rapport.js`. */
   program: string
+  /** The migrations of this release that it lacks. */
+  laterMigrations: string[]
   remove(): Promise<void>
 }
 
@@ -38,7 +41,14 @@ export async function buildPreviousRelease(): Promise<PreviousRelease> {
   await cp(join(root, 'web/dist'), join(folder, 'web/dist'), { recursive: true })
   // As in a package: without its sources, it is not built again.
   await rm(join(folder, 'server/src'), { recursive: true })
-  return { program: join(folder, 'bin/rapport.js'), remove: () => rm(parent, { recursive: true, force: true }) }
+  const [current, earlier] = await Promise.all(
+    [migrationsFolder, join(folder, 'server/schema')].map((path) => readdir(path)),
+  )
+  return {
+    program: join(folder, 'bin/rapport.js'),
+    laterMigrations: (current ?? []).filter((name) => !earlier?.includes(name)).sort(),
+    remove: () => rm(parent, { recursive: true, force: true }),
+  }
 }
 
 /** Installs what this release no longer uses, where Node also looks for packages. */

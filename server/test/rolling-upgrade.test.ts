@@ -156,7 +156,7 @@ test.skipIf(!hasPreviousRelease)(
       const environment = { DATABASE_URL: databaseUrlOf(testDatabase), SECRET: sharedSecret }
       const migrated = await run(['migrate', '--json'], { environment })
       expect(migrated.code, migrated.errors).toBe(0)
-      expect(JSON.parse(migrated.output).applied.length).toBeGreaterThan(5)
+      expect(JSON.parse(migrated.output).applied).toEqual(previous.laterMigrations)
       await someRounds()
       for (const index of [0, 1]) {
         active.push(await processes.start(`new ${index}`, { ROLE: index === 0 ? 'all' : 'api' }))

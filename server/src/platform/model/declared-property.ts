@@ -1,7 +1,6 @@
 import { choice, date, email, field, type Field, flag, instant, type JsonValue, phone, type Schema } from './fields.ts'
 import { currency, decimal, reference, stringList, text, url } from './fields.ts'
 import { type Normalized, normalizers } from './normalizers.ts'
-import { composed } from './text.ts'
 
 /** The types that an organization can give its custom properties. */
 export const propertyTypes = [
@@ -74,10 +73,7 @@ export interface PropertySet {
 }
 
 export function declaredProperty(stored: PropertyDefinition): DeclaredProperty {
-  // Earlier releases stored choices and defaults as they were sent.
-  const choices = stored.choices.map((choice) => ({ ...choice, value: composed(choice.value) }))
-  const definition = { ...stored, choices, default: composed(stored.default) }
-  return { ...definition, field: fieldOf(definition), parts: definition.type === 'money' ? moneyParts : {} }
+  return { ...stored, field: fieldOf(stored), parts: stored.type === 'money' ? moneyParts : {} }
 }
 
 const maxTextLength = 10_000

@@ -24,9 +24,7 @@ export class Edits {
   }
 
   hasValue(field: string, value: string): boolean {
-    const digests = this.#values.get(field)
-    // Earlier releases stored the digests of texts as they were sent.
-    return digests !== undefined && textForms(value).some((form) => digests.has(digestOf(form)))
+    return this.#values.get(field)?.has(digestOf(value)) ?? false
   }
 
   /** The digests of the field's edited values. */
@@ -34,9 +32,6 @@ export class Edits {
     return [...(this.#values.get(field) ?? [])]
   }
 }
-
-/** A text as it is stored, and decomposed, as earlier releases stored what came from macOS. */
-export const textForms = (value: string): string[] => [...new Set([value, value.normalize('NFD')])]
 
 /** The stored form of an edited value. */
 export const digestOf = (value: string): string => sha256(value).toString('hex')

@@ -13,8 +13,8 @@ export const uniqueTable = ({ singular }: Resource): Sql => identifier(`${singul
 export const uniqueOwner = ({ singular }: Resource): Sql => identifier(columnOf(`${singular}Id`))
 
 /**
- * The hash of a jsonb value that makes two values equal: addresses ignore case, numbers their trailing zeros, and texts of
- * earlier releases the spaces around them and how their characters are composed.
+ * The hash of a jsonb value that makes two values equal: addresses ignore case, numbers their trailing zeros, and texts the
+ * spaces around them and how their characters are composed.
  */
 export const uniqueValueSql = (type: Sql, value: Sql): Sql => sql`sha256(convert_to(case
   when ${type} = 'email' then lower(normalize(${value} #>> '{}'))

@@ -2,10 +2,9 @@ import type { Transaction } from '../../../platform/database/database.ts'
 import { identifier, isOneOfMany, join, raw, type Sql, sql } from '../../../platform/model/sql.ts'
 import { type CurrentRow, lockSelected } from '../../../platform/resource/current.ts'
 import { columnOf, type Resource } from '../../../platform/model/define.ts'
-import { digestOf, type Edits, readEdits, textForms } from '../../../platform/resource/edits.ts'
+import { digestOf, type Edits, readEdits } from '../../../platform/resource/edits.ts'
 import type { JsonValue, JsonObject } from '../../../platform/model/fields.ts'
 import { readId } from '../../../platform/model/ids.ts'
-import { composed } from '../../../platform/model/text.ts'
 import { emailKey } from '../../../platform/model/normalizers.ts'
 import { companies, domainKey } from '../../companies/resource.ts'
 import { contacts } from '../../contacts/resource.ts'
@@ -45,7 +44,7 @@ export async function preloadRecords(
     ),
   ])
   const drafts = (resource: Resource, found: readonly CurrentRow[], edits: Map<string, Edits>) =>
-    found.map(({ id, record }) => new Draft(resource, id, { state: composed(record), edits: edits.get(id) }))
+    found.map(({ id, record }) => new Draft(resource, id, { state: record, edits: edits.get(id) }))
   return {
     contacts: drafts(contacts, people, contactEdits),
     companies: drafts(companies, employers, companyEdits),
@@ -60,9 +59,7 @@ const byId = (rows: readonly CurrentRow[]) => new Map(rows.map((row) => [row.id,
 
 /** External ids as records for jsonb_to_recordset. */
 const externalIdsOf = (record: JsonObject | undefined) =>
-  Object.entries(objectOf(record?.externalIds)).flatMap(([provider, value]) =>
-    textForms(String(value)).map((form) => ({ provider, value: form })),
-  )
+  Object.entries(objectOf(record?.externalIds)).map(([provider, value]) => ({ provider, value: String(value) }))
 
 async function findContacts(transaction: Transaction, rows: readonly LeadRow[]): Promise<CurrentRow[]> {
   const addresses = rows.flatMap(({ lead: { contact }, teamId }) =>
@@ -136,7 +133,7 @@ async function findCompanies(
   if (wanted.length === 0 && employerIds.length === 0) return []
   const identities = wanted.map(identityOf)
   const domains = identities.flatMap(({ domain }) => (domain === undefined ? [] : [domainKey(domain)]))
-  const names = [...new Set(identities.flatMap(({ name }) => (name === undefined ? [] : textForms(name))))]
+  const names = [...new Set(identities.flatMap(({ name }) => (name === undefined ? [] : [name])))]
   return lockSelected(
     transaction,
     companies,
@@ -167,8 +164,7 @@ async function readJobs(transaction: Transaction, contactIds: readonly string[])
       and deleted_at is null
     order by created_at, id`)
   const jobs: Jobs = new Map()
-  for (const { id, contact_id: contactId, ...stored } of rows) {
-    const state = composed({ ...stored })
+  for (const { id, contact_id: contactId, ...state } of rows) {
     const known = jobs.get(contactId) ?? new Map<string, Draft>()
     jobs.set(contactId, known)
     const key = jobKey(state)
@@ -197,8 +193,8 @@ async function readNotes(
   const rows = await transaction.query<{ contact_id: string; body: string }>(sql`
     select contact_id, body from notes
     where organization_id = ${transaction.organization} and ${isOneOfMany(raw('contact_id'), contactIds, 'uuid')}
-      and body = any(${texts.flatMap(textForms)}::text[]) and deleted_at is null`)
-  return new Set(rows.map(({ contact_id: contactId, body }) => `${contactId} ${composed(body)}`))
+      and body = any(${texts}::text[]) and deleted_at is null`)
+  return new Set(rows.map(({ contact_id: contactId, body }) => `${contactId} ${body}`))
 }
 
 const recordset = (records: readonly Record<string, JsonValue>[], columns: string): Sql =>

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../platform/model/fields.ts'
-import { digestOf, externalIdText, textForms } from '../../../platform/resource/edits.ts'
+import { digestOf, externalIdText } from '../../../platform/resource/edits.ts'
 import { emailKey } from '../../../platform/model/normalizers.ts'
 import { domainKey } from '../../companies/resource.ts'
 import { identityOf } from './company-identity.ts'
@@ -42,9 +42,7 @@ export function searchKeys(contact: JsonObject, teamId: string): string[] {
 /** Digests of the external ids of a contact without an email; empty if there is an email. */
 export const loneExternalIds = ({ email, externalIds }: JsonObject): string[] =>
   email === undefined
-    ? Object.entries(objectOf(externalIds)).flatMap(([provider, value]) =>
-        textForms(externalIdText(provider, value)).map(digestOf),
-      )
+    ? Object.entries(objectOf(externalIds)).map(([provider, value]) => digestOf(externalIdText(provider, value)))
     : []
 
 /** Keys of external ids that a person removed or replaced. */
@@ -97,9 +95,7 @@ export function findCompanies(known: KeyedDrafts, company: JsonObject): Draft[] 
   if (found.length > 0 || name === undefined) return found
   const named = known.find([companyNameKey(name)]).filter((draft) => !isDifferentCompany(draft, identified))
   if (named.length > 0) return named
-  return known
-    .find(textForms(name).map(digestOf).map(formerCompanyNameKey))
-    .filter((draft) => !isDifferentCompany(draft, identified))
+  return known.find([formerCompanyNameKey(digestOf(name))]).filter((draft) => !isDifferentCompany(draft, identified))
 }
 
 /** Whether a company with the same name is a different one: it has another domain, unless a person changed that. */
