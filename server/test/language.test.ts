@@ -85,7 +85,7 @@ test('documents and the comments of the schema use the words of the field', () =
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 
-/** The CHANGELOG's section "Renamed" has to quote the old names. */
+/** The section "Renamed" of docs/guides/api-versions.md has to quote the old names. */
 const withoutFixedWords = (text: string): string =>
   text.replace(/^### Renamed\n[\s\S]*?(?=^##)/m, (section) => '\n'.repeat(countLines(section) - 1))
 
