@@ -31,7 +31,7 @@ export async function buildPreviousRelease(): Promise<PreviousRelease> {
   const parent = await mkdtemp(join(tmpdir(), 'rapport-previous-'))
   const folder = join(parent, 'release')
   await mkdir(folder)
-  const parts = ['bin', 'scripts', 'server/src', 'server/schema', 'server/data', 'package.json']
+  const parts = ['bin', 'scripts', 'server/src', 'server/schema', 'server/data', 'docs', '*.md', 'package.json']
   const archive = execFileSync('git', ['archive', commit, ...parts], { cwd: root, maxBuffer: 1 << 28 })
   execFileSync('tar', ['-x', '-C', folder], { input: archive })
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
