@@ -12,6 +12,7 @@ import {
   type StoredRow,
 } from '../../../test/short-lived-rows.ts'
 import { dealData, dealRows } from '../../../test/purged-deals.ts'
+import { isDistributed } from '../../../test/engines.ts'
 import { minimalRow } from '../../../test/table-rows.ts'
 import { endGrace, expectAccurateCounts, readTables, rowKey } from '../../../test/stored-rows.ts'
 import {
