@@ -1,30 +1,23 @@
 import type { JsonObject } from '../../platform/model/fields.ts'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { accountLive, hasRecentAuthentication } from './account-store.ts'
 import type { Credential } from '../../platform/http/identifier.ts'
 import { apiKeyNotAllowed, invalidToken, reauthenticationRequired } from './auth-errors.ts'
 import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { CredentialChanged } from '../../platform/database/failures.ts'
 import type { BodyShape } from '../../platform/resource/body.ts'
-import { readNone } from '../../platform/query/parse.ts'
 import { showId } from '../../platform/model/ids.ts'
-import { charge, type RequestContext, singleHeader, requestTarget } from '../../platform/http/request-context.ts'
-import { readQuery } from '../../platform/query/query-string.ts'
+import { charge, singleHeader } from '../../platform/http/request-context.ts'
 import type {
-  RouteResponse,
-  BaseRequest,
-  Route,
   AccountRoute as ServedAccountRoute,
+  BaseRequest,
+  Entrance,
+  Exchange,
+  Route,
+  RouteResponse,
   Services,
 } from '../../platform/http/route.ts'
-import {
-  authenticate,
-  readRequestBody,
-  checkReadConditions,
-  clientOf,
-  paramsOf,
-  unsupportedHeader,
-} from '../../platform/http/request-parts.ts'
+import { authenticate, clientOf } from '../../platform/http/request-parts.ts'
 
 /** The person who sends the request, and their session; uuids. */
 export interface Person {
@@ -46,7 +39,7 @@ export interface DetachedAccountRequest<Body = JsonObject> extends Omit<AccountR
 }
 
 /** A route about the caller's own account, as declared; `toRoute` turns it into a route of the API. */
-export type AccountRoute<Body = JsonObject> = Omit<ServedAccountRoute, 'serve' | 'body'> & {
+export type AccountRoute<Body = JsonObject> = Omit<ServedAccountRoute, 'enter' | 'body'> & {
   body?: { component: string; shape: BodyShape<Body>; required: boolean }
 } & (
     | { handle(request: AccountRequest<Body>): Promise<RouteResponse> }
@@ -58,47 +51,40 @@ export const accountRoute = <Body>(route: AccountRoute<Body>): AccountRoute => r
 
 export const toRoute = (route: AccountRoute): Route => ({
   ...route,
-  serve: (services, request, reply, progress) => serveAccount(route, services, request, reply, progress),
+  enter: (exchange) => enterAccount(route, exchange),
 })
 
-/** Serves a request about the caller's own account: credential, limit, query and body, then the handler. */
-async function serveAccount(
-  route: AccountRoute,
-  services: Services,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  progress: RequestContext,
-): Promise<RouteResponse> {
-  const credential = await authenticate(services, request, reply, progress)
-  progress.credential = showId(credential.kind === 'key' ? 'key' : 'session', credential.id)
-  await charge(services, reply, progress, route.method === 'GET' ? 'read' : 'write', credential.id)
+/** Lets in the person whose session it is. */
+async function enterAccount(route: AccountRoute, exchange: Exchange): Promise<Entrance> {
+  const { services, request, requestContext } = exchange
+  const credential = await authenticate(exchange)
+  requestContext.credential = showId(credential.kind === 'key' ? 'key' : 'session', credential.id)
+  await charge(exchange, route.method === 'GET' ? 'read' : 'write', credential.id)
   const { tenantKey, ...person } = await personOf(services, request, credential)
-  progress.setTenant(tenantKey)
-  const url = requestTarget(request)
-  const query = readQuery(url)
-  if (route.query.kind === 'none') readNone(query)
-  assertNoUnsupportedHeaders(route, request)
-  const params = paramsOf(route, request)
-  const { body } = route.method === 'GET' ? { body: {} } : await readRequestBody(route, request)
+  requestContext.setTenant(tenantKey)
   const transact: DetachedAccountRequest['transact'] = (work) =>
     services.database
       .crossTenantTransaction('manage an account', work, { live: accountLive(person), tenantKey })
       .catch((error: unknown) => {
         throw error instanceof CredentialChanged ? invalidToken() : error
       })
-  const accountRequest = { services, client: clientOf(request), person, params, query, body, url }
   const assertRecentAuthentication = async (db: CrossTenantConnection) => {
     if (route.requiresRecentAuthentication && !(await hasRecentAuthentication(db, person.sessionId)))
       throw reauthenticationRequired()
   }
-  if ('handleOutsideTransaction' in route) {
-    await transact(assertRecentAuthentication)
-    return route.handleOutsideTransaction({ ...accountRequest, transact })
+  return {
+    async run(content) {
+      const accountRequest = { services, client: clientOf(request), person, ...content }
+      if ('handleOutsideTransaction' in route) {
+        await transact(assertRecentAuthentication)
+        return route.handleOutsideTransaction({ ...accountRequest, transact })
+      }
+      return transact(async (db) => {
+        await assertRecentAuthentication(db)
+        return route.handle({ ...accountRequest, db })
+      })
+    },
   }
-  return transact(async (db) => {
-    await assertRecentAuthentication(db)
-    return route.handle({ ...accountRequest, db })
-  })
 }
 
 /** Rejects API keys. An organization in the header must be one of the person's, although these routes do not use it. */
@@ -116,12 +102,4 @@ async function personOf(
   if (organization === undefined) return { userId, sessionId, tenantKey: userId }
   const { organizationId } = await services.identifier.selectOrganization(credential, organization)
   return { userId, sessionId, tenantKey: organizationId }
-}
-
-/** Headers that only other routes support are rejected, never ignored. */
-function assertNoUnsupportedHeaders(route: AccountRoute, request: FastifyRequest): void {
-  if (route.method === 'GET') return checkReadConditions(request)
-  for (const name of ['If-Match', 'If-None-Match', 'If-Unmodified-Since', 'Idempotency-Key']) {
-    if (singleHeader(request, name.toLowerCase()) !== undefined) throw unsupportedHeader(name)
-  }
 }

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { invalidParameters } from '../model/errors.ts'
+import type { RouteResponse } from './route.ts'
 
 /** Length of the base64url hash: 96 bits. */
 const hashLength = 16
@@ -9,6 +10,14 @@ export const recordTag = (revision: number, text: string): string => `"${revisio
 
 /** The weak tag of a list, or of any text that has no revision. */
 export const listTag = (text: string | Uint8Array): string => `W/"${digest(text)}"`
+
+/** Adds the tag of a record or, without a revision, of anything else, unless the response has one. */
+export function withEntityTag(response: RouteResponse): RouteResponse {
+  if (response.text === undefined || response.headers?.etag !== undefined) return response
+  const { text, revision } = response
+  const etag = revision === undefined ? listTag(text) : recordTag(revision, text)
+  return { ...response, headers: { ...response.headers, etag } }
+}
 
 /** Weak comparison with If-None-Match: true if no tag matches, false if the response is 304. */
 export function matchesNone(header: string, tag: string): boolean {

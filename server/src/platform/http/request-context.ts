@@ -1,8 +1,8 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import type { BodyBudget, BodyReservation } from './body-budget.ts'
 import { ApiError } from '../model/errors.ts'
 import { addressKey, type Allowance, type RateKind } from './rate-limit.ts'
-import type { PublicRequest, Services } from './route.ts'
+import type { Exchange, PublicRequest } from './route.ts'
 
 /** What is known about a request while it is processed; its log line is built from this. */
 export interface RequestContext {
@@ -27,9 +27,7 @@ export interface RequestContext {
 
 /** Takes a token from the bucket and sends how many are left. Throws 429. */
 export async function charge(
-  services: Services,
-  reply: FastifyReply,
-  requestContext: RequestContext,
+  { services, reply, requestContext }: Exchange,
   kind: RateKind,
   key: string,
 ): Promise<void> {

@@ -1,16 +1,16 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import type { Credential } from './identifier.ts'
 import { validateBody } from '../resource/body.ts'
 import type { JsonValue, JsonObject } from '../model/fields.ts'
 import { readId } from '../model/ids.ts'
 import { ApiError, type BodyFault, invalidBody, invalidParameters, maxDetails } from '../model/errors.ts'
 import { checkEntityTags } from './etag.ts'
-import { charge, nilUuid, type RequestContext, singleHeader } from './request-context.ts'
+import { charge, nilUuid, singleHeader } from './request-context.ts'
 import { wantsPage } from './html.ts'
 import { readJson } from './json.ts'
 import { addressKey } from './rate-limit.ts'
 import { readBytes } from './request-body.ts'
-import type { AccountRoute, Client, PublicRoute, Route, SearchRoute, Services, WriteRoute } from './route.ts'
+import type { AccountRoute, Client, Exchange, PublicRoute, Route, SearchRoute, WriteRoute } from './route.ts'
 
 /** The client of a request; its properties are read on demand. */
 export const clientOf = (request: FastifyRequest): Client => new RequestClient(request)
@@ -63,12 +63,8 @@ function readCookie(header: string | undefined, name: string): string | undefine
 }
 
 /** Charges the address only for failures: a valid credential is not rejected because of others at its proxy. */
-export async function authenticate(
-  services: Services,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  requestContext: RequestContext,
-): Promise<Credential> {
+export async function authenticate(exchange: Exchange): Promise<Credential> {
+  const { services, request } = exchange
   const header = request.headers.authorization
   try {
     const credential = await services.identifier.authenticate(header)
@@ -76,13 +72,7 @@ export async function authenticate(
     return credential
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) {
-      await charge(
-        services,
-        reply,
-        requestContext,
-        header === undefined ? 'address' : 'key',
-        addressKey(request.address),
-      )
+      await charge(exchange, header === undefined ? 'address' : 'key', addressKey(request.address))
     }
     throw error
   }
@@ -107,15 +97,13 @@ export function checkReadConditions(request: FastifyRequest): void {
   if (none !== undefined) checkEntityTags('If-None-Match', none)
 }
 
-/** Preconditions are for GET, except for If-Match on some writes. */
-export function refusePreconditions(request: FastifyRequest, supportsIfMatch: boolean): void {
-  const refused = ['If-None-Match', 'If-Unmodified-Since', ...(supportsIfMatch ? [] : ['If-Match'])]
-  const sent = refused.find((name) => singleHeader(request, name.toLowerCase()) !== undefined)
+/** Throws 400 if the request has one of these headers, which its route would otherwise ignore. */
+export function refuseHeaders(request: FastifyRequest, names: readonly string[]): void {
+  const sent = names.find((name) => singleHeader(request, name.toLowerCase()) !== undefined)
   if (sent !== undefined) throw unsupportedHeader(sent)
 }
 
-export const unsupportedHeader = (field: string) =>
-  invalidParameters([{ field, message: 'is not supported on this request' }])
+const unsupportedHeader = (field: string) => invalidParameters([{ field, message: 'is not supported on this request' }])
 
 /** The body of a search; without one, `{}`. */
 export async function readSearchBody(route: SearchRoute, request: FastifyRequest): Promise<JsonValue> {

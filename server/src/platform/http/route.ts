@@ -202,13 +202,34 @@ export interface WriteRoute<Body = JsonObject> extends RouteBase {
   handle(request: WriteRequest<Body>): Promise<RouteResponse>
 }
 
-/** Serves the request itself, starting with the credential. */
-export type Serve = (
-  services: Services,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  requestContext: RequestContext,
-) => Promise<RouteResponse>
+/** A request, its response, and what is known about it so far. */
+export interface Exchange {
+  services: Services
+  request: FastifyRequest
+  reply: FastifyReply
+  requestContext: RequestContext
+}
+
+/** What a request contains, read in this order after it was let in. */
+export interface Content extends Pick<BaseRequest, 'url' | 'query' | 'params'> {
+  /** The revisions that If-Match allows; undefined if any is allowed. */
+  revisions: readonly number[] | undefined
+  idempotencyKey: string | undefined
+  /** The declared fields of the body; `{}` without them. */
+  body: JsonObject
+  /** The body as sent. */
+  sent: JsonValue
+}
+
+/** A request that was let in: its credential is valid, within its rate limit, and sufficient for the route. */
+export interface Entrance {
+  /** Does what the request asks for. */
+  run(content: Content): Promise<RouteResponse>
+  /** What to report instead of an error since then. */
+  reasonFor?(error: unknown): Promise<unknown>
+}
+
+export type Enter = (exchange: Exchange) => Promise<Entrance>
 
 /** A route about the caller's own account, in no particular organization; accepts access tokens but no API keys. */
 export interface AccountRoute extends RouteBase {
@@ -220,7 +241,7 @@ export interface AccountRoute extends RouteBase {
   requiresRecentAuthentication?: boolean
   /** Is it served on the host of AUTH_ORIGIN too, whose cookie it sets? */
   isOnBothHosts?: boolean
-  serve: Serve
+  enter: Enter
 }
 
 /** A route that needs no credential. */
@@ -247,7 +268,7 @@ export interface PushRoute extends RouteBase {
   payload: { component: string; schema: Schema; example: JsonValue }
   /** What to do instead of another method. */
   usage: string
-  serve: Serve
+  enter: Enter
   /** Called after the service has decided on an error response. */
   refused(services: Services, request: FastifyRequest, error: ApiError): void
 }

@@ -212,7 +212,8 @@ function addRoute(app: FastifyInstance, options: ServerOptions, route: ServedRou
         throw routeNotFound(request, options)
       }
       if (isPage(route) && hasTrailingSlash(request)) return void reply.redirect(withoutTrailingSlash(request), 308)
-      serve(route, services, request, reply, request.requestContext).catch((error: unknown) => void reply.send(error))
+      const { requestContext } = request
+      serve(route, { services, request, reply, requestContext }).catch((error: unknown) => void reply.send(error))
     },
   })
 }

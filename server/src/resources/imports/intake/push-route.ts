@@ -2,7 +2,7 @@ import { invalidParameters } from '../../../platform/model/errors.ts'
 import type { Push } from './push.ts'
 import { readPushBody } from './push-body.ts'
 import type { PushRoute } from '../../../platform/http/route.ts'
-import { type PushRequest, recordRefusal, servePush } from './serve-push.ts'
+import { enterPush, type PushRequest, recordRefusal } from './enter-push.ts'
 import { showId } from '../../../platform/model/ids.ts'
 import { addressOf, pushExample, pushSchema, readPush } from '../payload/payload.ts'
 
@@ -37,7 +37,7 @@ export const pushRoute: PushRoute = {
   responses: { 200: { kind: 'schema', component: 'AcceptedRow', schema: acceptedSchema } },
   usage: `Send the lead to this URL with POST and a JSON body, such as ${JSON.stringify({ contact: { email: 'ada@example.com' } })}.`,
   refused: recordRefusal,
-  serve: servePush(async ({ services, trigger, ...request }) => {
+  enter: enterPush(async ({ services, trigger, ...request }) => {
     const { parameters } = request
     const push = { parameters, ...validate(request) }
     const { id, createdAt, isReplay } = await services.intake.store(trigger, push)

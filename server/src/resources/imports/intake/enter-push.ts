@@ -1,23 +1,17 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { sha256 } from '../../../platform/secret/encryption.ts'
 import type { JsonValue } from '../../../platform/model/fields.ts'
 import { readId, showId } from '../../../platform/model/ids.ts'
 import { ApiError } from '../../../platform/model/errors.ts'
-import {
-  charge,
-  nilUuid,
-  type RequestContext,
-  singleHeader,
-  requestTarget,
-} from '../../../platform/http/request-context.ts'
+import { charge, nilUuid, singleHeader } from '../../../platform/http/request-context.ts'
 import { isIdempotencyKey, requestHash } from '../../../platform/http/idempotency.ts'
 import { type Parameters, type PushKey, type Trigger, TriggerClosed } from './push.ts'
 import type { ContentHeaders } from './push-body.ts'
-import { type QueryParameter, readAnyQuery } from '../../../platform/query/query-string.ts'
+import type { QueryParameter } from '../../../platform/query/query-string.ts'
 import { addressKey } from '../../../platform/http/rate-limit.ts'
 import { isPlaceholder } from '../../../platform/model/placeholders.ts'
 import { readBytes } from '../../../platform/http/request-body.ts'
-import type { RouteResponse, Serve, Services } from '../../../platform/http/route.ts'
+import type { Content, Enter, Exchange, RouteResponse, Services } from '../../../platform/http/route.ts'
 import { imports } from '../resource.ts'
 
 /** A push with a valid secret. */
@@ -33,28 +27,35 @@ export interface PushRequest {
 
 type Handle = (request: PushRequest) => Promise<RouteResponse>
 
-/** Handles a push: checks the secret in its path, the rate limit and the body; then `handle` stores it. */
-export const servePush =
-  (handle: Handle): Serve =>
-  async (services, request, reply, progress) => {
+/** Lets in a push with a valid secret in its path; then `handle` stores it. */
+export const enterPush =
+  (handle: Handle): Enter =>
+  async (exchange) => {
+    const { services, request, requestContext } = exchange
     const { importId = '', hash = '' } = request.params as Record<string, string | undefined>
     const trigger = await services.intake.find(readId(imports.idPrefix, importId) ?? nilUuid, hash)
-    if (!trigger) throw await unknownTrigger(services, request, reply, progress)
-    progress.organization = showId('org', trigger.organizationId)
-    progress.credential = showId(imports.idPrefix, trigger.importId)
+    if (!trigger) throw await unknownTrigger(exchange)
+    requestContext.organization = showId('org', trigger.organizationId)
+    requestContext.credential = showId(imports.idPrefix, trigger.importId)
     // Pushes are not in the turn of the organization's people, who would wait for its senders.
-    progress.setTenant(`pushes of ${trigger.organizationId}`)
+    requestContext.setTenant(`pushes of ${trigger.organizationId}`)
+    // A cached import that has been disabled since must give the same response as an unknown one.
+    const reasonFor = async (error: unknown) =>
+      (await isClosed(services, trigger, error)) ? unknownTrigger(exchange) : error
     try {
-      await charge(services, reply, progress, 'push', trigger.importId)
+      await charge(exchange, 'push', trigger.importId)
       // Before the body is read.
       await services.intake.checkQuota(trigger)
-      const response = await handlePush(handle, services, request, trigger)
-      services.refusals.accepted(request, trigger)
-      return response
     } catch (error) {
-      // A cached import that has been disabled since must give the same response as an unknown one.
-      if (await isClosed(services, trigger, error)) throw await unknownTrigger(services, request, reply, progress)
-      throw error
+      throw await reasonFor(error)
+    }
+    return {
+      reasonFor,
+      async run(content) {
+        const response = await handlePush(handle, services, request, trigger, content)
+        services.refusals.accepted(request, trigger)
+        return response
+      },
     }
   }
 
@@ -74,11 +75,11 @@ async function handlePush(
   services: Services,
   request: FastifyRequest,
   trigger: Trigger,
+  { query, url }: Content,
 ): Promise<RouteResponse> {
-  const url = requestTarget(request)
   const header = singleHeader(request, 'idempotency-key')
   const isUsable = header !== undefined && isIdempotencyKey(header) && !isPlaceholder(header)
-  const parameters = parametersOf(readAnyQuery(url), header !== undefined && !isUsable)
+  const parameters = parametersOf(query, header !== undefined && !isUsable)
   const bytes = await readBytes({ kind: 'push' }, request)
   const keyOf = isUsable ? pushKey(header, url) : undefined
   const headers = {
@@ -117,13 +118,8 @@ async function isClosed(services: Services, trigger: Trigger, error: unknown): P
 }
 
 /** The same response for any invalid URL. Only failed attempts are charged to the address. */
-async function unknownTrigger(
-  services: Services,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  progress: RequestContext,
-): Promise<ApiError> {
-  await charge(services, reply, progress, 'key', addressKey(request.address))
+async function unknownTrigger(exchange: Exchange): Promise<ApiError> {
+  await charge(exchange, 'key', addressKey(exchange.request.address))
   return new ApiError(
     'not_found',
     'No import accepts pushes at this URL. Check the URL, and whether the import is enabled.',
