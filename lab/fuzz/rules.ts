@@ -165,7 +165,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Checks the format of an error (interface 7.1, docs/errors.md); undefined if it is valid. */
+/** Checks the format of an error (docs/errors.md); undefined if it is valid. */
 function errorBodyFault({ status, headers, text }: HttpResponse, isHead: boolean): string | undefined {
   if (headers.get('content-type') !== 'application/json; charset=utf-8') return 'the content type'
   if (status === 401 && !headers.get('www-authenticate')?.startsWith('Bearer realm="rapport"'))

@@ -5,7 +5,7 @@ import { linkFields } from '../model/links.ts'
 import type { Field, FilterType, JsonValue, Schema } from '../model/fields.ts'
 import type { Components } from './openapi-components.ts'
 
-/** All filters of a resource (interface 4.5) as one object: with `explode: true`, each property is a parameter. */
+/** All filters of a resource as one object: with `explode: true`, each property is a parameter. */
 export function filterParameter(resource: Resource, components: Components): Schema[] {
   const { known, open } = filtersOf(resource, components)
   if (Object.keys(known).length === 0) return []

@@ -92,7 +92,7 @@ export const cursorSchema = ({ idPrefix }: Resource): Schema => ({
   pattern: `^(?:${idPrefix}|cur)_[0-9A-Za-z_-]+$`,
 })
 
-/** Interface 4.4. */
+/** Which records of a list a page contains, and in which order. */
 function pageParameters(resource: Resource, components: Components): Schema[] {
   const { component, singular } = resource
   const cursor = cursorSchema(resource)
@@ -133,7 +133,7 @@ function pageParameters(resource: Resource, components: Components): Schema[] {
   ]
 }
 
-/** Interface 4.4, of an array in memory: its own order is the default. */
+/** The same of an array in memory: its own order is the default. */
 function arrayPageParameters(item: Schema, components: Components): Schema[] {
   const given = (name: string, schema: Schema, description: string) => ({ name, in: 'query', description, schema })
   const cursor = { type: 'string', minLength: 1 }
@@ -170,7 +170,7 @@ function arrayPageParameters(item: Schema, components: Components): Schema[] {
   ]
 }
 
-/** Interface 4.6. */
+/** Which fields are returned. */
 function selectParameter(resource: Resource, components: Components): Schema {
   const [first = '', second = ''] = resource.propertyNames
   return components.parameter(`${resource.component}Select`, {
@@ -188,7 +188,7 @@ function selectParameter(resource: Resource, components: Components): Schema {
   })
 }
 
-/** Interface 4.5, `query`. */
+/** The words that records must contain. */
 function searchParameter(resource: Resource, components: Components): Schema[] {
   return [
     components.parameter(`${resource.component}Query`, {

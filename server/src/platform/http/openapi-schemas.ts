@@ -64,7 +64,7 @@ export function bodyExample({ fields, mode }: BodyShape): Record<string, JsonVal
   return Object.fromEntries(shown.map(([name, field]) => [name, exampleOf(field)]))
 }
 
-/** Interface 7.1. */
+/** The body of every response to a request that failed. */
 export const errorSchema: Schema = {
   type: 'object',
   required: ['code', 'status', 'message', 'description'],

@@ -252,7 +252,7 @@ export function initialValues(resource: Resource): Readonly<JsonObject> {
 
 const initials = new WeakMap<Resource, Readonly<JsonObject>>()
 
-/** The same records with fewer fields and under another parent: the team-scoped family (interface 4.9). */
+/** The same records with fewer fields and under another parent: the team-scoped family. */
 export function narrowView<F extends Fields>(
   resource: Resource<F>,
   view: { component: string; propertyNames: readonly string[]; writable: readonly string[]; parent: Parent },

@@ -5,7 +5,7 @@ interface ErrorEntry {
   remedy: string
 }
 
-/** Every error that a caller can see (interface 7.3 and our additions); docs/errors.md is generated from this table. */
+/** Every error that a caller can see; docs/errors.md is generated from this table. */
 export const errorCodes = {
   malformed_request: {
     status: 400,
@@ -212,7 +212,7 @@ export interface Fault {
   id?: string
 }
 
-/** The only way to reject a request, from anywhere; converted to the body of interface 7.1 in one place. */
+/** The only way to reject a request, from anywhere; converted to the body of the response in one place. */
 export class ApiError extends Error {
   readonly code: ErrorCode
   readonly description: string
@@ -235,7 +235,7 @@ export class ApiError extends Error {
     return errorCodes[this.code].status
   }
 
-  /** The body of interface 7.1. */
+  /** The body of the response. */
   body(): { code: string; status: number; message: string; description: string; details?: readonly Fault[] } {
     const { status, message } = errorCodes[this.code]
     const body = { code: this.code, status, message, description: this.description }

@@ -10,7 +10,7 @@ export type JsonObject = { [key: string]: JsonValue }
 /** JSON Schema 2020-12, as far as both OpenAPI 3.1 and ajv support it. */
 export type Schema = Record<string, unknown>
 
-/** How a field is compared; decides its filter operators and its order (interface 4.5). */
+/** How a field is compared; decides its filter operators and its order. */
 export type FilterType = 'id' | 'string' | 'number' | 'date' | 'array' | 'boolean' | 'properties' | 'none'
 
 /** What filtering or sorting by a field costs: an index serves it, or all records of the organization are scanned. */

@@ -4,7 +4,7 @@ import { Suggestions } from './target.ts'
 import type { QueryParameter } from './query-string.ts'
 import { unknownParameter } from './unknown-parameter.ts'
 
-/** The parameters of an array that a route has in memory (interface 4.4). */
+/** The parameters of an array that a route has in memory. */
 export const arrayParameters = ['limit', 'startingAfter', 'endingBefore', 'orderBy', 'sort'] as const
 
 const defaultLimit = 25

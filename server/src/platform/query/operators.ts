@@ -22,7 +22,7 @@ const text = ['equals', 'not', 'contains', 'startsWith', 'endsWith', 'in', 'notI
 const comparison = ['gt', 'gte', 'lt', 'lte'] as const
 const list = ['has', 'hasEvery', 'hasSome', 'isEmpty'] as const
 
-/** The operators of each type (interface 4.5). A custom property without a definition supports all of them. */
+/** The operators of each type. A custom property without a definition supports all of them. */
 export const operatorsOf: Record<FilterType, readonly Operator[]> = {
   id: text,
   string: text,

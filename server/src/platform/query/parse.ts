@@ -42,7 +42,7 @@ export interface ListRequest extends Filters {
 
 /** The nil UUID (RFC 9562), which no record has. */
 const nilUuid = '00000000-0000-0000-0000-000000000000'
-/** Default page size (interface 4.4). */
+/** Records of a page, unless `limit` says otherwise. */
 export const defaultLimit = 25
 const maxFilters = 25
 const maxSelected = 100
@@ -77,7 +77,7 @@ export class QueryReader {
   }
 }
 
-/** Reads the parameters of a list (interface 4.4 to 4.6). Throws 400 `invalid_parameters` with every error. */
+/** Reads the parameters of a list. Throws 400 `invalid_parameters` with every error. */
 export function readList(
   resource: Resource,
   parameters: readonly QueryParameter[],

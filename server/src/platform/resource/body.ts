@@ -31,7 +31,7 @@ export const bodyShapeOf = <F extends Fields>(fields: F): BodyShape<Create<{ fie
   fields,
 })
 
-/** Parses a body into normalized values. Throws 422 with every error at once (interface 7.3). */
+/** Parses a body into normalized values. Throws 422 with every error at once. */
 export function readBody(shape: BodyShape<unknown>, body: unknown): JsonObject {
   const { values, faults } = validateBody(shape, body)
   if (faults.length > 0) throw invalidBody(faults)

@@ -4,7 +4,7 @@ import { arrayParameters, pageOfArray, readArrayPage } from '../query/array-page
 import { linkTo } from './links.ts'
 
 /**
- * Returns the array of a route page by page, like every list (interface 4.4). Its items have an `id`. `handle` gets the
+ * Returns the array of a route page by page, like every list. Its items have an `id`. `handle` gets the
  * other parameters if it reads any; otherwise they are unknown.
  */
 export const inPages =

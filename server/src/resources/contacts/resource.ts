@@ -162,7 +162,7 @@ export const contacts = defineResource({
   },
 })
 
-/** The writable fields of the team-scoped contact (interface 4.9), in the order of the response. */
+/** The writable fields of the team-scoped contact, in the order of the response. */
 const teamFields = [
   'name',
   'nickname',
@@ -180,7 +180,7 @@ const teamFields = [
   'employmentSeniority',
 ]
 
-/** The team-scoped contact: exactly the fields of interface 4.9. */
+/** The team-scoped contact: what the routes of a team show of a person. */
 export const teamContacts = narrowView(contacts, {
   component: 'TeamContact',
   propertyNames: ['id', 'createdAt', 'updatedAt', 'blockedAt', ...teamFields, 'companyId', 'rootContactId'],

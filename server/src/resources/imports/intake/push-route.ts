@@ -19,7 +19,7 @@ const acceptedSchema = {
   },
 }
 
-/** Interface 4.8 and 7.4. */
+/** Where other systems send leads. */
 export const pushRoute: PushRoute = {
   kind: 'push',
   method: 'POST',

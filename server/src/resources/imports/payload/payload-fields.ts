@@ -6,7 +6,7 @@ import { contacts, seniorities } from '../../contacts/resource.ts'
 import { employments } from '../../employments/resource.ts'
 import { notes } from '../../notes/resource.ts'
 
-/** A property of a push (interface 4.8). */
+/** A property of a push. */
 export interface PayloadProperty {
   description: string
   /** The field whose rules apply, so that an import accepts the same values as the REST API. */
