@@ -7,6 +7,7 @@ import { parseSource, readSources, readTexts, type Source } from './sources.ts'
 /** Words that hardly ever have a legitimate use. They are also found as parts of names. */
 const replacements: readonly (readonly [insteadOf: string, write: string])[] = [
   ['upkeep', 'maintenance'],
+  ['interface [47]\\.\\d', 'what the section says, in words'],
   ['perishable', 'row with a retention policy'],
   ['spared', 'excluded'],
   ['until kept|kept seconds|kept until', 'retention, TTL or expiry'],

@@ -54,7 +54,6 @@ export function describeBlocker({ pid, name, user, state, seconds, sessions, lon
   return `process ${pid} (${who.join(', ')})${held}${held && waiting ? '; ' : waiting && ': '}${waiting}${since}`
 }
 
-/** How to end the sessions. */
 export const endingAdvice = (blockers: readonly Blocker[], isEmbedded: boolean): string =>
   blockers
     .map(({ pid }) => {

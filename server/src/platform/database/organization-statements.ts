@@ -21,7 +21,6 @@ function organizationCall(organizationId: string, statements: readonly Sql[]): p
     as results`)
 }
 
-/** The rows of each statement. */
 const rowsOf = ({ rows: [row] }: pg.QueryResult<{ results: object[][] }>): object[][] => row?.results ?? []
 
 /** A statement about an organization, with others that are sent with it if it is `onShard`. */

@@ -105,7 +105,6 @@ export function refuseHeaders(request: FastifyRequest, names: readonly string[])
 
 const unsupportedHeader = (field: string) => invalidParameters([{ field, message: 'is not supported on this request' }])
 
-/** The body of a search; without one, `{}`. */
 export async function readSearchBody(route: SearchRoute, request: FastifyRequest): Promise<JsonValue> {
   const bytes = await readBytes(route, request)
   return bytes.length === 0 ? {} : (readJson(bytes) as JsonValue)

@@ -210,7 +210,7 @@ export interface Exchange {
   requestContext: RequestContext
 }
 
-/** What a request contains, read in this order after it was let in. */
+/** What a request contains, read after it was let in. */
 export interface Content extends Pick<BaseRequest, 'url' | 'query' | 'params'> {
   /** The revisions that If-Match allows; undefined if any is allowed. */
   revisions: readonly number[] | undefined

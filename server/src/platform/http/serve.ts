@@ -20,10 +20,7 @@ import {
 } from './request-parts.ts'
 import type { Content, Entrance, Exchange, PublicRoute, RouteResponse, ServedRoute } from './route.ts'
 
-/**
- * Serves one request: the steps of docs/architecture.md from top to bottom, whose order decides which of several errors is
- * reported.
- */
+/** Serves one request, by the steps of docs/architecture.md, whose order decides which of several errors is reported. */
 export async function serve(route: ServedRoute, exchange: Exchange): Promise<void> {
   checkContentLength(route, exchange.request)
   checkContentTypes(route, exchange.request)
@@ -78,7 +75,6 @@ function queryOf(route: ServedRoute, url: string): readonly QueryParameter[] {
   return query
 }
 
-/** Headers that the kind of route does not support are refused, never ignored. */
 function conditionsOf(route: ServedRoute, request: FastifyRequest): Pick<Content, 'revisions' | 'idempotencyKey'> {
   const none = { revisions: undefined, idempotencyKey: undefined }
   if (route.method === 'GET') checkReadConditions(request)

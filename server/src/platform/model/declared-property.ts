@@ -49,7 +49,6 @@ export interface PropertyDefinition {
   /** The value of a new record if none is sent; null for none. */
   default: JsonValue
   indexed: boolean
-  /** Null if it has none. */
   index: PropertyIndex | null
   archived: boolean
   /** A decimal. */

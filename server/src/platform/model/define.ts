@@ -70,7 +70,6 @@ export interface Resource<F extends Fields = Fields> {
   name: string
   /** Singular noun: scopes and messages. */
   singular: string
-  /** Component name in the OpenAPI document. */
   component: string
   table: string
   idPrefix: string
@@ -197,7 +196,6 @@ export const searchedPaths = ({ search, searchEmbedded, searchedWhenRead }: Reso
 
 type ValueOf<T> = T extends Field<infer Value> ? Value : never
 
-/** The record as callers read it. */
 export type Row<R extends Resource> = { [Name in keyof R['fields']]: ValueOf<R['fields'][Name]> }
 
 /** Some fields of a record: those that a caller sent, or all fields of an existing one. */
@@ -226,7 +224,6 @@ export const displayNoun = (noun: string): string =>
 export const camelCase = (noun: string): string =>
   noun.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
-/** A field's column: its name in snake case. */
 export function columnOf(fieldName: string): string {
   const known = columns.get(fieldName)
   if (known !== undefined) return known

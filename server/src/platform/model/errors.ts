@@ -235,7 +235,6 @@ export class ApiError extends Error {
     return errorCodes[this.code].status
   }
 
-  /** The body of the response. */
   body(): { code: string; status: number; message: string; description: string; details?: readonly Fault[] } {
     const { status, message } = errorCodes[this.code]
     const body = { code: this.code, status, message, description: this.description }

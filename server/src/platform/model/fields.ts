@@ -227,7 +227,6 @@ const formattedText = (type: FieldType, format: string, max: number, normalize: 
     normalize,
   }) satisfies FieldKind
 
-/** An email address, stored as typed. */
 export const email = <const O extends FieldOptions>(options: O) =>
   field<string, O>(formattedText('email', 'email', 320, normalizers.email, 'ada@example.com'), options)
 
@@ -252,7 +251,6 @@ export const timeZone = <const O extends FieldOptions>(options: O) =>
     options,
   )
 
-/** An ISO 3166-1 alpha-2 country code. */
 export const country = <const O extends FieldOptions>(options: O) =>
   field<string, O>(formattedText('country', 'country-code', 2, normalizers.country, 'DE'), options)
 
