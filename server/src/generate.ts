@@ -4,6 +4,7 @@ import { headings, resources, routes } from './app.ts'
 import { fileSettings, settings } from './config.ts'
 import { describeErrors } from './platform/http/errors-reference.ts'
 import { openapi } from './platform/http/openapi.ts'
+import { describeRoutes } from './platform/http/routes-reference.ts'
 import { readMigrations } from './platform/database/migrate.ts'
 import { describe, differencesOf } from './platform/schema/differences.ts'
 import { readCatalog } from './platform/schema/catalog.ts'
@@ -24,6 +25,7 @@ export const generatedFiles: readonly GeneratedFile[] = [
   { file: 'docs/configuration.md', content: describeSettings },
   { file: 'docs/errors.md', content: describeErrors },
   { file: 'docs/next-actions/README.md', content: describeFigures },
+  { file: 'docs/routes.md', content: () => describeRoutes(routes) },
   { file: 'openapi.json', content: describeApi },
 ]
 

@@ -13,6 +13,7 @@ import { upgradeDatabaseCommand } from './commands/cli-upgrade-database.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { CommandExit, type ExitCode, Failure, printMessage, UsageError, withExample } from './commands/command.ts'
 import { migrateCommand } from './commands/migrate.ts'
+import { routesCommand } from './commands/routes.ts'
 import { startCommand } from './commands/start.ts'
 import { userCommand } from './commands/cli-user.ts'
 import { explainFileError } from './platform/files/explain.ts'
@@ -56,6 +57,7 @@ export function program(): Command {
     demoCommand(),
     migrateCommand(),
     doctorCommand(),
+    routesCommand(),
     backupCommand(),
     restoreCommand(),
     upgradeDatabaseCommand(),

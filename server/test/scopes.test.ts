@@ -5,11 +5,21 @@ import { sql } from '../src/platform/model/sql.ts'
 import { isScoped, type ScopedRoute } from '../src/platform/http/route.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { callRoute } from './collections.ts'
+import { run } from './command-line.ts'
 import { callAs } from './people.ts'
 import { type Call, startTestService, type TestService } from './service.ts'
 import { newTenant, requestOf, type Tenant } from './tenancy.ts'
 
-const scoped = routes.filter(isScoped)
+interface Listed {
+  routes: { method: string; path: string; scope: string }[]
+}
+const { routes: listed } = JSON.parse((await run(['routes', '--json'])).output) as Listed
+const listedScopes = new Map(listed.map(({ method, path, scope }) => [`${method} ${path}`, scope]))
+
+/** With the scopes that `rapport routes` prints. */
+const scoped = routes
+  .filter(isScoped)
+  .map((route) => ({ ...route, scope: listedScopes.get(`${route.method} ${route.path}`) ?? 'none' }))
 const scopes = [...new Set(scoped.map(({ scope }) => scope))]
 const cases = scoped.map((route) => [`${route.method} ${route.path} needs ${route.scope}`, route] as const)
 

@@ -38,7 +38,7 @@ test('the command line has the documented commands', () => {
       'import remove-received,import list,organization,organization export,organization delete,organization undelete,' +
       'user,user reset-password,user end-sessions,user disable,user enable,user remove-second-factors,user promote,' +
       'user invite-owner,user invitation-link,user delete,mail,mail test,keys,keys rotate,keys list,secret,secret replace,demo,' +
-      'migrate,doctor,backup,restore,upgrade-database'
+      'migrate,doctor,routes,backup,restore,upgrade-database'
     ).split(','),
   )
 })

@@ -38,8 +38,8 @@ const content: ReadRoute = {
   scope: 'mail-content:get:read',
   query: { kind: 'none' },
   responses: { 200: { kind: 'schema', component: 'MailContent', schema: contentSchema } },
+  requiresRecentAuthentication: true,
   async handle({ services, caller, client, params }) {
-    await services.identifier.assertRecentAuthentication(caller)
     const id = group.id(params)
     const { organizationId } = caller
     const { address, requestId } = client

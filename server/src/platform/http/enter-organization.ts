@@ -62,7 +62,7 @@ async function identify(route: ScopedRoute, exchange: Exchange): Promise<Caller>
     })
     throw deniedScope({ services, caller, client: clientOf(request), route: route.path }, route.scope)
   }
-  if (route.kind === 'write' && route.requiresRecentAuthentication) await identifier.assertRecentAuthentication(caller)
+  if (route.kind !== 'search' && route.requiresRecentAuthentication) await identifier.assertRecentAuthentication(caller)
   return caller
 }
 

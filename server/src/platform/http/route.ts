@@ -173,6 +173,8 @@ export interface ReadRoute extends RouteBase {
   method: 'GET'
   /** `<resource>:<action>:read` */
   scope: string
+  /** Does it require re-authentication within the last five minutes, or an API key whose scope names the resource? */
+  requiresRecentAuthentication?: boolean
   handle(request: ReadRequest): Promise<RouteResponse>
 }
 
