@@ -2,15 +2,17 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { buildService } from './build.mjs'
+import { documentFile } from './bundle.mjs'
 import { Refusal } from './refusal.mjs'
 import { root } from './run.mjs'
 
-const document = join(root, 'openapi.json')
 const file = join(root, 'web/src/api/openapi.d.ts')
 
-/** Writes web/src/api/openapi.d.ts, unless it was generated from the current openapi.json. */
+/** Writes web/src/api/openapi.d.ts, unless it was generated from the document of the current code, which it builds. */
 export async function writeApiTypes() {
-  const text = readFileSync(document, 'utf8')
+  await buildService({ log: () => undefined })
+  const text = readFileSync(documentFile, 'utf8')
   const firstLine = `// Generated from openapi.json (${createHash('sha256').update(text).digest('hex')}); do not edit.\n`
   if (readText(file)?.startsWith(firstLine)) return
   // Only development has this package.

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { isBuiltin } from 'node:module'
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { filesIn, hashOf, lastHash, notWritable, recordBuild, writeAtomically } from './built-files.mjs'
-import { bundle, rulesBundle } from './bundle.mjs'
+import { bundle, documentFile, rulesBundle } from './bundle.mjs'
 import { isReadOnly } from './lock.mjs'
 import { Refusal, exitOnRefusal } from './refusal.mjs'
 import { root } from './run.mjs'
@@ -16,13 +16,19 @@ const web = join(root, 'web')
 const installed = join(root, 'node_modules/.package-lock.json')
 
 /** What is built. Without a change to its sources or to the installed packages, it is not built again. */
-const parts = [
-  { name: 'the service', output, sources: serverSources, build: buildServer },
-  { name: 'the web application', output: join(web, 'dist'), sources: webSources, build: buildWeb },
-]
+const service = { name: 'the service', output, sources: serverSources, build: buildServer }
+const application = { name: 'the web application', output: join(web, 'dist'), sources: webSources, build: buildWeb }
 
-/** Builds the service (server/src/main.ts) and the web application, as far as they changed. Logs the progress. */
-export async function build({ log }) {
+/**
+ * Builds the service (server/src/main.ts) with its OpenAPI document, and the web application, as far as they changed.
+ * Logs the progress.
+ */
+export const build = ({ log }) => buildParts([service, application], log)
+
+/** Builds only the service and its OpenAPI document, if they changed. */
+export const buildService = ({ log }) => buildParts([service], log)
+
+async function buildParts(parts, log) {
   const packages = installedPackages()
   const changed = parts
     .filter((part) => part.sources().length > 0)
@@ -53,25 +59,33 @@ function webSources() {
   return [...settings, ...used.filter((file) => !isTest(file) && !file.endsWith('.d.ts'))]
 }
 
-const scripts = () => ['build.mjs', 'build-web.mjs', 'built-files.mjs'].map((name) => join(root, 'scripts', name))
+const scripts = () =>
+  ['build.mjs', 'build-document.mjs', 'build-web.mjs', 'built-files.mjs'].map((name) => join(root, 'scripts', name))
 
 async function buildServer(hash) {
   try {
     const rules = await bundleTo(join(sources, 'rules.ts'), rulesBundle, bundledPackages)
     const main = await bundleTo(join(sources, 'main.ts'), bundle, bundledPackages)
+    await runBuilder('build-document.mjs', [], 'The OpenAPI document could not be written; the reason is above.')
+    const files = [...main.files, ...rules.files, relative(output, documentFile)]
     const packages = [...new Set([...main.packages, ...rules.packages])].sort()
-    recordBuild(output, { hash, files: [...main.files, ...rules.files], packages })
+    recordBuild(output, { hash, files, packages })
   } catch (error) {
     if (!isReadOnly(error)) throw error
     throw notWritable(output, error)
   }
 }
 
-async function buildWeb(hash) {
+function buildWeb(hash) {
+  return runBuilder('build-web.mjs', [hash], 'The web application could not be built; the reason is above.')
+}
+
+/** Runs a script of this folder in a process of its own. Throws a `Refusal` with this reason if it fails. */
+async function runBuilder(script, parameters, reason) {
   const options = { cwd: root, env: { ...process.env, NODE_ENV: 'production' }, stdio: ['ignore', 2, 2] }
-  const child = spawn(process.execPath, [join(root, 'scripts/build-web.mjs'), hash], options)
+  const child = spawn(process.execPath, [join(root, 'scripts', script), ...parameters], options)
   const code = await new Promise((resolve, reject) => child.once('error', reject).once('exit', resolve))
-  if (code !== 0) throw new Refusal('The web application could not be built; the reason is above.')
+  if (code !== 0) throw new Refusal(reason)
 }
 
 /**

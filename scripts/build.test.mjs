@@ -27,8 +27,7 @@ beforeEach(() => {
   symlinkSync(join(dirname(scripts), 'node_modules/esbuild'), join(root, 'node_modules/esbuild'))
   createPackage('at-once', 'first')
   createPackage('when-needed', 'first')
-  write(
-    'server/src/main.ts',
+  writeMain(
     `import atOnce from 'at-once'
      export const main = async (): Promise<string> => atOnce + ' ' + (await import('when-needed')).default`,
   )
@@ -40,6 +39,10 @@ function write(path, content) {
   mkdirSync(dirname(join(root, path)), { recursive: true })
   writeFileSync(join(root, path), content)
 }
+
+/** Writes the service's entry, with a function that returns the OpenAPI document. */
+const writeMain = (text, document = `'{}'`) =>
+  write('server/src/main.ts', `${text}\nexport const apiDocument = async (): Promise<string> => ${document}`)
 
 /** Writes what npm records about installed packages. */
 const recordInstalled = (packages) => write('node_modules/.package-lock.json', JSON.stringify({ packages }))
@@ -78,13 +81,39 @@ test('a change of development packages does not cause a build', () => {
 
 test('a bundle with a missing file is rebuilt', () => {
   write('server/src/later.ts', `export const later = 'later'`)
-  write('server/src/main.ts', `export const main = async () => (await import('./later.ts')).later`)
+  writeMain(`export const main = async () => (await import('./later.ts')).later`)
   build()
   const parts = readdirSync(join(root, 'server/dist')).filter((name) => /^rapport\.later-.*\.js$/.test(name))
   expect(parts).toHaveLength(1)
   rmSync(join(root, 'server/dist', parts[0]))
   expect(build()).toMatch(/^Built in /)
   expect(runMain()).toBe('later')
+})
+
+const document = () => readFileSync(join(root, 'openapi.json'), 'utf8')
+
+test('the OpenAPI document is written whenever the service is built, and again if it is missing', () => {
+  writeMain(`export const version = 'first'`, 'version')
+  build()
+  expect(document()).toBe('first')
+  writeMain(`export const version = 'second'`, 'version')
+  build()
+  expect(document()).toBe('second')
+  rmSync(join(root, 'openapi.json'))
+  expect(build()).toMatch(/^Built in /)
+  expect(document()).toBe('second')
+  expect(build()).toBe('Nothing changed since the last build.')
+})
+
+test('a build that cannot write the OpenAPI document fails with the reason, and is repeated', () => {
+  writeMain('', `Promise.reject(new Error('two routes have one path'))`)
+  for (let time = 0; time < 2; time++) {
+    const { status, stderr } = spawnSync(process.execPath, ['scripts/build.mjs'], { cwd: root, encoding: 'utf8' })
+    expect(status).toBe(3)
+    expect(stderr).toMatch(
+      /two routes have one path[^]*\nThe OpenAPI document could not be written; the reason is above\.\n$/,
+    )
+  }
 })
 
 test('a package that pg uses only on other platforms may be missing', () => {
@@ -94,7 +123,7 @@ test('a package that pg uses only on other platforms may be missing', () => {
 })
 
 test('statements stay on separate lines of the bundle, for stack traces', () => {
-  write('server/src/main.ts', `const fail = () => {\n  throw new Error('here')\n}\nexport const main = () => fail()`)
+  writeMain(`const fail = () => {\n  throw new Error('here')\n}\nexport const main = () => fail()`)
   build()
   const lines = readFileSync(join(root, 'server/dist/rapport.js'), 'utf8').split('\n')
   expect(lines.filter((line) => /throw|fail\(\)/.test(line))).toHaveLength(2)

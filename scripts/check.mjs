@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { writeApiTypes } from './api-types.mjs'
 import { exit } from './exit.mjs'
 import { ensureInstalled } from './install.mjs'
-import { exitOnRefusal } from './refusal.mjs'
+import { Refusal, exitOnRefusal } from './refusal.mjs'
 import { root, runTool } from './run.mjs'
 
 const checks = [
@@ -16,7 +16,13 @@ const checks = [
 ]
 
 async function checkWebTypes(options) {
-  await writeApiTypes()
+  try {
+    await writeApiTypes()
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    print(error.message, options.output)
+    return 1
+  }
   return runTool('typescript-native/bin/tsc', ['-p', 'web'], options)
 }
 
@@ -40,12 +46,12 @@ export async function runChecks(chosen = checks, output = 'inherit') {
   for (const { name, run } of chosen) {
     const passed = (await run({ output })) === 0
     counts[passed ? 'passed' : 'failed']++
-    const line = `${passed ? 'ok' : 'FAILED'}: ${name}`
-    if (output === 'inherit') console.log(line)
-    else writeSync(output, `${line}\n`)
+    print(`${passed ? 'ok' : 'FAILED'}: ${name}`, output)
   }
   return counts
 }
+
+const print = (line, output) => (output === 'inherit' ? console.log(line) : void writeSync(output, `${line}\n`))
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   await exitOnRefusal(() => ensureInstalled(root, { development: true, log: console.log }))

@@ -16,23 +16,25 @@ beforeEach(() => {
   for (const name of ['.oxfmtrc.json', '.oxlintrc.json', '.gitignore'])
     cpSync(join(dirname(scripts), name), join(root, name))
   mkdirSync(join(root, 'node_modules'))
-  for (const name of ['typescript-native', 'oxlint', 'oxfmt', 'openapi-typescript'])
+  for (const name of ['typescript-native', 'oxlint', 'oxfmt', 'openapi-typescript', 'esbuild'])
     symlinkSync(join(dirname(scripts), 'node_modules', name), join(root, 'node_modules', name))
   write('tsconfig.json', '{ "compilerOptions": { "strict": true, "noEmit": true }, "include": ["*.ts"] }\n')
   write('some.ts', 'export const some: number = 1\n')
-  write('openapi.json', JSON.stringify(documentWith('Contact')))
-  mkdirSync(join(root, 'web/src'), { recursive: true })
+  write('package.json', '{\n  "type": "module"\n}\n')
+  write('node_modules/.package-lock.json', '{ "packages": {} }\n')
+  for (const folder of ['server/src', 'web/src']) mkdirSync(join(root, folder), { recursive: true })
+  write('server/src/main.ts', serviceWith('Contact'))
+  write('server/src/rules.ts', 'export const rules: readonly string[] = []\n')
   write('web/tsconfig.json', '{ "extends": "../tsconfig.json", "include": ["src"] }\n')
   write('web/src/page.ts', page)
 })
 afterEach(() => rmSync(root, { recursive: true, force: true }))
 
-const documentWith = (name) => ({
-  openapi: '3.1.0',
-  info: { title: 'API', version: '1' },
-  paths: {},
-  components: { schemas: { [name]: { type: 'string' } } },
-})
+const serviceWith = (name) => `const schemas = { ${name}: { type: 'string' } }
+const document = { openapi: '3.1.0', info: { title: 'API', version: '1' }, paths: {}, components: { schemas } }
+
+export const apiDocument = async (): Promise<string> => JSON.stringify(document)
+`
 const page = `import type { components } from './api/openapi'
 
 export const contact: components['schemas']['Contact'] = 'Ada'
@@ -65,10 +67,20 @@ test('wrong types, lint errors, wrong formatting and broken files fail their che
   expect(check().results).toEqual(good)
 })
 
-test('the types of the API are those of the current openapi.json', () => {
+test('the types of the API are those of the current service', () => {
   expect(check().results).toEqual(good)
-  write('openapi.json', JSON.stringify(documentWith('Person')))
-  expect(check().results).toContain('FAILED: types of the web application')
+  write('server/src/main.ts', serviceWith('Person'))
+  const { results, output } = check()
+  expect(results).toContain('FAILED: types of the web application')
+  expect(output).toContain(`Property 'Contact' does not exist on type '{ Person: string; }'`)
+})
+
+test('a service that cannot be built fails the check of the types that need it, and the other checks run', () => {
+  write('server/src/main.ts', `export { absent } from './absent'\n`)
+  const { results, output } = check()
+  expect(results).toEqual(good.map((line) => (line.endsWith('web application') ? line.replace('ok', 'FAILED') : line)))
+  expect(output).toContain('The build failed; the reasons are above.')
+  expect(output).toMatch(/Could not resolve .*absent/)
 })
 
 test('the checks run for a user who can only read the files', () => {

@@ -41,7 +41,7 @@ test('no script of ours runs when packages are installed, with or without --igno
   expect(Object.keys(scripts).filter((name) => events.includes(name))).toEqual([])
 })
 
-test('`npx rapport start` runs the installed package: the application, its files and the database', async () => {
+test('`npx rapport start` runs the installed package: the application, its files, its OpenAPI document and the database', async () => {
   const port = await freePort()
   const child = spawn('npx', ['--no-install', 'rapport', 'start'], {
     cwd: folder,
@@ -78,6 +78,8 @@ test('`npx rapport start` runs the installed package: the application, its files
     const guide = await fetch(`${url}${path}`)
     expect([path, guide.status, (await guide.text()).includes('<h1')]).toEqual([path, 200, true])
   }
+  const document = JSON.parse(readFileSync(join(folder, 'node_modules/rapport/openapi.json'), 'utf8'))
+  expect(await (await fetch(`${url}/v5/docs`)).json()).toEqual(document)
   await stop()
   expect(output).toContain('Stopped.')
 })

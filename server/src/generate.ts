@@ -1,9 +1,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { headings, resources, routes } from './app.ts'
+import { resources, routes } from './app.ts'
 import { fileSettings, settings } from './config.ts'
 import { describeErrors } from './platform/http/errors-reference.ts'
-import { openapi } from './platform/http/openapi.ts'
 import { describeRoutes } from './platform/http/routes-reference.ts'
 import { readMigrations } from './platform/database/migrate.ts'
 import { describe, differencesOf } from './platform/schema/differences.ts'
@@ -26,7 +25,6 @@ export const generatedFiles: readonly GeneratedFile[] = [
   { file: 'docs/errors.md', content: describeErrors },
   { file: 'docs/next-actions/README.md', content: describeFigures },
   { file: 'docs/routes.md', content: () => describeRoutes(routes) },
-  { file: 'openapi.json', content: describeApi },
 ]
 
 /** Writes the generated files that differ, under the root of the repository. Returns a line for each file. */
@@ -98,12 +96,6 @@ export async function generateMigration(root: string, name: string): Promise<str
 
 const reviewNote =
   'Review it before you commit it: the names of indexes, what happens when a record that is referred to is deleted, checks of values, and each line that says "Review".'
-
-/** The OpenAPI document as JSON, with each reference and each bare type on one line. */
-function describeApi(): string {
-  const text = JSON.stringify(openapi(routes, headings), null, 2)
-  return `${text.replace(/\{\s+("(?:\$ref|type)": "[^"]*")\s+\}/g, '{ $1 }')}\n`
-}
 
 function describeSettings(): string {
   const declared: Setting<unknown>[] = Object.values(settings)

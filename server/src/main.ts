@@ -42,6 +42,12 @@ export async function serveAsWorker(): Promise<ExitCode> {
   }
 }
 
+/** The OpenAPI document, for the build (scripts/build-document.mjs). */
+export async function apiDocument(): Promise<string> {
+  // Loaded here, because few commands need all declarations.
+  return (await import('./api-document.ts')).formatApiDocument()
+}
+
 /** All commands. Exported for tests. */
 export function program(): Command {
   const commands = [

@@ -131,6 +131,8 @@ test('the files, commands and tests in the guide for a new resource work as writ
     '/v5/projects/{projectId}/restore',
   ])
   expect(Object.keys(document.components.schemas.Project.properties)).toContain('location')
+  const page = readFileSync(join(copy, 'docs/routes.md'), 'utf8')
+  expect(page).toMatch(/^PATCH +\/v5\/projects\/\{projectId\} +project:update:write$/m)
   const tests = printed.find((text) => text.includes('Test Files'))
   expect(tests).toMatch(/Test Files .*2 passed/)
   expect(Number(/Tests .*?(\d+) passed/.exec(tests ?? '')?.[1])).toBeGreaterThan(20)

@@ -112,6 +112,7 @@ test('the image contains what the service needs, without tests, data or secrets'
     'bin',
     'docs',
     'node_modules',
+    'openapi.json',
     'package.json',
     'scripts',
     'server',
