@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { JsonObject } from '../../server/src/platform/model/fields.ts'
 import { readPush } from '../../server/src/resources/imports/payload/payload.ts'
 import { chromium } from '../../server/test/chromium.ts'
 import { until } from '../../server/test/processes.ts'
@@ -16,6 +15,7 @@ import { generateQueue, generateTemplates } from './leads.ts'
 import { watchMemory } from './measure.ts'
 import { help, readOptions } from './options.ts'
 import { type Figures, figuresOf, type Report } from './report.ts'
+import type { JsonObject } from '../../server/src/platform/model/json.ts'
 
 const script = fileURLToPath(new URL('../../scripts/bench.mjs', import.meta.url))
 

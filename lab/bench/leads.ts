@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../server/src/platform/model/fields.ts'
 import { toAscii, firstNames, lastNames, cities, Random, jobLevels, industries } from './people.ts'
+import type { JsonObject } from '../../server/src/platform/model/json.ts'
 
 /** Existing people and companies that leads can refer to. */
 export interface ExistingRecords {

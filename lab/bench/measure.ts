@@ -7,13 +7,7 @@ import type { VariableParts, Packed } from './exchange.ts'
 import { type LoadTask, numberPlaceholder, type Request } from './load.ts'
 import { figuresOf, type Measurement, type Row, rowOf } from './report.ts'
 import { processOf, type Program } from '../shared/usage.ts'
-
-/** A program with an HTTP server. */
-export interface HttpTarget {
-  name: 'service' | 'floor'
-  port: number
-  program: Program
-}
+import type { HttpTarget } from './http-target.ts'
 
 /** The driver alone, in the measuring process. */
 export interface DriverTarget {

@@ -13,8 +13,8 @@ import { readSteps, type Step } from './plans.ts'
 import { readQueries } from './read-queries.ts'
 import { type TableRow, makeContact } from './records.ts'
 import { readNames, rowNames, rowsWith } from './row-names.ts'
-import type { Figures, Row, Start } from './report.ts'
-import { type TargetLine, targetsOf } from './targets.ts'
+import type { Figures, Row, Start, TargetLine } from './report.ts'
+import { targetsOf } from './targets.ts'
 
 const owner = { organizationId: 'o', teamId: 't', number: 3 }
 

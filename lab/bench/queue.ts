@@ -5,13 +5,13 @@ import type { CrossTenantPurpose } from '../../server/src/platform/database/cros
 import { toSql } from '../../server/src/platform/database/fixed-statements.ts'
 import type { OrganizationStatement } from '../../server/src/platform/database/organization-statements.ts'
 import type { Sql } from '../../server/src/platform/model/sql.ts'
-import type { JsonObject } from '../../server/src/platform/model/fields.ts'
 import { newId } from '../../server/src/platform/model/ids.ts'
 import { insertRows } from '../../server/src/resources/imports/intake/intake-store.ts'
 import { dayOf } from '../../server/src/resources/imports/intake/push-quota-store.ts'
 import { generateTriggerSecret } from '../../server/src/resources/imports/trigger.ts'
 import type { Owner } from './records.ts'
 import type { Stage } from './stage.ts'
+import type { JsonObject } from '../../server/src/platform/model/json.ts'
 
 /** The maximum that the service inserts with one statement. */
 const batch = 500

@@ -3,7 +3,6 @@ import { withReach } from '../../server/src/identity/access/custom-role-store.ts
 import { Database, type Connection } from '../../server/src/platform/database/database.ts'
 import type { Caller } from '../../server/src/platform/model/caller.ts'
 import { newId } from '../../server/src/platform/model/ids.ts'
-import type { ReachLevel } from '../../server/src/platform/model/reach.ts'
 import { planPage } from '../../server/src/platform/query/page.ts'
 import { readList } from '../../server/src/platform/query/parse.ts'
 import { readPage, readRecord, scopeOf } from '../../server/src/platform/resource/read.ts'
@@ -16,6 +15,7 @@ import { figuresOf, type Measurement, type Row, rowOf } from './report.ts'
 import { rowNames } from './row-names.ts'
 import type { Sample } from './sample.ts'
 import type { Stage } from './stage.ts'
+import type { ReachLevel } from '../../server/src/platform/model/reach.ts'
 
 /** Turns of each person for each second of the options. */
 const turnsPerSecond = 8

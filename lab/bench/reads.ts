@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { depthOf, collectDeepCursors } from './depth.ts'
 import { pack } from './exchange.ts'
 import { headersOf, requestBytes, fetchText } from './http.ts'
-import { type HttpTarget, measureRow } from './measure.ts'
+import { measureRow } from './measure.ts'
 import { indexedQueries } from './indexed-properties.ts'
 import { type Plan, planOf } from './plans.ts'
 import { type ReadQuery, readQueries } from './read-queries.ts'
@@ -11,6 +11,7 @@ import type { Row } from './report.ts'
 import { rowNames } from './row-names.ts'
 import type { Sample } from './sample.ts'
 import { type Stage, startFloor } from './stage.ts'
+import type { HttpTarget } from './http-target.ts'
 
 /** Database connections of service and floor: the service's default. */
 export const poolSize = 16

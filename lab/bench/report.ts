@@ -3,7 +3,6 @@ import type { TurnResult } from './counter.ts'
 import type { Interactions } from './interactions.ts'
 import type { BenchOptions } from './options.ts'
 import type { Plan } from './plans.ts'
-import type { TargetLine } from './targets.ts'
 
 /** One measurement of one target. Processed rows have no latencies. */
 export interface Measurement extends Omit<TurnResult, 'p50' | 'p99'>, Partial<Pick<TurnResult, 'p50' | 'p99'>> {
@@ -106,4 +105,15 @@ export function median(values: readonly number[]): number | null {
   const sorted = [...values].sort((left, right) => left - right)
   const [low, high] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.ceil((sorted.length - 1) / 2)]]
   return ((low ?? 0) + (high ?? 0)) / 2
+}
+
+/** A target and the measured figure. */
+export interface TargetLine {
+  name: string
+  connections: number | null
+  wanted: string
+  /** Number of contacts for which it is meant; null for any. */
+  contacts: number | null
+  measured: string
+  reached: boolean
 }

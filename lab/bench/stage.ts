@@ -4,11 +4,11 @@ import { terminate } from '../shared/child.ts'
 import { firstLineOf, startRole } from './children.ts'
 import { addCleanup } from '../shared/cleanup.ts'
 import type { FloorTask } from './floor.ts'
-import type { HttpTarget } from './measure.ts'
 import type { BenchOptions } from './options.ts'
 import { type Account, connectEmbedded } from '../shared/service.ts'
 import { type BenchWorkspace, type BenchService, bootstrapBench, startBenchService } from './service.ts'
 import { databaseOf, parentOf, processOf, type Program, programOf } from '../shared/usage.ts'
+import type { HttpTarget } from './http-target.ts'
 
 /** A running service and its database. */
 export interface Stage {

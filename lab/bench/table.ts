@@ -2,8 +2,7 @@ import { formatCount } from '../../server/src/commands/progress.ts'
 import { describeMachine, table } from '../shared/report.ts'
 import type { Interactions } from './interactions.ts'
 import type { Plan } from './plans.ts'
-import { type Figures, type Report, type Row, type Start } from './report.ts'
-import type { TargetLine } from './targets.ts'
+import { type Figures, type Report, type Row, type Start, type TargetLine } from './report.ts'
 
 const rowTitles = [
   'row',

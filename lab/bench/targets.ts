@@ -1,19 +1,8 @@
 import { firstRowsName, floorName, type Interactions } from './interactions.ts'
 import type { Plan } from './plans.ts'
 import { formatCount } from '../../server/src/commands/progress.ts'
-import { median, type Report, type Row } from './report.ts'
+import { median, type Report, type Row, type TargetLine } from './report.ts'
 import { rowNames as names } from './row-names.ts'
-
-/** A target and the measured figure. */
-export interface TargetLine {
-  name: string
-  connections: number | null
-  wanted: string
-  /** Number of contacts for which it is meant; null for any. */
-  contacts: number | null
-  measured: string
-  reached: boolean
-}
 
 type Measured = Pick<Report, 'rows' | 'plans' | 'interactions' | 'starts'>
 

@@ -23,17 +23,7 @@ import {
   wrongRevisions,
 } from './ledger.ts'
 import { forEachConcurrently, type Guarantees } from './scenario.ts'
-import { auditSuggestions } from './suggestion-audit.ts'
-import type { Writers } from './writers.ts'
-
-export interface AuditOptions {
-  client: Client
-  writers: Writers
-  importId: string
-  guarantees: Guarantees
-  /** A row whose worker was killed three times becomes DEAD; it is then retried. */
-  losesWorkers?: boolean
-}
+import { auditSuggestions, type AuditOptions } from './suggestion-audit.ts'
 
 /** Milliseconds within which all rows must be finished after the faults. */
 const timeout = 180_000

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { alarmingOptOuts } from '../../server/src/resources/imports/resource.ts'
-import type { AuditOptions } from './audit.ts'
-import { forEachConcurrently } from './scenario.ts'
+import type { Client } from './client.ts'
+import { forEachConcurrently, type Guarantees } from './scenario.ts'
 import {
   type ListedAnalysis,
   type ListedSuggestion,
@@ -9,6 +9,16 @@ import {
   wronglyAnalysed,
   wrongTasks,
 } from './suggestion-ledger.ts'
+import type { Writers } from './writers.ts'
+
+export interface AuditOptions {
+  client: Client
+  writers: Writers
+  importId: string
+  guarantees: Guarantees
+  /** A row whose worker was killed three times becomes DEAD; it is then retried. */
+  losesWorkers?: boolean
+}
 
 /** Milliseconds within which all notes must be analysed after the faults; a lost lease ends after a minute. */
 const timeout = 180_000

@@ -1,9 +1,9 @@
 import { bodyBytesOf, type Draft } from './draft.ts'
-import type { FuzzContext } from './drawing.ts'
 import { brokenScalars, hostileScalars, hostileText, hostileTexts, nested } from './hostile.ts'
 import { type Json, type Members, objectsIn, type Position, positionsIn, scalar } from './json.ts'
 import type { Random } from './random.ts'
 import type { Schema } from './document.ts'
+import type { FuzzContext } from './context.ts'
 
 type Change = (json: Json, draft: Draft, context: FuzzContext, random: Random) => Json | Buffer
 

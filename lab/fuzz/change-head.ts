@@ -1,5 +1,4 @@
 import type { Draft } from './draft.ts'
-import type { FuzzContext } from './drawing.ts'
 import {
   accepted,
   brokenLines,
@@ -16,6 +15,7 @@ import {
 } from './header-values.ts'
 import { hostileText } from './hostile.ts'
 import type { Random } from './random.ts'
+import type { FuzzContext } from './context.ts'
 
 type Change = (draft: Draft, context: FuzzContext, random: Random) => void
 

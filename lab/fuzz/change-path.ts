@@ -1,9 +1,9 @@
 import { METHODS } from 'node:http'
 import type { Draft } from './draft.ts'
-import type { FuzzContext } from './drawing.ts'
 import { isNamedBy, pathOf } from './fixture.ts'
 import { percentEncode, hostileText } from './hostile.ts'
 import type { Random } from './random.ts'
+import type { FuzzContext } from './context.ts'
 
 type Change = (draft: Draft, context: FuzzContext, random: Random) => string
 

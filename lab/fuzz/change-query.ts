@@ -1,7 +1,7 @@
 import type { Draft } from './draft.ts'
-import type { FuzzContext } from './drawing.ts'
 import { percentEncode, hostileText } from './hostile.ts'
 import type { Random } from './random.ts'
+import type { FuzzContext } from './context.ts'
 
 type Change = (draft: Draft, context: FuzzContext, random: Random) => string
 

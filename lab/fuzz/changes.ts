@@ -3,8 +3,8 @@ import { changeHead } from './change-head.ts'
 import { changeIds, changeMethod, changePath } from './change-path.ts'
 import { changeQuery } from './change-query.ts'
 import type { Draft } from './draft.ts'
-import type { FuzzContext } from './drawing.ts'
 import type { Random } from './random.ts'
+import type { FuzzContext } from './context.ts'
 
 /** Mutates a request in one way, and records it in `changes`. */
 export function change(draft: Draft, context: FuzzContext, random: Random): void {

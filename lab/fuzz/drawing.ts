@@ -1,26 +1,13 @@
 import type { Draft } from './draft.ts'
 import type { Operation, Parameter } from './document.ts'
-import { isNamedBy, pathOf, type RecordRef, type Population } from './fixture.ts'
+import { isNamedBy, pathOf, type RecordRef } from './fixture.ts'
 import { percentEncode } from './hostile.ts'
 import { change } from './changes.ts'
 import { type Json, piecesOf } from './json.ts'
-import { type PersonState, personParams, type Person, validBody } from './person.ts'
+import { personParams, validBody } from './person.ts'
 import { Random } from './random.ts'
 import { textOf, valueOf } from './values.ts'
-
-/** The data from which requests are generated. */
-export interface FuzzContext {
-  operations: readonly Operation[]
-  ours: Population
-  theirs: Population
-  /** The person whose session and password the requests use, end and change. */
-  person: Person
-  narrowKey: string
-  expiredKey: string
-  /** Learned from responses: ETags by path, and the person's state. */
-  learned: { tags: Map<string, string>; personState: PersonState }
-  seed: number
-}
+import type { FuzzContext } from './context.ts'
 
 /** Generates the request with this number: a valid one, which is then mutated up to three times. */
 export function drawRequest(context: FuzzContext, number: number): Draft {

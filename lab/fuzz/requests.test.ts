@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readContract } from './document.ts'
-import { drawRequest, type FuzzContext } from './drawing.ts'
+import { drawRequest } from './drawing.ts'
 import { changedTables, faultsInLog, idsIn, type Rows, rowsOf, untilProcessed } from './guard.ts'
 import { personOf } from './person.ts'
 import { createContext, type Result, run } from './run.ts'
@@ -11,6 +11,7 @@ import { createApiKey } from '../../server/src/commands/create-api-key.ts'
 import { createDatabase } from '../../server/test/postgres.ts'
 import { lawTimes, seed } from '../../server/test/seed.ts'
 import { startTestService, type TestOrganization, type TestService } from '../../server/test/service.ts'
+import type { FuzzContext } from './context.ts'
 
 // The short form of `npm run fuzz`, which draws the same requests: docs/fuzzing.md.
 const contract = readContract(fileURLToPath(new URL('../..', import.meta.url)))

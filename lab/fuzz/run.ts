@@ -1,7 +1,7 @@
 import { Connection } from './connection.ts'
 import type { Contract } from './document.ts'
 import type { Draft } from './draft.ts'
-import { drawRequest, isTheirs, type FuzzContext } from './drawing.ts'
+import { drawRequest, isTheirs } from './drawing.ts'
 import type { Account } from '../shared/service.ts'
 import { type RecordRef, populate, type Population } from './fixture.ts'
 import { Rules } from './rules.ts'
@@ -9,6 +9,7 @@ import { initialState, updateState, type Person, mayAffectSession } from './pers
 import { mark } from './stage.ts'
 import { attempt, commandOf, minimize, type Violation } from './violations.ts'
 import type { HttpResponse } from './connection.ts'
+import type { FuzzContext } from './context.ts'
 
 export interface ContextOptions {
   contract: Contract

@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { configWarnings, type Environment, fileSettings, readConfig, settings } from './config.ts'
+import { configWarnings, fileSettings, readConfig, settings } from './config.ts'
 import type { Setting } from './settings.ts'
 import { availableProcessors } from './processes/processors.ts'
 import { StartError } from './platform/database/start-error.ts'
+import type { Environment } from './secret-files.ts'
 
 function refusalOf(environment: Environment): string {
   try {

@@ -7,7 +7,7 @@ import { allowsPlaintext } from './platform/egress/plaintext.ts'
 import { sender, smtpServer } from './identity/mails/settings.ts'
 import { nearest } from './nearest-name.ts'
 import { reasoningContradictions, reasoningSettings } from './reasoning-settings.ts'
-import { withSecretFiles } from './secret-files.ts'
+import { withSecretFiles, type Environment } from './secret-files.ts'
 import {
   address,
   connectionString,
@@ -279,8 +279,6 @@ export const settings = {
 
 type Settings = typeof settings
 export type Config = { readonly [Key in keyof Settings]: ReturnType<Settings[Key]['parse']> }
-export type Environment = Readonly<Record<string, string | undefined>>
-
 /** Reads the configuration from the environment. Throws a `StartError` that lists all errors at once. */
 export function readConfig(given: Environment): Config {
   const { environment, mistakes } = withSecretFiles(given, fileSettings)

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
-import type { Environment } from './config.ts'
+
+/** The environment variables of a process, by name. */
+export type Environment = Readonly<Record<string, string | undefined>>
 
 /** The environment with the contents of the files that it names. */
 export function withSecretFiles(

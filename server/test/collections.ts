@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { resources, routes } from '../src/app.ts'
 import { sql } from '../src/platform/model/sql.ts'
-import type { ReadRoute, Route, SearchRoute, WriteRoute } from '../src/platform/http/route.ts'
+import type { Route } from '../src/platform/http/route.ts'
 import { columnOf, parentsOf, type Resource } from '../src/platform/model/define.ts'
-import type { JsonObject } from '../src/platform/model/fields.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { parameterOf } from '../src/platform/routes/standard-routes.ts'
 import { mails } from '../src/identity/mails/resource.ts'
@@ -23,24 +22,11 @@ import { until } from './processes.ts'
 import { suggestionIn } from './suggested.ts'
 import { addMember, type FixtureOptions, firstPipeline, insertContacts } from './fixture-records.ts'
 import { idsOf, minimalBody, type References, sharedBody } from './samples.ts'
-import type { Call, CallOptions, Json, TestResponse, TestOrganization, TestService } from './service.ts'
-import { type Pushes, pushesOf } from './import-row-states.ts'
+import type { Call, Json, TestResponse, TestService } from './service.ts'
+import { pushesOf } from './import-row-states.ts'
 import { checkResponse } from './response-checks.ts'
-
-/** The standard routes of one resource at one path. */
-export interface Collection {
-  path: string
-  resource: Resource
-  list: ReadRoute
-  count?: ReadRoute
-  search?: SearchRoute
-  searchCount?: SearchRoute
-  get?: ReadRoute
-  create?: WriteRoute
-  update?: WriteRoute
-  delete?: WriteRoute
-  restore?: WriteRoute
-}
+import type { JsonObject } from '../src/platform/model/json.ts'
+import type { Collection, Fixture, RouteOptions } from './fixture.ts'
 
 export const collections: readonly Collection[] = routes.flatMap((list) => {
   if (list.kind !== 'read' || list.query.kind !== 'list') return []
@@ -69,28 +55,6 @@ export const collectionsWith = <Name extends keyof Collection>(...operations: Na
   collections
     .filter((collection) => operations.every((name) => collection[name] !== undefined))
     .map((collection) => [collection.path, collection as Collection & Required<Pick<Collection, Name>>] as const)
-
-export interface RouteOptions extends CallOptions {
-  /** Public ids for the path. */
-  params?: Readonly<Record<string, string>>
-  query?: readonly (readonly [string, string])[]
-}
-
-/** An organization with a record of every kind, and functions to request them. */
-export interface Fixture {
-  service: TestService
-  organization: TestOrganization
-  /** Ids of existing records, by prefix; at least two for each kind that a record can refer to. */
-  references: References
-  /** The URLs of its imports, and the rows pushed to them. */
-  pushes: Pushes
-  /** Calls a route with a key of all scopes and checks the response against the declaration of the route. */
-  request(route: Route, options?: RouteOptions): Promise<TestResponse<Json>>
-  /** The ids for a path: that of the collection's parent and, if given, that of the record. */
-  params(collection: Collection, id?: string): Record<string, string>
-  /** Creates a record; returns it as the collection shows it. */
-  createRecord(collection: Collection, body: JsonObject): Promise<JsonObject>
-}
 
 /** Two records of each creatable resource, two members and an import row, by default in a new organization. */
 export async function createFixture(

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { columnOf } from '../src/platform/model/define.ts'
-import type { JsonObject } from '../src/platform/model/fields.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { identifier, sql } from '../src/platform/model/sql.ts'
-import { type Collection, collections, collectionsWith, createFixture, type Fixture, omit } from './collections.ts'
+import { collections, collectionsWith, createFixture, omit } from './collections.ts'
 import { minimalBody, variedBody } from './samples.ts'
 import { startTestService, type TestService } from './service.ts'
+import type { JsonObject } from '../src/platform/model/json.ts'
+import type { Fixture, Collection } from './fixture.ts'
 
 let service: TestService
 let fixture: Fixture

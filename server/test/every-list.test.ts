@@ -1,6 +1,5 @@
 import { raw } from '../src/platform/model/sql.ts'
 import { seesAll } from './readers.ts'
-import type { JsonObject } from '../src/platform/model/fields.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ApiError } from '../src/platform/model/errors.ts'
 import { readQuery } from '../src/platform/query/query-string.ts'
@@ -9,19 +8,14 @@ import { conditionsOf } from '../src/platform/query/filter.ts'
 import { allOperators } from '../src/platform/query/operators.ts'
 import { readFilters, readList } from '../src/platform/query/parse.ts'
 import { columnOf, type Resource, searchedPaths } from '../src/platform/model/define.ts'
-import {
-  type Collection,
-  collections,
-  collectionsWith,
-  createFixture,
-  freezeLastUsedAt,
-  type Fixture,
-} from './collections.ts'
+import { collections, collectionsWith, createFixture, freezeLastUsedAt } from './collections.ts'
 import { filtersFor, fold, jsonOperand, matchesFilter, sortRows, type Path, pathsOf, valueAt } from './field-model.ts'
 import { runConcurrently } from './list-calls.ts'
 import { lawTimes } from './seed.ts'
 import { chosenFields, fullBody, minimalBody, isUniform, variedBody } from './samples.ts'
 import { startTestService, type TestService } from './service.ts'
+import type { JsonObject } from '../src/platform/model/json.ts'
+import type { Fixture, Collection } from './fixture.ts'
 
 const keys = ['plan', 'mixed', 'deep.level', 'absent']
 const records = 12

@@ -2,19 +2,16 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { resources, routes } from '../src/app.ts'
 import { isScoped } from '../src/platform/http/route.ts'
 import { parentsOf, type Resource } from '../src/platform/model/define.ts'
-import type { Field, JsonValue, JsonObject } from '../src/platform/model/fields.ts'
 import { newId, showId } from '../src/platform/model/ids.ts'
 import { parameterOf } from '../src/platform/routes/standard-routes.ts'
 import {
   callRoute,
-  type Collection,
   collections,
   collectionsWith,
   tablesWithoutCreateRoute,
   createFixture,
   oneTimeSecretFields,
   omit,
-  type Fixture,
 } from './collections.ts'
 import {
   chosenFields,
@@ -28,6 +25,9 @@ import {
   wrongTypes,
 } from './samples.ts'
 import { startTestService, type TestService } from './service.ts'
+import type { JsonValue, JsonObject } from '../src/platform/model/json.ts'
+import type { Field } from '../src/platform/model/field.ts'
+import type { Fixture, Collection } from './fixture.ts'
 
 let service: TestService
 let fixture: Fixture

@@ -1,8 +1,9 @@
 import { type Operator, operatorsFor, operatorsOf } from '../src/platform/query/operators.ts'
 import type { Resource } from '../src/platform/model/define.ts'
 import type { FieldType } from '../src/platform/model/field-types.ts'
-import type { FilterType, JsonValue, JsonObject, Schema } from '../src/platform/model/fields.ts'
 import { fieldOf } from './samples.ts'
+import type { JsonValue, JsonObject, Schema } from '../src/platform/model/json.ts'
+import type { FilterType } from '../src/platform/model/field.ts'
 
 /** A path by which a list can be filtered or ordered, as documented. */
 export interface Path {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../src/platform/model/fields.ts'
+import type { JsonObject } from '../src/platform/model/json.ts'
 
 /** A lead that does not contradict the other leads of its person, so that their order does not matter. */
 export interface SampleLead {

@@ -1,24 +1,10 @@
 import { sql } from '../src/platform/model/sql.ts'
-import type { JsonObject } from '../src/platform/model/fields.ts'
 import { newId, readId } from '../src/platform/model/ids.ts'
 import { processNextBatch } from '../src/resources/imports/work/batch.ts'
 import { pushRoute } from '../src/resources/imports/intake/push-route.ts'
 import { finding, type FindingCode, type RowStatus } from '../src/resources/imports/resource.ts'
-import type { Fixture } from './collections.ts'
-
-/** The trigger URLs of an organization, and rows that were pushed to them. */
-export interface Pushes {
-  /** Stores the secret of an import's URL, which the API returns only once. */
-  rememberUrl(importId: string, triggerUrl: string): void
-  /** The secret part of the import's URL. */
-  hashOf(importId: string): string
-  /** Pushes a lead and processes it; returns the id of its row. */
-  push(importId: string, lead: JsonObject): Promise<string>
-  /** Pushes what is refused. */
-  refuse(importId: string): Promise<void>
-  /** Creates a row that no worker will process soon, in a different state each time; returns its id. */
-  row(importId: string): Promise<string>
-}
+import type { JsonObject } from '../src/platform/model/json.ts'
+import type { Pushes, Fixture } from './fixture.ts'
 
 type RowFixture = Pick<Fixture, 'service' | 'organization' | 'request'>
 

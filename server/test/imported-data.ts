@@ -1,8 +1,8 @@
-import type { JsonObject } from '../src/platform/model/fields.ts'
 import type { Database } from '../src/platform/database/database.ts'
 import { type Sql, sql } from '../src/platform/model/sql.ts'
 import type { SampleLead } from './import-payloads.ts'
 import type { Json } from './service.ts'
+import type { JsonObject } from '../src/platform/model/json.ts'
 
 /** The records of an organization without ids and times, one JSON line each, sorted for comparison. */
 export interface ImportedData {

@@ -1,4 +1,3 @@
-import type { JsonObject } from '../src/platform/model/fields.ts'
 import { expect } from 'vitest'
 import type { Resource } from '../src/platform/model/define.ts'
 import type { Edits } from '../src/platform/resource/edits.ts'
@@ -11,6 +10,7 @@ import type { Jobs } from '../src/resources/imports/merge/jobs.ts'
 import { readPush } from '../src/resources/imports/payload/payload.ts'
 import { UniqueHolders } from '../src/resources/imports/merge/unique-holders.ts'
 import { type PreloadedRecords, type LeadRow, type Plan, reconcile } from '../src/resources/imports/merge/reconcile.ts'
+import type { JsonObject } from '../src/platform/model/json.ts'
 
 /** The records of an organization, by uuid, in place of the database. */
 export interface StoredRecords {

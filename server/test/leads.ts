@@ -1,5 +1,5 @@
-import type { JsonValue } from '../src/platform/model/fields.ts'
 import { type Lead, readPush } from '../src/resources/imports/payload/payload.ts'
+import type { JsonValue } from '../src/platform/model/json.ts'
 
 /** The lead of a valid push. */
 export function leadOf(payload: JsonValue, parameters: Record<string, JsonValue> = {}): Lead {

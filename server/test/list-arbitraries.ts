@@ -1,4 +1,3 @@
-import type { JsonObject } from '../src/platform/model/fields.ts'
 import fc from 'fast-check'
 import {
   at,
@@ -9,6 +8,7 @@ import {
   type ModelResource,
   typeOf,
 } from './list-model.ts'
+import type { JsonObject } from '../src/platform/model/json.ts'
 
 /** The model of a contact. */
 export const contactModel: ModelResource = {

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { headings, routes } from '../src/app.ts'
 import { openapi } from '../src/platform/http/openapi.ts'
 import { isScoped, listedResources } from '../src/platform/http/route.ts'
-import type { Schema } from '../src/platform/model/fields.ts'
 import { readList } from '../src/platform/query/parse.ts'
+import type { Schema } from '../src/platform/model/json.ts'
 
 // What programs that read the document rely on: generators of clients, mock servers, collections, tools for models.
 

@@ -9,13 +9,13 @@ import { openapi, type Operation } from '../src/platform/http/openapi.ts'
 import { isScoped } from '../src/platform/http/route.ts'
 import { version } from '../src/platform/http/version.ts'
 import type { Resource } from '../src/platform/model/define.ts'
-import type { Schema } from '../src/platform/model/fields.ts'
 import { startWithRegisteredRoutes } from './registered-routes.ts'
 import { storeRefusal } from './refused-pushes.ts'
 import { sampleValue } from './samples.ts'
 import type { TestOrganization, TestService } from './service.ts'
 import { createSuggestion } from './suggested.ts'
 import { newTenant, requestOf } from './tenancy.ts'
+import type { Schema } from '../src/platform/model/json.ts'
 
 const document = openapi(routes, headings)
 /** The build writes it before any test runs (global-setup.ts). */

@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { serviceActor } from '../src/platform/model/caller.ts'
 import { sql } from '../src/platform/model/sql.ts'
-import type { JsonObject } from '../src/platform/model/fields.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { processClaim } from '../src/resources/imports/work/batch.ts'
 import { type Claim, claimRows } from '../src/resources/imports/work/work-store.ts'
-import { createFixture, type Fixture } from './collections.ts'
+import { createFixture } from './collections.ts'
 import { expectOnlyRedundant, type RedundantPredicate, watchStatements } from './planted-faults.ts'
 import { startTestService, type TestService } from './service.ts'
+import type { JsonObject } from '../src/platform/model/json.ts'
+import type { Fixture } from './fixture.ts'
 
 /** A lead that is pushed to both organizations, with all keys of a contact and of a company. */
 const sharedLead: JsonObject = {

@@ -1,4 +1,3 @@
-import type { JsonObject } from '../src/platform/model/fields.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { routes } from '../src/app.ts'
 import { addMember } from '../src/identity/members/store.ts'
@@ -7,7 +6,7 @@ import type { Route } from '../src/platform/http/route.ts'
 import { isScoped } from '../src/platform/http/route.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { startTestService, type TestService } from './service.ts'
-import { collections, type RouteOptions, freezeLastUsedAt, urlOf } from './collections.ts'
+import { collections, freezeLastUsedAt, urlOf } from './collections.ts'
 import {
   expectOnlyRedundant,
   type RedundantPredicate,
@@ -17,6 +16,8 @@ import {
 } from './planted-faults.ts'
 import { dump, idsIn } from './dump.ts'
 import { casesOf, findDeviation, newTenant, requestOf, type Tenant } from './tenancy.ts'
+import type { JsonObject } from '../src/platform/model/json.ts'
+import type { RouteOptions } from './fixture.ts'
 
 let statements: Statements
 let service: TestService

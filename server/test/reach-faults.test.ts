@@ -3,7 +3,7 @@ import { routes } from '../src/app.ts'
 import { isScoped } from '../src/platform/http/route.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { identifier, type Sql, sql } from '../src/platform/model/sql.ts'
-import { collections, type RouteOptions, urlOf } from './collections.ts'
+import { collections, urlOf } from './collections.ts'
 import { type MailedService, startMailedService } from './mailed-service.ts'
 import {
   expectOnlyRedundant,
@@ -25,6 +25,7 @@ import type { Json } from './service.ts'
 import { analysedNote } from './suggested.ts'
 import { describeTemplate, isSentIn, sqlTemplates } from './source-statements.ts'
 import { casesOf, findDeviation, requestOf } from './tenancy.ts'
+import type { RouteOptions } from './fixture.ts'
 
 /** What restricts a statement to the records of a person. */
 const reachPredicate = {

@@ -4,11 +4,12 @@ import { readId, showId } from '../src/platform/model/ids.ts'
 import { identifier, sql } from '../src/platform/model/sql.ts'
 import { refusedPushDetails } from '../src/resources/refused-pushes/resource.ts'
 import { reachNouns } from '../src/identity/roles/resource.ts'
-import { callRoute, type Collection } from './collections.ts'
+import { callRoute } from './collections.ts'
 import type { MailedService } from './mailed-service.ts'
 import { newOwner, type TestOwner, type TestPerson } from './people.ts'
 import type { Json } from './service.ts'
 import { newTenant, type Tenant } from './tenancy.ts'
+import type { Collection } from './fixture.ts'
 
 /** The tables whose records belong to a person, with the column of that person. */
 export const ownerColumns = {

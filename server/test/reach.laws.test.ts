@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { reachLevels } from '../src/platform/model/reach.ts'
 import { type MailedService, startMailedService } from './mailed-service.ts'
 import { newOwner, type TestOwner, type TestPerson } from './people.ts'
 import { personWith } from './reach-fixture.ts'
 import { lawTimes, seed } from './seed.ts'
 import type { Json } from './service.ts'
+import { reachLevels } from '../src/platform/model/reach.ts'
 
 let mailed: MailedService
 let owner: TestOwner

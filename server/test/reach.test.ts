@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { resources, routes } from '../src/app.ts'
 import { reachNouns } from '../src/identity/roles/resource.ts'
 import { isScoped } from '../src/platform/http/route.ts'
-import { collections, type Collection } from './collections.ts'
+import { collections } from './collections.ts'
 import { type MailedService, startMailedService } from './mailed-service.ts'
 import {
   createReachFixture,
@@ -16,6 +16,7 @@ import { until } from './processes.ts'
 import { analysedNote } from './suggested.ts'
 import { casesOf, findDeviation } from './tenancy.ts'
 import type { Json } from './service.ts'
+import type { Collection } from './fixture.ts'
 
 let mailed: MailedService
 let fixture: ReachFixture

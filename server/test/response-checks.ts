@@ -7,8 +7,8 @@ import { errorSchema, recordSchema } from '../src/platform/http/openapi-schemas.
 import type { ResponseBody, Route } from '../src/platform/http/route.ts'
 import { version } from '../src/platform/http/version.ts'
 import type { Resource } from '../src/platform/model/define.ts'
-import type { Schema } from '../src/platform/model/fields.ts'
 import type { Json, TestResponse } from './service.ts'
+import type { Schema } from '../src/platform/model/json.ts'
 
 /** Throws if a response does not match the declaration of the route. */
 export function checkResponse(route: Route, response: TestResponse<Json>, selected: readonly string[] = []): void {

@@ -7,11 +7,11 @@ import { sql } from '../src/platform/model/sql.ts'
 import type { Route } from '../src/platform/http/route.ts'
 import { createTransport } from '../src/identity/mails/transport.ts'
 import { sender, smtpServer } from '../src/identity/mails/settings.ts'
-import type { Schema } from '../src/platform/model/fields.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { startMailReceiver } from './mail-receiver.ts'
 import { callAs, loggedIn, newEmail, newOwner } from './people.ts'
 import { startTestService, type TestService } from './service.ts'
+import type { Schema } from '../src/platform/model/json.ts'
 
 // Claims of docs/security.md that no other test checks.
 

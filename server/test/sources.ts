@@ -10,7 +10,6 @@ export interface Import {
   target: string
   /** The names that are imported at run time, without types. */
   values: readonly string[]
-  isTypeOnly: boolean
 }
 
 export interface Source {
@@ -153,19 +152,19 @@ function readImport(node: ts.Node, path: string): Import | undefined {
   if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
     const [argument] = node.arguments
     if (!argument || !ts.isStringLiteral(argument)) return undefined
-    return { target: targetOf(argument.text, path), values: ['*'], isTypeOnly: false }
+    return { target: targetOf(argument.text, path), values: ['*'] }
   }
   if (!ts.isImportDeclaration(node) && !ts.isExportDeclaration(node)) return undefined
   if (!node.moduleSpecifier || !ts.isStringLiteral(node.moduleSpecifier)) return undefined
   const target = targetOf(node.moduleSpecifier.text, path)
-  if (ts.isExportDeclaration(node)) return { target, values: node.isTypeOnly ? [] : ['*'], isTypeOnly: node.isTypeOnly }
+  if (ts.isExportDeclaration(node)) return { target, values: node.isTypeOnly ? [] : ['*'] }
   const clause = node.importClause
-  if (!clause) return { target, values: ['*'], isTypeOnly: false }
-  if (clause.isTypeOnly) return { target, values: [], isTypeOnly: true }
+  if (!clause) return { target, values: ['*'] }
+  if (clause.isTypeOnly) return { target, values: [] }
   const names = clause.namedBindings && ts.isNamedImports(clause.namedBindings) ? clause.namedBindings.elements : []
   const values = names.filter((name) => !name.isTypeOnly).map((name) => (name.propertyName ?? name.name).text)
   const takesAll = clause.name !== undefined || (clause.namedBindings && ts.isNamespaceImport(clause.namedBindings))
-  return { target, values: takesAll ? [...values, '*'] : values, isTypeOnly: !takesAll && values.length === 0 }
+  return { target, values: takesAll ? [...values, '*'] : values }
 }
 
 const targetOf = (specifier: string, path: string): string =>

@@ -4,10 +4,10 @@ import { analyseByRules } from '../src/resources/suggestions/analysis/local-rule
 import type { Analyse } from '../src/resources/suggestions/analysis/analysis.ts'
 import { claimNotes } from '../src/resources/suggestions/work/claim-store.ts'
 import { storeAnalyses } from '../src/resources/suggestions/work/result-store.ts'
-import type { Fixture } from './collections.ts'
 import { until } from './processes.ts'
 import type { References } from './samples.ts'
 import type { Call, Json, TestOrganization, TestService } from './service.ts'
+import type { Fixture } from './fixture.ts'
 
 /** Analyses the queued notes of an organization (`org_…`), as the workers do. */
 export async function analyseQueued(

@@ -1,4 +1,3 @@
-import type { JsonObject } from '../src/platform/model/fields.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { routes } from '../src/app.ts'
 import { readId } from '../src/platform/model/ids.ts'
@@ -6,6 +5,7 @@ import { collections, collectionsWith } from './collections.ts'
 import { startTestService, type TestService } from './service.ts'
 import { dump, idsIn } from './dump.ts'
 import { casesOf, findDeviation, newTenant, type Tenant } from './tenancy.ts'
+import type { JsonObject } from '../src/platform/model/json.ts'
 
 let service: TestService
 let ours: Tenant

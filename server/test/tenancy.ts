@@ -1,4 +1,3 @@
-import type { JsonObject } from '../src/platform/model/fields.ts'
 import { routes } from '../src/app.ts'
 import { isScoped, listedResources, type Route } from '../src/platform/http/route.ts'
 import { operatorsOf, takesList } from '../src/platform/query/operators.ts'
@@ -8,11 +7,13 @@ import { newId, showId } from '../src/platform/model/ids.ts'
 import { generateTriggerSecret } from '../src/resources/imports/trigger.ts'
 import { viewable } from '../src/resources/views/resource.ts'
 import { teamMembers } from '../src/identity/team-members/resource.ts'
-import { type Collection, collections, createFixture, type RouteOptions, urlOf, type Fixture } from './collections.ts'
+import { collections, createFixture, urlOf } from './collections.ts'
 import type { FixtureOptions } from './fixture-records.ts'
 import { pathsOf } from './field-model.ts'
 import { idsOf, minimalBody, sampleValue, sharedBody } from './samples.ts'
 import type { TestService } from './service.ts'
+import type { JsonObject } from '../src/platform/model/json.ts'
+import type { RouteOptions, Fixture, Collection } from './fixture.ts'
 
 /** An organization with one record in every collection. */
 export interface Tenant extends Fixture {

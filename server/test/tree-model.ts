@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import type { JsonObject, JsonValue } from '../src/platform/model/fields.ts'
 import { matches, type ModelFilter, type ModelRecord, type ModelResource, typeOf } from './list-model.ts'
+import type { JsonObject, JsonValue } from '../src/platform/model/json.ts'
 
 /** A filter tree for the model and, through `bodyOf`, for the service. */
 export type Tree =

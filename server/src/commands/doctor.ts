@@ -6,14 +6,7 @@ import { examineDatabase } from './examine-database.ts'
 import { examineMachine } from './examine-machine.ts'
 import { examineService } from './examine-service.ts'
 import { findService } from './service-file.ts'
-
-/** Result of one check of the doctor. A `note` is worth knowing and not a problem. */
-export interface Finding {
-  name: string
-  state: 'ok' | 'note' | 'wrong'
-  message: string
-  advice?: string
-}
+import type { Finding } from './finding.ts'
 
 /** `rapport doctor`: reports problems and what to do. It changes nothing. */
 export const doctorCommand = () =>

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { sqlState } from '../platform/database/failures.ts'
 import { problemOf } from '../platform/database/problems.ts'
 import { StartError } from '../platform/database/start-error.ts'
-import type { Finding } from './doctor.ts'
+import type { Finding } from './finding.ts'
 
 /** Milliseconds for each finding, so that a stuck one does not hide the others. */
 export const findingTimeout = 5000

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { lastBackupName, readLastBackup } from '../platform/backup/last-backup.ts'
-import type { Finding } from './doctor.ts'
+import type { Finding } from './finding.ts'
 
 const day = 24 * 60 * 60 * 1000
 

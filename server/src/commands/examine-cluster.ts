@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { distributionState } from '../platform/database/distribution.ts'
-import type { Finding } from './doctor.ts'
+import type { Finding } from './finding.ts'
 
 const name = 'cluster'
 

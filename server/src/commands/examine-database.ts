@@ -9,7 +9,6 @@ import { Database } from '../platform/database/database.ts'
 import { embeddedDatabaseExists } from '../platform/embedded-postgres/data-folder.ts'
 import { describeAge } from '../platform/database/security-rounds.ts'
 import { openEmbedded } from '../platform/embedded-postgres/embedded.ts'
-import type { Finding } from './doctor.ts'
 import { connectionsOf } from './open.ts'
 import { type Check, Examination, failedFinding, findingTimeout } from './examination.ts'
 import { examineBackup } from './examine-backup.ts'
@@ -21,6 +20,7 @@ import { maintenanceChecks, checkTransactions } from './examine-maintenance.ts'
 import { examineLocks } from './examine-locks.ts'
 import { examineChecksums, examineClocks } from './examine-storage.ts'
 import { compareSchema } from './schema.ts'
+import type { Finding } from './finding.ts'
 
 /** Checks that the database is reachable, suitable, up to date and healthy. */
 export async function examineDatabase(config: Config): Promise<Finding[]> {

@@ -1,10 +1,11 @@
 import type pg from 'pg'
 import type { Config } from '../config.ts'
 import type { SystemFinding } from '../resources/system/installation.ts'
-import { examineConfiguration, type Finding } from './doctor.ts'
+import { examineConfiguration } from './doctor.ts'
 import { examineConnection } from './examine-database.ts'
 import { withInvocation } from './invocation.ts'
 import { examineMachine } from './examine-machine.ts'
+import type { Finding } from './finding.ts'
 
 const levels = { ok: 'ok', note: 'warning', wrong: 'error' } as const
 

@@ -6,7 +6,7 @@ import {
   endingAdvice,
   isRapportCommand,
 } from '../platform/database/blocked-changes.ts'
-import type { Finding } from './doctor.ts'
+import type { Finding } from './finding.ts'
 
 /** Seconds for which a session may block others. */
 const blockingTime = 3

@@ -7,7 +7,7 @@ import { runAsOwner } from '../platform/embedded-postgres/owner.ts'
 import { explainFileError } from '../platform/files/explain.ts'
 import { readFreeSpace } from '../platform/files/free-space.ts'
 import { availableProcessors } from '../processes/processors.ts'
-import type { Finding } from './doctor.ts'
+import type { Finding } from './finding.ts'
 
 const megabyte = 1024 ** 2
 

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { Config } from '../config.ts'
-import type { Finding } from './doctor.ts'
 import { formatCount } from './progress.ts'
+import type { Finding } from './finding.ts'
 
 interface MailCounts {
   waiting: number

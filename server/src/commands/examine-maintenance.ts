@@ -5,8 +5,8 @@ import { isRapportCommand } from '../platform/database/blocked-changes.ts'
 import { distributedTables } from '../platform/database/distribution.ts'
 import { overdueSql, type RetentionPolicy } from '../platform/maintenance/retention-store.ts'
 import { formatCount, formatBounded, formatDuration } from './progress.ts'
-import type { Finding } from './doctor.ts'
 import type { Check } from './examination.ts'
+import type { Finding } from './finding.ts'
 
 /** Thresholds of the doctor (docs/guides/self-hosting.md, "Database maintenance"). */
 const thresholds = {

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import type { Config } from '../config.ts'
-import type { Finding } from './doctor.ts'
 import { formatBounded, formatCount, formatDuration } from './progress.ts'
+import type { Finding } from './finding.ts'
 
 /** Seconds for which a note may wait while a service is running. */
 const maxLagSeconds = 15 * 60

@@ -1,8 +1,8 @@
 import type pg from 'pg'
 import { alarmingRefusals, alarmingShare } from '../resources/imports/resource.ts'
-import type { Finding } from './doctor.ts'
 import type { Check } from './examination.ts'
 import { formatCount } from './progress.ts'
+import type { Finding } from './finding.ts'
 
 /** Checks for imports whose pushes need a person. */
 export const pushChecks: readonly (readonly [string, Check])[] = [

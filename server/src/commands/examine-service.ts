@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts'
 import { findService } from './service-file.ts'
-import type { Finding } from './doctor.ts'
+import type { Finding } from './finding.ts'
 
 /** Checks whether the service of this data folder is running and responding. */
 export async function examineService({ dataFolder }: Config): Promise<Finding[]> {

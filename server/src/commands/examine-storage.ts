@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import type { Finding } from './doctor.ts'
 import { formatCount } from './progress.ts'
+import type { Finding } from './finding.ts'
 
 /** Reports damaged pages that PostgreSQL has found by their checksums. */
 export async function examineChecksums(client: pg.Client): Promise<Finding> {

@@ -7,7 +7,6 @@ import { bodyShape, readBody } from '../platform/resource/body.ts'
 import type { Row } from '../platform/model/define.ts'
 import { readId, showId } from '../platform/model/ids.ts'
 import { writeOne } from '../platform/resource/store.ts'
-import type { JsonObject, JsonValue } from '../platform/model/fields.ts'
 import { overlapOf } from '../platform/routes/one-time-secret.ts'
 import { importRotationShape, imports } from '../resources/imports/resource.ts'
 import { createImport, importStore, readAllImports, findImports, rotateTrigger } from '../resources/imports/store.ts'
@@ -15,6 +14,7 @@ import { countReceived, type Removal, removeReceived } from '../resources/import
 import { triggerUrl } from '../resources/imports/trigger.ts'
 import { findTeam } from '../identity/teams/store.ts'
 import { findOrganization } from './find-organization.ts'
+import type { JsonObject, JsonValue } from '../platform/model/json.ts'
 
 interface CommandTarget {
   database: Database

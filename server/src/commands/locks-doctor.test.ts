@@ -9,7 +9,7 @@ import { createDatabase, type TestDatabase } from '../../test/postgres.ts'
 import { until } from '../../test/processes.ts'
 import { startTestService, type TestService } from '../../test/service.ts'
 import { connect } from '../platform/database/connect.ts'
-import type { Finding } from './doctor.ts'
+import type { Finding } from './finding.ts'
 
 let database: TestDatabase
 let folder: string

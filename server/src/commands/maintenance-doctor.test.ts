@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Finding } from './doctor.ts'
 import { examineDatabase } from './examine-database.ts'
 import { checkTransactions } from './examine-maintenance.ts'
 import { readConfig } from '../config.ts'
@@ -12,6 +11,7 @@ import { run, databaseUrlOf } from '../../test/command-line.ts'
 import { createEmptyDatabase, type TestDatabase } from '../../test/postgres.ts'
 import { recordLastBackup } from '../platform/backup/last-backup.ts'
 import { ago, createMaintenanceFixture, type MaintenanceFixture } from '../../test/maintenance-fixture.ts'
+import type { Finding } from './finding.ts'
 
 let fixture: MaintenanceFixture
 let database: TestDatabase

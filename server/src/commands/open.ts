@@ -12,7 +12,6 @@ import { openEmbedded } from '../platform/embedded-postgres/embedded.ts'
 import { pause } from '../platform/background/loop.ts'
 import { isTransient } from '../platform/database/failures.ts'
 import { problemOf } from '../platform/database/problems.ts'
-import type { Purpose } from '../platform/embedded-postgres/database-lock.ts'
 import { migrate } from '../platform/database/migrate.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import { ApiError } from '../platform/model/errors.ts'
@@ -23,6 +22,7 @@ import { workPool } from '../resources/imports/work/import-workers.ts'
 import { Failure } from './command.ts'
 import { currentSecret, hasSecret, withdrawSecret } from './replace-secret.ts'
 import { awaitSchema } from './schema.ts'
+import type { Purpose } from '../platform/embedded-postgres/owner.ts'
 
 export interface OpenOptions {
   config: Config

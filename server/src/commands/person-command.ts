@@ -3,10 +3,10 @@ import { recordPersonEvent } from '../identity/audit-log/store.ts'
 import { findUserByEmail } from '../identity/users/store.ts'
 import type { AuditAction } from '../platform/audit/store.ts'
 import type { CrossTenantConnection, Database } from '../platform/database/database.ts'
-import type { JsonObject } from '../platform/model/fields.ts'
 import { showId } from '../platform/model/ids.ts'
 import { configuration, Failure, printMessage, printResult } from './command.ts'
 import { withRapport } from './open.ts'
+import type { JsonObject } from '../platform/model/json.ts'
 
 export interface PersonOptions {
   email: string

@@ -4,12 +4,13 @@ import { run } from '../../test/command-line.ts'
 import { backdateReauthentication, callAs } from '../../test/people.ts'
 import { startWithRegisteredRoutes } from '../../test/registered-routes.ts'
 import type { TestOrganization, TestService } from '../../test/service.ts'
-import { type RouteOptions, urlOf } from '../../test/collections.ts'
+import { urlOf } from '../../test/collections.ts'
 import { routes } from '../app.ts'
 import { formatRoutes, type ListedRoute, listRoutes } from '../platform/http/routes-reference.ts'
 import { bodyExample } from '../platform/http/openapi-schemas.ts'
 import { type AccountRoute, isScoped, type Route, type ScopedRoute } from '../platform/http/route.ts'
 import { newId, showId } from '../platform/model/ids.ts'
+import type { RouteOptions } from '../../test/fixture.ts'
 
 let service: TestService
 let registered: readonly string[]

@@ -1,11 +1,11 @@
-import { type CallerKind, createHashQueue, type HashQueue } from '../identity/access/hash-queue.ts'
+import { createHashQueue, type HashQueue } from '../identity/access/hash-queue.ts'
 import { ApiError } from '../platform/model/errors.ts'
 import type { Database } from '../platform/database/database.ts'
 import { createRateLimiter, type RateKind, type RateLimiter } from '../platform/http/rate-limit.ts'
 import { SharedRateLimiter } from '../platform/http/shared-rate-limit.ts'
 import { createConcurrencyLimiter, type ConcurrencyLimiter } from '../platform/background/concurrency-limiter.ts'
 import type { Link } from './link.ts'
-import type { PrimaryFunctions } from './protocol.ts'
+import type { PrimaryFunctions, Queue } from './protocol.ts'
 
 /** Limits that apply to all processes of a service together. */
 export interface Limits {
@@ -14,9 +14,6 @@ export interface Limits {
   hashing: HashQueue
   close?(): Promise<void>
 }
-
-/** A queue: of unindexed queries, or of callers that need a password hash. */
-export type Queue = 'costly queries' | CallerKind
 
 /**
  * Creates limits that are counted in this process. Rate limits are counted in the database, if given: other services may

@@ -1,7 +1,7 @@
 import type pg from 'pg'
+import type { CallerKind } from '../identity/access/hash-queue.ts'
 import type { Allowance, RateKind } from '../platform/http/rate-limit.ts'
 import type { MetricsSnapshot } from '../platform/http/metrics.ts'
-import type { Queue } from './limits.ts'
 
 /** Kinds of background work that a process announces to others. */
 export type WorkKind = 'imports' | 'notes' | 'mail'
@@ -49,3 +49,6 @@ export interface WorkerFunctions {
   notify(work: WorkKind): void
   metrics(): Promise<MetricsSnapshot>
 }
+
+/** A queue: of unindexed queries, or of callers that need a password hash. */
+export type Queue = 'costly queries' | CallerKind

@@ -6,7 +6,7 @@ import { ApiError } from '../api/error.ts'
 import styles from './access.module.css'
 import { Card } from './card.tsx'
 import { useEnter } from './enter.ts'
-import { InvitationForm } from './invitation.tsx'
+import { InvitationForm, type CheckedDetails } from './invitation.tsx'
 import { closeLink, type OpenedLink, useOpenedLink } from './opened-link.ts'
 import { ResetPasswordForm, SetUpForm, SignUpForm } from './account-forms.tsx'
 import { SecondFactorStep } from './second-factor-step.tsx'
@@ -45,13 +45,6 @@ export function AccountLink() {
 }
 
 type CheckedPurpose = 'set-up' | 'sign-up' | 'invitation' | 'reset-password' | 'verify-address'
-
-/** What the service says about a link that still works; without details if it could not be asked. */
-export interface CheckedDetails {
-  email?: string | null
-  organization?: string
-  role?: string
-}
 
 /** Checks the link before anything is typed; a dead one leads to what to do instead. */
 function CheckedLink({ purpose, token }: { purpose: CheckedPurpose; token: string }) {

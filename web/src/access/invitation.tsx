@@ -10,7 +10,6 @@ import { Button } from '../ui/button.tsx'
 import { Form } from '../ui/form.tsx'
 import styles from './access.module.css'
 import { AccountOf, accountErrors, PersonFields } from './account-forms.tsx'
-import type { CheckedDetails } from './account-link.tsx'
 import { Card } from './card.tsx'
 import { useEnter } from './enter.ts'
 import { logOut } from './logout.tsx'
@@ -111,4 +110,11 @@ function NewAccount({ token, invitation, isOther }: InvitationProps & { isOther:
       </Form>
     </Card>
   )
+}
+
+/** What the service says about a link that still works; without details if it could not be asked. */
+export interface CheckedDetails {
+  email?: string | null
+  organization?: string
+  role?: string
 }

@@ -6,7 +6,6 @@ import { useLabel } from '../messages/labels.ts'
 import { type Stage, useStages } from '../resources/deals/records.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
 import type { Suggestion } from './suggestion-data.ts'
-import type { EditFieldsProps } from './suggestion-form.tsx'
 
 type Deal = Pick<Schemas['Deal'], 'id' | 'name' | 'pipelineId' | 'stageId' | 'status'>
 
@@ -91,4 +90,10 @@ function targetOf({ params }: Suggestion, deal: Deal | undefined, stages: readon
   const current = stages.findIndex(({ id }) => id === deal?.stageId)
   const after = kind === 'open' && stages[current]?.kind === 'open' ? current : -1
   return stages.find((stage, index) => stage.kind === kind && index > after)
+}
+
+/** What the fields of a form need. */
+export interface EditFieldsProps {
+  suggestion: Suggestion
+  errorOf(field: string): string | undefined
 }

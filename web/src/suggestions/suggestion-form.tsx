@@ -13,7 +13,7 @@ import { Form, type FormValues } from '../ui/form.tsx'
 import { useChoiceLabel } from '../views/choices.ts'
 import { propertyOf } from '../views/columns.tsx'
 import { PropertyInput } from '../views/property-input.tsx'
-import { DealFields } from './deal-fields.tsx'
+import { DealFields, type EditFieldsProps } from './deal-fields.tsx'
 import type { Suggestion } from './suggestion-data.ts'
 import { useDecisions } from './use-decisions.ts'
 
@@ -28,12 +28,6 @@ interface EditSuggestionProps {
   refused: Readonly<Record<string, string>>
   onClose(): void
   onAccepted(): void
-}
-
-/** What the fields of a form need. */
-export interface EditFieldsProps {
-  suggestion: Suggestion
-  errorOf(field: string): string | undefined
 }
 
 /** Accepts a suggestion with changes. Only what the person changed is sent. */

@@ -2,10 +2,11 @@ import { useFormatter, useLocale, useTranslations } from 'use-intl'
 import type { ResourceSchema } from '../api/schema.ts'
 import { usePropertyLabel } from '../messages/labels.ts'
 import { useChoiceLabel } from '../views/choices.ts'
-import { fieldProperty, type Property, shownType } from '../views/columns.tsx'
+import { fieldProperty, shownType } from '../views/columns.tsx'
 import { dayOf, formatMoney, type Money } from '../views/money.ts'
 import { countryName, currencyName, formatDecimal } from '../views/value.tsx'
 import type { Names } from './names.ts'
+import type { Property } from '../views/property.ts'
 
 /** A changed field, as the API has it. */
 export interface FieldChange {

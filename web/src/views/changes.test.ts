@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, expect, test, vi } from 'vitest'
 import type { RecordData, ResourceSchema } from '../api/schema.ts'
 import { inBrowser } from '../../test/browser-globals.ts'
-import type { Property } from './columns.tsx'
+import type { Property } from './property.ts'
 
 /** What the page says, and how the last change is taken back. */
 const said: string[] = []

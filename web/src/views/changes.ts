@@ -9,8 +9,8 @@ import { readJsonDraft, storeDraft } from '../preferences/drafts.ts'
 import { offerUndo } from '../shell/undo.ts'
 import { notify, notifyError, notifyUnreachable } from '../ui/toast.tsx'
 import { Unreadable } from '../ui/use-numbers.ts'
-import type { Property } from './columns.tsx'
 import { withValue } from './with-value.ts'
+import type { Property } from './property.ts'
 
 /** The path of what a property changes. */
 export const changeablePath = ({ name, field }: Property): string => field?.name ?? name

@@ -10,11 +10,12 @@ import { useAuthorOf } from '../timeline/author.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog, DialogActions } from '../ui/dialog.tsx'
 import { Time } from '../ui/time.tsx'
-import { type Property, propertiesOf } from './columns.tsx'
+import { propertiesOf } from './columns.tsx'
 import styles from './conflict-dialog.module.css'
 import { lastChangeOf } from './last-change.ts'
 import { Value } from './value.tsx'
 import { withValue } from './with-value.ts'
+import type { Property } from './property.ts'
 
 /** Shows what somebody else has saved meanwhile, and asks which value to keep; the application has one. */
 export function ConflictDialog() {

@@ -10,10 +10,11 @@ import { Dialog } from '../ui/dialog.tsx'
 import { Form } from '../ui/form.tsx'
 import { Button } from '../ui/button.tsx'
 import { bodyOf } from './changes.ts'
-import { type Property, propertiesOf } from './columns.tsx'
+import { propertiesOf } from './columns.tsx'
 import { PropertyInput } from './property-input.tsx'
 import { valueOfText } from './typed-values.ts'
 import { reloadLists } from './use-record-window.ts'
+import type { Property } from './property.ts'
 
 interface CreateDialogProps {
   resource: ResourceSchema

@@ -1,6 +1,6 @@
 import { type KeyboardEvent, useRef } from 'react'
 import type { RecordData } from '../api/schema.ts'
-import type { Property } from './columns.tsx'
+import type { Property } from './property.ts'
 
 /** Where the focus goes after an editor; undefined if it stays, or the person has already moved it. */
 export type Move = 'down' | 'right' | 'left' | undefined

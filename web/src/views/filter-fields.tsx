@@ -3,10 +3,11 @@ import { useTranslations } from 'use-intl'
 import { type ResourceSchema, useSchema } from '../api/schema.ts'
 import { useLabel, usePropertyLabel } from '../messages/labels.ts'
 import { type Option, SelectField } from '../ui/field.tsx'
-import { type Property, propertiesOf } from './columns.tsx'
+import { propertiesOf } from './columns.tsx'
 import type { ConditionDraft, Draft, FindResource } from './filter-draft.ts'
 import { useOperatorLabel } from './filter-sentence.tsx'
 import { emptyFilter, FilterValue, operatorsOf, valueFor } from './filter-value.tsx'
+import type { Property } from './property.ts'
 
 /** Finds resources, also those that have no list. */
 export function useFindResource(): FindResource {

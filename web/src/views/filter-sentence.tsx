@@ -4,13 +4,14 @@ import { conditionOf, type Filter, type FilterNode, isNode, listOf, partsOf, tak
 import { type ResourceSchema, useSchema } from '../api/schema.ts'
 import { useNoun, usePropertyLabel } from '../messages/labels.ts'
 import { useChoiceLabel } from './choices.ts'
-import { type Property, propertiesOf, propertyOf } from './columns.tsx'
+import { propertiesOf, propertyOf } from './columns.tsx'
 import { conditionDraft, countedOf, relatedName, relativeNames } from './filter-draft.ts'
 import { writeNumber } from '../ui/numbers.ts'
 import { textOfItems } from './lists-as-text.ts'
 import { isNumber } from './typed-values.ts'
 import { ReferenceTitle } from './reference-title.tsx'
 import { countryName, currencyName, formatDecimal } from './value.tsx'
+import type { Property } from './property.ts'
 
 /** `Status is active` */
 export function FilterSentence({ resource, filter }: { resource: ResourceSchema; filter: Filter }) {

@@ -5,7 +5,7 @@ import { useOrganization } from '../api/me.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
 import { NumberField } from '../ui/number-field.tsx'
 import { Unreadable, useNumbers } from '../ui/use-numbers.ts'
-import { type Property, textProperty } from './columns.tsx'
+import { textProperty } from './columns.tsx'
 import { isMultiChoice } from './editing.ts'
 import { countedOf, periods, relativeNames, units } from './filter-draft.ts'
 import { isReference, isTime } from './filter-sentence.tsx'
@@ -14,6 +14,7 @@ import { PropertyInput } from './property-input.tsx'
 import { itemsOfText, textOfItems } from './lists-as-text.ts'
 import { isNumber } from './typed-values.ts'
 import { isChosen, useOptions } from './value-editor.tsx'
+import type { Property } from './property.ts'
 
 /** References are chosen, not typed: only equality makes sense for people. */
 export function operatorsOf(property: Property | undefined): readonly string[] {

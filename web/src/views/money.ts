@@ -1,5 +1,5 @@
 import { type RecordData, type ResourceSchema, valueAt } from '../api/schema.ts'
-import type { Property } from './columns.tsx'
+import type { Property } from './property.ts'
 
 /** The currency of an amount: that of its record. Undefined for other properties. */
 export function currencyOf(resource: ResourceSchema, property: Property, record: RecordData): string | undefined {

@@ -3,9 +3,9 @@ import { useTranslations } from 'use-intl'
 import { CheckField } from '../ui/field.tsx'
 import { Popover } from '../ui/popover.tsx'
 import { useChoiceLabel } from './choices.ts'
-import type { Property } from './columns.tsx'
 import { useFinish, type ValueEditorProps } from './editing.ts'
 import styles from './value-editor.module.css'
+import type { Property } from './property.ts'
 
 /** Edits several choices in place, with a checkbox each below the cell. */
 export function MultiChoiceEditor({ property, value, onCommit, onCancel }: ValueEditorProps) {

@@ -4,7 +4,6 @@ import { useOrganization } from '../api/me.ts'
 import { useLabel, usePropertyLabel } from '../messages/labels.ts'
 import { Unreadable } from '../ui/use-numbers.ts'
 import { Field, FieldGroup, SelectField, TextAreaField, TextField } from '../ui/field.tsx'
-import type { Property } from './columns.tsx'
 import { isMultiChoice } from './editing.ts'
 import { MoneyInput } from './money-editor.tsx'
 import { ChoiceChecks, chosenOf } from './multi-choice-editor.tsx'
@@ -12,6 +11,7 @@ import { ReferenceInput } from './reference-input.tsx'
 import { currencyOfAmount } from './money.ts'
 import { inputTypeOf, isNumber, textOfValue, useTypedValues } from './typed-values.ts'
 import { choiceValue, isChosen, useOptions } from './value-editor.tsx'
+import type { Property } from './property.ts'
 
 /** The descriptions of the product's fields that say something to people; the others are for programs. */
 const hints: ReadonlySet<string> = new Set([

@@ -8,12 +8,13 @@ import { classes } from '../ui/classes.ts'
 import { returnFocus } from '../ui/focus.ts'
 import { useIsNarrow } from '../ui/use-media.ts'
 import { hasUnsaved } from './changes.ts'
-import { archivedPropertiesOf, type Property, PropertyIcon, propertiesOf } from './columns.tsx'
+import { archivedPropertiesOf, PropertyIcon, propertiesOf } from './columns.tsx'
 import type { Move } from './editing.ts'
 import { RecordValueEditor } from './record-value-editor.tsx'
 import { useChangeTexts } from './use-grid-columns.tsx'
 import { Value } from './value.tsx'
 import styles from './record.module.css'
+import type { Property } from './property.ts'
 
 interface PropertyListProps {
   resource: ResourceSchema

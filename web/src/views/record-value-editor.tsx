@@ -1,10 +1,10 @@
 import type { RecordData, ResourceSchema } from '../api/schema.ts'
 import { useSeen } from '../api/use-seen.ts'
 import { type ChangeTexts, forgetUnsaved, valueToEdit } from './changes.ts'
-import type { Property } from './columns.tsx'
 import type { Move } from './editing.ts'
 import { saveValue } from './save-value.ts'
 import { ValueEditor } from './value-editor.tsx'
+import type { Property } from './property.ts'
 
 interface RecordValueEditorProps {
   resource: ResourceSchema

@@ -1,10 +1,10 @@
 import { type ComponentProps, type KeyboardEvent, useId, useState } from 'react'
 import { type RecordData, titleOf, useResource } from '../api/schema.ts'
 import field from '../ui/field.module.css'
-import type { Property } from './columns.tsx'
 import { useReferenceTitle } from './reference-title.tsx'
 import { SuggestionList } from './suggestion-list.tsx'
 import { isSameName, stepOf, useSuggestionChoice } from './suggestions.ts'
+import type { Property } from './property.ts'
 
 interface ReferenceInputProps {
   property: Property

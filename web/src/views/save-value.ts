@@ -2,7 +2,7 @@ import { isSame } from '../api/edit.ts'
 import type { RecordData, ResourceSchema } from '../api/schema.ts'
 import { Unreadable } from '../ui/use-numbers.ts'
 import { changeableValue, changeProperty, type ChangeTexts, recordChanged, refuseText } from './changes.ts'
-import type { Property } from './columns.tsx'
+import type { Property } from './property.ts'
 
 /** Saves what an editor was left with, unless it is as before. */
 export function saveValue(

@@ -2,9 +2,9 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useEffect, useEffectEvent, useState } from 'react'
 import { send } from '../api/client.ts'
 import { type RecordData, type ResourceSchema, titleOf, useResource, useSchema } from '../api/schema.ts'
-import type { Property } from './columns.tsx'
 import type { Move } from './editing.ts'
 import { nestedRecordsQuery } from './nested-records.ts'
+import type { Property } from './property.ts'
 
 export interface Suggestion {
   record: RecordData

@@ -3,7 +3,7 @@ import { type RecordData, type ResourceSchema, titleOf, valueAt } from '../api/s
 import { usePropertyLabel } from '../messages/labels.ts'
 import { Check } from '../ui/check.tsx'
 import { changeProperty, type ChangeTexts, recordChanged } from './changes.ts'
-import type { Property } from './columns.tsx'
+import type { Property } from './property.ts'
 
 interface ToggleProps {
   resource: ResourceSchema

@@ -1,6 +1,6 @@
 import { Unreadable, type NumberRules, useNumbers } from '../ui/use-numbers.ts'
-import type { Property } from './columns.tsx'
 import { itemsOfText, textOfItems } from './lists-as-text.ts'
+import type { Property } from './property.ts'
 
 /** What stands in an input for a value. */
 export function textOfValue(value: unknown): string {

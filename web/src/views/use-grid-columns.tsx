@@ -6,11 +6,12 @@ import { resourceViews } from '../resources/registry.ts'
 import type { ColumnChanges } from '../ui/data-grid/grid-head.tsx'
 import { type GridColumn, moveColumn } from '../ui/data-grid/grid-model.ts'
 import { changeableValue, changeProperty, type ChangeTexts, recordChanged } from './changes.ts'
-import { iconOf, type Property, propertyOf } from './columns.tsx'
+import { iconOf, propertyOf } from './columns.tsx'
 import { RecordValueEditor } from './record-value-editor.tsx'
 import { Toggle, ToggleKey } from './toggle.tsx'
 import { Value } from './value.tsx'
 import { type Column, type ListChanges, type ListState, pinnedFirst } from './list-state.ts'
+import type { Property } from './property.ts'
 
 /** The texts of a change: what was saved, undone or refused. */
 export function useChangeTexts(): (property: Property) => ChangeTexts {

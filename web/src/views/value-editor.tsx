@@ -2,7 +2,6 @@ import { type FocusEvent, useState } from 'react'
 import { useLocale, useTranslations } from 'use-intl'
 import { useOrganization } from '../api/me.ts'
 import { useChoiceLabel } from './choices.ts'
-import type { Property } from './columns.tsx'
 import { countryCodes } from './countries.ts'
 import { isMultiChoice, useFinish, type ValueEditorProps } from './editing.ts'
 import { MoneyEditor } from './money-editor.tsx'
@@ -12,6 +11,7 @@ import { currencyOfAmount } from './money.ts'
 import { inputTypeOf, isNumber, textOfValue, useTypedValues } from './typed-values.ts'
 import { countryName, currencyName } from './value.tsx'
 import styles from './value-editor.module.css'
+import type { Property } from './property.ts'
 
 /** Edits one value in place: Enter saves and moves down, Tab saves and moves right, Escape leaves it as it was. */
 export function ValueEditor(props: ValueEditorProps) {

@@ -7,10 +7,11 @@ import { domainLink, mailLink, phoneLink } from '../ui/link-address.ts'
 import { Avatar, Tag, tintOf, tintOfState } from '../ui/tag.tsx'
 import { Time } from '../ui/time.tsx'
 import { useChoiceLabel } from './choices.ts'
-import { type Property, shownType } from './columns.tsx'
+import { shownType } from './columns.tsx'
 import { currencyOf, dayOf, formatMoney, type Money } from './money.ts'
 import { ReferenceTitle } from './reference-title.tsx'
 import styles from './value.module.css'
+import type { Property } from './property.ts'
 
 interface ValueProps {
   resource: ResourceSchema

@@ -1,5 +1,5 @@
 import type { RecordData } from '../api/schema.ts'
-import type { Property } from './columns.tsx'
+import type { Property } from './property.ts'
 
 /** A copy with a value at a property's path; for an embedded record, `shown` is that record. */
 export function withValue(record: RecordData, property: Property, value: unknown, shown: unknown): RecordData {

@@ -1,10 +1,10 @@
-import type { JsonObject } from '../../platform/model/fields.ts'
 import { domainToASCII } from 'node:url'
 import { domainKey } from '../../resources/companies/resource.ts'
 import type { GeneratedRecord } from './generated-record.ts'
 import type { Place } from './places.ts'
 import { itemAt, type Random } from './random.ts'
 import { idAt, formatInstant, type Timeline } from './timeline.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 const peoplePerCompany = 15
 

@@ -1,6 +1,7 @@
 import { columnOf, initialValues, type Resource } from '../../platform/model/define.ts'
-import type { Field, JsonValue } from '../../platform/model/fields.ts'
 import type { GeneratedRecord } from './generated-record.ts'
+import type { JsonValue } from '../../platform/model/json.ts'
+import type { Field } from '../../platform/model/field.ts'
 
 const nullMarker = '\\N'
 

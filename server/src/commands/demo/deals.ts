@@ -1,9 +1,9 @@
-import type { JsonObject } from '../../platform/model/fields.ts'
 import type { Employer } from './companies.ts'
 import type { GeneratedRecord } from './generated-record.ts'
 import { dealProperties } from './properties.ts'
 import { Random } from './random.ts'
 import { formatInstant, idAt, type Timeline } from './timeline.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 const day = 24 * 60 * 60 * 1000
 

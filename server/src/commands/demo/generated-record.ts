@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../platform/model/fields.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 /** A generated record: as the API shows it, with its hidden columns. */
 export interface GeneratedRecord {

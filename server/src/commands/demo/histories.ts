@@ -1,19 +1,14 @@
-import type { JsonObject } from '../../platform/model/fields.ts'
 import type { Companies } from './companies.ts'
 import type { GeneratedRecord } from './generated-record.ts'
-import type { Person } from './people.ts'
 import type { Random } from './random.ts'
 import { idAt, formatInstant, formatMonth, Timeline } from './timeline.ts'
+import type { Title, Person } from './person.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 interface DemoContext {
   random: Random
   timeline: Timeline
   companies: Companies
-}
-
-export interface Title {
-  title: string
-  seniority: string
 }
 
 const areas = ['Sales', 'Marketing', 'Purchasing', 'Operations', 'Finance', 'Product', 'Support', 'Logistics']

@@ -1,5 +1,4 @@
 import type pg from 'pg'
-import type { JsonObject } from '../../platform/model/fields.ts'
 import { newIdAt } from '../../platform/model/ids.ts'
 import { analyseByRules } from '../../resources/suggestions/analysis/local-rules.ts'
 import type { NoteFacts } from '../../resources/suggestions/analysis/analysis.ts'
@@ -14,6 +13,7 @@ import {
 import type { DemoOptions } from './people.ts'
 import { itemAt, Random } from './random.ts'
 import { formatInstant } from './timeline.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 const day = 24 * 3_600_000
 const maxReplies = 60

@@ -1,4 +1,3 @@
-import type { JsonObject } from '../../platform/model/fields.ts'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { lawTimes, seed } from '../../../test/seed.ts'
@@ -15,6 +14,7 @@ import type { GeneratedRecord, GeneratedPerson } from './generated-record.ts'
 import { type DemoOptions, People } from './people.ts'
 import { makePlaces } from './places.ts'
 import { Random } from './random.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 const day = Date.UTC(2026, 10, 21)
 const ids = {

@@ -1,14 +1,15 @@
-import type { JsonObject } from '../../platform/model/fields.ts'
 import { showId } from '../../platform/model/ids.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 import { Companies, type Employer, firstUnused, tagsOf } from './companies.ts'
-import { jobsOf, notesOf, type Title, titleOf } from './histories.ts'
+import { jobsOf, notesOf, titleOf } from './histories.ts'
 import type { GeneratedCompany, GeneratedRecord, GeneratedPerson } from './generated-record.ts'
 import { makePlaces, type Name, type Place } from './places.ts'
 import { interests, plans, sources } from './properties.ts'
 import { itemAt, Random } from './random.ts'
 import { noteTime, Tasks } from './tasks.ts'
 import { idAt, formatInstant, Timeline } from './timeline.ts'
+import type { Person } from './person.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 export interface DemoOptions {
   seed: number
@@ -21,17 +22,6 @@ export interface DemoOptions {
   partnerTeamId: string
   ownerId: string
   importId: string
-}
-
-/** A person, from which the related records are generated. */
-export interface Person {
-  id: string
-  place: Place
-  employer: Employer | undefined
-  title: Title | undefined
-  createdAt: number
-  /** Time of the last activity, if any. */
-  activeAt: number | undefined
 }
 
 const partnerInterval = 33

@@ -1,10 +1,10 @@
 import type pg from 'pg'
-import type { PropertyType } from '../../platform/model/declared-property.ts'
-import type { JsonObject } from '../../platform/model/fields.ts'
 import { newId } from '../../platform/model/ids.ts'
 import type { definableResources } from '../../resources/properties/resource.ts'
 import { definitionOf } from '../../resources/properties/rules.ts'
 import type { Random } from './random.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
+import type { PropertyType } from '../../platform/model/field.ts'
 
 export const plans = ['free', 'team', 'business', 'enterprise'] as const
 export const sources = ['website', 'fair', 'recommendation', 'webinar', 'import', 'phone'] as const

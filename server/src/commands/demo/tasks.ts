@@ -1,8 +1,8 @@
-import type { JsonObject } from '../../platform/model/fields.ts'
 import type { GeneratedRecord } from './generated-record.ts'
 import { noteAt } from './histories.ts'
 import { Random } from './random.ts'
 import { formatInstant, idAt, type Timeline } from './timeline.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 const minute = 60_000
 const hour = 60 * minute

@@ -1,4 +1,3 @@
-import type { JsonObject } from '../../platform/model/fields.ts'
 import type { FastifyRequest } from 'fastify'
 import { accountLive, hasRecentAuthentication } from './account-store.ts'
 import type { Credential } from '../../platform/http/identifier.ts'
@@ -7,7 +6,7 @@ import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { CredentialChanged } from '../../platform/database/failures.ts'
 import type { BodyShape } from '../../platform/resource/body.ts'
 import { showId } from '../../platform/model/ids.ts'
-import { charge, singleHeader } from '../../platform/http/request-context.ts'
+import { charge } from '../../platform/http/request-context.ts'
 import type {
   AccountRoute as ServedAccountRoute,
   BaseRequest,
@@ -18,6 +17,8 @@ import type {
   Services,
 } from '../../platform/http/route.ts'
 import { authenticate, clientOf } from '../../platform/http/request-parts.ts'
+import { singleHeader } from '../../platform/http/header.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 /** The person who sends the request, and their session; uuids. */
 export interface Person {

@@ -1,7 +1,7 @@
 import type { Database } from '../../platform/database/database.ts'
 import type { Caller } from '../../platform/model/caller.ts'
-import type { ReachLevel } from '../../platform/model/reach.ts'
 import { Parameter, type Sql, sql } from '../../platform/model/sql.ts'
+import type { ReachLevel } from '../../platform/model/reach.ts'
 
 /** The role that an organization has defined, as its members and their keys have it. */
 export interface CustomRole {

@@ -2,9 +2,10 @@ import type { BodyFault } from '../../platform/model/errors.ts'
 import type { PublicRoute } from '../../platform/http/route.ts'
 import { bodyShapeOf } from '../../platform/resource/body.ts'
 import type { Fields } from '../../platform/model/define.ts'
-import { flag, secretText, text, type JsonObject } from '../../platform/model/fields.ts'
+import { flag, secretText, text } from '../../platform/model/fields.ts'
 import type { PasswordOwner } from './common-passwords.ts'
 import { passwordFault } from './passwords.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 /** Body fields shared by the routes for login and for new accounts. */
 export const formFields = {

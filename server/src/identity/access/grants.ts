@@ -1,6 +1,6 @@
 import type { Caller } from '../../platform/model/caller.ts'
-import { includesLevel, type ReachLevel } from '../../platform/model/reach.ts'
 import { isGuarded } from '../../platform/model/scopes.ts'
+import { includesLevel, type ReachLevel } from '../../platform/model/reach.ts'
 
 interface Pattern {
   resource: string

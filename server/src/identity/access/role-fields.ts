@@ -1,5 +1,6 @@
 import type { Prepared } from '../../platform/model/define.ts'
-import { type JsonObject, reference } from '../../platform/model/fields.ts'
+import { reference } from '../../platform/model/fields.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 /** The role of a member or an invitation that the organization has defined. */
 export const roleId = reference('rol', {

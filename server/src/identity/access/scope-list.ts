@@ -1,7 +1,8 @@
 import { invalidBody } from '../../platform/model/errors.ts'
-import { type JsonObject, type JsonValue, stringList } from '../../platform/model/fields.ts'
+import { stringList } from '../../platform/model/fields.ts'
 import type { Normalized } from '../../platform/model/normalizers.ts'
 import { parseScope } from '../../platform/model/scopes.ts'
+import type { JsonObject, JsonValue } from '../../platform/model/json.ts'
 
 /** The scopes of a key or a role, in full form. */
 export function scopeList({ description }: { description: string }) {

@@ -2,9 +2,10 @@ import { recordLimit } from '../access/record-limit-store.ts'
 import { readNetwork } from '../access/networks.ts'
 import { normalizeList, scopeList } from '../access/scope-list.ts'
 import { defineResource } from '../../platform/model/define.ts'
-import { id, type JsonValue, reference, text, timestamp, stringList } from '../../platform/model/fields.ts'
+import { id, reference, text, timestamp, stringList } from '../../platform/model/fields.ts'
 import { rotationBody } from '../../platform/routes/one-time-secret.ts'
 import type { Normalized } from '../../platform/model/normalizers.ts'
+import type { JsonValue } from '../../platform/model/json.ts'
 
 const scopes = scopeList({
   description:

@@ -1,7 +1,7 @@
 import { assertNeeded, type IsNeeded } from '../access/scope-list.ts'
 import { type Route, type WriteRoute, writeRoute } from '../../platform/http/route.ts'
 import { bodyShape } from '../../platform/resource/body.ts'
-import { text, timestamp, type JsonObject } from '../../platform/model/fields.ts'
+import { text, timestamp } from '../../platform/model/fields.ts'
 import { changeOne, RouteGroup, standardRoutes } from '../../platform/routes/standard-routes.ts'
 import { recordWithSecret, overlapOf, withSecretFields } from '../../platform/routes/one-time-secret.ts'
 import { apiKeys, keyRotationShape } from './resource.ts'
@@ -14,6 +14,7 @@ import {
   permissionsOf,
 } from './rules.ts'
 import { apiKeyStore, createKey, rotateKey, showKeyId } from './store.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 const group = new RouteGroup(apiKeyStore, '/v5/api-keys')
 

@@ -1,9 +1,9 @@
-import type { JsonObject } from '../../platform/model/fields.ts'
 import type { Caller } from '../../platform/model/caller.ts'
 import { coversScope, refusedScopes } from '../access/grants.ts'
 import { areWithin } from '../access/networks.ts'
 import { ApiError, type BodyFault, invalidBody } from '../../platform/model/errors.ts'
 import { showId } from '../../platform/model/ids.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 /** What a key can do, from where and until when. */
 export interface KeyPermissions {

@@ -1,13 +1,13 @@
-import type { JsonObject } from '../../platform/model/fields.ts'
 import { sha256 } from '../../platform/secret/encryption.ts'
 import { generateApiKey } from '../access/api-key.ts'
 import type { CrossTenantConnection, Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { showId } from '../../platform/model/ids.ts'
 import { standardStore, writeOne } from '../../platform/resource/store.ts'
-import type { WrittenRecord } from '../../platform/resource/write.ts'
 import type { RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
 import { apiKeys } from './resource.ts'
+import type { WrittenRecord } from '../../platform/resource/changes.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 export interface NewApiKey {
   id: string

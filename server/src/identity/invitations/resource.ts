@@ -2,8 +2,9 @@ import { recordLimit } from '../access/record-limit-store.ts'
 import { memberRoles } from '../../platform/model/scopes.ts'
 import { prepareRole, roleId } from '../access/role-fields.ts'
 import { defineResource, type Prepared } from '../../platform/model/define.ts'
-import { choice, email, id, integer, reference, timestamp, type JsonObject } from '../../platform/model/fields.ts'
+import { choice, email, id, integer, reference, timestamp } from '../../platform/model/fields.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 const prepare = (values: JsonObject, current: JsonObject | undefined): Prepared => ({
   ...prepareRole(values, current),

@@ -1,6 +1,5 @@
 import { ApiError } from '../../platform/model/errors.ts'
 import type { Caller } from '../../platform/model/caller.ts'
-import type { JsonObject } from '../../platform/model/fields.ts'
 import { memberRoles } from '../../platform/model/scopes.ts'
 import {
   type RouteResponse,
@@ -16,6 +15,7 @@ import { bodyShape } from '../../platform/resource/body.ts'
 import { assertMayChange, lockRoles, type RoleChange } from '../members/store.ts'
 import { invitations } from './resource.ts'
 import { assertMaySend, invitationStore, revokeLinks, sendingColumns } from './store.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 const group = new RouteGroup(invitationStore, '/v5/invitations')
 

@@ -3,14 +3,14 @@ import type { MemberRole } from '../../platform/model/scopes.ts'
 import type { CrossTenantConnection, Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { ApiError } from '../../platform/model/errors.ts'
-import type { JsonValue } from '../../platform/model/fields.ts'
 import { showId } from '../../platform/model/ids.ts'
 import { standardStore } from '../../platform/resource/store.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 import { UniqueConflict } from '../../platform/resource/unique-conflict.ts'
-import type { PendingChange } from '../../platform/resource/write.ts'
 import { members } from '../members/resource.ts'
 import { invitations } from './resource.ts'
+import type { PendingChange } from '../../platform/resource/changes.ts'
+import type { JsonValue } from '../../platform/model/json.ts'
 
 /** Column values of an invitation that is sent now. */
 export function sendingColumns(days: JsonValue | undefined, sender: string | null): Record<string, JsonValue> {

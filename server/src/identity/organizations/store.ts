@@ -1,10 +1,10 @@
-import type { JsonObject } from '../../platform/model/fields.ts'
 import { recentAuthenticationSeconds } from '../access/account-store.ts'
 import type { MemberRole } from '../../platform/model/scopes.ts'
 import type { Connection, Database, CrossTenantConnection, Transaction } from '../../platform/database/database.ts'
 import { identifier, join, prepared, raw, sql } from '../../platform/model/sql.ts'
 import { columnOf } from '../../platform/model/define.ts'
 import { insertMember, revokeOpenLinks } from '../members/store.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 /** Adds what every organization starts with, to an organization (uuid) that is being created. */
 export type AddFirstRecords = (db: CrossTenantConnection, organizationId: string) => Promise<void>

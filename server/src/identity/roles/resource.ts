@@ -1,9 +1,10 @@
 import { recordLimit } from '../access/record-limit-store.ts'
 import { defineResource, type Prepared } from '../../platform/model/define.ts'
-import { id, type JsonObject, text, timestamp } from '../../platform/model/fields.ts'
+import { id, text, timestamp } from '../../platform/model/fields.ts'
 import { document } from '../../platform/model/object-fields.ts'
-import { type ReachLevel, reachLevels } from '../../platform/model/reach.ts'
 import { scopeList } from '../access/scope-list.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
+import { reachLevels, type ReachLevel } from '../../platform/model/reach.ts'
 
 /** The resources whose records a role can restrict, by singular noun: those with an owner or an assignee. */
 export const reachNouns = ['contact', 'company', 'deal', 'task', 'campaign'] as const

@@ -8,7 +8,6 @@ import {
   writeRoute,
 } from '../../platform/http/route.ts'
 import { ApiError } from '../../platform/model/errors.ts'
-import type { JsonObject } from '../../platform/model/fields.ts'
 import { showId } from '../../platform/model/ids.ts'
 import { roles as builtInRoles, type RoleScopes } from '../../platform/model/scopes.ts'
 import { bodyShape } from '../../platform/resource/body.ts'
@@ -18,6 +17,7 @@ import { assertNeeded, type IsNeeded } from '../access/scope-list.ts'
 import { reachOf, roles } from './resource.ts'
 import { assertMayDefine, grantsMore } from './rules.ts'
 import { assertMayChangeDefinition, permissionsOf, roleStore } from './store.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 const group = new RouteGroup(roleStore, '/v5/roles')
 

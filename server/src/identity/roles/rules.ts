@@ -1,9 +1,9 @@
 import type { Caller } from '../../platform/model/caller.ts'
 import { ApiError } from '../../platform/model/errors.ts'
-import { includesLevel } from '../../platform/model/reach.ts'
 import { coversScope, refusedReach, refusedScopes } from '../access/grants.ts'
 import { reachNouns } from './resource.ts'
 import { type RolePermissions, tooMuchReach } from './store.ts'
+import { includesLevel } from '../../platform/model/reach.ts'
 
 /** Whether a change of a role adds a scope or records. */
 export const grantsMore = (before: RolePermissions, after: RolePermissions): boolean =>

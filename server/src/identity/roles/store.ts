@@ -1,13 +1,13 @@
 import type { Caller } from '../../platform/model/caller.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/model/errors.ts'
-import type { JsonObject } from '../../platform/model/fields.ts'
 import { readId } from '../../platform/model/ids.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { standardStore } from '../../platform/resource/store.ts'
-import type { PendingChange } from '../../platform/resource/write.ts'
 import { coversScope, refusedReach } from '../access/grants.ts'
 import { reachOf, type RoleReach, roles } from './resource.ts'
+import type { PendingChange } from '../../platform/resource/changes.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 export const roleStore = standardStore(roles, {
   beforeWrite: assertUnused,

@@ -1,8 +1,9 @@
 import { formFields } from '../access/forms.ts'
 import { invalidBody } from '../../platform/model/errors.ts'
 import type { ResponseBody } from '../../platform/http/route.ts'
-import { type JsonObject, type JsonValue, secretText, text } from '../../platform/model/fields.ts'
+import { secretText, text } from '../../platform/model/fields.ts'
 import { document } from '../../platform/model/object-fields.ts'
+import type { JsonObject, JsonValue } from '../../platform/model/json.ts'
 
 const bytes = (maxLength: number) => ({
   type: 'string',

@@ -4,7 +4,6 @@ import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { pageOrigin } from '../../platform/http/cookies.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import type { Client, Services } from '../../platform/http/route.ts'
-import type { JsonObject, JsonValue } from '../../platform/model/fields.ts'
 import { challengeSeconds, type ChallengeUse, createChallenge, readChallenge } from './challenges.ts'
 import {
   findCredential,
@@ -14,6 +13,7 @@ import {
   type Passkey,
   consumeChallenge,
 } from './store.ts'
+import type { JsonObject, JsonValue } from '../../platform/model/json.ts'
 
 interface ClientContext {
   services: Services

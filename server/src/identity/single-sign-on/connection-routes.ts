@@ -7,12 +7,13 @@ import {
   writeRoute,
 } from '../../platform/http/route.ts'
 import { bodyShape } from '../../platform/resource/body.ts'
-import { secretText, type JsonObject } from '../../platform/model/fields.ts'
+import { secretText } from '../../platform/model/fields.ts'
 import { showId } from '../../platform/model/ids.ts'
 import { changeOne, RouteGroup, standardRoutes } from '../../platform/routes/standard-routes.ts'
 import { ssoConnections } from './connection.ts'
 import { ssoErrors } from './flow.ts'
 import { connectionStore, createConnection, deleteRecord, encryptClientSecret } from './store.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 const group = new RouteGroup(connectionStore, '/v5/sso-connections')
 

@@ -1,6 +1,7 @@
 import type { Normalized } from '../../platform/model/normalizers.ts'
 import { defineResource } from '../../platform/model/define.ts'
-import { choice, flag, id, type JsonValue, text, timestamp, url } from '../../platform/model/fields.ts'
+import { choice, flag, id, text, timestamp, url } from '../../platform/model/fields.ts'
+import type { JsonValue } from '../../platform/model/json.ts'
 
 /** The possible roles of people who join through a verified domain. */
 export const joinRoles = ['viewer', 'member'] as const

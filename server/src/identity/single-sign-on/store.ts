@@ -1,4 +1,3 @@
-import type { JsonObject } from '../../platform/model/fields.ts'
 import { randomBytes } from 'node:crypto'
 import { seal } from '../../platform/secret/encryption.ts'
 import { deriveKey, type Secret } from '../../platform/secret/secret.ts'
@@ -9,9 +8,10 @@ import type { Resource } from '../../platform/model/define.ts'
 import { newId } from '../../platform/model/ids.ts'
 import { notFound } from '../../platform/resource/read.ts'
 import { standardStore, writeOne } from '../../platform/resource/store.ts'
-import type { WrittenRecord } from '../../platform/resource/write.ts'
 import { ssoConnections } from './connection.ts'
 import { domains } from './domain.ts'
+import type { WrittenRecord } from '../../platform/resource/changes.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 export const connectionStore = standardStore(ssoConnections)
 export const domainStore = standardStore(domains)

@@ -1,8 +1,8 @@
 import type { CrossTenantConnection, Transaction } from '../database/database.ts'
 import { onShard, sql } from '../model/sql.ts'
-import type { JsonObject } from '../model/fields.ts'
 import { newId } from '../model/ids.ts'
 import type { StandardAction } from '../model/define.ts'
+import type { JsonObject } from '../model/json.ts'
 
 /** The audit log's actions other than the standard changes; identity/audit-log/actions.ts declares them. */
 export interface NamedActions {

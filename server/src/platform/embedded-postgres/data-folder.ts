@@ -22,8 +22,7 @@ import { StartError } from '../database/start-error.ts'
 import { syncFolder, writeDurably } from '../files/durable.ts'
 import { explainFileError } from '../files/explain.ts'
 import { faultOfFolder } from '../files/trusted-folder.ts'
-import type { Purpose } from './database-lock.ts'
-import { runAsOwner } from './owner.ts'
+import { runAsOwner, type Purpose } from './owner.ts'
 
 export interface DataPaths {
   /** The data folder's real path. */

@@ -9,9 +9,7 @@ import { livePostmaster } from './postmaster.ts'
 import { Interrupted } from '../database/interrupted.ts'
 import { isRoleMissing, makeServiceRole, serviceConnection } from './service-role.ts'
 import { StartError } from '../database/start-error.ts'
-
-/** Who opens the database: the one service of a data folder, or a short command. */
-export type Purpose = 'service' | `rapport ${string}`
+import type { Purpose } from './owner.ts'
 
 export interface DatabaseLockOptions extends ServerOptions {
   purpose: Purpose

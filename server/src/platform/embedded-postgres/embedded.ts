@@ -4,11 +4,12 @@ import { pause } from '../background/loop.ts'
 import { rootsFolder as usualRootsFolder } from './binaries.ts'
 import { type DataPaths, prepareDataFolder } from './data-folder.ts'
 import { rotateLog, maxConnections, type UpgradeOptions } from './embedded-server.ts'
-import { type DatabaseLock, type DatabaseLockOptions, type Purpose, acquireDatabaseLock } from './database-lock.ts'
+import { type DatabaseLock, type DatabaseLockOptions, acquireDatabaseLock } from './database-lock.ts'
 import { livePostmaster, stopPostmaster } from './postmaster.ts'
 import { formerUser, serverAccount } from './server-account.ts'
 import { serviceConnection } from './service-role.ts'
 import { isOutdated, moveToNewCluster } from './upgrade.ts'
+import type { Purpose } from './owner.ts'
 
 export interface EmbeddedOptions {
   dataFolder: string

@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import type { Purpose } from './database-lock.ts'
 import { isServerUser } from './server-account.ts'
 
 async function ownerName(uid: number): Promise<string> {
@@ -17,3 +16,6 @@ export async function runAsOwner(uid: number, dataFolder: string, purpose: Purpo
 }
 
 const quote = (path: string): string => (/[^\w./@+-]/.test(path) ? `'${path.replaceAll("'", `'\\''`)}'` : path)
+
+/** Who opens the database: the one service of a data folder, or a short command. */
+export type Purpose = 'service' | `rapport ${string}`

@@ -13,9 +13,10 @@ import { AddressNotAllowed } from './identifier.ts'
 import { requestHash } from './idempotency.ts'
 import { findStoredResponse, type IdempotentRequest, storeResponse } from './idempotency-store.ts'
 import { recordEffect } from './record-effect.ts'
-import { charge, singleHeader } from './request-context.ts'
+import { charge } from './request-context.ts'
 import { authenticate, clientOf } from './request-parts.ts'
 import type { Content, Entrance, Exchange, RouteResponse, ScopedRoute, Services } from './route.ts'
+import { singleHeader } from './header.ts'
 
 /** Who acts for which organization, whether they may, and the work on its records. */
 export async function enterOrganization(route: ScopedRoute, exchange: Exchange): Promise<Entrance> {

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { singleHeader } from './request-context.ts'
+import { singleHeader } from './header.ts'
 
 export type Coding = 'br' | 'gzip'
 

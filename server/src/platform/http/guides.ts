@@ -8,7 +8,8 @@ import { FixedText } from './fixed-text.ts'
 import { relativePath, renderMarkdown } from './guide-html.ts'
 import { guideStyle } from './guide-style.ts'
 import { pagesWith } from './html.ts'
-import { hasTrailingSlash, isOnHost, requestTarget, singleHeader } from './request-context.ts'
+import { hasTrailingSlash, isOnHost, requestTarget } from './request-context.ts'
+import { singleHeader } from './header.ts'
 
 /** The documents of the release, which the service shows as pages at `/docs`. */
 export interface Guides {

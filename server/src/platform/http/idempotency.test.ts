@@ -3,9 +3,9 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { sha256 } from '../secret/encryption.ts'
-import type { JsonValue } from '../model/fields.ts'
 import { ApiError } from '../model/errors.ts'
 import { checkIdempotencyKey, openResponse, requestHash, sealResponse } from './idempotency.ts'
+import type { JsonValue } from '../model/json.ts'
 
 const secret = randomBytes(32)
 const answer = { status: 201, headers: { etag: '"1-x"' }, body: '{"apiKey":"very secret"}' }

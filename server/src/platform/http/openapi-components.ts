@@ -1,4 +1,4 @@
-import type { Schema } from '../model/fields.ts'
+import type { Schema } from '../model/json.ts'
 
 /** Parameters, schemas and responses that operations reference by name, so that each occurs once in the document. */
 export class Components {

@@ -1,10 +1,10 @@
 import type { Resource } from '../model/define.ts'
-import type { Schema } from '../model/fields.ts'
 import { orderBy } from '../query/order.ts'
 import { readSelection } from '../query/select.ts'
 import { findTarget, Suggestions } from '../query/target.ts'
 import type { Components } from './openapi-components.ts'
 import { exampleKey, pathsOf } from './openapi-filters.ts'
+import type { Schema } from '../model/json.ts'
 
 export const orderSchema = (resource: Resource, components: Components): Schema =>
   components.schema(

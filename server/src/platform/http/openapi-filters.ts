@@ -2,8 +2,9 @@ import { type Operator, operatorsFor, operatorsOf, takesList } from '../query/op
 import { findTarget, hasPaths } from '../query/target.ts'
 import type { Resource } from '../model/define.ts'
 import { linkFields } from '../model/links.ts'
-import type { Field, FilterType, JsonValue, Schema } from '../model/fields.ts'
 import type { Components } from './openapi-components.ts'
+import type { JsonValue, Schema } from '../model/json.ts'
+import type { Field, FilterType } from '../model/field.ts'
 
 /** All filters of a resource as one object: with `explode: true`, each property is a parameter. */
 export function filterParameter(resource: Resource, components: Components): Schema[] {

@@ -1,10 +1,10 @@
 import { type Resource, searchedPaths } from '../model/define.ts'
-import type { Schema } from '../model/fields.ts'
 import type { Components } from './openapi-components.ts'
 import { orderSchema, selectableSchema } from './openapi-field-names.ts'
 import { sortablePaths } from '../query/array-page.ts'
 import { filterParameter } from './openapi-filters.ts'
 import { isCacheable, isScoped, type Route, supportsIdempotencyKey } from './route.ts'
+import type { Schema } from '../model/json.ts'
 
 export function parametersOf(route: Route, components: Components): Schema[] {
   return [...pathParameters(route, components), ...queryParameters(route, components), ...headers(route, components)]

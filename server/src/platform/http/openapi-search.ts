@@ -1,5 +1,4 @@
 import { displayNoun, type Resource } from '../model/define.ts'
-import type { Field, FilterType, JsonValue, Schema } from '../model/fields.ts'
 import { type Operator, operatorsFor, takesList } from '../query/operators.ts'
 import type { Relations } from '../query/relations.ts'
 import { countedUnits, maxUnits, periods } from '../query/relative-dates.ts'
@@ -10,6 +9,8 @@ import { orderSchema, selectableSchema } from './openapi-field-names.ts'
 import { describeOperator, pathsOf } from './openapi-filters.ts'
 import { cursorSchema, viewSchema } from './openapi-parameters.ts'
 import type { SearchRoute } from './route.ts'
+import type { JsonValue, Schema } from '../model/json.ts'
+import type { Field, FilterType } from '../model/field.ts'
 
 export function searchBody({ search }: SearchRoute, relations: Relations, components: Components): Schema {
   const { resource, returns } = search

@@ -1,6 +1,5 @@
 import { STATUS_CODES } from 'node:http'
 import type { Resource } from '../model/define.ts'
-import type { Schema } from '../model/fields.ts'
 import { type Relations, relationsAmong } from '../query/relations.ts'
 import { type ErrorCode, errorCodes, type Fault } from '../model/errors.ts'
 import { introduction } from './openapi-introduction.ts'
@@ -20,6 +19,7 @@ import {
   supportsIdempotencyKey,
 } from './route.ts'
 import { version } from './version.ts'
+import type { Schema } from '../model/json.ts'
 
 export interface Operation {
   operationId: string

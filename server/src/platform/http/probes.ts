@@ -1,6 +1,6 @@
 import { ApiError } from '../model/errors.ts'
-import type { JsonObject } from '../model/fields.ts'
 import type { ProbeRoute } from './route.ts'
+import type { JsonObject } from '../model/json.ts'
 
 const probe = {
   kind: 'probe',

@@ -1,29 +1,7 @@
 import type { FastifyRequest } from 'fastify'
-import type { BodyBudget, BodyReservation } from './body-budget.ts'
 import { ApiError } from '../model/errors.ts'
 import { addressKey, type Allowance, type RateKind } from './rate-limit.ts'
 import type { Exchange, PublicRequest } from './route.ts'
-
-/** What is known about a request while it is processed; its log line is built from this. */
-export interface RequestContext {
-  route: string
-  /** Does the path contain the credential? */
-  isPush?: boolean
-  credential?: string
-  organization?: string
-  /** Called once it is known in whose turn requests with this credential are started: an organization or a person. */
-  setTenant: (tenantKey: string) => void
-  /** The charged bucket, so that a 304 can be refunded. */
-  charged?: { kind: RateKind; key: string }
-  /** Shared by the bodies of all requests. */
-  budget: BodyBudget
-  /** This request's share of the budget. */
-  bodyReservation?: BodyReservation
-  /** The beginning of a body that was too large. */
-  beginning?: Buffer
-  /** The body; the stream can only be read once. */
-  bytes?: Uint8Array
-}
 
 /** Takes a token from the bucket and sends how many are left. Throws 429. */
 export async function charge(
@@ -58,12 +36,6 @@ export const normalizeHost = (host: string): string => host.toLowerCase().replac
 /** Does the request name the host of this origin? */
 export const isOnHost = (request: FastifyRequest, origin: string): boolean =>
   normalizeHost(request.host) === normalizeHost(new URL(origin).host)
-
-/** A header that may occur once. Node joins repeated ones with a comma, or returns a list. */
-export function singleHeader(request: FastifyRequest, name: string): string | undefined {
-  const value = request.headers[name]
-  return Array.isArray(value) ? value.join(', ') : value
-}
 
 /** The nil UUID (RFC 9562), which no record has. Invalid ids are looked up as this one. */
 export const nilUuid = '00000000-0000-0000-0000-000000000000'

@@ -1,16 +1,17 @@
 import type { FastifyRequest } from 'fastify'
 import type { Credential } from './identifier.ts'
 import { validateBody } from '../resource/body.ts'
-import type { JsonValue, JsonObject } from '../model/fields.ts'
 import { readId } from '../model/ids.ts'
 import { ApiError, type BodyFault, invalidBody, invalidParameters, maxDetails } from '../model/errors.ts'
 import { checkEntityTags } from './etag.ts'
-import { charge, nilUuid, singleHeader } from './request-context.ts'
+import { charge, nilUuid } from './request-context.ts'
 import { wantsPage } from './html.ts'
 import { readJson } from './json.ts'
 import { addressKey } from './rate-limit.ts'
 import { readBytes } from './request-body.ts'
 import type { AccountRoute, Client, Exchange, PublicRoute, Route, SearchRoute, WriteRoute } from './route.ts'
+import { singleHeader } from './header.ts'
+import type { JsonValue, JsonObject } from '../model/json.ts'
 
 /** The client of a request; its properties are read on demand. */
 export const clientOf = (request: FastifyRequest): Client => new RequestClient(request)

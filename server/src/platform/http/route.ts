@@ -12,12 +12,12 @@ import type { SavedViews } from '../query/view.ts'
 import type { BodyShape } from '../resource/body.ts'
 import type { Resource } from '../model/define.ts'
 import type { ApiError, BodyFault } from '../model/errors.ts'
-import type { JsonObject, JsonValue, Schema } from '../model/fields.ts'
-import type { RequestContext } from './request-context.ts'
+import type { BodyBudget, BodyReservation } from './body-budget.ts'
 import type { FixedText } from './fixed-text.ts'
 import type { Identifier } from './identifier.ts'
 import type { QueryParameter } from '../query/query-string.ts'
-import type { RateLimiter } from './rate-limit.ts'
+import type { RateKind, RateLimiter } from './rate-limit.ts'
+import type { JsonObject, JsonValue, Schema } from '../model/json.ts'
 
 /** What every route may use; created once, at start. Routes that need more extend it (`services.ts`). */
 export interface Services {
@@ -202,6 +202,27 @@ export interface WriteRoute<Body = JsonObject> extends RouteBase {
   /** Does it require re-authentication within the last five minutes, or an API key whose scope names the resource? */
   requiresRecentAuthentication?: boolean
   handle(request: WriteRequest<Body>): Promise<RouteResponse>
+}
+
+/** What is known about a request while it is processed; its log line is built from this. */
+export interface RequestContext {
+  route: string
+  /** Does the path contain the credential? */
+  isPush?: boolean
+  credential?: string
+  organization?: string
+  /** Called once it is known in whose turn requests with this credential are started: an organization or a person. */
+  setTenant: (tenantKey: string) => void
+  /** The charged bucket, so that a 304 can be refunded. */
+  charged?: { kind: RateKind; key: string }
+  /** Shared by the bodies of all requests. */
+  budget: BodyBudget
+  /** This request's share of the budget. */
+  bodyReservation?: BodyReservation
+  /** The beginning of a body that was too large. */
+  beginning?: Buffer
+  /** The body; the stream can only be read once. */
+  bytes?: Uint8Array
 }
 
 /** A request, its response, and what is known about it so far. */

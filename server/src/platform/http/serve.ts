@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify'
-import type { JsonObject } from '../model/fields.ts'
 import { CredentialChanged } from '../database/failures.ts'
 import { withPlainNames } from '../query/nested-names.ts'
 import { readNone } from '../query/parse.ts'
@@ -8,7 +7,7 @@ import { enterOrganization } from './enter-organization.ts'
 import { matchesNone, revisionsOf, withEntityTag } from './etag.ts'
 import { checkIdempotencyKey } from './idempotency.ts'
 import { addressKey } from './rate-limit.ts'
-import { charge, requestTarget, singleHeader } from './request-context.ts'
+import { charge, requestTarget } from './request-context.ts'
 import { checkContentLength, checkContentTypes } from './request-limits.ts'
 import {
   checkReadConditions,
@@ -19,6 +18,8 @@ import {
   refuseHeaders,
 } from './request-parts.ts'
 import type { Content, Entrance, Exchange, PublicRoute, RouteResponse, ServedRoute } from './route.ts'
+import { singleHeader } from './header.ts'
+import type { JsonObject } from '../model/json.ts'
 
 /** Serves one request, by the steps of docs/architecture.md, whose order decides which of several errors is reported. */
 export async function serve(route: ServedRoute, exchange: Exchange): Promise<void> {

@@ -3,7 +3,7 @@ import { extname, join } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { listTag, matchesNone } from './etag.ts'
 import { chooseCoding, type Coding } from './fixed-text.ts'
-import { singleHeader } from './request-context.ts'
+import { singleHeader } from './header.ts'
 
 /** A file as it is sent, with the compressed forms that the build made. */
 export interface WebFile {

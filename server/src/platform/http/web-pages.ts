@@ -3,10 +3,11 @@ import { escapeHtml } from './escape-html.ts'
 import { listTag, matchesNone } from './etag.ts'
 import { FixedText } from './fixed-text.ts'
 import { applicationBase, wantsPage } from './html.ts'
-import { isOnHost, requestTarget, singleHeader } from './request-context.ts'
+import { isOnHost, requestTarget } from './request-context.ts'
 import type { Route, Services } from './route.ts'
 import { isPage } from './route.ts'
 import type { WebApplication } from './web-files.ts'
+import { singleHeader } from './header.ts'
 
 export interface WebPageOptions {
   services: Services

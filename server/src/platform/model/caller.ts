@@ -1,6 +1,6 @@
-import type { PersonalReach } from './reach.ts'
 import { raw, type Sql } from './sql.ts'
 import type { MemberRole } from './scopes.ts'
+import type { PersonalReach } from './reach.ts'
 
 /** On whose behalf statements run, and for which organization. Created only by `identify.ts` and `serviceActor`. */
 export interface Actor {
@@ -40,3 +40,6 @@ export const serviceActor = (
   organizationId: string,
   userId: string | null = null,
 ): Actor => ({ kind, organizationId, userId, role: undefined, live: raw('true') })
+
+/** On whose behalf a statement runs, as far as it decides which records it reaches. */
+export type Reader = Pick<Actor, 'kind' | 'userId' | 'role' | 'reach'>

@@ -1,75 +1,8 @@
-import { choice, date, email, field, type Field, flag, instant, type JsonValue, phone, type Schema } from './fields.ts'
+import { choice, date, email, field, flag, instant, phone } from './fields.ts'
 import { currency, decimal, reference, stringList, text, url } from './fields.ts'
 import { type Normalized, normalizers } from './normalizers.ts'
-
-/** The types that an organization can give its custom properties. */
-export const propertyTypes = [
-  'text',
-  'number',
-  'boolean',
-  'date',
-  'instant',
-  'choice',
-  'multiChoice',
-  'url',
-  'email',
-  'phone',
-  'money',
-  'reference',
-] as const
-export type PropertyType = (typeof propertyTypes)[number]
-
-export interface PropertyChoice {
-  value: string
-  label: string
-  /** Records keep an archived choice, but none can newly get it. */
-  archived: boolean
-}
-
-/** The index of a property. Each write maintains it; filters use it once it is ready. */
-export interface PropertyIndex {
-  /** Uuid. */
-  id: string
-  isReady: boolean
-}
-
-/** The definition of a custom property, as it is stored for the writes of its resource. */
-export interface PropertyDefinition {
-  /** Uuid. */
-  id: string
-  key: string
-  type: PropertyType
-  label: string
-  description: string | null
-  choices: readonly PropertyChoice[]
-  /** The resource whose records a reference names, with the prefix of their ids. */
-  references: { resource: string; idPrefix: string } | null
-  required: boolean
-  unique: boolean
-  /** The value of a new record if none is sent; null for none. */
-  default: JsonValue
-  indexed: boolean
-  index: PropertyIndex | null
-  archived: boolean
-  /** A decimal. */
-  position: string
-}
-
-/** A custom property with a definition. Its values follow the rules of a field of the same type. */
-export interface DeclaredProperty extends PropertyDefinition {
-  field: Field
-  /** The fields of an object, each with its name: those of an amount of money. */
-  parts: Readonly<Record<string, Field>>
-}
-
-/** The definitions of a resource's custom properties in one organization. */
-export interface PropertySet {
-  /** Increases with each change of a definition or a setting. */
-  revision: number
-  /** Are keys without a definition refused? */
-  refusesUndeclared: boolean
-  properties: ReadonlyMap<string, DeclaredProperty>
-}
+import type { JsonValue, Schema } from './json.ts'
+import type { Field, PropertyDefinition, DeclaredProperty } from './field.ts'
 
 export function declaredProperty(stored: PropertyDefinition): DeclaredProperty {
   return { ...stored, field: fieldOf(stored), parts: stored.type === 'money' ? moneyParts : {} }

@@ -1,8 +1,9 @@
+import type { Reader } from './caller.ts'
 import type { BodyFault } from './errors.ts'
 import type { RoleGroup } from './scopes.ts'
-import type { Field, JsonObject, JsonValue } from './fields.ts'
-import type { Reach } from './reach.ts'
 import type { Sql } from './sql.ts'
+import type { JsonObject, JsonValue } from './json.ts'
+import type { Field } from './field.ts'
 
 export type Fields = Record<string, Field>
 
@@ -296,3 +297,36 @@ export function columnTypes(resource: Resource): Record<string, string> {
   const parents = parentsOf(resource).map(({ column }) => [column, 'uuid'])
   return { ...Object.fromEntries([...parents, ...fields]), ...resource.hidden }
 }
+
+/** Which records of a resource an actor sees and changes. For everyone else a record does not exist: 404. */
+export interface Reach {
+  /** The field with the person whose own record it is: the owner or the assignee. Roles can restrict such resources. */
+  ownerField?: string
+  /** The field with the record's team. Without one, a record belongs to the teams of its owner. */
+  teamField?: string
+  /** Other records that it names: it is within reach only if they are. */
+  follows?: readonly Followed[]
+  /**
+   * A boolean for the record in the table `record`; undefined if the actor sees all of them. Only the kind of the actor
+   * may change its text, because prepared statements have one text for each kind.
+   */
+  sees?(actor: Reader, record: Sql): Sql | undefined
+  /** May the actor change a record that they see? Otherwise 403. */
+  mayChange?(actor: Reader, record: JsonObject): boolean
+}
+
+/** A record that another one names in a column. */
+export interface Followed {
+  resource: Resource
+  column: string
+  /** True if a record without a value is not seen either. */
+  isRequired?: true
+  /** Only records with this value in this column name it. */
+  when?: { column: string; equals: string }
+}
+
+/** The reach of records that belong to a person, and maybe to a team. */
+export const ownedBy = (ownerField: string, teamField?: string): Reach => ({
+  ownerField,
+  ...(teamField !== undefined && { teamField }),
+})

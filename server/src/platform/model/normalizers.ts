@@ -1,10 +1,10 @@
 import countries from 'i18n-iso-countries'
-import type { JsonValue } from './fields.ts'
 import { bareHandle } from './handle.ts'
 import { domainName, emailAddress, webUrl } from './internet-names.ts'
 import { phoneNumber } from './phone.ts'
 import { isBlank, trimmed, withoutInvisible } from './text.ts'
 import { timeZoneName } from './time-zone.ts'
+import type { JsonValue } from './json.ts'
 
 export { emailKey } from './internet-names.ts'
 

@@ -1,16 +1,9 @@
-import {
-  type AccessCost,
-  type Computation,
-  field,
-  type Field,
-  type FieldOptions,
-  flag,
-  type JsonObject,
-  type Schema,
-} from './fields.ts'
+import { field, type FieldOptions, flag } from './fields.ts'
 import { columnOf } from './define.ts'
 import type { Normalize } from './normalizers.ts'
 import { identifier, join, raw, sql } from './sql.ts'
+import type { JsonObject, Schema } from './json.ts'
+import type { AccessCost, Computation, Field } from './field.ts'
 
 // The kinds of fields whose value is an object, or is computed.
 

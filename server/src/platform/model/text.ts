@@ -1,4 +1,4 @@
-import type { JsonValue } from './fields.ts'
+import type { JsonValue } from './json.ts'
 
 /** White space, what Unicode says may be ignored in display, and blanks of some scripts. */
 const unseen = /^[\s\p{Default_Ignorable_Code_Point}\u0085\u2800\ufff9-\ufffb]$/u

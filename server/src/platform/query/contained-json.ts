@@ -1,8 +1,7 @@
 import type { Resource } from '../model/define.ts'
 import { showId } from '../model/ids.ts'
 import { join, type Sql, sql } from '../model/sql.ts'
-import type { Condition } from './condition.ts'
-import { isNumber, type Operand, textsOf } from './operand.ts'
+import { isNumber, type Operand, textsOf, type Condition } from './operand.ts'
 import { type Target, valueOf } from './target.ts'
 
 /** Containment from the root, which the index on the whole column serves. `values`: JSON. */

@@ -1,9 +1,10 @@
 import type { Resource } from '../model/define.ts'
 import { identifier, join, raw, type Sql, sql } from '../model/sql.ts'
-import { always, type Condition, conditionSql, type IndexKind, indexKindOf, never } from './condition.ts'
+import { always, conditionSql, type IndexKind, indexKindOf, never } from './condition.ts'
 import type { Relation } from './relations.ts'
 import { andWithinReach, distributedOf, reachConditions, type Scope } from './scope.ts'
 import { isJoined as needsJoin, joins, linkAlias, type Target } from './target.ts'
+import type { Condition } from './operand.ts'
 
 /** The filter of a list. URL parameters are the flat case: `and` of conditions. */
 export type Filter =

@@ -1,5 +1,4 @@
 import { seesAll } from '../../../test/readers.ts'
-import type { JsonObject } from '../model/fields.ts'
 import { toSql } from '../database/fixed-statements.ts'
 import { createSecretKey, randomBytes } from 'node:crypto'
 import fc from 'fast-check'
@@ -43,6 +42,7 @@ import {
   type TestOrganization,
   type TestService,
 } from '../../../test/service.ts'
+import type { JsonObject } from '../model/json.ts'
 
 /** An organization with unusual records, and those records as its list returns them. */
 interface FilledOrganization {

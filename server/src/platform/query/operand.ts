@@ -1,11 +1,12 @@
 import { readId } from '../model/ids.ts'
-import type { FilterType, JsonObject, JsonValue, Schema } from '../model/fields.ts'
 import { withoutFoldedMarks } from './folded-marks.ts'
 import { fragmentForm, propertyForm, toStoredForm } from './stored-form.ts'
 import { ListError, splitList } from './query-string.ts'
 import { type Operator, takesList } from './operators.ts'
 import { readRelativeDate, type RelativeDate } from './relative-dates.ts'
 import type { Target } from './target.ts'
+import type { JsonObject, JsonValue, Schema } from '../model/json.ts'
+import type { FilterType } from '../model/field.ts'
 
 /** An instant, or a whole UTC day. `end` is exclusive; an instant has none. */
 export interface TimeSpan {
@@ -238,4 +239,11 @@ function spanOperand(value: string): Read<Operand> {
   if (span) return { kind: 'span', span }
   const hint = / \d{2}:?\d{2}$/.test(value) ? ' (write + as %2B in a URL)' : ''
   return { fault: `expected an ISO 8601 date or timestamp, such as 2026-11-21 or 2026-11-21T09:30:00Z${hint}` }
+}
+
+/** One filter of a request: a field, an operator and a parsed value. */
+export interface Condition {
+  target: Target
+  operator: Operator
+  operand: Operand
 }

@@ -1,4 +1,4 @@
-import type { Field, FilterType } from '../model/fields.ts'
+import type { Field, FilterType } from '../model/field.ts'
 
 export type Operator =
   | 'equals'

@@ -4,7 +4,6 @@ import { serviceActor } from '../model/caller.ts'
 import { Database } from '../database/database.ts'
 import { organizationParameter, raw, sql } from '../model/sql.ts'
 import { readId } from '../model/ids.ts'
-import type { Change } from '../resource/write.ts'
 import { updateStatistics } from '../maintenance/maintenance.ts'
 import { contacts } from '../../resources/contacts/resource.ts'
 import { contactStore } from '../../resources/contacts/store.ts'
@@ -13,6 +12,7 @@ import { readList } from './parse.ts'
 import { readQuery } from './query-string.ts'
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
 import { startTestService, type TestService, withoutBackground } from '../../../test/service.ts'
+import type { Change } from '../resource/changes.ts'
 
 let testDatabase: TestDatabase
 let service: TestService

@@ -6,7 +6,6 @@ import { lawTimes, seed } from '../../../test/seed.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 import { maintainIndexes } from '../maintenance/property-indexes.ts'
 import { serviceActor } from '../model/caller.ts'
-import type { JsonObject, JsonValue } from '../model/fields.ts'
 import { readId, showId } from '../model/ids.ts'
 import { type Sql, sql } from '../model/sql.ts'
 import { toSql } from '../database/fixed-statements.ts'
@@ -14,6 +13,7 @@ import { withDefinitions } from '../resource/declared-resources.ts'
 import { planCount, planPage } from './page.ts'
 import { readList } from './parse.ts'
 import { readQuery } from './query-string.ts'
+import type { JsonObject, JsonValue } from '../model/json.ts'
 
 // Each property exists twice with the same values, with an index and without one. Every answer must be the same.
 

@@ -8,11 +8,12 @@ import { allNotes } from '../../resources/notes/resource.ts'
 import { sessionOptions } from '../database/database.ts'
 import { toSql } from '../database/fixed-statements.ts'
 import type { Resource } from '../model/define.ts'
-import type { ReachLevel, Reader } from '../model/reach.ts'
 import { organizationParameter, Parameter, type Sql } from '../model/sql.ts'
 import { planCount, planPage } from './page.ts'
 import { readFilters, readList } from './parse.ts'
 import { readQuery } from './query-string.ts'
+import type { ReachLevel } from '../model/reach.ts'
+import type { Reader } from '../model/caller.ts'
 
 const size = 50_000
 const organizationId = '00000000-0000-7000-8000-000000000001'

@@ -1,12 +1,12 @@
 import { closest, distance } from 'fastest-levenshtein'
 import { identifier, join, Parameter, raw, type Sql, sql } from '../model/sql.ts'
-import type { DeclaredProperty } from '../model/declared-property.ts'
 import { columnOf, type Embedded, type Resource } from '../model/define.ts'
 import { linkFields, linkTable } from '../model/links.ts'
 import { maxSuggestions } from '../model/errors.ts'
-import type { Field, Schema } from '../model/fields.ts'
 import { declaredValue } from './declared-value.ts'
 import { andWithinReach, type ReadFor, type Scope } from './scope.ts'
+import type { Schema } from '../model/json.ts'
+import type { Field, DeclaredProperty } from '../model/field.ts'
 
 /** What a dotted path in a request refers to. */
 export interface Target {

@@ -2,9 +2,10 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import { type BodyFault, invalidBody, maxDetails } from '../model/errors.ts'
 import { Suggestions } from '../query/target.ts'
 import type { Create, Fields, Resource, Update } from '../model/define.ts'
-import type { Field, JsonValue, Schema, JsonObject } from '../model/fields.ts'
 import { composed, trimmed } from '../model/text.ts'
 import { excessOfProperties, mergePatch, withKeyForm } from './properties.ts'
+import type { JsonValue, Schema, JsonObject } from '../model/json.ts'
+import type { Field } from '../model/field.ts'
 
 /** The fields that a body may have. `readOnly` are properties that only the service sets. */
 export interface BodyShape<out Body = JsonObject> {

@@ -1,18 +1,18 @@
 import type { Transaction } from '../database/database.ts'
 import { OutdatedRead } from '../database/failures.ts'
-import type { PropertySet } from '../model/declared-property.ts'
 import { columnOf, columnTypes, initialValues, type Resource } from '../model/define.ts'
 import { newId } from '../model/ids.ts'
 import { identifier, join, raw, sql } from '../model/sql.ts'
 import { writtenSql } from '../query/rendering.ts'
 import { lookupJoins, root } from '../query/target.ts'
 import { scopeOf } from './read.ts'
-import { storedSql, type StoredRow, wholeOf } from './current.ts'
-import type { SingleStatementCreate, PendingChange, WrittenRecord } from './write.ts'
+import { storedSql, wholeOf } from './current.ts'
 import { creationHistorySql } from './history.ts'
 import { creationEntriesSql, entryChanges } from './property-entries.ts'
 import { currentSetSql, forgetSet } from './property-sets.ts'
 import { toUniqueConflict, recordOf } from './write-statements.ts'
+import type { SingleStatementCreate, PendingChange, WrittenRecord, StoredRow } from './changes.ts'
+import type { PropertySet } from '../model/field.ts'
 
 interface OneStatementOptions {
   singleStatement: SingleStatementCreate

@@ -1,4 +1,3 @@
-import type { JsonObject } from '../model/fields.ts'
 import type { Transaction } from '../database/database.ts'
 import { identifier, isOneOf, join, onShard, preparedForOne, raw, type Sql, sql } from '../model/sql.ts'
 import { withinScope } from '../query/page.ts'
@@ -8,23 +7,8 @@ import { isRestricted, readFor, type ReadFor, type Scope } from '../query/scope.
 import { root } from '../query/target.ts'
 import { columnOf, type Resource } from '../model/define.ts'
 import { scopeOf } from './read.ts'
-import type { Change } from './write.ts'
-
-/** A record as a writing statement returns it. */
-export interface StoredRow {
-  id: string
-  text: string
-  /** The record with all properties, if `text` is a narrower view. */
-  whole: string | null
-  revision: number
-}
-
-export interface CurrentRow extends StoredRow {
-  /** All properties. */
-  record: JsonObject
-  /** References that read as null because the referenced record is deleted. */
-  dangling: readonly string[]
-}
+import type { Change, StoredRow, CurrentRow } from './changes.ts'
+import type { JsonObject } from '../model/json.ts'
 
 /** The columns of a `StoredRow`. Needs the joins of `documentSql`. */
 export const storedSql = (resource: Resource, source: RecordSource = 'table', reading?: ReadFor): Sql => sql`

@@ -1,9 +1,9 @@
 import type { Connection } from '../database/database.ts'
-import type { PropertySet } from '../model/declared-property.ts'
 import type { Resource } from '../model/define.ts'
 import type { Relations } from '../query/relations.ts'
 import { definableField } from './declared-values.ts'
 import { readPropertySets } from './property-sets.ts'
+import type { PropertySet } from '../model/field.ts'
 
 /** What a filter, an order or a selection is read by. */
 export interface Readable {

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { DeclaredProperty, PropertySet } from '../model/declared-property.ts'
 import type { Resource } from '../model/define.ts'
 import { type BodyFault, invalidBody } from '../model/errors.ts'
-import type { JsonObject, JsonValue } from '../model/fields.ts'
 import { Suggestions } from '../query/target.ts'
 import { readValue } from './body.ts'
+import type { JsonObject, JsonValue } from '../model/json.ts'
+import type { DeclaredProperty, PropertySet } from '../model/field.ts'
 
 /** The field whose keys organizations can define. */
 export const definableField = ({ fields }: Resource): string | undefined =>

@@ -4,9 +4,9 @@ import type { Actor } from '../model/caller.ts'
 import type { Transaction } from '../database/database.ts'
 import { identifier, onShard, prepared, sql } from '../model/sql.ts'
 import { columnOf, type Resource } from '../model/define.ts'
-import type { JsonValue, JsonObject } from '../model/fields.ts'
 import { objectOf } from './declared-values.ts'
-import type { PendingChange } from './write.ts'
+import type { PendingChange } from './changes.ts'
+import type { JsonValue, JsonObject } from '../model/json.ts'
 
 /** The deliberate changes to a record: no later import overwrites or restores them. */
 export class Edits {

@@ -5,7 +5,7 @@ import { distributedOf } from '../query/scope.ts'
 import type { Resource } from '../model/define.ts'
 import { readId } from '../model/ids.ts'
 import { UniqueConflict } from './unique-conflict.ts'
-import type { PendingChange, WrittenRecord } from './write.ts'
+import type { PendingChange, WrittenRecord } from './changes.ts'
 
 /** Updates the table that makes external ids unique (per organization or team). Throws `UniqueConflict`. */
 export async function syncExternalIds(

@@ -1,7 +1,8 @@
 import type { Connection, Transaction } from '../database/database.ts'
-import { declaredProperty, type PropertyDefinition, type PropertySet } from '../model/declared-property.ts'
+import { declaredProperty } from '../model/declared-property.ts'
 import type { Resource } from '../model/define.ts'
 import { onShard, type Parameter, prepared, type Sql, sql } from '../model/sql.ts'
+import type { PropertyDefinition, PropertySet } from '../model/field.ts'
 
 interface StoredSet {
   resource: string

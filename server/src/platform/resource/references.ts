@@ -5,7 +5,7 @@ import { readId } from '../model/ids.ts'
 import { identifier, isOneOf, onShard, preparedForOne, raw, type Sql, sql } from '../model/sql.ts'
 import { andWithinReach } from '../query/scope.ts'
 import { scopeOf } from './read.ts'
-import type { PendingChange, WriteSteps } from './write.ts'
+import type { PendingChange, WriteSteps } from './changes.ts'
 
 interface CheckOptions {
   /** Records (uuids) that the caller has created or locked in this transaction. */

@@ -1,5 +1,4 @@
 import { seesAll } from '../../../test/readers.ts'
-import type { JsonObject } from '../model/fields.ts'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { resources } from '../../app.ts'
@@ -18,6 +17,7 @@ import { contactBodies, nastyTexts } from '../../../test/list-arbitraries.ts'
 import { fullBody, variedBody } from '../../../test/samples.ts'
 import { seed } from '../../../test/seed.ts'
 import { startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
+import type { JsonObject } from '../model/json.ts'
 
 let service: TestService
 let organization: TestOrganization

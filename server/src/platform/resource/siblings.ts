@@ -3,7 +3,7 @@ import { columnOf, type Resource } from '../model/define.ts'
 import { identifier, onShard, prepared, raw, type Sql, sql } from '../model/sql.ts'
 import { andWithinReach } from '../query/scope.ts'
 import { parentNotFound, scopeOf } from './read.ts'
-import type { PendingChange } from './write.ts'
+import type { PendingChange } from './changes.ts'
 
 /** Can writing one record change others of its parent? If so, a lock on the parent serializes its writers. */
 export const affectsSiblings = ({ positionField, fields }: Resource): boolean =>

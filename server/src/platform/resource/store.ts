@@ -1,6 +1,7 @@
 import type { Transaction } from '../database/database.ts'
 import type { Resource } from '../model/define.ts'
-import { type Change, type WriteOptions, writeSet, type WriteSteps, type WrittenRecord } from './write.ts'
+import { type WriteOptions, writeSet } from './write.ts'
+import type { Change, WriteSteps, WrittenRecord } from './changes.ts'
 
 /** What the standard routes need from a resource's store: its write, with the resource's own rules. */
 export interface StandardStore {

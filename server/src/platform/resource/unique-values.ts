@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Transaction } from '../database/database.ts'
-import type { DeclaredProperty, PropertySet } from '../model/declared-property.ts'
 import { columnOf, type Resource } from '../model/define.ts'
 import { identifier, onShard, raw, type Sql, sql } from '../model/sql.ts'
 import { distributedOf } from '../query/scope.ts'
 import { definableField, objectOf } from './declared-values.ts'
 import { UniqueConflict } from './unique-conflict.ts'
-import type { PendingChange } from './write.ts'
+import type { PendingChange } from './changes.ts'
+import type { DeclaredProperty, PropertySet } from '../model/field.ts'
 
 /** The table with the values of unique properties of the records that are not deleted. */
 export const uniqueTable = ({ singular }: Resource): Sql => identifier(`${singular}_unique_values`)

@@ -3,8 +3,8 @@ import type { Connection } from '../database/database.ts'
 import { sqlState } from '../database/failures.ts'
 import type { Resource } from '../model/define.ts'
 import { invalidParameters } from '../model/errors.ts'
-import type { Schema } from '../model/fields.ts'
 import { type DayRange, dayRangeQuery, readDayRange } from '../query/day-range.ts'
+import type { Schema } from '../model/json.ts'
 
 interface DailyStatistics {
   resource: Resource

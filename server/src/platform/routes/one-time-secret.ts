@@ -2,8 +2,9 @@ import { recordTag } from '../http/etag.ts'
 import type { RouteResponse } from '../http/route.ts'
 import type { BodyShape } from '../resource/body.ts'
 import type { Fields, Resource } from '../model/define.ts'
-import { integer, type JsonObject } from '../model/fields.ts'
-import type { WrittenRecord } from '../resource/write.ts'
+import { integer } from '../model/fields.ts'
+import type { WrittenRecord } from '../resource/changes.ts'
+import type { JsonObject } from '../model/json.ts'
 
 // A secret appears only in the response that creates it, next to the record. If it is lost, it has to be rotated.
 

@@ -2,7 +2,6 @@ import { assertScope } from '../http/denied-scope.ts'
 import type { ReadRequest, SearchRequest } from '../http/route.ts'
 import type { Resource } from '../model/define.ts'
 import { type ApiError, type BodyFault, invalidBody, invalidParameters } from '../model/errors.ts'
-import type { JsonValue } from '../model/fields.ts'
 import { type Filter, relationsIn } from '../query/filter.ts'
 import { type Filters, QueryReader, readFilters } from '../query/parse.ts'
 import type { QueryParameter } from '../query/query-string.ts'
@@ -12,6 +11,7 @@ import { readRelativeSpans } from '../resource/read.ts'
 import { type Readable, withDefinitions } from '../resource/declared-resources.ts'
 import { readSearchCount } from '../query/search.ts'
 import { isUnknownTimeZone } from './daily-statistics.ts'
+import type { JsonValue } from '../model/json.ts'
 
 /** The list that a request is about. */
 interface Listed {

@@ -6,8 +6,8 @@ import { actionOf, auditedChanges, type AuditedChange, camelCase, displayNoun, t
 import { showId } from '../model/ids.ts'
 import { readRecord } from '../resource/read.ts'
 import { type StandardStore, writeOne } from '../resource/store.ts'
-import { type Change, type WrittenRecord } from '../resource/write.ts'
 import { countRoute, listRoute, searchCountRoute, searchRoute } from './list-routes.ts'
+import type { Change, WrittenRecord } from '../resource/changes.ts'
 
 const allOperations = ['list', 'count', 'get', 'create', 'update', 'delete', 'restore'] as const
 

@@ -1,6 +1,6 @@
 import { columnOf, type Resource } from '../model/define.ts'
-import type { Field } from '../model/fields.ts'
 import { isRendered } from '../query/select.ts'
+import type { Field } from '../model/field.ts'
 
 /** Renders a record up to the properties that depend on others (decision 10), by concatenation: composing is slower. */
 export interface DocumentFunction {

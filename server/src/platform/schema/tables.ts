@@ -1,5 +1,5 @@
 import { columnOf, columnTypes, parentsOf, type Resource } from '../model/define.ts'
-import type { Field } from '../model/fields.ts'
+import type { Field } from '../model/field.ts'
 
 export interface Column {
   name: string

@@ -1,6 +1,5 @@
-import { ownedBy } from '../../platform/model/reach.ts'
 import { getDomain } from 'tldts'
-import { defineResource, type Prepared } from '../../platform/model/define.ts'
+import { defineResource, type Prepared, ownedBy } from '../../platform/model/define.ts'
 import {
   decimal,
   domain,
@@ -14,10 +13,10 @@ import {
   timeZone,
   url,
   stringList,
-  type JsonObject,
 } from '../../platform/model/fields.ts'
 import { properties } from '../../platform/model/object-fields.ts'
 import { customProperties, externalIds } from '../../platform/resource/properties.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 /** The registrable part of a domain, which identifies the company (`example.co.uk` for `mail.example.co.uk`). */
 export const domainKey = (name: string): string => getDomain(name, { allowPrivateDomains: true }) ?? name

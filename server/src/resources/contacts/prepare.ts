@@ -1,8 +1,8 @@
-import type { JsonObject } from '../../platform/model/fields.ts'
 import type { BodyFault } from '../../platform/model/errors.ts'
 import type { Prepared } from '../../platform/model/define.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 import { trimmed } from '../../platform/model/text.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 /** Maximum number of characters of a first or last name. */
 export const maxNamePartLength = 250

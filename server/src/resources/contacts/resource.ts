@@ -1,5 +1,4 @@
-import { ownedBy } from '../../platform/model/reach.ts'
-import { defineResource, narrowView } from '../../platform/model/define.ts'
+import { defineResource, narrowView, ownedBy } from '../../platform/model/define.ts'
 import {
   choice,
   country,

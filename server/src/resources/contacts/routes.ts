@@ -1,11 +1,12 @@
 import type { Part } from '../../platform/http/part.ts'
 import type { WriteRequest } from '../../platform/http/route.ts'
-import { id, type Schema } from '../../platform/model/fields.ts'
+import { id } from '../../platform/model/fields.ts'
 import { closedObject, dailyStatisticsRoute } from '../../platform/routes/daily-statistics.ts'
 import { changeOne, RouteGroup, standardRoutes } from '../../platform/routes/standard-routes.ts'
 import { contacts, contactSources } from './resource.ts'
 import { readContactStatistics } from './statistics-store.ts'
 import { contactStore, teamContactStore } from './store.ts'
+import type { Schema } from '../../platform/model/json.ts'
 
 const group = new RouteGroup(contactStore, '/v5/contacts')
 

@@ -5,11 +5,11 @@ import { hasEdits, storeEdits } from '../../platform/resource/edits.ts'
 import { syncExternalIds, touchesExternalIds } from '../../platform/resource/external-ids.ts'
 import { newId, showId } from '../../platform/model/ids.ts'
 import { standardStore } from '../../platform/resource/store.ts'
-import type { PendingChange, WriteSteps } from '../../platform/resource/write.ts'
 import { assignTeams } from '../../identity/teams/store.ts'
 import { referable } from '../properties/store.ts'
 import { contacts, type ContactSource, teamContacts } from './resource.ts'
 import { leaveRootContacts } from './retention-store.ts'
+import type { PendingChange, WriteSteps } from '../../platform/resource/changes.ts'
 
 const steps: WriteSteps = {
   referable,

@@ -1,7 +1,6 @@
 import type { Connection } from '../../platform/database/database.ts'
 import { writeRoute } from '../../platform/http/route.ts'
 import { invalidBody } from '../../platform/model/errors.ts'
-import type { JsonObject, JsonValue } from '../../platform/model/fields.ts'
 import { reference, text } from '../../platform/model/fields.ts'
 import { readId, showId } from '../../platform/model/ids.ts'
 import { bodyShapeOf } from '../../platform/resource/body.ts'
@@ -10,6 +9,7 @@ import { stages } from '../stages/resource.ts'
 import { type Neighbor, positionNextTo, topPositions } from './position-store.ts'
 import { deals } from './resource.ts'
 import { dealStore } from './store.ts'
+import type { JsonObject, JsonValue } from '../../platform/model/json.ts'
 
 const group = new RouteGroup(dealStore, '/v5/deals')
 

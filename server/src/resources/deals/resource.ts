@@ -1,17 +1,5 @@
-import { ownedBy } from '../../platform/model/reach.ts'
-import { defineResource, type Prepared } from '../../platform/model/define.ts'
-import {
-  choice,
-  currency,
-  date,
-  decimal,
-  flag,
-  id,
-  reference,
-  text,
-  timestamp,
-  type JsonObject,
-} from '../../platform/model/fields.ts'
+import { defineResource, type Prepared, ownedBy } from '../../platform/model/define.ts'
+import { choice, currency, date, decimal, flag, id, reference, text, timestamp } from '../../platform/model/fields.ts'
 import { properties } from '../../platform/model/object-fields.ts'
 import { readId } from '../../platform/model/ids.ts'
 import { linkResource } from '../../platform/model/links.ts'
@@ -20,6 +8,7 @@ import { companies } from '../companies/resource.ts'
 import { contacts } from '../contacts/resource.ts'
 import { pipelines } from '../pipelines/resource.ts'
 import { dealStatuses, stages } from '../stages/resource.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 /** What a contact has to do with a deal. */
 export const dealRoles = [

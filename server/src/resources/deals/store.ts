@@ -1,6 +1,5 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import { ApiError, type BodyFault, invalidBody } from '../../platform/model/errors.ts'
-import type { JsonValue } from '../../platform/model/fields.ts'
 import { readId, showId } from '../../platform/model/ids.ts'
 import { identifier, join, raw, sql } from '../../platform/model/sql.ts'
 import { reachConditions } from '../../platform/query/scope.ts'
@@ -8,7 +7,6 @@ import { scopeOf } from '../../platform/resource/read.ts'
 import { sourceOfChange } from '../../platform/resource/history.ts'
 import { syncExternalIds } from '../../platform/resource/external-ids.ts'
 import { standardStore } from '../../platform/resource/store.ts'
-import type { PendingChange, WrittenRecord } from '../../platform/resource/write.ts'
 import { readDefaultCurrency } from '../../identity/organizations/store.ts'
 import { idsOf, updateLastActivity } from '../last-activity/store.ts'
 import { referable } from '../properties/store.ts'
@@ -18,6 +16,8 @@ import { findStages, type FoundStage } from '../stages/store.ts'
 import { stages } from '../stages/resource.ts'
 import { topPositions } from './position-store.ts'
 import { dealContacts, deals } from './resource.ts'
+import type { PendingChange, WrittenRecord } from '../../platform/resource/changes.ts'
+import type { JsonValue } from '../../platform/model/json.ts'
 
 export const dealStore = standardStore(deals, { beforeWrite, afterWrite, referable })
 

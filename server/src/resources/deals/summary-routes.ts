@@ -8,13 +8,14 @@ import type {
   SearchRequest,
   SearchRoute,
 } from '../../platform/http/route.ts'
-import { id, type Schema } from '../../platform/model/fields.ts'
+import { id } from '../../platform/model/fields.ts'
 import type { Filters } from '../../platform/query/parse.ts'
 import { inPages } from '../../platform/routes/array-pages.ts'
 import { closedObject } from '../../platform/routes/daily-statistics.ts'
 import { readCountFilters, readSearchFilters } from '../../platform/routes/saved-views.ts'
 import { deals } from './resource.ts'
 import { readForecast, readSummary } from './summary-store.ts'
+import type { Schema } from '../../platform/model/json.ts'
 
 const count = { type: 'integer', minimum: 0 }
 const amount = { type: 'string', pattern: '^-?[0-9]+(\\.[0-9]+)?$', examples: ['1250000.50'] }

@@ -1,7 +1,8 @@
 import type { BodyFault } from '../../platform/model/errors.ts'
 import { defineResource, type Prepared } from '../../platform/model/define.ts'
-import { flag, id, month, reference, text, timestamp, type JsonObject } from '../../platform/model/fields.ts'
+import { flag, id, month, reference, text, timestamp } from '../../platform/model/fields.ts'
 import { contacts } from '../contacts/resource.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 /** A current job has no end, and no job ends before it starts. */
 function prepare(values: JsonObject, current: JsonObject | undefined): Prepared {

@@ -2,9 +2,9 @@ import { storeEditedValues } from '../../platform/resource/edits.ts'
 import { readId } from '../../platform/model/ids.ts'
 import { withoutParent } from '../../platform/model/define.ts'
 import { standardStore } from '../../platform/resource/store.ts'
-import type { PendingChange, WriteSteps } from '../../platform/resource/write.ts'
 import { contacts } from '../contacts/resource.ts'
 import { employments, jobKey } from './resource.ts'
+import type { PendingChange, WriteSteps } from '../../platform/resource/changes.ts'
 
 const steps: WriteSteps = {
   afterWrite: (transaction, _, pending) => storeEditedValues(transaction, contacts, pending.flatMap(editedJobs)),

@@ -1,10 +1,8 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Resource } from '../../platform/model/define.ts'
-import type { JsonObject } from '../../platform/model/fields.ts'
 import { newId, showId } from '../../platform/model/ids.ts'
 import { bodyShape, readBody } from '../../platform/resource/body.ts'
 import type { StandardStore } from '../../platform/resource/store.ts'
-import type { Change } from '../../platform/resource/write.ts'
 import { members } from '../../identity/members/resource.ts'
 import { companyStore } from '../companies/store.ts'
 import { contactStore } from '../contacts/store.ts'
@@ -13,6 +11,8 @@ import { allNoteStore } from '../notes/store.ts'
 import { taskStore } from '../tasks/store.ts'
 import { companies, contacts, deals, exampleTag, type Language, notes, tasks } from './content.ts'
 import { findOpenStages, findTaken, type Kind, storeExamples } from './store.ts'
+import type { Change } from '../../platform/resource/changes.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 export const stores: Readonly<Record<Kind, StandardStore>> = {
   companies: companyStore,

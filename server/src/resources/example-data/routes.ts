@@ -1,11 +1,12 @@
 import type { Part } from '../../platform/http/part.ts'
 import { type ReadRoute, writeRoute } from '../../platform/http/route.ts'
-import { choice, type Schema } from '../../platform/model/fields.ts'
+import { choice } from '../../platform/model/fields.ts'
 import { bodyShapeOf } from '../../platform/resource/body.ts'
 import { languages } from './content.ts'
 import { fill } from './fill.ts'
 import { remove } from './remove.ts'
 import { beginExamples, countExamples, kinds } from './store.ts'
+import type { Schema } from '../../platform/model/json.ts'
 
 const countsSchema: Schema = {
   type: 'object',

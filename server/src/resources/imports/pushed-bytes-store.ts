@@ -1,7 +1,7 @@
 import type { Database } from '../../platform/database/database.ts'
-import type { Computation } from '../../platform/model/fields.ts'
 import { raw, sql } from '../../platform/model/sql.ts'
 import { seesAll } from './stats-store.ts'
+import type { Computation } from '../../platform/model/field.ts'
 
 const today = raw(`date_trunc('day', now(), 'UTC')`)
 

@@ -1,10 +1,11 @@
 import { recordLimit } from '../../identity/access/record-limit-store.ts'
 import { defineResource } from '../../platform/model/define.ts'
-import { choice, flag, id, reference, type Schema, text, timestamp, stringList } from '../../platform/model/fields.ts'
+import { choice, flag, id, reference, text, timestamp, stringList } from '../../platform/model/fields.ts'
 import { computed } from '../../platform/model/object-fields.ts'
 import { rotationBody } from '../../platform/routes/one-time-secret.ts'
 import { importPushedBytes } from './pushed-bytes-store.ts'
 import { importOptOuts, importRefusals, importStats } from './stats-store.ts'
+import type { Schema } from '../../platform/model/json.ts'
 
 /** Codes of the findings of a row, with hints. The list is closed. */
 export const findingCodes = {

@@ -1,16 +1,16 @@
 import { ApiError } from '../../platform/model/errors.ts'
-import type { JsonObject } from '../../platform/model/fields.ts'
 import type { Connection, CrossTenantConnection, Transaction } from '../../platform/database/database.ts'
 import { raw, sql } from '../../platform/model/sql.ts'
 import { distributedOf } from '../../platform/query/scope.ts'
 import { documentSql } from '../../platform/query/select.ts'
 import { root } from '../../platform/query/target.ts'
 import { standardStore, writeOne } from '../../platform/resource/store.ts'
-import type { WrittenRecord } from '../../platform/resource/write.ts'
 import { assignTeams } from '../../identity/teams/store.ts'
 import { imports } from './resource.ts'
 import { seesEveryPush } from '../row-reach/store.ts'
 import { addSecret, expireSecrets, insertSecret } from './secrets-store.ts'
+import type { WrittenRecord } from '../../platform/resource/changes.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 /** Of `import_rows`; the index of the queue contains these rows. */
 export const waiting = raw(`status in ('PENDING', 'RETRYING', 'PROCESSING')`)

@@ -6,8 +6,8 @@ import { serviceActor } from '../../platform/model/caller.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { newId, readId, showId } from '../../platform/model/ids.ts'
-import type { Change } from '../../platform/resource/write.ts'
 import { allNoteStore } from './store.ts'
+import type { Change } from '../../platform/resource/changes.ts'
 
 let service: TestService
 let organization: TestOrganization

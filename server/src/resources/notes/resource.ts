@@ -5,10 +5,11 @@ import {
   type Prepared,
   type Resource,
 } from '../../platform/model/define.ts'
-import { choice, id, longText, reference, timestamp, type JsonObject } from '../../platform/model/fields.ts'
+import { choice, id, longText, reference, timestamp } from '../../platform/model/fields.ts'
 import { companies } from '../companies/resource.ts'
 import { contacts } from '../contacts/resource.ts'
 import { deals } from '../deals/resource.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 /** Every new text is queued for the reasoning step, from people, programs and imports. */
 const prepare = (values: JsonObject): Prepared =>

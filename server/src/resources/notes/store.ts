@@ -3,12 +3,13 @@ import { type Resource, underParent } from '../../platform/model/define.ts'
 import { storeEditedValues } from '../../platform/resource/edits.ts'
 import { readId } from '../../platform/model/ids.ts'
 import type { StandardStore } from '../../platform/resource/store.ts'
-import { type PendingChange, writeSet } from '../../platform/resource/write.ts'
+import { writeSet } from '../../platform/resource/write.ts'
 import { contacts } from '../contacts/resource.ts'
 import { findCallerMember } from '../../identity/members/store.ts'
 import { idsOf, updateLastActivity } from '../last-activity/store.ts'
 import { endOpenSuggestions } from '../suggestions/store.ts'
 import { allNotes, notes } from './resource.ts'
+import type { PendingChange } from '../../platform/resource/changes.ts'
 
 /** The notes on one contact, company or deal, named by this parameter of the path. */
 export const noteStoreUnder = (parameter: string): StandardStore => storeOf(underParent(notes, parameter))

@@ -3,9 +3,9 @@ import { ApiError } from '../../platform/model/errors.ts'
 import { newId } from '../../platform/model/ids.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { standardStore } from '../../platform/resource/store.ts'
-import type { PendingChange } from '../../platform/resource/write.ts'
 import { countDealsIn } from '../deals/store.ts'
 import { pipelines } from './resource.ts'
+import type { PendingChange } from '../../platform/resource/changes.ts'
 
 export const pipelineStore = standardStore(pipelines, { beforeWrite: assertEmpty })
 

@@ -1,7 +1,7 @@
 import type { Part } from '../../platform/http/part.ts'
 import type { ReadRoute, Route, WriteRoute } from '../../platform/http/route.ts'
 import { invalidParameters } from '../../platform/model/errors.ts'
-import { choice, type Schema } from '../../platform/model/fields.ts'
+import { choice } from '../../platform/model/fields.ts'
 import { newId } from '../../platform/model/ids.ts'
 import { bodyShapeOf } from '../../platform/resource/body.ts'
 import { RouteGroup, standardRoutes } from '../../platform/routes/standard-routes.ts'
@@ -9,6 +9,7 @@ import { checkDefinition, propertyStore, readUndeclared, updateUndeclared } from
 import { obstacleReasons } from './report.ts'
 import { undeclaredChoices } from './resource.ts'
 import { maxExamples } from './stored-values-store.ts'
+import type { Schema } from '../../platform/model/json.ts'
 
 const path = '/v5/properties'
 const group = new RouteGroup(propertyStore, path)

@@ -1,15 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
-import {
-  declaredProperty,
-  type PropertyIndex,
-  type PropertyChoice,
-  type PropertyDefinition,
-  type PropertyType,
-} from '../../platform/model/declared-property.ts'
+import { declaredProperty } from '../../platform/model/declared-property.ts'
 import type { Prepared } from '../../platform/model/define.ts'
 import type { BodyFault } from '../../platform/model/errors.ts'
-import type { JsonObject, JsonValue } from '../../platform/model/fields.ts'
 import { readValue } from '../../platform/resource/body.ts'
+import type { JsonObject, JsonValue } from '../../platform/model/json.ts'
+import type { PropertyIndex, PropertyChoice, PropertyDefinition, PropertyType } from '../../platform/model/field.ts'
 
 const fixed = ['resource', 'key', 'type', 'references'] as const
 

@@ -1,8 +1,6 @@
 import type { Connection, Transaction } from '../../platform/database/database.ts'
-import type { PropertyDefinition } from '../../platform/model/declared-property.ts'
 import { displayNoun, initialValues } from '../../platform/model/define.ts'
 import { ApiError, invalidBody } from '../../platform/model/errors.ts'
-import type { JsonObject } from '../../platform/model/fields.ts'
 import { readId } from '../../platform/model/ids.ts'
 import { raw, sql } from '../../platform/model/sql.ts'
 import { distributedOf, isRestricted } from '../../platform/query/scope.ts'
@@ -18,7 +16,6 @@ import {
 import { scopeOf } from '../../platform/resource/read.ts'
 import { UniqueConflict } from '../../platform/resource/unique-conflict.ts'
 import { standardStore } from '../../platform/resource/store.ts'
-import type { PendingChange, Referable } from '../../platform/resource/write.ts'
 import { members } from '../../identity/members/resource.ts'
 import { companies } from '../companies/resource.ts'
 import { contacts } from '../contacts/resource.ts'
@@ -34,6 +31,9 @@ import {
   noneStored,
   storeUniqueValues,
 } from './stored-values-store.ts'
+import type { PendingChange, Referable } from '../../platform/resource/changes.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
+import type { PropertyDefinition } from '../../platform/model/field.ts'
 
 export const propertyStore = standardStore(properties, {
   async beforeWrite(transaction, pending) {

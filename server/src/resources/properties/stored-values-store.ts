@@ -1,7 +1,5 @@
 import type { Connection, Transaction } from '../../platform/database/database.ts'
-import type { PropertyDefinition } from '../../platform/model/declared-property.ts'
 import type { Resource } from '../../platform/model/define.ts'
-import type { JsonValue } from '../../platform/model/fields.ts'
 import { showId } from '../../platform/model/ids.ts'
 import { identifier, join, raw, type Sql, sql } from '../../platform/model/sql.ts'
 import { reachConditions } from '../../platform/query/scope.ts'
@@ -10,6 +8,8 @@ import { uniqueOwner, uniqueTable, uniqueValueSql, valuesSql } from '../../platf
 import { companies } from '../companies/resource.ts'
 import { contacts } from '../contacts/resource.ts'
 import { deals } from '../deals/resource.ts'
+import type { JsonValue } from '../../platform/model/json.ts'
+import type { PropertyDefinition } from '../../platform/model/field.ts'
 
 export interface StoredValue {
   id: string

@@ -1,10 +1,11 @@
 import { defineResource, narrowView } from '../../platform/model/define.ts'
-import { email, flag, id, integer, reference, type Schema, text, timestamp } from '../../platform/model/fields.ts'
+import { email, flag, id, integer, reference, text, timestamp } from '../../platform/model/fields.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 import { computed, documents } from '../../platform/model/object-fields.ts'
 import { imports } from '../imports/resource.ts'
 import { addressStart } from '../rows/resource.ts'
 import { refusedPushReach, sealedBody } from './reach-store.ts'
+import type { Schema } from '../../platform/model/json.ts'
 
 /** Refused pushes are stored for this long, and at most this many of an import: the oldest ones go first. */
 export const refusalDays = 30

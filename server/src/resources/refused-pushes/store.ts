@@ -1,7 +1,6 @@
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { raw, sql } from '../../platform/model/sql.ts'
 import type { Fault } from '../../platform/model/errors.ts'
-import type { JsonObject } from '../../platform/model/fields.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 import { notFound, readRecord } from '../../platform/resource/read.ts'
 import { standardStore } from '../../platform/resource/store.ts'
@@ -9,6 +8,7 @@ import { seal, unseal } from '../../platform/secret/encryption.ts'
 import { deriveKey, type Secret } from '../../platform/secret/secret.ts'
 import { alarmingRefusals } from '../imports/resource.ts'
 import { maxRefusals, refusedPushDetails, refusedPushes } from './resource.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 /** Refused pushes as shown in lists. */
 export const refusedPushStore = standardStore(refusedPushes)

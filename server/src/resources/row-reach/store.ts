@@ -1,8 +1,9 @@
-import type { Reach, Reader } from '../../platform/model/reach.ts'
 import { raw, type Sql } from '../../platform/model/sql.ts'
 import { reachConditions } from '../../platform/query/scope.ts'
 import { companies } from '../companies/resource.ts'
 import { contacts } from '../contacts/resource.ts'
+import type { Reader } from '../../platform/model/caller.ts'
+import type { Reach } from '../../platform/model/define.ts'
 
 /** A push contains the person's data: who does not see all contacts sees only those of their own contacts. */
 export const rowReach: Reach = {

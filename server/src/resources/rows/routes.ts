@@ -1,10 +1,10 @@
 import type { Part } from '../../platform/http/part.ts'
 import type { WriteRequest, WriteRoute } from '../../platform/http/route.ts'
 import { readChange } from '../../platform/query/parse.ts'
-import type { Schema } from '../../platform/model/fields.ts'
 import { changeOne, RouteGroup, standardRoutes } from '../../platform/routes/standard-routes.ts'
 import { rowDetails } from './resource.ts'
 import { changeRows, maxChangedRows, retryColumns, type RowAction, rowDetailsStore, rowStore } from './store.ts'
+import type { Schema } from '../../platform/model/json.ts'
 
 const at = '/v5/imports/{importId}/rows'
 const group = new RouteGroup(rowDetailsStore, at)

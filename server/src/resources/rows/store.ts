@@ -8,14 +8,14 @@ import { findTarget, root } from '../../platform/query/target.ts'
 import { newId, readId } from '../../platform/model/ids.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 import { columnTypes } from '../../platform/model/define.ts'
-import type { JsonObject, JsonValue } from '../../platform/model/fields.ts'
 import { readCount, scopeOf } from '../../platform/resource/read.ts'
 import { assertParent } from '../../platform/resource/siblings.ts'
 import { standardStore } from '../../platform/resource/store.ts'
-import type { ColumnsOf, WrittenRecord } from '../../platform/resource/write.ts'
 import { countSql } from '../row-counts/store.ts'
 import type { RowStatus } from '../imports/resource.ts'
 import { rowDetails, rows } from './resource.ts'
+import type { ColumnsOf, WrittenRecord } from '../../platform/resource/changes.ts'
+import type { JsonObject, JsonValue } from '../../platform/model/json.ts'
 
 /** Rows as shown in lists. */
 export const rowStore = standardStore(rows)

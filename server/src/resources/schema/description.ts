@@ -1,8 +1,6 @@
 import { isScoped, type Route } from '../../platform/http/route.ts'
-import type { PropertySet } from '../../platform/model/declared-property.ts'
 import { displayNoun, type Embedded, type Parent, type Resource } from '../../platform/model/define.ts'
 import type { FieldType } from '../../platform/model/field-types.ts'
-import type { Field, JsonValue, Schema } from '../../platform/model/fields.ts'
 import { showId } from '../../platform/model/ids.ts'
 import { covers } from '../../platform/model/scopes.ts'
 import { type Operator, operatorsFor } from '../../platform/query/operators.ts'
@@ -10,6 +8,8 @@ import type { Relation, Relations } from '../../platform/query/relations.ts'
 import { embeddedThrough } from '../../platform/query/target.ts'
 import { parameterOf } from '../../platform/routes/standard-routes.ts'
 import { properties } from '../properties/resource.ts'
+import type { JsonValue, Schema } from '../../platform/model/json.ts'
+import type { Field, PropertySet } from '../../platform/model/field.ts'
 
 /** A field, as an application needs it to show, enter, filter and sort its values. */
 export interface DescribedField {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { collections, createFixture, type Fixture } from '../../../test/collections.ts'
+import { collections, createFixture } from '../../../test/collections.ts'
 import { callAs, newOwner } from '../../../test/people.ts'
 import { startTestService, type Call, type Json, type TestService } from '../../../test/service.ts'
 import { resources, routes } from '../../app.ts'
@@ -8,6 +8,7 @@ import { newId, readId, showId } from '../../platform/model/ids.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { allOperators } from '../../platform/query/operators.ts'
 import { parameterOf } from '../../platform/routes/standard-routes.ts'
+import type { Fixture } from '../../../test/fixture.ts'
 
 let service: TestService
 let fixture: Fixture

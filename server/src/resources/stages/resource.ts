@@ -1,7 +1,8 @@
 import { recordLimit } from '../../identity/access/record-limit-store.ts'
 import { defineResource, type Prepared } from '../../platform/model/define.ts'
-import { choice, id, integer, reference, text, timestamp, type JsonObject } from '../../platform/model/fields.ts'
+import { choice, id, integer, reference, text, timestamp } from '../../platform/model/fields.ts'
 import { pipelines } from '../pipelines/resource.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 /** What a stage makes of the deals in it. */
 export const dealStatuses = ['open', 'won', 'lost'] as const

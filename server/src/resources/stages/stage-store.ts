@@ -3,10 +3,10 @@ import { ApiError } from '../../platform/model/errors.ts'
 import { readId } from '../../platform/model/ids.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { standardStore } from '../../platform/resource/store.ts'
-import type { PendingChange, WrittenRecord } from '../../platform/resource/write.ts'
 import { countDealsIn, moveAllDeals } from '../deals/store.ts'
 import { findStages } from './store.ts'
 import { stages } from './resource.ts'
+import type { PendingChange, WrittenRecord } from '../../platform/resource/changes.ts'
 
 /** The stages of one pipeline. */
 export const stageStore = standardStore(stages, { beforeWrite: assertEmpty, afterWrite: updateDeals })

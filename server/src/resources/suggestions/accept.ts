@@ -1,6 +1,5 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import { ApiError, invalidBody } from '../../platform/model/errors.ts'
-import type { JsonObject } from '../../platform/model/fields.ts'
 import { readId, showId } from '../../platform/model/ids.ts'
 import { bodyShape, readBody } from '../../platform/resource/body.ts'
 import { writeOne } from '../../platform/resource/store.ts'
@@ -21,6 +20,7 @@ import {
   type Suggestion,
 } from './decision-store.ts'
 import { differencesFrom } from './edits.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 /** What accepting a suggestion did, as columns of the suggestion, and what differed from it. */
 export interface Effect {

@@ -1,10 +1,10 @@
 import { assertScope } from '../../platform/http/denied-scope.ts'
 import { type Route, writeRoute } from '../../platform/http/route.ts'
-import type { Schema } from '../../platform/model/fields.ts'
 import { contactStore } from '../contacts/store.ts'
 import { imports } from '../imports/resource.ts'
 import { lockWaitingOptOuts, maxDecided, maxRemaining } from './opt-outs-store.ts'
 import { suggestionStore } from './store.ts'
+import type { Schema } from '../../platform/model/json.ts'
 
 const decidedSchema: Schema = {
   type: 'object',

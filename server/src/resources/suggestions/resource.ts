@@ -1,15 +1,5 @@
 import { defineResource, type Fields } from '../../platform/model/define.ts'
-import {
-  choice,
-  flag,
-  id,
-  integer,
-  number,
-  reference,
-  text,
-  timestamp,
-  type Schema,
-} from '../../platform/model/fields.ts'
+import { choice, flag, id, integer, number, reference, text, timestamp } from '../../platform/model/fields.ts'
 import { document } from '../../platform/model/object-fields.ts'
 import { companies } from '../companies/resource.ts'
 import { contacts } from '../contacts/resource.ts'
@@ -26,6 +16,7 @@ import {
   priorities,
   stageKinds,
 } from './analysis/analysis.ts'
+import type { Schema } from '../../platform/model/json.ts'
 
 /** `auto_applied`: it took effect without a person, and people can still accept or reject it. */
 export const suggestionStatuses = ['pending', 'accepted', 'rejected', 'expired', 'superseded', 'auto_applied'] as const

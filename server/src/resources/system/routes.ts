@@ -2,9 +2,9 @@ import { ApiError } from '../../platform/model/errors.ts'
 import { version as apiVersion } from '../../platform/http/version.ts'
 import type { Part } from '../../platform/http/part.ts'
 import type { ReadRoute } from '../../platform/http/route.ts'
-import type { Schema } from '../../platform/model/fields.ts'
 import type { SystemFinding } from './installation.ts'
 import { isFirstOrganization, readDatabaseState } from './store.ts'
+import type { Schema } from '../../platform/model/json.ts'
 
 const objectOf = (properties: Record<string, Schema>): Schema => ({
   type: 'object',

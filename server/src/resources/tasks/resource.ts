@@ -1,5 +1,4 @@
-import { ownedBy } from '../../platform/model/reach.ts'
-import { defineResource, type Prepared } from '../../platform/model/define.ts'
+import { defineResource, type Prepared, ownedBy } from '../../platform/model/define.ts'
 import {
   choice,
   date,
@@ -11,12 +10,12 @@ import {
   text,
   timestamp,
   timeZone,
-  type JsonObject,
 } from '../../platform/model/fields.ts'
 import { condition } from '../../platform/model/object-fields.ts'
 import { companies } from '../companies/resource.ts'
 import { contacts } from '../contacts/resource.ts'
 import { deals } from '../deals/resource.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 export const taskPriorities = ['low', 'normal', 'high', 'urgent'] as const
 

@@ -2,15 +2,16 @@ import { findCallerMember } from '../../identity/members/store.ts'
 import { members } from '../../identity/members/resource.ts'
 import { findLocalDays } from '../../identity/users/store.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import type { JsonObject } from '../../platform/model/fields.ts'
 import { readId, showId } from '../../platform/model/ids.ts'
 import type { StandardStore } from '../../platform/resource/store.ts'
-import { type Change, type PendingChange, writeSet } from '../../platform/resource/write.ts'
+import { writeSet } from '../../platform/resource/write.ts'
 import { companies } from '../companies/resource.ts'
 import { contacts } from '../contacts/resource.ts'
 import { deals } from '../deals/resource.ts'
 import { idsOf, updateLastActivity } from '../last-activity/store.ts'
 import { tasks } from './resource.ts'
+import type { Change, PendingChange } from '../../platform/resource/changes.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 export const taskStore: StandardStore = {
   resource: tasks,

@@ -1,5 +1,5 @@
 import { defineResource, type Parent, type Resource } from '../../platform/model/define.ts'
-import { choice, id, reference, timestamp, type Schema } from '../../platform/model/fields.ts'
+import { choice, id, reference, timestamp } from '../../platform/model/fields.ts'
 import { document } from '../../platform/model/object-fields.ts'
 import { changeActions, changeSources } from '../../platform/resource/history.ts'
 import { companies } from '../companies/resource.ts'
@@ -8,6 +8,7 @@ import { deals } from '../deals/resource.ts'
 import { stageMoves } from '../stage-moves/resource.ts'
 import { notes } from '../notes/resource.ts'
 import { tasks } from '../tasks/resource.ts'
+import type { Schema } from '../../platform/model/json.ts'
 
 /** What an entry is about. `import` is a change that a pushed lead made. */
 export const timelineKinds = ['note', 'task', 'change', 'import', 'stage_move'] as const

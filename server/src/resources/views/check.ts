@@ -1,12 +1,12 @@
 import type { Resource } from '../../platform/model/define.ts'
 import type { BodyFault } from '../../platform/model/errors.ts'
 import type { FieldType } from '../../platform/model/field-types.ts'
-import type { JsonObject, JsonValue } from '../../platform/model/fields.ts'
 import { QueryReader } from '../../platform/query/parse.ts'
 import { readSelection } from '../../platform/query/select.ts'
 import { findTarget } from '../../platform/query/target.ts'
 import { readView } from '../../platform/query/view.ts'
 import type { Readable } from '../../platform/resource/declared-resources.ts'
+import type { JsonObject, JsonValue } from '../../platform/model/json.ts'
 
 /** Fields with few values, of which each can be a column of a board. */
 const groupedTypes: readonly FieldType[] = ['choice', 'reference', 'boolean']

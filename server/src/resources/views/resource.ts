@@ -10,7 +10,6 @@ import {
   stringList,
   text,
   timestamp,
-  type JsonObject,
 } from '../../platform/model/fields.ts'
 import { document } from '../../platform/model/object-fields.ts'
 import { campaigns } from '../campaigns/resource.ts'
@@ -20,6 +19,7 @@ import { deals } from '../deals/resource.ts'
 import { allNotes } from '../notes/resource.ts'
 import { tasks } from '../tasks/resource.ts'
 import { viewReach } from './reach-store.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 /** The resources with views, as their list shows them. */
 export const viewable: readonly Resource[] = [contacts, companies, deals, campaigns, tasks, allNotes]

@@ -10,9 +10,9 @@ import type { SavedView, SavedViews } from '../../platform/query/view.ts'
 import { withDefinitions } from '../../platform/resource/declared-resources.ts'
 import { scopeOf } from '../../platform/resource/read.ts'
 import { type StandardStore, standardStore } from '../../platform/resource/store.ts'
-import type { PendingChange } from '../../platform/resource/write.ts'
 import { faultsOfView } from './check.ts'
 import { viewable, views } from './resource.ts'
+import type { PendingChange } from '../../platform/resource/changes.ts'
 
 export const viewStore = (relations: Relations): StandardStore =>
   standardStore(views, {

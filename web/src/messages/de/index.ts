@@ -19,9 +19,9 @@ import suggestions from './suggestions.json'
 import tasks from './tasks.json'
 import timeline from './timeline.json'
 import views from './views.json'
-import type { Messages } from '../messages.ts'
+import type { messages as english } from '../en/index.ts'
 
-export const messages: Messages = {
+export const messages: typeof english = {
   access,
   board,
   charts,

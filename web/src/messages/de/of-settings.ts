@@ -1,5 +1,5 @@
-import type { SettingsMessages } from '../messages.ts'
+import type { messages as english } from '../en/of-settings.ts'
 import properties from './properties.json'
 import settings from './settings.json'
 
-export const messages: SettingsMessages = { properties, settings }
+export const messages: typeof english = { properties, settings }

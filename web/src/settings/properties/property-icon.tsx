@@ -1,6 +1,7 @@
 import { declaredField, type DefinedValue } from '../../api/declared-field.ts'
-import { fieldProperty, type Property, PropertyIcon } from '../../views/columns.tsx'
+import { fieldProperty, PropertyIcon } from '../../views/columns.tsx'
 import type { PropertyType } from './definitions.ts'
+import type { Property } from '../../views/property.ts'
 
 /** The property that a definition makes. */
 export const propertyFor = (definition: Partial<DefinedValue> & Pick<DefinedValue, 'type'>): Property =>

@@ -1,9 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import { sha256 } from '../../../platform/secret/encryption.ts'
-import type { JsonValue } from '../../../platform/model/fields.ts'
 import { readId, showId } from '../../../platform/model/ids.ts'
 import { ApiError } from '../../../platform/model/errors.ts'
-import { charge, nilUuid, singleHeader } from '../../../platform/http/request-context.ts'
+import { charge, nilUuid } from '../../../platform/http/request-context.ts'
 import { isIdempotencyKey, requestHash } from '../../../platform/http/idempotency.ts'
 import { type Parameters, type PushKey, type Trigger, TriggerClosed } from './push.ts'
 import type { ContentHeaders } from './push-body.ts'
@@ -13,6 +12,8 @@ import { isPlaceholder } from '../../../platform/model/placeholders.ts'
 import { readBytes } from '../../../platform/http/request-body.ts'
 import type { Content, Enter, Exchange, RouteResponse, Services } from '../../../platform/http/route.ts'
 import { imports } from '../resource.ts'
+import { singleHeader } from '../../../platform/http/header.ts'
+import type { JsonValue } from '../../../platform/model/json.ts'
 
 /** A push with a valid secret. */
 export interface PushRequest {

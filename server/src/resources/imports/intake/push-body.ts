@@ -6,7 +6,7 @@ import {
 } from '../../../platform/http/content-negotiation.ts'
 import { readJsonWithLongNumbers } from '../../../platform/http/json.ts'
 import { ApiError, invalidParameters } from '../../../platform/model/errors.ts'
-import type { JsonValue } from '../../../platform/model/fields.ts'
+import type { JsonValue } from '../../../platform/model/json.ts'
 
 export interface PushBody {
   payload: JsonValue

@@ -4,7 +4,6 @@ import type { Logger } from 'pino'
 import type { Database } from '../../../platform/database/database.ts'
 import { bodyBeginning } from '../../../platform/http/request-body.ts'
 import { addressKey } from '../../../platform/http/rate-limit.ts'
-import { singleHeader } from '../../../platform/http/request-context.ts'
 import type { ApiError } from '../../../platform/model/errors.ts'
 import { newId, showId } from '../../../platform/model/ids.ts'
 import type { Secret } from '../../../platform/secret/secret.ts'
@@ -15,6 +14,7 @@ import { addressIn } from './address-in.ts'
 import { PendingRefusals } from './pending-refusals.ts'
 import type { Trigger } from './push.ts'
 import { storePending } from './store-pending.ts'
+import { singleHeader } from '../../../platform/http/header.ts'
 
 /** Records what becomes of pushes, without delaying their responses. */
 export interface Refusals {

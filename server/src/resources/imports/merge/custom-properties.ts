@@ -1,10 +1,10 @@
-import type { DeclaredProperty, PropertySet } from '../../../platform/model/declared-property.ts'
-import type { JsonObject, JsonValue } from '../../../platform/model/fields.ts'
 import { readProperty } from '../../../platform/resource/declared-values.ts'
 import { convert } from '../payload/conversions.ts'
 import type { Lead } from '../payload/payload.ts'
 import { type Finding, finding } from '../resource.ts'
 import { objectOf } from './draft.ts'
+import type { JsonObject, JsonValue } from '../../../platform/model/json.ts'
+import type { DeclaredProperty, PropertySet } from '../../../platform/model/field.ts'
 
 /** The definitions of the custom properties of contacts and companies. */
 export type PropertySets = Readonly<Record<'contact' | 'company', PropertySet>>

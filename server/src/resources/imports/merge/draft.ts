@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from 'node:util'
 import { Edits, externalIdText, isEmpty } from '../../../platform/resource/edits.ts'
 import { mergePatch } from '../../../platform/resource/properties.ts'
 import { initialValues, type Resource } from '../../../platform/model/define.ts'
-import type { JsonObject, JsonValue } from '../../../platform/model/fields.ts'
 import { showId } from '../../../platform/model/ids.ts'
-import type { Change, Origin } from '../../../platform/resource/write.ts'
 import { isStored } from './equality.ts'
 import type { MergePolicy } from '../resource.ts'
+import type { Change, Origin } from '../../../platform/resource/changes.ts'
+import type { JsonObject, JsonValue } from '../../../platform/model/json.ts'
 
 /** A change of one record by a row, as shown to callers. */
 export interface RowChange {

@@ -1,9 +1,8 @@
 import type { Transaction } from '../../../platform/database/database.ts'
 import { identifier, isOneOfMany, join, raw, type Sql, sql } from '../../../platform/model/sql.ts'
-import { type CurrentRow, lockSelected } from '../../../platform/resource/current.ts'
+import { lockSelected } from '../../../platform/resource/current.ts'
 import { columnOf, type Resource } from '../../../platform/model/define.ts'
 import { digestOf, type Edits, readEdits } from '../../../platform/resource/edits.ts'
-import type { JsonValue, JsonObject } from '../../../platform/model/fields.ts'
 import { readId } from '../../../platform/model/ids.ts'
 import { emailKey } from '../../../platform/model/normalizers.ts'
 import { companies, domainKey } from '../../companies/resource.ts'
@@ -14,6 +13,8 @@ import { Draft, objectOf } from './draft.ts'
 import type { Jobs } from './jobs.ts'
 import { contactKeys, handleFields, loneExternalIds } from './match.ts'
 import type { PreloadedRecords, LeadRow } from './reconcile.ts'
+import type { CurrentRow } from '../../../platform/resource/changes.ts'
+import type { JsonValue, JsonObject } from '../../../platform/model/json.ts'
 
 /** The records as they were read and locked, by uuid. */
 export interface Locked {

@@ -1,4 +1,3 @@
-import type { JsonObject } from '../../../platform/model/fields.ts'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
@@ -15,6 +14,7 @@ import { newId, showId } from '../../../platform/model/ids.ts'
 import { jobKey } from '../../employments/resource.ts'
 import { readPush } from '../payload/payload.ts'
 import { reconcile } from './reconcile.ts'
+import type { JsonObject } from '../../../platform/model/json.ts'
 
 const maybe = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary, { nil: undefined, freq: 2 })
 const few = (...values: string[]) => fc.constantFrom(...values)

@@ -1,6 +1,4 @@
-import type { JsonObject } from '../../../platform/model/fields.ts'
 import { newId, readId, showId } from '../../../platform/model/ids.ts'
-import type { Change } from '../../../platform/resource/write.ts'
 import { companies } from '../../companies/resource.ts'
 import { contacts } from '../../contacts/resource.ts'
 import { notes } from '../../notes/resource.ts'
@@ -26,6 +24,8 @@ import { allNotStored, externalIdPath, isAllStored, notStored } from './not-stor
 import type { Lead } from '../payload/payload.ts'
 import type { UniqueHolders } from './unique-holders.ts'
 import { type Finding, finding, type MergePolicy, type RowStatus } from '../resource.ts'
+import type { Change } from '../../../platform/resource/changes.ts'
+import type { JsonObject } from '../../../platform/model/json.ts'
 
 /** A row with its parsed payload and the settings of its import. */
 export interface LeadRow {

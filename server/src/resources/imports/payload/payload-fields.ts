@@ -1,10 +1,12 @@
 import type { Fields, Resource } from '../../../platform/model/define.ts'
-import { type Field, type JsonValue, type Schema, text } from '../../../platform/model/fields.ts'
+import { text } from '../../../platform/model/fields.ts'
 import { normalizers } from '../../../platform/model/normalizers.ts'
 import { companies } from '../../companies/resource.ts'
 import { contacts, seniorities } from '../../contacts/resource.ts'
 import { employments } from '../../employments/resource.ts'
 import { notes } from '../../notes/resource.ts'
+import type { JsonValue, Schema } from '../../../platform/model/json.ts'
+import type { Field } from '../../../platform/model/field.ts'
 
 /** A property of a push. */
 export interface PayloadProperty {

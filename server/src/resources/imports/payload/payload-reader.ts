@@ -2,7 +2,6 @@ import { type Fault, maxSuggestions } from '../../../platform/model/errors.ts'
 import { suggest } from '../../../platform/query/target.ts'
 import { readValue } from '../../../platform/resource/body.ts'
 import { mergePatch } from '../../../platform/resource/properties.ts'
-import type { Field, JsonObject, JsonValue } from '../../../platform/model/fields.ts'
 import { isBlank as isBlankText, trimmed } from '../../../platform/model/text.ts'
 import { type Finding, finding, type FindingCode } from '../resource.ts'
 import { convert, maxExaminedItems } from './conversions.ts'
@@ -21,6 +20,8 @@ import {
   type PayloadObject,
   typeOf,
 } from './payload-fields.ts'
+import type { JsonObject, JsonValue } from '../../../platform/model/json.ts'
+import type { Field } from '../../../platform/model/field.ts'
 
 /** Maximum number of errors or warnings of a push. */
 const maxReported = 100

@@ -4,11 +4,11 @@ import { expect, test } from 'vitest'
 import { leadOf } from '../../../../test/leads.ts'
 import { seed } from '../../../../test/seed.ts'
 import { bodyShape, readBody } from '../../../platform/resource/body.ts'
-import type { JsonObject, JsonValue } from '../../../platform/model/fields.ts'
 import { companies } from '../../companies/resource.ts'
 import { contacts } from '../../contacts/resource.ts'
 import { employments } from '../../employments/resource.ts'
 import { type Lead, pushExample, pushSchema, readPush } from './payload.ts'
+import type { JsonObject, JsonValue } from '../../../platform/model/json.ts'
 
 const email = 'ada@example.com'
 

@@ -1,5 +1,4 @@
 import type { Fault } from '../../../platform/model/errors.ts'
-import type { JsonObject, JsonValue, Schema } from '../../../platform/model/fields.ts'
 import { domainKey } from '../../companies/resource.ts'
 import { contacts } from '../../contacts/resource.ts'
 import { employments } from '../../employments/resource.ts'
@@ -8,6 +7,7 @@ import { maxExaminedItems, toPart } from './conversions.ts'
 import { isFreeMail } from './free-mail.ts'
 import { companyPart, contactPart, employmentPart, handles, jobPart, pushPart, schemaOf } from './payload-fields.ts'
 import { isObject, ownValue, PayloadReader, displayName } from './payload-reader.ts'
+import type { JsonObject, JsonValue, Schema } from '../../../platform/model/json.ts'
 
 /** The content of a push as fields of records. */
 export interface Lead {

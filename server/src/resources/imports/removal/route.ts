@@ -1,6 +1,6 @@
 import { assertScope } from '../../../platform/http/denied-scope.ts'
 import { type Route, writeRoute } from '../../../platform/http/route.ts'
-import { flag, type JsonValue, type Schema, text } from '../../../platform/model/fields.ts'
+import { flag, text } from '../../../platform/model/fields.ts'
 import { invalidBody } from '../../../platform/model/errors.ts'
 import { readId } from '../../../platform/model/ids.ts'
 import { bodyShapeOf } from '../../../platform/resource/body.ts'
@@ -9,6 +9,7 @@ import { contacts } from '../../contacts/resource.ts'
 import { importStore } from '../store.ts'
 import { maxCounted } from './removal-store.ts'
 import { countReceived, removeReceived } from './remove.ts'
+import type { JsonValue, Schema } from '../../../platform/model/json.ts'
 
 const group = new RouteGroup(importStore, '/v5/imports')
 

@@ -1,7 +1,6 @@
 import { serviceActor } from '../../../platform/model/caller.ts'
 import type { Database, Transaction } from '../../../platform/database/database.ts'
 import { newId } from '../../../platform/model/ids.ts'
-import type { Change } from '../../../platform/resource/write.ts'
 import { companyStore } from '../../companies/store.ts'
 import { contactStore } from '../../contacts/store.ts'
 import { allEmploymentStore } from '../../employments/store.ts'
@@ -23,6 +22,7 @@ import {
   readRows,
   tryLockClaims,
 } from './work-store.ts'
+import type { Change } from '../../../platform/resource/changes.ts'
 
 /**
  * Processes claimed rows in one transaction: contacts, companies, employments, notes and the outcomes of the rows are

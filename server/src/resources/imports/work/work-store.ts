@@ -3,12 +3,12 @@ import type { Database, Transaction } from '../../../platform/database/database.
 import { withJitter } from '../../../platform/background/loop.ts'
 import { sqlState } from '../../../platform/database/failures.ts'
 import { Parameter, raw, type Sql, sql } from '../../../platform/model/sql.ts'
-import type { JsonValue, JsonObject } from '../../../platform/model/fields.ts'
 import { newId, readId } from '../../../platform/model/ids.ts'
 import type { Outcome } from '../merge/reconcile.ts'
 import { countProcessed, countSql } from '../../row-counts/store.ts'
 import { type Finding, finding, type MergePolicy } from '../resource.ts'
 import { waiting } from '../store.ts'
+import type { JsonValue, JsonObject } from '../../../platform/model/json.ts'
 
 /** Rows of one organization that a worker has leased. */
 export interface Claim {

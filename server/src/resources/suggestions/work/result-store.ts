@@ -1,6 +1,5 @@
 import type { Database, Transaction } from '../../../platform/database/database.ts'
 import { serviceActor } from '../../../platform/model/caller.ts'
-import type { JsonObject } from '../../../platform/model/fields.ts'
 import { newId } from '../../../platform/model/ids.ts'
 import { identifier, raw, sql } from '../../../platform/model/sql.ts'
 import { contactStore } from '../../contacts/store.ts'
@@ -18,6 +17,7 @@ import {
   suggestionColumns,
   suggestionRow,
 } from './result-rows.ts'
+import type { JsonObject } from '../../../platform/model/json.ts'
 
 /** A claimed note and what was found in it; `failed` if it could not be analysed. */
 export interface AnalysedNote {
