@@ -12,11 +12,11 @@ const suite = process.env.SUITE
 const verification = [
   'lab/**',
   'scripts/**',
-  'server/src/commands/cli-demo',
-  'server/src/platform/backup/backup-faults',
-  'server/src/platform/backup/backup-interruptions',
-  'server/src/platform/embedded-postgres/upgrade',
-  'server/src/resources/docs/swagger',
+  'server/src/cli/cli-demo',
+  'server/src/platform/operations/backup/backup-faults',
+  'server/src/platform/operations/backup/backup-interruptions',
+  'server/src/platform/operations/embedded-postgres/upgrade',
+  'server/src/api/docs/swagger',
   ...['add-a-resource', 'backup-guide', 'cookbook', 'metrics-guide', 'senders-guide', 'tour'].map(inServerTest),
   ...['docker', 'image-build', 'embedded-engine', 'rolling-upgrade', 'openapi-clients', 'typed-client'].map(
     inServerTest,

@@ -13,13 +13,19 @@ export const allTests = [
   // Conformance of each route and list, and the border between organizations
   ...['every-', 'tenancy.test', 'reach'].map((name) => `server/test/${name}`),
   // Laws of lists, filters and searches
-  ...['lists.laws', 'filter-trees', 'search.laws', 'relations'].map((name) => `server/src/platform/query/${name}`),
-  ...['http/idempotency', 'resource/rendered', 'wakeups', 'backup/backup'].map((name) => `server/src/platform/${name}`),
+  ...['page/lists.laws', 'filter/filter-trees', 'page/search.laws', 'filter/relations', 'rendering/rendered'].map(
+    (name) => `server/src/platform/records/${name}`,
+  ),
+  ...['http/effects/idempotency', 'operations/wakeups', 'operations/backup/backup'].map(
+    (name) => `server/src/platform/${name}`,
+  ),
   // Logins, sessions, credentials, people, mails and the audit log
   'server/src/identity',
-  ...['imports', 'rows', 'notes', 'suggestions', 'contacts', 'companies', 'deals', 'tasks', 'campaigns'].map(
-    (name) => `server/src/resources/${name}`,
-  ),
+  ...[
+    'intake',
+    'assistant',
+    ...['notes', 'contacts', 'companies', 'deals', 'tasks', 'campaigns'].map((name) => `crm/${name}`),
+  ].map((name) => `server/src/${name}`),
 ]
 
 /** Why nothing can run on Citus; undefined if it can. */

@@ -1,4 +1,4 @@
-import { escapeHtml } from '../../server/src/platform/http/escape-html.ts'
+import { escapeHtml } from '../../server/src/platform/http/pages/escape-html.ts'
 import type { Report, Row } from './report.ts'
 
 const width = 760

@@ -1,14 +1,14 @@
 import { serviceActor, type Actor } from '../../server/src/platform/model/caller.ts'
 import { Database } from '../../server/src/platform/database/database.ts'
 import { newId } from '../../server/src/platform/model/ids.ts'
-import { writeOne } from '../../server/src/platform/resource/store.ts'
-import { contacts } from '../../server/src/resources/contacts/resource.ts'
-import { contactStore } from '../../server/src/resources/contacts/store.ts'
+import { writeOne } from '../../server/src/platform/records/write/store.ts'
+import { contacts } from '../../server/src/crm/contacts/resource.ts'
+import { contactStore } from '../../server/src/crm/contacts/store.ts'
 import { rotate } from './measure.ts'
 import { figuresOf, type Measurement, type Row, rowOf } from './report.ts'
 import { rowNames } from './row-names.ts'
 import type { Stage } from './stage.ts'
-import type { Change } from '../../server/src/platform/resource/changes.ts'
+import type { Change } from '../../server/src/platform/records/declare/changes.ts'
 
 /** Writes at a time, as many as connections. */
 export const concurrency = 16

@@ -1,4 +1,4 @@
-import { formatCount } from '../../server/src/commands/progress.ts'
+import { formatCount } from '../../server/src/cli/progress.ts'
 import { describeMachine, table } from '../shared/report.ts'
 import type { Interactions } from './interactions.ts'
 import type { Plan } from './plans.ts'

@@ -1,6 +1,6 @@
 import { firstRowsName, floorName, type Interactions } from './interactions.ts'
 import type { Plan } from './plans.ts'
-import { formatCount } from '../../server/src/commands/progress.ts'
+import { formatCount } from '../../server/src/cli/progress.ts'
 import { median, type Report, type Row, type TargetLine } from './report.ts'
 import { rowNames as names } from './row-names.ts'
 

@@ -1,14 +1,14 @@
 import { mkdir, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { addCleanup } from '../shared/cleanup.ts'
-import { findBinaries } from '../../server/src/platform/embedded-postgres/binaries.ts'
+import { findBinaries } from '../../server/src/platform/operations/embedded-postgres/binaries.ts'
 import {
   clusterConnection,
   initializeCluster,
   type PostgresServer,
   startPostgres,
-} from '../../server/src/platform/embedded-postgres/cluster.ts'
-import { serviceConnection } from '../../server/src/platform/embedded-postgres/service-role.ts'
+} from '../../server/src/platform/operations/embedded-postgres/cluster.ts'
+import { serviceConnection } from '../../server/src/platform/operations/embedded-postgres/service-role.ts'
 import { copyFolder, type Template } from './template.ts'
 
 /** A separate PostgreSQL of the scenario, which no service starts or stops. */

@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { childrenOf } from '../shared/usage.ts'
-import { livePostmaster } from '../../server/src/platform/embedded-postgres/postmaster.ts'
+import { livePostmaster } from '../../server/src/platform/operations/embedded-postgres/postmaster.ts'
 
 /** The processes of the database in a data folder, the postmaster first; empty if it is not running. */
 export async function databaseProcesses(dataFolder: string): Promise<number[]> {

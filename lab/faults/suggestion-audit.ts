@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { alarmingOptOuts } from '../../server/src/resources/imports/resource.ts'
+import { alarmingOptOuts } from '../../server/src/intake/imports/resource.ts'
 import type { Client } from './client.ts'
 import { forEachConcurrently, type Guarantees } from './scenario.ts'
 import {

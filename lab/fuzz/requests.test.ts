@@ -7,7 +7,7 @@ import { changedTables, faultsInLog, idsIn, type Rows, rowsOf, untilProcessed } 
 import { personOf } from './person.ts'
 import { createContext, type Result, run } from './run.ts'
 import { expire, expiredName, narrowScopes, settings } from './stage.ts'
-import { createApiKey } from '../../server/src/commands/create-api-key.ts'
+import { createApiKey } from '../../server/src/cli/create-api-key.ts'
 import { createDatabase } from '../../server/test/postgres.ts'
 import { lawTimes, seed } from '../../server/test/seed.ts'
 import { startTestService, type TestOrganization, type TestService } from '../../server/test/service.ts'

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import { openEmbedded } from '../../server/src/platform/embedded-postgres/embedded.ts'
+import { openEmbedded } from '../../server/src/platform/operations/embedded-postgres/embedded.ts'
 import { terminate } from './child.ts'
 import { addCleanup } from './cleanup.ts'
 

@@ -1,5 +1,5 @@
 import { headings, routes } from './app.ts'
-import { openapi } from './platform/http/openapi.ts'
+import { openapi } from './platform/openapi/openapi.ts'
 
 /** The OpenAPI document as the build writes it to openapi.json: each reference and each bare type is on one line. */
 export function formatApiDocument(): string {

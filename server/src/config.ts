@@ -6,7 +6,7 @@ import { parseAllowedHost } from './platform/egress/allow.ts'
 import { allowsPlaintext } from './platform/egress/plaintext.ts'
 import { sender, smtpServer } from './identity/mails/settings.ts'
 import { nearest } from './nearest-name.ts'
-import { reasoningContradictions, reasoningSettings } from './reasoning-settings.ts'
+import { reasoningContradictions, reasoningSettings } from './assistant/settings.ts'
 import { withSecretFiles, type Environment } from './secret-files.ts'
 import {
   address,

@@ -6,14 +6,14 @@ import { endedSessions, expiredSessions } from './identity/access/store.ts'
 import { expiredLoginFailures } from './identity/access/throttle-store.ts'
 import type { Sql } from './platform/model/sql.ts'
 import { expiredAuditEvents } from './identity/audit-log/retention-store.ts'
-import { expiredChanges } from './resources/history-retention.ts'
+import { expiredChanges } from './crm/history-retention.ts'
 import { droppedMails, endedMails } from './identity/mails/queue-store.ts'
-import { storedResponsePolicy } from './platform/http/idempotency-store.ts'
-import { deletedRecords } from './platform/maintenance/deleted-store.ts'
-import type { RetentionPolicy } from './platform/maintenance/retention-store.ts'
+import { storedResponsePolicy } from './platform/http/effects/idempotency-store.ts'
+import { deletedRecords } from './platform/operations/maintenance/deleted-store.ts'
+import type { RetentionPolicy } from './platform/operations/maintenance/retention-store.ts'
 import { tablesByPlace } from './places.ts'
 import { expiredKeyHashes } from './identity/api-keys/store.ts'
-import { leaveRootContacts, orphanedRootContacts } from './resources/contacts/retention-store.ts'
+import { leaveRootContacts, orphanedRootContacts } from './crm/contacts/retention-store.ts'
 import { expiredFactorFailures, spentChallenges } from './identity/second-factors/store.ts'
 import { expiredSteps } from './identity/single-sign-on/flow-store.ts'
 import {
@@ -24,7 +24,7 @@ import {
   pushKeys,
   refusals,
   withImportData,
-} from './resources/imports/retention-store.ts'
+} from './intake/imports/retention-store.ts'
 
 /** Deleted records that are retained beyond their period, in addition to what the declarations say. */
 const excluded: Readonly<Record<string, (organization: Sql) => Sql>> = { imports: hasWaitingRows }

@@ -1,4 +1,4 @@
-import { serveRules } from './resources/suggestions/analysis/serve-rules.ts'
+import { serveRules } from './assistant/analysis/serve-rules.ts'
 
 // A thread of a service, which reads notes for it: see RulesThread.
 process.setSourceMapsEnabled(true)

@@ -41,7 +41,7 @@ const run = async (program: string, ...parameters: string[]): Promise<string> =>
 
 /** A part of `npm run check`, which takes a minute: the types and the migrations, which the guide can break. */
 async function check(): Promise<string> {
-  const types = { extends: './tsconfig.json', include: [], files: ['server/src/resources/projects/routes.ts'] }
+  const types = { extends: './tsconfig.json', include: [], files: ['server/src/crm/projects/routes.ts'] }
   writeFileSync(join(copy, 'tsconfig.guide.json'), JSON.stringify(types))
   await run('node', 'node_modules/typescript-native/bin/tsc', '-p', 'tsconfig.guide.json')
   return run('node', 'scripts/generate.mjs', 'check')

@@ -8,13 +8,21 @@ const web = readSources(['web/src'], /\.tsx?$/).filter(({ path }) => path !== 'w
 const product = sources.filter(({ path, isTest }) => !isTest && path.startsWith('server/src/'))
 
 const isPlatform = (path: string) => path.startsWith('server/src/platform/')
-const isIdentity = (path: string) => path.startsWith('server/src/identity/')
-const isResource = (path: string) => path.startsWith('server/src/resources/')
 const architecture = readFileSync(new URL('../../docs/architecture.md', import.meta.url), 'utf8')
 
 /** Shared by all nouns of identity: credentials, sessions, logins, passwords. */
 const isAccess = (path: string) => path.startsWith('server/src/identity/access/')
-const nounOf = (path: string) => /^server\/src\/(?:resources|identity)\/([^/]+)\//.exec(path)?.[1]
+/** The steps of an import, and of a suggestion, belong to that noun. */
+const nounOfStep: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    ['accept', 'payload', 'merge', 'work', 'removal'].map((step) => [`intake/${step}`, 'intake/imports']),
+  ),
+  ...Object.fromEntries(['analysis', 'work'].map((step) => [`assistant/${step}`, 'assistant/suggestions'])),
+}
+function nounOf(path: string): string | undefined {
+  const [, folder] = /^server\/src\/((?:crm|intake|assistant|api|identity)\/[^/]+)\//.exec(path) ?? []
+  return folder === undefined ? undefined : (nounOfStep[folder] ?? folder)
+}
 const isStore = (path: string) => /(?:^|[/-])store\.ts$/.test(path)
 
 /** `file → import` for every import of these files that violates the rule. */
@@ -65,18 +73,27 @@ test('the source reader finds each kind of import and each forbidden construct',
   expect(page.functions.map(({ hasMarkup }) => hasMarkup)).toEqual([true, false])
 })
 
-test('the platform imports nothing from outside the platform', () => {
-  const outside = (target: string) => target.startsWith('server/') && !isPlatform(target)
-  expect(
-    violations(
-      product.filter(({ path }) => isPlatform(path)),
-      outside,
-    ),
-  ).toEqual([])
+/** The parts of the service, each above those that it imports. */
+const parts = ['cli', 'api', 'assistant', 'intake', 'crm', 'identity', 'platform']
+const partOf = (path: string) => /^server\/src\/([^/]+)\//.exec(path)?.[1] ?? ''
+
+test('each part of the service imports only from those below it, and only the command line what assembles them', () => {
+  const isUpward = (target: string, { path }: Source) => {
+    const [from, to] = [partOf(path), partOf(target)]
+    if (!target.startsWith('server/src/') || from === to || !parts.includes(from)) return false
+    const isHelper = to === '' && /^server\/src\/(?:settings|release)\.ts$/.test(target) && from !== 'platform'
+    return from !== 'cli' && !isHelper && parts.indexOf(to) < parts.indexOf(from)
+  }
+  for (const part of parts) expect(product.filter(({ path }) => partOf(path) === part).length).toBeGreaterThan(5)
+  const assembling = product.filter(({ path }) => partOf(path) === '').length
+  expect(new Set(product.map(({ path }) => partOf(path)))).toEqual(new Set(['', 'processes', ...parts]))
+  expect(assembling).toBeLessThan(20)
+  expect(violations(product, isUpward)).toEqual([])
 })
 
-/** `database` of `server/src/platform/database/connection-queue.ts`; undefined outside the platform. */
-const platformFolderOf = (path: string) => /^server\/src\/platform\/([^/]+)\//.exec(path)?.[1]
+/** `database`, or `records/page` of `server/src/platform/records/page/parse.ts`; undefined outside the platform. */
+const platformFolderOf = (path: string) =>
+  /^server\/src\/platform\/((?:records|operations)\/[^/]+|[^/]+)\//.exec(path)?.[1]
 
 /** For each folder of the platform, the other folders that it imports, types included. */
 function platformImports(): Map<string, Set<string>> {
@@ -98,7 +115,7 @@ test('the folders of the platform form no import cycle, types included', () => {
 
 test('docs/architecture.md lists the folders of the platform, each above those that it imports', () => {
   const [, tree = ''] = /^ {2}platform\/.*\n((?: {4}.*\n)+)/m.exec(architecture) ?? []
-  const listed = [...tree.matchAll(/^ {4}([\w-]+)\//gm)].map(([, name = '']) => name)
+  const listed = [...tree.matchAll(/^ {4}([\w/-]+)\//gm)].map(([, name = '']) => name)
   const graph = platformImports()
   expect([...listed].sort()).toEqual([...graph.keys()].sort())
   const upwardImports = listed.flatMap((folder, index) =>
@@ -123,13 +140,7 @@ test('the platform names no table of a resource or of identity in its SQL', () =
   expect(product.filter(({ path }) => isPlatform(path)).flatMap(namedIn)).toEqual([])
 })
 
-test('identity imports nothing from the resources', () => {
-  const identityFiles = product.filter(({ path }) => isIdentity(path))
-  expect(identityFiles.length).toBeGreaterThan(50)
-  expect(violations(identityFiles, isResource)).toEqual([])
-})
-
-test('a folder of resources or identity imports only the declaration and the store of another one', () => {
+test('the folder of a noun imports only the declaration and the store of another one', () => {
   const intrudes = (target: string, { path }: Source) => {
     const [mine, theirs] = [nounOf(path), nounOf(target)]
     const isForeign = mine !== undefined && theirs !== undefined && mine !== theirs
@@ -139,7 +150,7 @@ test('a folder of resources or identity imports only the declaration and the sto
 })
 
 test('SQL is written only in stores, the query compiler, the database platform and commands', () => {
-  const allowedPaths = /^server\/src\/(?:commands|platform\/(?:query|resource|database|model))\//
+  const allowedPaths = /^server\/src\/(?:cli|platform\/(?:records|database|model))\//
   const writers = product.filter(({ imports }) =>
     imports.some(({ target, values }) => target.endsWith('/model/sql.ts') && values.some((name) => name !== 'Sql')),
   )

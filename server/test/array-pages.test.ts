@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { routes } from '../src/app.ts'
-import { sortablePaths } from '../src/platform/query/array-page.ts'
+import { sortablePaths } from '../src/platform/records/request/array-page.ts'
 import { allPages } from './all-pages.ts'
 import { callAs } from './people.ts'
 import { startTestService, type Call, type Json, type TestOrganization, type TestService } from './service.ts'

@@ -2,7 +2,11 @@ import { existsSync } from 'node:fs'
 import { cp, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
-import { clusterConnection, initializeCluster, startPostgres } from '../src/platform/embedded-postgres/cluster.ts'
+import {
+  clusterConnection,
+  initializeCluster,
+  startPostgres,
+} from '../src/platform/operations/embedded-postgres/cluster.ts'
 import { migrate } from '../src/platform/database/migrate.ts'
 import { tablesByPlace } from '../src/places.ts'
 import { migrationsFolder } from '../src/release.ts'

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { headings, routes } from '../src/app.ts'
-import { type OpenApi, openapi } from '../src/platform/http/openapi.ts'
-import { contractFingerprint, version } from '../src/platform/http/version.ts'
+import { type OpenApi, openapi } from '../src/platform/openapi/openapi.ts'
+import { contractFingerprint, version } from '../src/platform/http/protocol/version.ts'
 import type { Json } from './service.ts'
 
 const guide = readFileSync(new URL('../../docs/guides/api-versions.md', import.meta.url), 'utf8')
@@ -47,7 +47,7 @@ function fingerprintOf({ paths, components }: OpenApi): string {
 test('the contract has changed only together with its date, its list of changes and its fingerprint', () => {
   const fingerprint = fingerprintOf(openapi(routes, headings))
   const advice = `The contract has changed: its fingerprint is now '${fingerprint}'.
-1. In server/src/platform/http/version.ts, set \`version\` to today's date, unless that date is not released yet.
+1. In server/src/platform/http/protocol/version.ts, set \`version\` to today's date, unless that date is not released yet.
 2. In docs/guides/api-versions.md, list below that date what changed for callers.
 3. In version.ts: export const contractFingerprint = '${fingerprint}'`
   expect(contractFingerprint, advice).toBe(fingerprint)

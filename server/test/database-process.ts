@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { openEmbedded } from '../src/platform/embedded-postgres/embedded.ts'
+import { openEmbedded } from '../src/platform/operations/embedded-postgres/embedded.ts'
 import { migrate } from '../src/platform/database/migrate.ts'
 import type { DatabaseTask } from './processes.ts'
 

@@ -341,7 +341,7 @@ test.skipIf(!hasDocker)('each flag of a Docker command exists in the Docker clie
 })
 
 test('the guide states how long a stop waits for requests, and Compose waits longer', () => {
-  const [, limit = ''] = /^export const drainTimeout = ([\d_]+)$/m.exec(read('server/src/commands/drain.ts')) ?? []
+  const [, limit = ''] = /^export const drainTimeout = ([\d_]+)$/m.exec(read('server/src/cli/drain.ts')) ?? []
   const seconds = Number(limit.replace('_', '')) / 1000
   expect(guide.replaceAll('\n', ' ')).toContain(`wait up to ${seconds} seconds for requests in progress`)
   expect(graceSeconds).toBeGreaterThan(seconds)

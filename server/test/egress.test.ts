@@ -36,14 +36,14 @@ const egress = 'server/src/platform/egress/'
 
 /** Network access that is allowed outside the egress module, and why. None uses an address that a caller chose. */
 const allowed: Readonly<Record<string, string>> = {
-  'server/src/commands/examine-service.ts: fetch': 'the doctor checks this installation’s own service',
+  'server/src/cli/examine-service.ts: fetch': 'the doctor checks this installation’s own service',
   'server/src/platform/database/: pg': 'the operator’s own database (DATABASE_URL)',
-  'server/src/platform/schema/: pg': 'a temporary database that it started, to compare schemas',
-  'server/src/platform/embedded-postgres/: pg': 'the database that this service started, on a Unix socket',
-  'server/src/commands/: pg': 'the operator’s own database (DATABASE_URL)',
+  'server/src/platform/operations/schema/: pg': 'a temporary database that it started, to compare schemas',
+  'server/src/platform/operations/embedded-postgres/: pg': 'the database that this service started, on a Unix socket',
+  'server/src/cli/: pg': 'the operator’s own database (DATABASE_URL)',
   'server/src/identity/mails/: nodemailer': 'the operator’s own mail server (SMTP_URL)',
   'server/src/identity/single-sign-on/provider.ts: openid-client': 'every request goes through `customFetch`',
-  'server/src/resources/suggestions/analysis/model/client.ts: openai': 'every request goes through its option `fetch`',
+  'server/src/assistant/analysis/model/client.ts: openai': 'every request goes through its option `fetch`',
 }
 
 /** The network access of one file, such as `net.connect`. */

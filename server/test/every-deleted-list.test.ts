@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { columnOf } from '../src/platform/model/define.ts'
+import { columnOf } from '../src/platform/records/declare/define.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { identifier, sql } from '../src/platform/model/sql.ts'
 import { collections, collectionsWith, createFixture, omit } from './collections.ts'

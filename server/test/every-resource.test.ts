@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { resources, routes } from '../src/app.ts'
 import { isScoped } from '../src/platform/http/route.ts'
-import { parentsOf, type Resource } from '../src/platform/model/define.ts'
+import { parentsOf, type Resource } from '../src/platform/records/declare/define.ts'
 import { newId, showId } from '../src/platform/model/ids.ts'
-import { parameterOf } from '../src/platform/routes/standard-routes.ts'
+import { parameterOf } from '../src/platform/records/routes/standard-routes.ts'
 import {
   callRoute,
   collections,
@@ -26,7 +26,7 @@ import {
 } from './samples.ts'
 import { startTestService, type TestService } from './service.ts'
 import type { JsonValue, JsonObject } from '../src/platform/model/json.ts'
-import type { Field } from '../src/platform/model/field.ts'
+import type { Field } from '../src/platform/records/declare/field.ts'
 import type { Fixture, Collection } from './fixture.ts'
 
 let service: TestService

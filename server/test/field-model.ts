@@ -1,9 +1,9 @@
-import { type Operator, operatorsFor, operatorsOf } from '../src/platform/query/operators.ts'
-import type { Resource } from '../src/platform/model/define.ts'
-import type { FieldType } from '../src/platform/model/field-types.ts'
+import { type Operator, operatorsFor, operatorsOf } from '../src/platform/records/filter/operators.ts'
+import type { Resource } from '../src/platform/records/declare/define.ts'
+import type { FieldType } from '../src/platform/records/declare/field-types.ts'
 import { fieldOf } from './samples.ts'
 import type { JsonValue, JsonObject, Schema } from '../src/platform/model/json.ts'
-import type { FilterType } from '../src/platform/model/field.ts'
+import type { FilterType } from '../src/platform/records/declare/field.ts'
 
 /** A path by which a list can be filtered or ordered, as documented. */
 export interface Path {

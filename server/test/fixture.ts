@@ -1,5 +1,5 @@
 import type { ReadRoute, Route, SearchRoute, WriteRoute } from '../src/platform/http/route.ts'
-import type { Resource } from '../src/platform/model/define.ts'
+import type { Resource } from '../src/platform/records/declare/define.ts'
 import type { JsonObject } from '../src/platform/model/json.ts'
 import type { References } from './samples.ts'
 import type { CallOptions, Json, TestOrganization, TestResponse, TestService } from './service.ts'

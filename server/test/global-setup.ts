@@ -8,8 +8,12 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
-import { findBinaries } from '../src/platform/embedded-postgres/binaries.ts'
-import { clusterConnection, initializeCluster, startPostgres } from '../src/platform/embedded-postgres/cluster.ts'
+import { findBinaries } from '../src/platform/operations/embedded-postgres/binaries.ts'
+import {
+  clusterConnection,
+  initializeCluster,
+  startPostgres,
+} from '../src/platform/operations/embedded-postgres/cluster.ts'
 import { migrate } from '../src/platform/database/migrate.ts'
 import { migrationsFolder } from '../src/release.ts'
 import { debianBinaries } from './debian.ts'

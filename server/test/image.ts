@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { chmod, chown, cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { canAccess } from '../src/platform/embedded-postgres/binaries.ts'
+import { canAccess } from '../src/platform/operations/embedded-postgres/binaries.ts'
 import { type BuildStage, type Instruction, isInBuildContext } from './dockerfile.ts'
 
 /** The result of a stage of the Dockerfile, in a folder that represents the root of its file system. */

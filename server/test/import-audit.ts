@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'vitest'
 import { type Sql, sql } from '../src/platform/model/sql.ts'
 import { readId } from '../src/platform/model/ids.ts'
-import { type RowStatus, rowStatuses } from '../src/resources/imports/resource.ts'
+import { type RowStatus, rowStatuses } from '../src/intake/imports/resource.ts'
 import { until } from './processes.ts'
 import type { Json, TestOrganization, TestService } from './service.ts'
 

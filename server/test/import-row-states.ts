@@ -1,8 +1,8 @@
 import { sql } from '../src/platform/model/sql.ts'
 import { newId, readId } from '../src/platform/model/ids.ts'
-import { processNextBatch } from '../src/resources/imports/work/batch.ts'
-import { pushRoute } from '../src/resources/imports/intake/push-route.ts'
-import { finding, type FindingCode, type RowStatus } from '../src/resources/imports/resource.ts'
+import { processNextBatch } from '../src/intake/work/batch.ts'
+import { pushRoute } from '../src/intake/accept/push-route.ts'
+import { finding, type FindingCode, type RowStatus } from '../src/intake/imports/resource.ts'
 import type { JsonObject } from '../src/platform/model/json.ts'
 import type { Pushes, Fixture } from './fixture.ts'
 
@@ -138,6 +138,14 @@ const withStatus =
           run_at = ${isDueTomorrow ? new Date(Date.now() + day) : null}::timestamptz,
           finished_at = ${isDueTomorrow ? null : new Date()}::timestamptz,
           created_at = ${createdAt}::timestamptz
+        where id = ${readId('row', id)}::uuid`,
+    )
+    // As whatever changes the status of a row does.
+    await fixture.service.database.crossTenantQuery(
+      'check the database',
+      sql`insert into import_row_counts (organization_id, import_id, status, change)
+        select organization_id, import_id, counted.status, counted.change
+        from import_rows cross join (values ('PENDING', -1), (${status}, 1)) as counted (status, change)
         where id = ${readId('row', id)}::uuid`,
     )
     return id

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from '../src/platform/model/sql.ts'
 import { newId, readId, showId } from '../src/platform/model/ids.ts'
-import type { RowStatus } from '../src/resources/imports/resource.ts'
+import type { RowStatus } from '../src/intake/imports/resource.ts'
 import type { TestOrganization, TestService } from './service.ts'
 
 /** The stored values of a row that differ from the defaults. */

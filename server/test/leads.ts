@@ -1,4 +1,4 @@
-import { type Lead, readPush } from '../src/resources/imports/payload/payload.ts'
+import { type Lead, readPush } from '../src/intake/payload/payload.ts'
 import type { JsonValue } from '../src/platform/model/json.ts'
 
 /** The lead of a valid push. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { headings, routes } from '../src/app.ts'
-import { openapi } from '../src/platform/http/openapi.ts'
+import { openapi } from '../src/platform/openapi/openapi.ts'
 import { isScoped, listedResources } from '../src/platform/http/route.ts'
-import { readList } from '../src/platform/query/parse.ts'
+import { readList } from '../src/platform/records/page/parse.ts'
 import type { Schema } from '../src/platform/model/json.ts'
 
 // What programs that read the document rely on: generators of clients, mock servers, collections, tools for models.

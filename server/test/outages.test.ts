@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { findBinaries } from '../src/platform/embedded-postgres/binaries.ts'
+import { findBinaries } from '../src/platform/operations/embedded-postgres/binaries.ts'
 import {
   clusterConnection,
   initializeCluster,
   type PostgresServer,
   startPostgres,
-} from '../src/platform/embedded-postgres/cluster.ts'
+} from '../src/platform/operations/embedded-postgres/cluster.ts'
 import { migrate } from '../src/platform/database/migrate.ts'
 import { migrationsFolder } from '../src/release.ts'
 import { until } from './processes.ts'

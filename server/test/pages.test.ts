@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { version } from '../src/platform/http/version.ts'
+import { version } from '../src/platform/http/protocol/version.ts'
 import { chromium, launchChromium } from './chromium.ts'
 import { lowContrast } from './contrast.ts'
 import { requestText, sendRaw } from './raw-http.ts'

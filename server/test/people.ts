@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'vitest'
-import { createSetUpLink } from '../src/commands/set-up-link.ts'
+import { createSetUpLink } from '../src/cli/set-up-link.ts'
 import { createOneTimeToken } from '../src/identity/access/one-time-token-store.ts'
 import { findOpenInvitation } from '../src/identity/invitations/store.ts'
 import { serviceActor } from '../src/platform/model/caller.ts'

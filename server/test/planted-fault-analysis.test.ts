@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readId } from '../src/platform/model/ids.ts'
 import { type Sql, sql } from '../src/platform/model/sql.ts'
-import { analyseByRules } from '../src/resources/suggestions/analysis/local-rules.ts'
-import { type Claim, claimNotes, releaseNotes } from '../src/resources/suggestions/work/claim-store.ts'
-import { type AnalysedNote, storeAnalyses } from '../src/resources/suggestions/work/result-store.ts'
+import { analyseByRules } from '../src/assistant/analysis/local-rules.ts'
+import { type Claim, claimNotes, releaseNotes } from '../src/assistant/work/claim-store.ts'
+import { type AnalysedNote, storeAnalyses } from '../src/assistant/work/result-store.ts'
 import { expectOnlyRedundant, type RedundantPredicate, type Statements, watchStatements } from './planted-faults.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
 

@@ -1,5 +1,5 @@
 import { readId } from '../src/platform/model/ids.ts'
-import { processNextBatch } from '../src/resources/imports/work/batch.ts'
+import { processNextBatch } from '../src/intake/work/batch.ts'
 import type { Json, TestOrganization, TestService } from './service.ts'
 
 /** A processed row. */

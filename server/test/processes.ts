@@ -6,8 +6,8 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import type pg from 'pg'
-import { canAccess } from '../src/platform/embedded-postgres/binaries.ts'
-import type { EmbeddedOptions } from '../src/platform/embedded-postgres/embedded.ts'
+import { canAccess } from '../src/platform/operations/embedded-postgres/binaries.ts'
+import type { EmbeddedOptions } from '../src/platform/operations/embedded-postgres/embedded.ts'
 
 /** The task of another process. */
 export type DatabaseTask =

@@ -235,17 +235,17 @@ const ofRecords = new RegExp(
 
 /** Files whose statements run for the service, which sees everything, and never for a person. */
 const ofService = [
-  /\/imports\/(?:intake|merge|work)\//,
-  /\/suggestions\/work\//,
+  /\/intake\/(?:accept|merge|work)\//,
+  /\/assistant\/work\//,
   // Maintenance.
-  /\/(?:retention-store|renderings)\.ts$/,
+  /\/(?:retention-store|renderings|index-builds-store)\.ts$/,
 ]
 /** Other templates that no request of a person of limited reach uses. */
 const neverForPersons: readonly RedundantPredicate[] = [
   { reason: 'the tables of secrets are no records', location: /\/secrets-store\.ts/ },
   {
     reason: 'statements are divided so on Citus only',
-    location: /query\/rendering\.ts|property-entries\.ts: written as|unique-values\.ts: .*= any\(\?::uuid\[\]\)\)$/,
+    location: /rendering\/rendering\.ts|entry-rows\.ts: written as|unique-values\.ts: .*= any\(\?::uuid\[\]\)\)$/,
   },
   {
     reason: 'only people who see all records change the definition of a stored property',
@@ -276,7 +276,7 @@ test('the requests above send every statement on records that a person can have 
   await writeAsPerson()
   for (const text of statements.sent()) sent.add(text)
   const texts = [...sent]
-  const unsent = sqlTemplates(/^server\/src\/(?:resources|platform\/(?:query|resource))\//, /\bsql`/)
+  const unsent = sqlTemplates(/^server\/src\/(?:crm|intake|assistant|api|platform\/records)\//, /\bsql`/)
     .filter(({ text, path }) => ofRecords.test(text) && !ofService.some((one) => one.test(path)))
     .filter((template) => !texts.some((text) => isSentIn(text, template)))
   expectOnlyRedundant(unsent.map(describeTemplate), neverForPersons)

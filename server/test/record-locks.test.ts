@@ -249,22 +249,22 @@ test('nothing is removed of an import that is being enabled', async () => {
 
 /** Files whose locks are for work in the background, and the tests that hold or race them. */
 const heldElsewhere: Readonly<Record<string, string>> = {
-  'platform/http/shared-rate-limit-store.ts': 'platform/http/shared-rate-limit.test.ts',
-  'platform/maintenance/': 'platform/maintenance/property-indexes.test.ts',
-  'contacts/retention-store.ts': 'platform/maintenance/maintenance.test.ts',
-  'last-activity/': 'resources/last-activity/lock-order.test.ts',
-  'refused-pushes/': 'resources/imports/intake/refusals.test.ts',
-  'rows/store.ts': 'resources/rows/rows-races.test.ts',
-  'imports/removal/removal-store.ts: ganization_id = ? and import_id': 'resources/imports/removal/removal.test.ts',
-  'imports/work/': 'resources/imports/work/imports-leases.test.ts',
-  'suggestions/work/': 'resources/suggestions/work/analysis-workers.test.ts',
+  'platform/http/limits/shared-rate-limit-store.ts': 'platform/http/limits/shared-rate-limit.test.ts',
+  'platform/records/properties/index-builds-store.ts': 'platform/records/properties/index-builds.test.ts',
+  'contacts/retention-store.ts': 'platform/operations/maintenance/maintenance.test.ts',
+  'last-activity/': 'crm/last-activity/lock-order.test.ts',
+  'refused-pushes/': 'intake/accept/refusals.test.ts',
+  'rows/store.ts': 'intake/rows/rows-races.test.ts',
+  'intake/removal/removal-store.ts: ganization_id = ? and import_id': 'intake/removal/removal.test.ts',
+  'intake/work/': 'intake/work/imports-leases.test.ts',
+  'assistant/work/': 'assistant/work/analysis-workers.test.ts',
   // Only imports select records so.
-  'resource/current.ts: where ? and ?.id = any(array(select id from found))':
-    'resources/last-activity/lock-order.test.ts',
+  'records/write/current.ts: where ? and ?.id = any(array(select id from found))':
+    'crm/last-activity/lock-order.test.ts',
 }
 
 test('every other lock of records is held in a test above', () => {
-  const untested = locks.untested(/^server\/src\/(resources|platform)\//)
+  const untested = locks.untested(/^server\/src\/(crm|intake|assistant|api|platform)\//)
   expect(untested.filter((lock) => !Object.keys(heldElsewhere).some((place) => lock.includes(place)))).toEqual([])
   for (const file of Object.values(heldElsewhere))
     expect(existsSync(new URL(`../src/${file}`, import.meta.url)), file).toBe(true)

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { errorCodes } from '../src/platform/model/errors.ts'
-import { version } from '../src/platform/http/version.ts'
+import { version } from '../src/platform/http/protocol/version.ts'
 import type { RawResponse } from './raw-http.ts'
 import type { Json, TestResponse } from './service.ts'
 

@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance } from 'fastify'
-import { readWebApplication } from '../src/platform/http/web-files.ts'
+import { readWebApplication } from '../src/platform/http/pages/web-files.ts'
 import { webFolder } from '../src/release.ts'
 import { startTestService, type TestService } from './service.ts'
 

@@ -4,7 +4,7 @@ import {
   type Parent,
   type Resource,
   underParent,
-} from '../src/platform/model/define.ts'
+} from '../src/platform/records/declare/define.ts'
 import {
   choice,
   decimal,
@@ -15,12 +15,12 @@ import {
   reference,
   text,
   timestamp,
-} from '../src/platform/model/fields.ts'
-import { linkResource } from '../src/platform/model/links.ts'
-import { standardRoutes } from '../src/platform/routes/standard-routes.ts'
-import { standardStore } from '../src/platform/resource/store.ts'
-import { companies } from '../src/resources/companies/resource.ts'
-import { contacts } from '../src/resources/contacts/resource.ts'
+} from '../src/platform/records/declare/fields.ts'
+import { linkResource } from '../src/platform/records/declare/links.ts'
+import { standardRoutes } from '../src/platform/records/routes/standard-routes.ts'
+import { standardStore } from '../src/platform/records/write/store.ts'
+import { companies } from '../src/crm/companies/resource.ts'
+import { contacts } from '../src/crm/contacts/resource.ts'
 
 // Resources with each kind of relationship, for tests only: a track with ordered steps, an offer with several
 // contacts, and a remark on a contact, a company or an offer.

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import pg from 'pg'
-import { createSetUpLink } from '../src/commands/set-up-link.ts'
+import { createSetUpLink } from '../src/cli/set-up-link.ts'
 import { Database } from '../src/platform/database/database.ts'
 import { databaseUrlOf, run } from './command-line.ts'
 import { newFullLead } from './import-audit.ts'

@@ -1,7 +1,7 @@
-import type { Resource } from '../src/platform/model/define.ts'
+import type { Resource } from '../src/platform/records/declare/define.ts'
 import { normalizers } from '../src/platform/model/normalizers.ts'
 import type { JsonValue, JsonObject } from '../src/platform/model/json.ts'
-import type { Field } from '../src/platform/model/field.ts'
+import type { Field } from '../src/platform/records/declare/field.ts'
 
 /** Ids that a sample may refer to, by prefix; those of one resource by `prefix of resource`. */
 export type References = Readonly<Record<string, readonly string[]>>

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { resources, routes } from '../src/app.ts'
 import { listedResources } from '../src/platform/http/route.ts'
-import { relationsAmong } from '../src/platform/query/relations.ts'
+import { relationsAmong } from '../src/platform/records/declare/relations.ts'
 import { root } from './walkthrough.ts'
 
 test('the guide to searches lists every relation', async () => {

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { expect, test } from 'vitest'
 import { headings, routes } from '../src/app.ts'
-import { openapi } from '../src/platform/http/openapi.ts'
+import { openapi } from '../src/platform/openapi/openapi.ts'
 
 const folder = fileURLToPath(new URL('../src', import.meta.url))
 
@@ -83,9 +83,9 @@ test('no regular expression is built from input: each is created when its file i
     createdLater.map(({ argumentTexts, location }) => [location.replace(/:\d+$/, ''), argumentTexts[0]?.slice(0, 15)]),
   ).toEqual([
     ['server/src/platform/http/server.ts', '`^${path.replac'],
-    ['server/src/resources/suggestions/analysis/rules/opt-out-doubts.ts', 'String.raw`(?<!'],
-    ['server/src/resources/suggestions/analysis/rules/pattern.ts', '`${boundaryBefo'],
-    ['server/src/resources/suggestions/analysis/rules/dates/words.ts', 'String.raw`(?<!'],
+    ['server/src/assistant/analysis/rules/opt-out-doubts.ts', 'String.raw`(?<!'],
+    ['server/src/assistant/analysis/rules/pattern.ts', '`${boundaryBefo'],
+    ['server/src/assistant/analysis/rules/dates/words.ts', 'String.raw`(?<!'],
   ])
 })
 
@@ -128,7 +128,7 @@ const webSources = new Map(
 
 test('the service’s pages insert data as text, never as HTML, and store only preferences in the browser', () => {
   expect(webSources.size).toBeGreaterThan(100)
-  const explorer = readFileSync(join(folder, 'resources/docs/explorer.ts'), 'utf8')
+  const explorer = readFileSync(join(folder, 'api/docs/explorer.ts'), 'utf8')
   for (const [path, script] of [...webSources, ['explorer.ts', explorer] as const]) {
     expect([path, script]).not.toEqual([
       path,

@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { routes } from '../src/app.ts'
-import { explorerFiles } from '../src/resources/docs/explorer.ts'
+import { explorerFiles } from '../src/api/docs/explorer.ts'
 import { chromium, launchChromium } from './chromium.ts'
 import { urlOf } from './collections.ts'
 import { goodPassword, newEmail, newOwner, setUpToken } from './people.ts'

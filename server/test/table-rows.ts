@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { raw, type Sql, sql } from '../src/platform/model/sql.ts'
-import { columnOf, type Resource } from '../src/platform/model/define.ts'
-import { type Column, tableOf } from '../src/platform/schema/tables.ts'
+import { columnOf, type Resource } from '../src/platform/records/declare/define.ts'
+import { type Column, tableOf } from '../src/platform/operations/schema/tables.ts'
 
 /** The required columns of a resource's table. `rowIds` are the ids of rows to refer to, by table. */
 export function minimalRow(resource: Resource, rowIds: Readonly<Record<string, string>>): Record<string, unknown> {

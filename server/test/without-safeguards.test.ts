@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { PurgeRounds } from '../src/platform/maintenance/maintenance.ts'
+import { PurgeRounds } from '../src/platform/operations/maintenance/maintenance.ts'
 import { readId } from '../src/platform/model/ids.ts'
 import { retentionPolicies } from '../src/retention-policies.ts'
 import { createDatabase } from './postgres.ts'

@@ -1,5 +1,5 @@
 import type { Route } from '../src/platform/http/route.ts'
-import { maxNames } from '../src/platform/http/json-scan.ts'
+import { maxNames } from '../src/platform/http/protocol/json-scan.ts'
 import type { Schema } from '../src/platform/model/json.ts'
 
 /** Writes an ASCII text of at most this many bytes. */

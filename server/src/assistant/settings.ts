@@ -1,7 +1,7 @@
-import { type AllowedHost, parseAllowedHost } from './platform/egress/allow.ts'
-import { createEgress, type Egress } from './platform/egress/egress.ts'
-import { allowsPlaintext } from './platform/egress/plaintext.ts'
-import { address, integer, optional, setting } from './settings.ts'
+import { type AllowedHost, parseAllowedHost } from '../platform/egress/allow.ts'
+import { createEgress, type Egress } from '../platform/egress/egress.ts'
+import { allowsPlaintext } from '../platform/egress/plaintext.ts'
+import { address, integer, optional, setting } from '../settings.ts'
 
 /** The settings of the analysis of notes. */
 export const reasoningSettings = {

@@ -2,13 +2,13 @@ import pg from 'pg'
 import type { Config } from '../config.ts'
 import { explainConnectionError } from '../platform/database/check.ts'
 import { isConnectTimeout } from '../platform/database/connect.ts'
-import { openEmbedded } from '../platform/embedded-postgres/embedded.ts'
+import { openEmbedded } from '../platform/operations/embedded-postgres/embedded.ts'
 import { isConnectionLoss } from '../platform/database/failures.ts'
-import { SnapshotError } from '../platform/backup/format.ts'
+import { SnapshotError } from '../platform/operations/backup/format.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import { Failure, printMessage } from './command.ts'
 import { interruptible } from './interruptible.ts'
-import type { Purpose } from '../platform/embedded-postgres/owner.ts'
+import type { Purpose } from '../platform/operations/embedded-postgres/owner.ts'
 
 /**
  * A database that is neither checked nor migrated, and for which no secret is created. An embedded database of an older

@@ -13,10 +13,10 @@ import { newId, showId } from '../platform/model/ids.ts'
 import { normalizers } from '../platform/model/normalizers.ts'
 import { slugOf } from '../platform/model/slug.ts'
 import { insertApiKey } from '../identity/api-keys/store.ts'
-import { insertFirstImport } from '../resources/imports/store.ts'
-import { generateTriggerSecret, triggerUrl } from '../resources/imports/trigger.ts'
+import { insertFirstImport } from '../intake/imports/store.ts'
+import { generateTriggerSecret, triggerUrl } from '../intake/imports/trigger.ts'
 import { hasSlug, insertOrganization } from '../identity/organizations/store.ts'
-import { insertFirstPipeline } from '../resources/pipelines/store.ts'
+import { insertFirstPipeline } from '../crm/pipelines/store.ts'
 import { findUserByEmail, insertUser } from '../identity/users/store.ts'
 
 export interface BootstrapOptions {

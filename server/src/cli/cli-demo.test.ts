@@ -8,10 +8,10 @@ import { loadSecret } from '../platform/secret/secret.ts'
 import { createDatabase, type TestDatabase } from '../../test/postgres.ts'
 import { until } from '../../test/processes.ts'
 import { type Call, type Json, startTestService, type TestService } from '../../test/service.ts'
-import { bodyShape } from '../platform/resource/body.ts'
-import { contacts } from '../resources/contacts/resource.ts'
+import { bodyShape } from '../platform/records/request/body.ts'
+import { contacts } from '../crm/contacts/resource.ts'
 import { readId } from '../platform/model/ids.ts'
-import { processNextBatch } from '../resources/imports/work/batch.ts'
+import { processNextBatch } from '../intake/work/batch.ts'
 
 const day = '2026-11-21'
 const size = 1500

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
-import type { Row } from '../platform/model/define.ts'
-import { type imports, mergePolicies, type RowStatus } from '../resources/imports/resource.ts'
+import type { Row } from '../platform/records/declare/define.ts'
+import { type imports, mergePolicies, type RowStatus } from '../intake/imports/resource.ts'
 import { addressesOf } from './addresses.ts'
 import { printResult, configuration, printMessage, UsageError, withExample } from './command.ts'
 import {

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
-import { embeddedDatabaseExists } from '../platform/embedded-postgres/data-folder.ts'
-import { openEmbedded } from '../platform/embedded-postgres/embedded.ts'
+import { embeddedDatabaseExists } from '../platform/operations/embedded-postgres/data-folder.ts'
+import { openEmbedded } from '../platform/operations/embedded-postgres/embedded.ts'
 import { migrationsFolder, version } from '../release.ts'
 import { printResult, configuration, Failure, printMessage, UsageError, withExample } from './command.ts'
 import { interruptible } from './interruptible.ts'

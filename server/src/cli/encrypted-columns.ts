@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { seal, unseal } from '../platform/secret/encryption.ts'
 import { deriveKey, fingerprint, type Purpose, type Secret } from '../platform/secret/secret.ts'
 import { readMigrations } from '../platform/database/migrate.ts'
-import { namesCreatedBy, readCatalog } from '../platform/backup/catalog.ts'
+import { namesCreatedBy, readCatalog } from '../platform/operations/backup/catalog.ts'
 import { migrationsFolder } from '../release.ts'
 import { Failure } from './command.ts'
 

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { lastBackupName, readLastBackup } from '../platform/backup/last-backup.ts'
+import { lastBackupName, readLastBackup } from '../platform/operations/backup/last-backup.ts'
 import type { Finding } from './finding.ts'
 
 const day = 24 * 60 * 60 * 1000

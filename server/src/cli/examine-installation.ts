@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { Config } from '../config.ts'
-import type { SystemFinding } from '../resources/system/installation.ts'
+import type { SystemFinding } from '../api/system/installation.ts'
 import { examineConfiguration } from './doctor.ts'
 import { examineConnection } from './examine-database.ts'
 import { withInvocation } from './invocation.ts'

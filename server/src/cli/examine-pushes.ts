@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { alarmingRefusals, alarmingShare } from '../resources/imports/resource.ts'
+import { alarmingRefusals, alarmingShare } from '../intake/imports/resource.ts'
 import type { Check } from './examination.ts'
 import { formatCount } from './progress.ts'
 import type { Finding } from './finding.ts'

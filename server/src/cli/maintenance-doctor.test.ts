@@ -9,7 +9,7 @@ import { checkTransactions } from './examine-maintenance.ts'
 import { readConfig } from '../config.ts'
 import { run, databaseUrlOf } from '../../test/command-line.ts'
 import { createEmptyDatabase, type TestDatabase } from '../../test/postgres.ts'
-import { recordLastBackup } from '../platform/backup/last-backup.ts'
+import { recordLastBackup } from '../platform/operations/backup/last-backup.ts'
 import { ago, createMaintenanceFixture, type MaintenanceFixture } from '../../test/maintenance-fixture.ts'
 import type { Finding } from './finding.ts'
 

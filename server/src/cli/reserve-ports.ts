@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts'
 import { StartError } from '../platform/database/start-error.ts'
-import { type ReservedPort, reservePort } from '../platform/http/reserved-port.ts'
+import { type ReservedPort, reservePort } from '../platform/http/pages/reserved-port.ts'
 
 /** The ports of a service, reserved before anything is created on disk. */
 export interface ReservedPorts {

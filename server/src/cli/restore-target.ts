@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { namesCreatedBy, quoteIdentifier, readCatalog } from '../platform/backup/catalog.ts'
+import { namesCreatedBy, quoteIdentifier, readCatalog } from '../platform/operations/backup/catalog.ts'
 import { readMigrations } from '../platform/database/migrate.ts'
 import { migrationsFolder } from '../release.ts'
 

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { formatRoutes, listRoutes } from '../platform/http/routes-reference.ts'
+import { formatRoutes, listRoutes } from '../platform/openapi/routes-reference.ts'
 import { printResult, withExample } from './command.ts'
 
 /** `rapport routes`: prints every route of the API with what it needs. */

@@ -1,7 +1,7 @@
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { isAlive } from '../platform/embedded-postgres/postmaster.ts'
+import { isAlive } from '../platform/operations/embedded-postgres/postmaster.ts'
 
 /** What a running service publishes in its data folder, for commands. */
 export interface RunningService {

@@ -8,7 +8,7 @@ import { createDatabase } from '../../test/postgres.ts'
 import { until } from '../../test/processes.ts'
 import { freePort } from '../../../lab/shared/free-port.ts'
 import { type StartedService, startIn, statusOf } from '../../test/started-service.ts'
-import { openEmbedded } from '../platform/embedded-postgres/embedded.ts'
+import { openEmbedded } from '../platform/operations/embedded-postgres/embedded.ts'
 
 // Ports, files and addresses of a start, and what commands know about them.
 

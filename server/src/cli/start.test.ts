@@ -8,8 +8,12 @@ import { run, runProcess, databaseUrlOf } from '../../test/command-line.ts'
 import { createDatabase } from '../../test/postgres.ts'
 import { until } from '../../test/processes.ts'
 import { type StartedService, startIn, statusOf } from '../../test/started-service.ts'
-import { findBinaries } from '../platform/embedded-postgres/binaries.ts'
-import { initializeCluster, type PostgresServer, startPostgres } from '../platform/embedded-postgres/cluster.ts'
+import { findBinaries } from '../platform/operations/embedded-postgres/binaries.ts'
+import {
+  initializeCluster,
+  type PostgresServer,
+  startPostgres,
+} from '../platform/operations/embedded-postgres/cluster.ts'
 
 let folder: string
 const clean: (() => Promise<unknown>)[] = []

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { UnusedConnections } from '../platform/http/unused-connections.ts'
+import { UnusedConnections } from '../platform/http/limits/unused-connections.ts'
 
 const pollInterval = 20
 

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { CallerKind } from '../identity/access/hash-queue.ts'
-import type { Allowance, RateKind } from '../platform/http/rate-limit.ts'
+import type { Allowance, RateKind } from '../platform/http/limits/rate-limit.ts'
 import type { MetricsSnapshot } from '../platform/http/metrics.ts'
 
 /** Kinds of background work that a process announces to others. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { listTag } from '../../platform/http/etag.ts'
-import { FixedText } from '../../platform/http/fixed-text.ts'
+import { listTag } from '../../platform/http/protocol/etag.ts'
+import { FixedText } from '../../platform/http/protocol/fixed-text.ts'
 import type { RouteResponse, PublicRoute } from '../../platform/http/route.ts'
 import { explorerStyle } from './explorer-style.ts'
 

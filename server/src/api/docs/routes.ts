@@ -1,4 +1,4 @@
-import type { OpenApi } from '../../platform/http/openapi.ts'
+import type { OpenApi } from '../../platform/openapi/openapi.ts'
 import type { PublicRoute, Route } from '../../platform/http/route.ts'
 import { cachedResponse, explorerPage } from './explorer.ts'
 

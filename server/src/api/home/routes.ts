@@ -1,9 +1,9 @@
-import { pageOrigin } from '../../platform/http/cookies.ts'
+import { pageOrigin } from '../../platform/http/protocol/cookies.ts'
 import { normalizeHost } from '../../platform/http/request-context.ts'
-import { basePath, htmlPage } from '../../platform/http/html.ts'
-import { escapeHtml } from '../../platform/http/escape-html.ts'
+import { basePath, htmlPage } from '../../platform/http/pages/html.ts'
+import { escapeHtml } from '../../platform/http/pages/escape-html.ts'
 import type { RouteResponse, PublicRequest, PublicRoute, Services } from '../../platform/http/route.ts'
-import { version } from '../../platform/http/version.ts'
+import { version } from '../../platform/http/protocol/version.ts'
 import { isEmpty } from '../../identity/auth/store.ts'
 
 const link = { type: 'string' }

@@ -1,15 +1,15 @@
 import { isScoped, type Route } from '../../platform/http/route.ts'
-import { displayNoun, type Embedded, type Parent, type Resource } from '../../platform/model/define.ts'
-import type { FieldType } from '../../platform/model/field-types.ts'
+import { displayNoun, type Embedded, type Parent, type Resource } from '../../platform/records/declare/define.ts'
+import type { FieldType } from '../../platform/records/declare/field-types.ts'
 import { showId } from '../../platform/model/ids.ts'
 import { covers } from '../../platform/model/scopes.ts'
-import { type Operator, operatorsFor } from '../../platform/query/operators.ts'
-import type { Relation, Relations } from '../../platform/query/relations.ts'
-import { embeddedThrough } from '../../platform/query/target.ts'
-import { parameterOf } from '../../platform/routes/standard-routes.ts'
-import { properties } from '../properties/resource.ts'
+import { type Operator, operatorsFor } from '../../platform/records/filter/operators.ts'
+import type { Relation, Relations } from '../../platform/records/declare/relations.ts'
+import { embeddedThrough } from '../../platform/records/filter/target.ts'
+import { parameterOf } from '../../platform/records/routes/standard-routes.ts'
+import { properties } from '../../crm/properties/resource.ts'
 import type { JsonValue, Schema } from '../../platform/model/json.ts'
-import type { Field, PropertySet } from '../../platform/model/field.ts'
+import type { Field, PropertySet } from '../../platform/records/declare/field.ts'
 
 /** A field, as an application needs it to show, enter, filter and sort its values. */
 export interface DescribedField {

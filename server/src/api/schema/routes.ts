@@ -1,14 +1,14 @@
 import type { ReadRequest, Route, RouteResponse } from '../../platform/http/route.ts'
-import type { Resource } from '../../platform/model/define.ts'
-import { fieldTypes } from '../../platform/model/field-types.ts'
+import type { Resource } from '../../platform/records/declare/define.ts'
+import { fieldTypes } from '../../platform/records/declare/field-types.ts'
 import { covers } from '../../platform/model/scopes.ts'
-import { allOperators } from '../../platform/query/operators.ts'
-import type { Relations } from '../../platform/query/relations.ts'
-import { readPropertySets } from '../../platform/resource/property-sets.ts'
+import { allOperators } from '../../platform/records/filter/operators.ts'
+import type { Relations } from '../../platform/records/declare/relations.ts'
+import { readPropertySets } from '../../platform/records/properties/sets.ts'
 import { describeProperties, describeResources, permissionsOf, type ResourceDescription } from './description.ts'
 import { maxKeys, readCustomProperties, recordsRead } from './store.ts'
 import type { Schema } from '../../platform/model/json.ts'
-import { propertyTypes } from '../../platform/model/field.ts'
+import { propertyTypes } from '../../platform/records/declare/field.ts'
 
 /** Everything that the API serves; known only after all routes are declared. */
 interface Served {

@@ -6,8 +6,8 @@ import { resources, routes } from '../../app.ts'
 import { isScoped } from '../../platform/http/route.ts'
 import { newId, readId, showId } from '../../platform/model/ids.ts'
 import { sql } from '../../platform/model/sql.ts'
-import { allOperators } from '../../platform/query/operators.ts'
-import { parameterOf } from '../../platform/routes/standard-routes.ts'
+import { allOperators } from '../../platform/records/filter/operators.ts'
+import { parameterOf } from '../../platform/records/routes/standard-routes.ts'
 import type { Fixture } from '../../../test/fixture.ts'
 
 let service: TestService

@@ -1,8 +1,8 @@
 import type { Connection } from '../../platform/database/database.ts'
-import type { Resource } from '../../platform/model/define.ts'
+import type { Resource } from '../../platform/records/declare/define.ts'
 import { identifier, join, raw, sql } from '../../platform/model/sql.ts'
-import { andWithinReach } from '../../platform/query/scope.ts'
-import { scopeOf } from '../../platform/resource/read.ts'
+import { andWithinReach } from '../../platform/records/filter/scope.ts'
+import { scopeOf } from '../../platform/records/page/read.ts'
 
 /** A key that the organization uses in its custom properties. */
 export interface CustomProperty {

@@ -1,6 +1,6 @@
 import type { Database } from '../../platform/database/database.ts'
 import { raw, type Sql, sql } from '../../platform/model/sql.ts'
-import { waiting } from '../imports/store.ts'
+import { waiting } from '../../intake/imports/store.ts'
 import { readDatabaseState } from './store.ts'
 
 /** What waits for background work. */

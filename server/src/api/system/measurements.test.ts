@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { recordLastBackup } from '../../platform/backup/last-backup.ts'
+import { recordLastBackup } from '../../platform/operations/backup/last-backup.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { version } from '../../release.ts'
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'

@@ -1,5 +1,5 @@
 import { ApiError } from '../../platform/model/errors.ts'
-import { version as apiVersion } from '../../platform/http/version.ts'
+import { version as apiVersion } from '../../platform/http/protocol/version.ts'
 import type { Part } from '../../platform/http/part.ts'
 import type { ReadRoute } from '../../platform/http/route.ts'
 import type { SystemFinding } from './installation.ts'

@@ -1,4 +1,4 @@
-import { lastBackupName, readLastBackup } from '../../platform/backup/last-backup.ts'
+import { lastBackupName, readLastBackup } from '../../platform/operations/backup/last-backup.ts'
 import type { Connection, Database } from '../../platform/database/database.ts'
 import { raw, sql } from '../../platform/model/sql.ts'
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Egress } from '../../../platform/egress/egress.ts'
+import type { Egress } from '../../platform/egress/egress.ts'
 import {
   type Analyse,
   type Analysis,

@@ -1,6 +1,6 @@
 // From a note to suggested actions: the types that all engines share. `analyser.ts` is the entry.
 
-import { dealStatuses } from '../../stages/resource.ts'
+import { dealStatuses } from '../../crm/stages/resource.ts'
 
 export const intents = [
   'interested',

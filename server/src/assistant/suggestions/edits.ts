@@ -1,11 +1,20 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type BodyFault, invalidBody } from '../../platform/model/errors.ts'
-import { email, instant, date, longText, choice, phone, reference, text } from '../../platform/model/fields.ts'
-import { bodyShapeOf } from '../../platform/resource/body.ts'
-import { taskPriorities } from '../tasks/resource.ts'
-import type { ActionType } from './analysis/analysis.ts'
+import {
+  email,
+  instant,
+  date,
+  longText,
+  choice,
+  phone,
+  reference,
+  text,
+} from '../../platform/records/declare/fields.ts'
+import { bodyShapeOf } from '../../platform/records/request/body.ts'
+import { taskPriorities } from '../../crm/tasks/resource.ts'
+import type { ActionType } from '../analysis/analysis.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
-import type { Field } from '../../platform/model/field.ts'
+import type { Field } from '../../platform/records/declare/field.ts'
 
 /** The example of the whole body has only what one type of action uses. */
 function withoutExample<Value extends Field>(field: Value): Value {

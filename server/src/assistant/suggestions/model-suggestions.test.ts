@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ModelServer, sendJson, startModelServer } from '../../../test/model-server.ts'
 import { until } from '../../../test/processes.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
-import { readInjections } from './analysis/evaluation/labels.ts'
+import { readInjections } from '../analysis/evaluation/labels.ts'
 
 const apiKey = 'key-that-stays-secret'
 let model: ModelServer

@@ -1,10 +1,10 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import { raw, sql } from '../../platform/model/sql.ts'
-import { withinScope } from '../../platform/query/page.ts'
-import { lockRecords } from '../../platform/resource/current.ts'
-import { notFound, scopeOf } from '../../platform/resource/read.ts'
-import { contacts } from '../contacts/resource.ts'
-import { imports } from '../imports/resource.ts'
+import { withinScope } from '../../platform/records/page/page.ts'
+import { lockRecords } from '../../platform/records/write/current.ts'
+import { notFound, scopeOf } from '../../platform/records/page/read.ts'
+import { contacts } from '../../crm/contacts/resource.ts'
+import { imports } from '../../intake/imports/resource.ts'
 import { suggestions } from './resource.ts'
 
 /** Maximum opt-outs that one request decides, and that it counts as left. */

@@ -1,11 +1,11 @@
-import { defineResource, type Fields } from '../../platform/model/define.ts'
-import { choice, flag, id, integer, number, reference, text, timestamp } from '../../platform/model/fields.ts'
-import { document } from '../../platform/model/object-fields.ts'
-import { companies } from '../companies/resource.ts'
-import { contacts } from '../contacts/resource.ts'
-import { deals } from '../deals/resource.ts'
-import { allNotes } from '../notes/resource.ts'
-import { tasks } from '../tasks/resource.ts'
+import { defineResource, type Fields } from '../../platform/records/declare/define.ts'
+import { choice, flag, id, integer, number, reference, text, timestamp } from '../../platform/records/declare/fields.ts'
+import { document } from '../../platform/records/declare/object-fields.ts'
+import { companies } from '../../crm/companies/resource.ts'
+import { contacts } from '../../crm/contacts/resource.ts'
+import { deals } from '../../crm/deals/resource.ts'
+import { allNotes } from '../../crm/notes/resource.ts'
+import { tasks } from '../../crm/tasks/resource.ts'
 import {
   actionTypes,
   degradations,
@@ -15,7 +15,7 @@ import {
   maxSummaryLength,
   priorities,
   stageKinds,
-} from './analysis/analysis.ts'
+} from '../analysis/analysis.ts'
 import type { Schema } from '../../platform/model/json.ts'
 
 /** `auto_applied`: it took effect without a person, and people can still accept or reject it. */

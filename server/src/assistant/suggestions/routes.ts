@@ -1,5 +1,5 @@
 import type { Part } from '../../platform/http/part.ts'
-import { standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { standardRoutes } from '../../platform/records/routes/standard-routes.ts'
 import { decisionRoutes } from './decision-routes.ts'
 import { optOutRoutes } from './opt-outs-routes.ts'
 import { noteAnalyses, suggestions } from './resource.ts'

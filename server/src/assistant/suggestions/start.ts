@@ -1,10 +1,10 @@
 import type { AllowedHost } from '../../platform/egress/allow.ts'
-import { reasoningEgress } from '../../reasoning-settings.ts'
+import { reasoningEgress } from '../settings.ts'
 import { rulesFile } from '../../release.ts'
-import { createModelAnalyser, createRulesAnalyser } from './analysis/analyser.ts'
-import { RulesThread } from './analysis/rules-thread.ts'
-import { type AnalysisWorkers, type AnalysisWorkersOptions, createAnalysisWorkers } from './work/analysis-workers.ts'
-import { storedTokenBudget } from './work/token-store.ts'
+import { createModelAnalyser, createRulesAnalyser } from '../analysis/analyser.ts'
+import { RulesThread } from '../analysis/rules-thread.ts'
+import { type AnalysisWorkers, type AnalysisWorkersOptions, createAnalysisWorkers } from '../work/analysis-workers.ts'
+import { storedTokenBudget } from '../work/token-store.ts'
 
 export interface NoteAnalysisOptions extends Pick<
   AnalysisWorkersOptions,

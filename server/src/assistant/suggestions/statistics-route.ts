@@ -1,6 +1,6 @@
 import type { ReadRoute } from '../../platform/http/route.ts'
-import { dayRangeQuery, readDayRange } from '../../platform/query/day-range.ts'
-import { closedObject, translateTimeZoneError } from '../../platform/routes/daily-statistics.ts'
+import { dayRangeQuery, readDayRange } from '../../platform/records/filter/day-range.ts'
+import { closedObject, translateTimeZoneError } from '../../platform/records/routes/daily-statistics.ts'
 import { suggestions } from './resource.ts'
 import { readSuggestionStatistics } from './statistics-store.ts'
 

@@ -1,10 +1,10 @@
 import type { Connection } from '../../platform/database/database.ts'
 import { raw, sql } from '../../platform/model/sql.ts'
-import { type DayRange, daySpanSql, spanColumns } from '../../platform/query/day-range.ts'
-import { withinScope } from '../../platform/query/page.ts'
-import { scopeOf } from '../../platform/resource/read.ts'
+import { type DayRange, daySpanSql, spanColumns } from '../../platform/records/filter/day-range.ts'
+import { withinScope } from '../../platform/records/page/page.ts'
+import { scopeOf } from '../../platform/records/page/read.ts'
 import { readTimeZone } from '../../identity/organizations/store.ts'
-import type { ActionType } from './analysis/analysis.ts'
+import type { ActionType } from '../analysis/analysis.ts'
 import { type engines, suggestions } from './resource.ts'
 
 export interface SuggestionCounts {

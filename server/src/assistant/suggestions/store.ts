@@ -1,30 +1,11 @@
-import type { Database, Transaction } from '../../platform/database/database.ts'
-import { onShard, prepared, sql } from '../../platform/model/sql.ts'
-import { standardStore } from '../../platform/resource/store.ts'
+import type { Database } from '../../platform/database/database.ts'
+import { sql } from '../../platform/model/sql.ts'
+import { standardStore } from '../../platform/records/write/store.ts'
 import { noteAnalyses, suggestions } from './resource.ts'
 
 export const suggestionStore = standardStore(suggestions)
 
 export const noteAnalysisStore = standardStore(noteAnalyses)
-
-/** Ends the suggestions of these notes (uuids) that nobody has decided, because their text has changed or is gone. */
-export async function endOpenSuggestions(
-  transaction: Transaction,
-  noteIds: readonly string[],
-  status: 'superseded' | 'expired',
-): Promise<void> {
-  await transaction.query(
-    onShard(
-      'suggestions',
-      prepared(sql`
-    update suggestions set status = ${status}, updated_at = now(), revision = revision + 1
-    where organization_id = ${transaction.organization} and status = 'pending' and id = any(array(
-      select id from suggestions
-      where organization_id = ${transaction.organization} and note_id = any(${noteIds}::uuid[]) and status = 'pending'
-      order by id for no key update)) returning id`),
-    ),
-  )
-}
 
 /** Number of imports whose opt-outs wait for a person, because there were many. Deleted contacts and notes do not count. */
 export async function countImportsOptingOut(database: Database): Promise<number> {

@@ -1,10 +1,10 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { isDistributed } from '../../../../test/engines.ts'
-import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
-import { until } from '../../../../test/processes.ts'
-import { type ServiceProcesses, serviceProcesses } from '../../../../test/service-process.ts'
-import { startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
+import { isDistributed } from '../../../test/engines.ts'
+import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
+import { until } from '../../../test/processes.ts'
+import { type ServiceProcesses, serviceProcesses } from '../../../test/service-process.ts'
+import { startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 
 const notes = 20
 

@@ -1,8 +1,8 @@
-import type { Database, Transaction } from '../../../platform/database/database.ts'
-import { serviceActor } from '../../../platform/model/caller.ts'
-import { newId } from '../../../platform/model/ids.ts'
-import { raw, type Sql, sql } from '../../../platform/model/sql.ts'
-import { readTimeZone } from '../../../identity/organizations/store.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
+import { serviceActor } from '../../platform/model/caller.ts'
+import { newId } from '../../platform/model/ids.ts'
+import { raw, type Sql, sql } from '../../platform/model/sql.ts'
+import { readTimeZone } from '../../identity/organizations/store.ts'
 import { maxTextLength, type NoteFacts, type StageKind } from '../analysis/analysis.ts'
 
 /** Notes of one organization that a worker has leased. */

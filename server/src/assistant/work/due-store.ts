@@ -1,7 +1,7 @@
-import type { Database } from '../../../platform/database/database.ts'
-import { serviceActor } from '../../../platform/model/caller.ts'
-import { sql } from '../../../platform/model/sql.ts'
-import type { SweptWork } from '../../../platform/wakeups/wakeups-store.ts'
+import type { Database } from '../../platform/database/database.ts'
+import { serviceActor } from '../../platform/model/caller.ts'
+import { sql } from '../../platform/model/sql.ts'
+import type { SweptWork } from '../../platform/operations/wakeups/wakeups-store.ts'
 import { isFree, isWaiting } from './claim-store.ts'
 
 /** Notes that wait for their analysis, leased or not. */

@@ -1,8 +1,8 @@
-import type { Transaction } from '../../../platform/database/database.ts'
-import { raw, type Sql, sql } from '../../../platform/model/sql.ts'
-import { alarmingOptOuts } from '../../imports/resource.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { raw, type Sql, sql } from '../../platform/model/sql.ts'
+import { alarmingOptOuts } from '../../intake/imports/resource.ts'
 import type { Action } from '../analysis/analysis.ts'
-import type { WaitingReason } from '../resource.ts'
+import type { WaitingReason } from '../suggestions/resource.ts'
 import type { Finding } from './result-rows.ts'
 
 /** An action that may take effect without a person, of a note on a contact. */

@@ -1,25 +1,25 @@
 import { randomUUID } from 'node:crypto'
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { uuidOf } from '../../../../test/held-locks.ts'
-import { examinedState } from '../../../../test/installation-state.ts'
-import { createDatabase } from '../../../../test/postgres.ts'
-import { newImport, type TestImport } from '../../../../test/pushes.ts'
-import { callAs } from '../../../../test/people.ts'
-import { until } from '../../../../test/processes.ts'
+import { uuidOf } from '../../../test/held-locks.ts'
+import { examinedState } from '../../../test/installation-state.ts'
+import { createDatabase } from '../../../test/postgres.ts'
+import { newImport, type TestImport } from '../../../test/pushes.ts'
+import { callAs } from '../../../test/people.ts'
+import { until } from '../../../test/processes.ts'
 import {
   type Call,
   type Json,
   startTestService,
   type TestOrganization,
   type TestService,
-} from '../../../../test/service.ts'
-import { analysedNote } from '../../../../test/suggested.ts'
-import { examineOptOuts } from '../../../commands/examine-pushes.ts'
-import { connect } from '../../../platform/database/connect.ts'
-import { sql } from '../../../platform/model/sql.ts'
-import { alarmingOptOuts } from '../../imports/resource.ts'
-import { countImportsOptingOut } from '../store.ts'
+} from '../../../test/service.ts'
+import { analysedNote } from '../../../test/suggested.ts'
+import { examineOptOuts } from '../../cli/examine-pushes.ts'
+import { connect } from '../../platform/database/connect.ts'
+import { sql } from '../../platform/model/sql.ts'
+import { alarmingOptOuts } from '../../intake/imports/resource.ts'
+import { countImportsOptingOut } from '../suggestions/store.ts'
 
 let service: TestService
 /** A connection of the doctor. */

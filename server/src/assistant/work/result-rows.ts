@@ -1,7 +1,7 @@
-import { newId } from '../../../platform/model/ids.ts'
+import { newId } from '../../platform/model/ids.ts'
 import type { Action, Analysis } from '../analysis/analysis.ts'
-import type { WaitingReason } from '../resource.ts'
-import type { JsonObject } from '../../../platform/model/json.ts'
+import type { WaitingReason } from '../suggestions/resource.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 export type StoredAnalysis = Omit<Analysis, 'degradedReason'> & {
   degradedReason?: Analysis['degradedReason'] | 'failed'

@@ -1,9 +1,9 @@
-import type { Database, Transaction } from '../../../platform/database/database.ts'
-import { serviceActor } from '../../../platform/model/caller.ts'
-import { newId } from '../../../platform/model/ids.ts'
-import { identifier, raw, sql } from '../../../platform/model/sql.ts'
-import { contactStore } from '../../contacts/store.ts'
-import { endOpenSuggestions } from '../store.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
+import { serviceActor } from '../../platform/model/caller.ts'
+import { newId } from '../../platform/model/ids.ts'
+import { identifier, raw, sql } from '../../platform/model/sql.ts'
+import { contactStore } from '../../crm/contacts/store.ts'
+import { endOpenSuggestions } from '../../crm/notes/store.ts'
 import type { Claim, ClaimedNote } from './claim-store.ts'
 import { findHeldBack, type HeldBack, lockImports } from './held-back-store.ts'
 import {
@@ -17,7 +17,7 @@ import {
   suggestionColumns,
   suggestionRow,
 } from './result-rows.ts'
-import type { JsonObject } from '../../../platform/model/json.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 /** A claimed note and what was found in it; `failed` if it could not be analysed. */
 export interface AnalysedNote {

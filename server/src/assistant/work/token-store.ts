@@ -1,6 +1,6 @@
-import type { Database } from '../../../platform/database/database.ts'
-import { serviceActor } from '../../../platform/model/caller.ts'
-import { sql } from '../../../platform/model/sql.ts'
+import type { Database } from '../../platform/database/database.ts'
+import { serviceActor } from '../../platform/model/caller.ts'
+import { sql } from '../../platform/model/sql.ts'
 import type { TokenBudget } from '../analysis/model/limits.ts'
 
 /** The daily budget of each organization in the database: all processes share it, and it survives restarts. */

@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url'
-import { domainKey } from '../../resources/companies/resource.ts'
+import { domainKey } from '../../crm/companies/resource.ts'
 import type { GeneratedRecord } from './generated-record.ts'
 import type { Place } from './places.ts'
 import { itemAt, type Random } from './random.ts'

@@ -1,7 +1,7 @@
-import { columnOf, initialValues, type Resource } from '../../platform/model/define.ts'
+import { columnOf, initialValues, type Resource } from '../../platform/records/declare/define.ts'
 import type { GeneratedRecord } from './generated-record.ts'
 import type { JsonValue } from '../../platform/model/json.ts'
-import type { Field } from '../../platform/model/field.ts'
+import type { Field } from '../../platform/records/declare/field.ts'
 
 const nullMarker = '\\N'
 

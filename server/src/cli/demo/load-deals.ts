@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import { dealContacts, deals } from '../../resources/deals/resource.ts'
-import { stageMoves } from '../../resources/stage-moves/resource.ts'
+import { dealContacts, deals } from '../../crm/deals/resource.ts'
+import { stageMoves } from '../../crm/stage-moves/resource.ts'
 import type { Companies, Employer } from './companies.ts'
 import { type CopiedTable, copiedTable, plainLine } from './copy-text.ts'
 import { type DemoStage, Deals } from './deals.ts'

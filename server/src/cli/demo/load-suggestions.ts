@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { newIdAt } from '../../platform/model/ids.ts'
-import { analyseByRules } from '../../resources/suggestions/analysis/local-rules.ts'
-import type { NoteFacts } from '../../resources/suggestions/analysis/analysis.ts'
+import { analyseByRules } from '../../assistant/analysis/local-rules.ts'
+import type { NoteFacts } from '../../assistant/analysis/analysis.ts'
 import {
   actsAlone,
   analysisColumns,
@@ -9,7 +9,7 @@ import {
   type Finding,
   suggestionColumns,
   suggestionRow,
-} from '../../resources/suggestions/work/result-rows.ts'
+} from '../../assistant/work/result-rows.ts'
 import type { DemoOptions } from './people.ts'
 import { itemAt, Random } from './random.ts'
 import { formatInstant } from './timeline.ts'

@@ -1,10 +1,10 @@
 import type pg from 'pg'
 import { newId } from '../../platform/model/ids.ts'
-import type { definableResources } from '../../resources/properties/resource.ts'
-import { definitionOf } from '../../resources/properties/rules.ts'
+import type { definableResources } from '../../crm/properties/resource.ts'
+import { definitionOf } from '../../crm/properties/rules.ts'
 import type { Random } from './random.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
-import type { PropertyType } from '../../platform/model/field.ts'
+import type { PropertyType } from '../../platform/records/declare/field.ts'
 
 export const plans = ['free', 'team', 'business', 'enterprise'] as const
 export const sources = ['website', 'fair', 'recommendation', 'webinar', 'import', 'phone'] as const

@@ -1,7 +1,7 @@
 import type { BodyFault } from '../../platform/model/errors.ts'
-import { defineResource, type Prepared, ownedBy } from '../../platform/model/define.ts'
-import { choice, id, longText, reference, text, timestamp, stringList } from '../../platform/model/fields.ts'
-import { document } from '../../platform/model/object-fields.ts'
+import { defineResource, type Prepared, ownedBy } from '../../platform/records/declare/define.ts'
+import { choice, id, longText, reference, text, timestamp, stringList } from '../../platform/records/declare/fields.ts'
+import { document } from '../../platform/records/declare/object-fields.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
 
 const statuses = ['draft', 'scheduled', 'preparing', 'running', 'paused', 'completed', 'cancelled', 'failed'] as const

@@ -1,4 +1,4 @@
-import { standardStore } from '../../platform/resource/store.ts'
+import { standardStore } from '../../platform/records/write/store.ts'
 import { campaigns } from './resource.ts'
 
 export const campaignStore = standardStore(campaigns)

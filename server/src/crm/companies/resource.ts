@@ -1,5 +1,5 @@
 import { getDomain } from 'tldts'
-import { defineResource, type Prepared, ownedBy } from '../../platform/model/define.ts'
+import { defineResource, type Prepared, ownedBy } from '../../platform/records/declare/define.ts'
 import {
   decimal,
   domain,
@@ -13,9 +13,9 @@ import {
   timeZone,
   url,
   stringList,
-} from '../../platform/model/fields.ts'
-import { properties } from '../../platform/model/object-fields.ts'
-import { customProperties, externalIds } from '../../platform/resource/properties.ts'
+} from '../../platform/records/declare/fields.ts'
+import { properties } from '../../platform/records/declare/object-fields.ts'
+import { customProperties, externalIds } from '../../platform/records/declare/json-objects.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
 
 /** The registrable part of a domain, which identifies the company (`example.co.uk` for `mail.example.co.uk`). */

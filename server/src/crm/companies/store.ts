@@ -1,6 +1,6 @@
-import { standardStore } from '../../platform/resource/store.ts'
-import { hasEdits, storeEdits } from '../../platform/resource/edits.ts'
-import { syncExternalIds, touchesExternalIds } from '../../platform/resource/external-ids.ts'
+import { standardStore } from '../../platform/records/write/store.ts'
+import { hasEdits, storeEdits } from '../../platform/records/write/edits.ts'
+import { syncExternalIds, touchesExternalIds } from '../../platform/records/write/external-ids.ts'
 import { referable } from '../properties/store.ts'
 import { companies } from './resource.ts'
 

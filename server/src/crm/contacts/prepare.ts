@@ -1,5 +1,5 @@
 import type { BodyFault } from '../../platform/model/errors.ts'
-import type { Prepared } from '../../platform/model/define.ts'
+import type { Prepared } from '../../platform/records/declare/define.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 import { trimmed } from '../../platform/model/text.ts'
 import type { JsonObject } from '../../platform/model/json.ts'

@@ -1,4 +1,4 @@
-import { defineResource, narrowView, ownedBy } from '../../platform/model/define.ts'
+import { defineResource, narrowView, ownedBy } from '../../platform/records/declare/define.ts'
 import {
   choice,
   country,
@@ -15,9 +15,9 @@ import {
   timeZone,
   url,
   stringList,
-} from '../../platform/model/fields.ts'
-import { properties } from '../../platform/model/object-fields.ts'
-import { customProperties, externalIds } from '../../platform/resource/properties.ts'
+} from '../../platform/records/declare/fields.ts'
+import { properties } from '../../platform/records/declare/object-fields.ts'
+import { customProperties, externalIds } from '../../platform/records/declare/json-objects.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 import { companies } from '../companies/resource.ts'
 import { teams } from '../../identity/teams/resource.ts'

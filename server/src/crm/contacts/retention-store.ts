@@ -1,7 +1,7 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import { isOneOf, onShard, preparedForOne, raw, type Sql, sql } from '../../platform/model/sql.ts'
-import { distributedOf } from '../../platform/query/scope.ts'
-import type { Key, RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
+import { distributedOf } from '../../platform/records/filter/scope.ts'
+import type { Key, RetentionPolicy } from '../../platform/operations/maintenance/retention-store.ts'
 
 /**
  * Root contacts that a contact left an hour ago and that no other contact uses. Until then, changing an address and

@@ -1,9 +1,9 @@
 import type { Connection } from '../../platform/database/database.ts'
 import { plannerVisible, raw, sql } from '../../platform/model/sql.ts'
 import { readTimeZone } from '../../identity/organizations/store.ts'
-import { type DayRange, daySpanSql, spanColumns } from '../../platform/query/day-range.ts'
-import { andWithinReach } from '../../platform/query/scope.ts'
-import { scopeOf } from '../../platform/resource/read.ts'
+import { type DayRange, daySpanSql, spanColumns } from '../../platform/records/filter/day-range.ts'
+import { andWithinReach } from '../../platform/records/filter/scope.ts'
+import { scopeOf } from '../../platform/records/page/read.ts'
 import { contacts, type ContactSource } from './resource.ts'
 
 export interface ContactStatistics {

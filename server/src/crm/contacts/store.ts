@@ -1,15 +1,15 @@
 import type { Actor } from '../../platform/model/caller.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { isOneOf, onShard, prepared, preparedForOne, raw, sql } from '../../platform/model/sql.ts'
-import { hasEdits, storeEdits } from '../../platform/resource/edits.ts'
-import { syncExternalIds, touchesExternalIds } from '../../platform/resource/external-ids.ts'
+import { hasEdits, storeEdits } from '../../platform/records/write/edits.ts'
+import { syncExternalIds, touchesExternalIds } from '../../platform/records/write/external-ids.ts'
 import { newId, showId } from '../../platform/model/ids.ts'
-import { standardStore } from '../../platform/resource/store.ts'
+import { standardStore } from '../../platform/records/write/store.ts'
 import { assignTeams } from '../../identity/teams/store.ts'
 import { referable } from '../properties/store.ts'
 import { contacts, type ContactSource, teamContacts } from './resource.ts'
 import { leaveRootContacts } from './retention-store.ts'
-import type { PendingChange, WriteSteps } from '../../platform/resource/changes.ts'
+import type { PendingChange, WriteSteps } from '../../platform/records/declare/changes.ts'
 
 const steps: WriteSteps = {
   referable,

@@ -1,7 +1,7 @@
 import type { Connection } from '../../platform/database/database.ts'
 import { onShard, prepared, raw, sql } from '../../platform/model/sql.ts'
-import { andWithinReach } from '../../platform/query/scope.ts'
-import { scopeOf } from '../../platform/resource/read.ts'
+import { andWithinReach } from '../../platform/records/filter/scope.ts'
+import { scopeOf } from '../../platform/records/page/read.ts'
 import { deals } from './resource.ts'
 
 /**

@@ -1,9 +1,19 @@
-import { defineResource, type Prepared, ownedBy } from '../../platform/model/define.ts'
-import { choice, currency, date, decimal, flag, id, reference, text, timestamp } from '../../platform/model/fields.ts'
-import { properties } from '../../platform/model/object-fields.ts'
+import { defineResource, type Prepared, ownedBy } from '../../platform/records/declare/define.ts'
+import {
+  choice,
+  currency,
+  date,
+  decimal,
+  flag,
+  id,
+  reference,
+  text,
+  timestamp,
+} from '../../platform/records/declare/fields.ts'
+import { properties } from '../../platform/records/declare/object-fields.ts'
 import { readId } from '../../platform/model/ids.ts'
-import { linkResource } from '../../platform/model/links.ts'
-import { customProperties, externalIds } from '../../platform/resource/properties.ts'
+import { linkResource } from '../../platform/records/declare/links.ts'
+import { customProperties, externalIds } from '../../platform/records/declare/json-objects.ts'
 import { companies } from '../companies/resource.ts'
 import { contacts } from '../contacts/resource.ts'
 import { pipelines } from '../pipelines/resource.ts'

@@ -1,5 +1,5 @@
 import type { Connection } from '../../platform/database/database.ts'
-import { assertScope } from '../../platform/http/denied-scope.ts'
+import { assertScope } from '../../platform/http/effects/denied-scope.ts'
 import type {
   ReadRequest,
   ReadRoute,
@@ -8,11 +8,11 @@ import type {
   SearchRequest,
   SearchRoute,
 } from '../../platform/http/route.ts'
-import { id } from '../../platform/model/fields.ts'
-import type { Filters } from '../../platform/query/parse.ts'
-import { inPages } from '../../platform/routes/array-pages.ts'
-import { closedObject } from '../../platform/routes/daily-statistics.ts'
-import { readCountFilters, readSearchFilters } from '../../platform/routes/saved-views.ts'
+import { id } from '../../platform/records/declare/fields.ts'
+import type { Filters } from '../../platform/records/page/parse.ts'
+import { inPages } from '../../platform/records/routes/array-pages.ts'
+import { closedObject } from '../../platform/records/routes/daily-statistics.ts'
+import { readCountFilters, readSearchFilters } from '../../platform/records/routes/saved-views.ts'
 import { deals } from './resource.ts'
 import { readForecast, readSummary } from './summary-store.ts'
 import type { Schema } from '../../platform/model/json.ts'

@@ -1,8 +1,8 @@
 import type { Connection } from '../../platform/database/database.ts'
 import { type Sql, sql } from '../../platform/model/sql.ts'
-import { matchingRecords } from '../../platform/query/page.ts'
-import type { Filters } from '../../platform/query/parse.ts'
-import { scopeOf } from '../../platform/resource/read.ts'
+import { matchingRecords } from '../../platform/records/page/page.ts'
+import type { Filters } from '../../platform/records/page/parse.ts'
+import { scopeOf } from '../../platform/records/page/read.ts'
 import { readTimeZone } from '../../identity/organizations/store.ts'
 import { deals } from './resource.ts'
 

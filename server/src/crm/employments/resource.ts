@@ -1,6 +1,6 @@
 import type { BodyFault } from '../../platform/model/errors.ts'
-import { defineResource, type Prepared } from '../../platform/model/define.ts'
-import { flag, id, month, reference, text, timestamp } from '../../platform/model/fields.ts'
+import { defineResource, type Prepared } from '../../platform/records/declare/define.ts'
+import { flag, id, month, reference, text, timestamp } from '../../platform/records/declare/fields.ts'
 import { contacts } from '../contacts/resource.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
 

@@ -1,10 +1,10 @@
-import { storeEditedValues } from '../../platform/resource/edits.ts'
+import { storeEditedValues } from '../../platform/records/write/edits.ts'
 import { readId } from '../../platform/model/ids.ts'
-import { withoutParent } from '../../platform/model/define.ts'
-import { standardStore } from '../../platform/resource/store.ts'
+import { withoutParent } from '../../platform/records/declare/define.ts'
+import { standardStore } from '../../platform/records/write/store.ts'
 import { contacts } from '../contacts/resource.ts'
 import { employments, jobKey } from './resource.ts'
-import type { PendingChange, WriteSteps } from '../../platform/resource/changes.ts'
+import type { PendingChange, WriteSteps } from '../../platform/records/declare/changes.ts'
 
 const steps: WriteSteps = {
   afterWrite: (transaction, _, pending) => storeEditedValues(transaction, contacts, pending.flatMap(editedJobs)),

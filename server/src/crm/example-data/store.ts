@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Connection, Transaction } from '../../platform/database/database.ts'
-import type { Resource } from '../../platform/model/define.ts'
+import type { Resource } from '../../platform/records/declare/define.ts'
 import { identifier, sql } from '../../platform/model/sql.ts'
-import type { WrittenRecord } from '../../platform/resource/changes.ts'
+import type { WrittenRecord } from '../../platform/records/declare/changes.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
 
 /** The kinds of example records, in an order in which they can be locked and deleted. */

@@ -8,7 +8,7 @@ import { type Json, startTestService, type TestOrganization, type TestService } 
 import { serviceActor } from '../../platform/model/caller.ts'
 import { readId } from '../../platform/model/ids.ts'
 import { identifier, raw, sql } from '../../platform/model/sql.ts'
-import { processNextBatch } from '../imports/work/batch.ts'
+import { processNextBatch } from '../../intake/work/batch.ts'
 
 let database: TestDatabase
 let service: TestService

@@ -7,7 +7,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { newId, readId, showId } from '../../platform/model/ids.ts'
 import { allNoteStore } from './store.ts'
-import type { Change } from '../../platform/resource/changes.ts'
+import type { Change } from '../../platform/records/declare/changes.ts'
 
 let service: TestService
 let organization: TestOrganization

@@ -4,8 +4,8 @@ import {
   type Parent,
   type Prepared,
   type Resource,
-} from '../../platform/model/define.ts'
-import { choice, id, longText, reference, timestamp } from '../../platform/model/fields.ts'
+} from '../../platform/records/declare/define.ts'
+import { choice, id, longText, reference, timestamp } from '../../platform/records/declare/fields.ts'
 import { companies } from '../companies/resource.ts'
 import { contacts } from '../contacts/resource.ts'
 import { deals } from '../deals/resource.ts'

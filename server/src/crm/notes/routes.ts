@@ -1,6 +1,6 @@
 import type { Part } from '../../platform/http/part.ts'
 import type { Route, WriteRequest } from '../../platform/http/route.ts'
-import { standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { standardRoutes } from '../../platform/records/routes/standard-routes.ts'
 import { notes } from './resource.ts'
 import { allNoteStore, noteStoreUnder } from './store.ts'
 

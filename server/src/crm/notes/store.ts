@@ -1,15 +1,15 @@
 import type { Transaction } from '../../platform/database/database.ts'
-import { type Resource, underParent } from '../../platform/model/define.ts'
-import { storeEditedValues } from '../../platform/resource/edits.ts'
+import { type Resource, underParent } from '../../platform/records/declare/define.ts'
+import { storeEditedValues } from '../../platform/records/write/edits.ts'
 import { readId } from '../../platform/model/ids.ts'
-import type { StandardStore } from '../../platform/resource/store.ts'
-import { writeSet } from '../../platform/resource/write.ts'
+import { onShard, prepared, sql } from '../../platform/model/sql.ts'
+import type { StandardStore } from '../../platform/records/write/store.ts'
+import { writeSet } from '../../platform/records/write/write.ts'
 import { contacts } from '../contacts/resource.ts'
 import { findCallerMember } from '../../identity/members/store.ts'
 import { idsOf, updateLastActivity } from '../last-activity/store.ts'
-import { endOpenSuggestions } from '../suggestions/store.ts'
 import { allNotes, notes } from './resource.ts'
-import type { PendingChange } from '../../platform/resource/changes.ts'
+import type { PendingChange } from '../../platform/records/declare/changes.ts'
 
 /** The notes on one contact, company or deal, named by this parameter of the path. */
 export const noteStoreUnder = (parameter: string): StandardStore => storeOf(underParent(notes, parameter))
@@ -81,4 +81,23 @@ async function endSuggestions(transaction: Transaction, pending: readonly Pendin
     deleted.length > 0 && endOpenSuggestions(transaction, deleted, 'expired'),
     changed.length > 0 && endOpenSuggestions(transaction, changed, 'superseded'),
   ])
+}
+
+/** Ends the suggestions of these notes (uuids) that nobody has decided, because their text has changed or is gone. */
+export async function endOpenSuggestions(
+  transaction: Transaction,
+  noteIds: readonly string[],
+  status: 'superseded' | 'expired',
+): Promise<void> {
+  await transaction.query(
+    onShard(
+      'suggestions',
+      prepared(sql`
+    update suggestions set status = ${status}, updated_at = now(), revision = revision + 1
+    where organization_id = ${transaction.organization} and status = 'pending' and id = any(array(
+      select id from suggestions
+      where organization_id = ${transaction.organization} and note_id = any(${noteIds}::uuid[]) and status = 'pending'
+      order by id for no key update)) returning id`),
+    ),
+  )
 }

@@ -1,6 +1,6 @@
 import { recordLimit } from '../../identity/access/record-limit-store.ts'
-import { defineResource } from '../../platform/model/define.ts'
-import { id, text, timestamp } from '../../platform/model/fields.ts'
+import { defineResource } from '../../platform/records/declare/define.ts'
+import { id, text, timestamp } from '../../platform/records/declare/fields.ts'
 
 /** The way of a kind of deal, as ordered stages. Every organization starts with one. */
 export const pipelines = defineResource({

@@ -2,10 +2,10 @@ import type { CrossTenantConnection, Transaction } from '../../platform/database
 import { ApiError } from '../../platform/model/errors.ts'
 import { newId } from '../../platform/model/ids.ts'
 import { sql } from '../../platform/model/sql.ts'
-import { standardStore } from '../../platform/resource/store.ts'
+import { standardStore } from '../../platform/records/write/store.ts'
 import { countDealsIn } from '../deals/store.ts'
 import { pipelines } from './resource.ts'
-import type { PendingChange } from '../../platform/resource/changes.ts'
+import type { PendingChange } from '../../platform/records/declare/changes.ts'
 
 export const pipelineStore = standardStore(pipelines, { beforeWrite: assertEmpty })
 

@@ -1,10 +1,10 @@
-import { declaredProperty } from '../../platform/model/declared-property.ts'
-import { displayNoun, type Resource } from '../../platform/model/define.ts'
+import { declaredProperty } from '../../platform/records/properties/property.ts'
+import { displayNoun, type Resource } from '../../platform/records/declare/define.ts'
 import { ApiError, type Fault } from '../../platform/model/errors.ts'
-import { readValue } from '../../platform/resource/body.ts'
+import { readValue } from '../../platform/records/request/body.ts'
 import type { Duplicates, StoredValues } from './stored-values-store.ts'
 import type { JsonValue } from '../../platform/model/json.ts'
-import type { PropertyDefinition } from '../../platform/model/field.ts'
+import type { PropertyDefinition } from '../../platform/records/declare/field.ts'
 
 /** A record whose value prevents a definition. */
 export interface Obstacle {

@@ -1,10 +1,10 @@
 import { recordLimit } from '../../identity/access/record-limit-store.ts'
-import { defineResource } from '../../platform/model/define.ts'
-import { choice, decimal, flag, id, longText, text, timestamp } from '../../platform/model/fields.ts'
-import { document } from '../../platform/model/object-fields.ts'
+import { defineResource } from '../../platform/records/declare/define.ts'
+import { choice, decimal, flag, id, longText, text, timestamp } from '../../platform/records/declare/fields.ts'
+import { document } from '../../platform/records/declare/object-fields.ts'
 import { prepareProperty } from './rules.ts'
 import { indexState } from './index-state-store.ts'
-import { type Field, propertyTypes } from '../../platform/model/field.ts'
+import { type Field, propertyTypes } from '../../platform/records/declare/field.ts'
 
 /** The resources whose custom properties can be defined. */
 export const definableResources = ['contacts', 'companies', 'deals'] as const

@@ -1,10 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
-import { declaredProperty } from '../../platform/model/declared-property.ts'
-import type { Prepared } from '../../platform/model/define.ts'
+import { declaredProperty } from '../../platform/records/properties/property.ts'
+import type { Prepared } from '../../platform/records/declare/define.ts'
 import type { BodyFault } from '../../platform/model/errors.ts'
-import { readValue } from '../../platform/resource/body.ts'
+import { readValue } from '../../platform/records/request/body.ts'
 import type { JsonObject, JsonValue } from '../../platform/model/json.ts'
-import type { PropertyIndex, PropertyChoice, PropertyDefinition, PropertyType } from '../../platform/model/field.ts'
+import type {
+  PropertyIndex,
+  PropertyChoice,
+  PropertyDefinition,
+  PropertyType,
+} from '../../platform/records/declare/field.ts'
 
 const fixed = ['resource', 'key', 'type', 'references'] as const
 

@@ -1,21 +1,21 @@
 import type { Connection, Transaction } from '../../platform/database/database.ts'
-import { displayNoun, initialValues } from '../../platform/model/define.ts'
+import { displayNoun, initialValues } from '../../platform/records/declare/define.ts'
 import { ApiError, invalidBody } from '../../platform/model/errors.ts'
 import { readId } from '../../platform/model/ids.ts'
 import { raw, sql } from '../../platform/model/sql.ts'
-import { distributedOf, isRestricted } from '../../platform/query/scope.ts'
-import { documentSql } from '../../platform/query/select.ts'
-import { root } from '../../platform/query/target.ts'
-import { createIndex, dropIndex, readIndexes } from '../../platform/resource/property-indexes.ts'
+import { distributedOf, isRestricted } from '../../platform/records/filter/scope.ts'
+import { documentSql } from '../../platform/records/page/select.ts'
+import { root } from '../../platform/records/filter/target.ts'
+import { createIndex, dropIndex, readIndexes } from '../../platform/records/properties/indexes.ts'
 import {
   lockSetsForChange,
   readPropertySets,
   storeDefinitions,
   storeUndeclared,
-} from '../../platform/resource/property-sets.ts'
-import { scopeOf } from '../../platform/resource/read.ts'
-import { UniqueConflict } from '../../platform/resource/unique-conflict.ts'
-import { standardStore } from '../../platform/resource/store.ts'
+} from '../../platform/records/properties/sets.ts'
+import { scopeOf } from '../../platform/records/page/read.ts'
+import { UniqueConflict } from '../../platform/records/write/unique-conflict.ts'
+import { standardStore } from '../../platform/records/write/store.ts'
 import { members } from '../../identity/members/resource.ts'
 import { companies } from '../companies/resource.ts'
 import { contacts } from '../contacts/resource.ts'
@@ -31,9 +31,9 @@ import {
   noneStored,
   storeUniqueValues,
 } from './stored-values-store.ts'
-import type { PendingChange, Referable } from '../../platform/resource/changes.ts'
+import type { PendingChange, Referable } from '../../platform/records/declare/changes.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
-import type { PropertyDefinition } from '../../platform/model/field.ts'
+import type { PropertyDefinition } from '../../platform/records/declare/field.ts'
 
 export const propertyStore = standardStore(properties, {
   async beforeWrite(transaction, pending) {

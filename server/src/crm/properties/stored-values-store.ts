@@ -1,15 +1,15 @@
 import type { Connection, Transaction } from '../../platform/database/database.ts'
-import type { Resource } from '../../platform/model/define.ts'
+import type { Resource } from '../../platform/records/declare/define.ts'
 import { showId } from '../../platform/model/ids.ts'
 import { identifier, join, raw, type Sql, sql } from '../../platform/model/sql.ts'
-import { reachConditions } from '../../platform/query/scope.ts'
-import { scopeOf } from '../../platform/resource/read.ts'
-import { uniqueOwner, uniqueTable, uniqueValueSql, valuesSql } from '../../platform/resource/unique-values.ts'
+import { reachConditions } from '../../platform/records/filter/scope.ts'
+import { scopeOf } from '../../platform/records/page/read.ts'
+import { uniqueOwner, uniqueTable, uniqueValueSql, valuesSql } from '../../platform/records/write/unique-values.ts'
 import { companies } from '../companies/resource.ts'
 import { contacts } from '../contacts/resource.ts'
 import { deals } from '../deals/resource.ts'
 import type { JsonValue } from '../../platform/model/json.ts'
-import type { PropertyDefinition } from '../../platform/model/field.ts'
+import type { PropertyDefinition } from '../../platform/records/declare/field.ts'
 
 export interface StoredValue {
   id: string

@@ -1,5 +1,5 @@
-import { defineResource } from '../../platform/model/define.ts'
-import { id, integer, reference, text, timestamp } from '../../platform/model/fields.ts'
+import { defineResource } from '../../platform/records/declare/define.ts'
+import { id, integer, reference, text, timestamp } from '../../platform/records/declare/fields.ts'
 import { deals } from '../deals/resource.ts'
 
 /** A move of a deal from one stage to another; never changed, so that it is still right when stages are renamed. */

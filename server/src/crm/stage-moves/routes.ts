@@ -1,6 +1,6 @@
 import type { Part } from '../../platform/http/part.ts'
-import { standardStore } from '../../platform/resource/store.ts'
-import { standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { standardStore } from '../../platform/records/write/store.ts'
+import { standardRoutes } from '../../platform/records/routes/standard-routes.ts'
 import { stageMoves } from './resource.ts'
 
 export const stageMovePart: Part = {

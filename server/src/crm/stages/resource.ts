@@ -1,6 +1,6 @@
 import { recordLimit } from '../../identity/access/record-limit-store.ts'
-import { defineResource, type Prepared } from '../../platform/model/define.ts'
-import { choice, id, integer, reference, text, timestamp } from '../../platform/model/fields.ts'
+import { defineResource, type Prepared } from '../../platform/records/declare/define.ts'
+import { choice, id, integer, reference, text, timestamp } from '../../platform/records/declare/fields.ts'
 import { pipelines } from '../pipelines/resource.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
 

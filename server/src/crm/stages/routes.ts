@@ -1,7 +1,7 @@
 import type { Part } from '../../platform/http/part.ts'
 import type { WriteRoute } from '../../platform/http/route.ts'
 import { invalidParameters } from '../../platform/model/errors.ts'
-import { changeOne, RouteGroup, standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { changeOne, RouteGroup, standardRoutes } from '../../platform/records/routes/standard-routes.ts'
 import { stages } from './resource.ts'
 import { emptyStage, stageStore } from './stage-store.ts'
 

@@ -2,11 +2,11 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import { readId } from '../../platform/model/ids.ts'
 import { sql } from '../../platform/model/sql.ts'
-import { standardStore } from '../../platform/resource/store.ts'
+import { standardStore } from '../../platform/records/write/store.ts'
 import { countDealsIn, moveAllDeals } from '../deals/store.ts'
 import { findStages } from './store.ts'
 import { stages } from './resource.ts'
-import type { PendingChange, WrittenRecord } from '../../platform/resource/changes.ts'
+import type { PendingChange, WrittenRecord } from '../../platform/records/declare/changes.ts'
 
 /** The stages of one pipeline. */
 export const stageStore = standardStore(stages, { beforeWrite: assertEmpty, afterWrite: updateDeals })

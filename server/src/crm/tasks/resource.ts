@@ -1,4 +1,4 @@
-import { defineResource, type Prepared, ownedBy } from '../../platform/model/define.ts'
+import { defineResource, type Prepared, ownedBy } from '../../platform/records/declare/define.ts'
 import {
   choice,
   date,
@@ -10,8 +10,8 @@ import {
   text,
   timestamp,
   timeZone,
-} from '../../platform/model/fields.ts'
-import { condition } from '../../platform/model/object-fields.ts'
+} from '../../platform/records/declare/fields.ts'
+import { condition } from '../../platform/records/declare/object-fields.ts'
 import { companies } from '../companies/resource.ts'
 import { contacts } from '../contacts/resource.ts'
 import { deals } from '../deals/resource.ts'

@@ -1,5 +1,5 @@
 import type { Part } from '../../platform/http/part.ts'
-import { standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { standardRoutes } from '../../platform/records/routes/standard-routes.ts'
 import { tasks } from './resource.ts'
 import { taskStore } from './store.ts'
 

@@ -1,8 +1,8 @@
 import type { Part } from '../../platform/http/part.ts'
 import type { Route } from '../../platform/http/route.ts'
-import type { Resource } from '../../platform/model/define.ts'
-import { standardStore } from '../../platform/resource/store.ts'
-import { standardRoutes } from '../../platform/routes/standard-routes.ts'
+import type { Resource } from '../../platform/records/declare/define.ts'
+import { standardStore } from '../../platform/records/write/store.ts'
+import { standardRoutes } from '../../platform/records/routes/standard-routes.ts'
 import { companyTimeline, contactTimeline, dealTimeline } from './resource.ts'
 
 const routesOf = (timeline: Resource, path: string, suffix: string): Route[] =>

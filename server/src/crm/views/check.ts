@@ -1,11 +1,11 @@
-import type { Resource } from '../../platform/model/define.ts'
+import type { Resource } from '../../platform/records/declare/define.ts'
 import type { BodyFault } from '../../platform/model/errors.ts'
-import type { FieldType } from '../../platform/model/field-types.ts'
-import { QueryReader } from '../../platform/query/parse.ts'
-import { readSelection } from '../../platform/query/select.ts'
-import { findTarget } from '../../platform/query/target.ts'
-import { readView } from '../../platform/query/view.ts'
-import type { Readable } from '../../platform/resource/declared-resources.ts'
+import type { FieldType } from '../../platform/records/declare/field-types.ts'
+import { QueryReader } from '../../platform/records/page/parse.ts'
+import { readSelection } from '../../platform/records/page/select.ts'
+import { findTarget } from '../../platform/records/filter/target.ts'
+import { readView } from '../../platform/records/page/view.ts'
+import type { Readable } from '../../platform/records/properties/resources.ts'
 import type { JsonObject, JsonValue } from '../../platform/model/json.ts'
 
 /** Fields with few values, of which each can be a column of a board. */

@@ -1,6 +1,6 @@
 import { readId } from '../../platform/model/ids.ts'
 import { sql } from '../../platform/model/sql.ts'
-import type { Reach } from '../../platform/model/define.ts'
+import type { Reach } from '../../platform/records/declare/define.ts'
 
 /** A personal view is seen by its owner only, a shared one by everyone; administrators change shared ones too. */
 export const viewReach: Reach = {

@@ -1,5 +1,5 @@
 import { recordLimit } from '../../identity/access/record-limit-store.ts'
-import { defineResource, type Prepared, type Resource } from '../../platform/model/define.ts'
+import { defineResource, type Prepared, type Resource } from '../../platform/records/declare/define.ts'
 import {
   choice,
   decimal,
@@ -10,8 +10,8 @@ import {
   stringList,
   text,
   timestamp,
-} from '../../platform/model/fields.ts'
-import { document } from '../../platform/model/object-fields.ts'
+} from '../../platform/records/declare/fields.ts'
+import { document } from '../../platform/records/declare/object-fields.ts'
 import { campaigns } from '../campaigns/resource.ts'
 import { companies } from '../companies/resource.ts'
 import { contacts } from '../contacts/resource.ts'

@@ -1,6 +1,6 @@
 import type { Part } from '../../platform/http/part.ts'
-import type { Relations } from '../../platform/query/relations.ts'
-import { standardRoutes } from '../../platform/routes/standard-routes.ts'
+import type { Relations } from '../../platform/records/declare/relations.ts'
+import { standardRoutes } from '../../platform/records/routes/standard-routes.ts'
 import { views } from './resource.ts'
 import { viewStore } from './store.ts'
 

@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify'
 import { accountLive, hasRecentAuthentication } from './account-store.ts'
-import type { Credential } from '../../platform/http/identifier.ts'
+import type { Credential } from '../../platform/http/protocol/identifier.ts'
 import { apiKeyNotAllowed, invalidToken, reauthenticationRequired } from './auth-errors.ts'
 import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { CredentialChanged } from '../../platform/database/failures.ts'
-import type { BodyShape } from '../../platform/resource/body.ts'
+import type { BodyShape } from '../../platform/records/request/body.ts'
 import { showId } from '../../platform/model/ids.ts'
 import { charge } from '../../platform/http/request-context.ts'
 import type {
@@ -17,7 +17,7 @@ import type {
   Services,
 } from '../../platform/http/route.ts'
 import { authenticate, clientOf } from '../../platform/http/request-parts.ts'
-import { singleHeader } from '../../platform/http/header.ts'
+import { singleHeader } from '../../platform/http/protocol/header.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
 
 /** The person who sends the request, and their session; uuids. */

@@ -1,13 +1,13 @@
 import { roleScopes } from '../../app.ts'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Access, openAccess } from '../../../test/access.ts'
-import type { BootstrapResult } from '../../commands/bootstrap.ts'
-import { createApiKey } from '../../commands/create-api-key.ts'
+import type { BootstrapResult } from '../../cli/bootstrap.ts'
+import { createApiKey } from '../../cli/create-api-key.ts'
 import { CredentialChanged } from '../../platform/database/failures.ts'
 import { type Sql, sql } from '../../platform/model/sql.ts'
 import { newId, readId, showId } from '../../platform/model/ids.ts'
 import { generateApiKey } from './api-key.ts'
-import type { Identifier } from '../../platform/http/identifier.ts'
+import type { Identifier } from '../../platform/http/protocol/identifier.ts'
 import { firstKeyScopes } from '../../platform/model/scopes.ts'
 
 let access: Access

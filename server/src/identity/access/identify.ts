@@ -7,7 +7,7 @@ import {
   type Identifier,
   type KeyCredential,
   type SessionCredential,
-} from '../../platform/http/identifier.ts'
+} from '../../platform/http/protocol/identifier.ts'
 import { invalidParameters } from '../../platform/model/errors.ts'
 import { hasIdForm, readId } from '../../platform/model/ids.ts'
 import { hasRecentAuthentication } from './account-store.ts'

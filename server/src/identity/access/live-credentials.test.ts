@@ -1,6 +1,6 @@
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createApiKey } from '../../commands/create-api-key.ts'
+import { createApiKey } from '../../cli/create-api-key.ts'
 import { generateApiKey } from './api-key.ts'
 import { type Sql, sql } from '../../platform/model/sql.ts'
 import { readId } from '../../platform/model/ids.ts'

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { sha256 } from '../../platform/secret/encryption.ts'
 import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { type Sql, sql } from '../../platform/model/sql.ts'
-import type { RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
+import type { RetentionPolicy } from '../../platform/operations/maintenance/retention-store.ts'
 import { newId } from '../../platform/model/ids.ts'
 import { customScopesSql, type RoleGrant } from './account-store.ts'
 

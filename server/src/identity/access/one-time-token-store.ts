@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { sha256 } from '../../platform/secret/encryption.ts'
 import { anyOrganization, type CrossTenantConnection, type Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/model/sql.ts'
-import type { RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
+import type { RetentionPolicy } from '../../platform/operations/maintenance/retention-store.ts'
 
 /** What a one-time link is for. */
 export type OneTimePurpose = 'set-up' | 'sign-up' | 'verify-address' | 'reset-password' | 'invitation'

@@ -1,4 +1,4 @@
-import type { RecordLimit } from '../../platform/model/define.ts'
+import type { RecordLimit } from '../../platform/records/declare/define.ts'
 import { sql } from '../../platform/model/sql.ts'
 
 /** At most so many records of an organization, or of a parent. `counted` is the SQL condition of those that count. */

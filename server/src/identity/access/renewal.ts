@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { CrossTenantConnection } from '../../platform/database/database.ts'
-import { createCookie, readCookie } from '../../platform/http/cookies.ts'
+import { createCookie, readCookie } from '../../platform/http/protocol/cookies.ts'
 import type { RouteResponse, PublicRequest } from '../../platform/http/route.ts'
 import { newId, showId } from '../../platform/model/ids.ts'
 import { findRole } from './account-store.ts'

@@ -1,5 +1,5 @@
-import type { Prepared } from '../../platform/model/define.ts'
-import { reference } from '../../platform/model/fields.ts'
+import type { Prepared } from '../../platform/records/declare/define.ts'
+import { reference } from '../../platform/records/declare/fields.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
 
 /** The role of a member or an invitation that the organization has defined. */

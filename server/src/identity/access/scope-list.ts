@@ -1,5 +1,5 @@
 import { invalidBody } from '../../platform/model/errors.ts'
-import { stringList } from '../../platform/model/fields.ts'
+import { stringList } from '../../platform/records/declare/fields.ts'
 import type { Normalized } from '../../platform/model/normalizers.ts'
 import { parseScope } from '../../platform/model/scopes.ts'
 import type { JsonObject, JsonValue } from '../../platform/model/json.ts'

@@ -1,7 +1,7 @@
 import { createSecretKey, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Access, openAccess } from '../../../test/access.ts'
-import type { BootstrapResult } from '../../commands/bootstrap.ts'
+import type { BootstrapResult } from '../../cli/bootstrap.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { readId } from '../../platform/model/ids.ts'
 import { createSessions, reuseGracePeriod } from './sessions.ts'

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { recordPersonEvent } from '../audit-log/store.ts'
 import type { Database, CrossTenantConnection } from '../../platform/database/database.ts'
-import { clearSiteData } from '../../platform/http/cookies.ts'
+import { clearSiteData } from '../../platform/http/protocol/cookies.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import { newId, readId, showId } from '../../platform/model/ids.ts'
 import type { Sql } from '../../platform/model/sql.ts'

@@ -1,7 +1,7 @@
 import type { Database, CrossTenantConnection } from '../../platform/database/database.ts'
 import type { Caller } from '../../platform/model/caller.ts'
 import { raw, type Sql, sql } from '../../platform/model/sql.ts'
-import type { RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
+import type { RetentionPolicy } from '../../platform/operations/maintenance/retention-store.ts'
 import type { MemberRole } from '../../platform/model/scopes.ts'
 import { customScopesSql } from './account-store.ts'
 import { type CustomRole, customRoleSql } from './custom-role-store.ts'

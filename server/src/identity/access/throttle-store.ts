@@ -1,6 +1,6 @@
 import type { Database } from '../../platform/database/database.ts'
 import { sql } from '../../platform/model/sql.ts'
-import type { RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
+import type { RetentionPolicy } from '../../platform/operations/maintenance/retention-store.ts'
 
 /**
  * Where an attempt comes from: a browser with the cookie of an earlier login (`device`), an address and program that

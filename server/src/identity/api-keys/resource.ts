@@ -1,9 +1,9 @@
 import { recordLimit } from '../access/record-limit-store.ts'
 import { readNetwork } from '../access/networks.ts'
 import { normalizeList, scopeList } from '../access/scope-list.ts'
-import { defineResource } from '../../platform/model/define.ts'
-import { id, reference, text, timestamp, stringList } from '../../platform/model/fields.ts'
-import { rotationBody } from '../../platform/routes/one-time-secret.ts'
+import { defineResource } from '../../platform/records/declare/define.ts'
+import { id, reference, text, timestamp, stringList } from '../../platform/records/declare/fields.ts'
+import { rotationBody } from '../../platform/records/routes/one-time-secret.ts'
 import type { Normalized } from '../../platform/model/normalizers.ts'
 import type { JsonValue } from '../../platform/model/json.ts'
 

@@ -1,9 +1,9 @@
 import { assertNeeded, type IsNeeded } from '../access/scope-list.ts'
 import { type Route, type WriteRoute, writeRoute } from '../../platform/http/route.ts'
-import { bodyShape } from '../../platform/resource/body.ts'
-import { text, timestamp } from '../../platform/model/fields.ts'
-import { changeOne, RouteGroup, standardRoutes } from '../../platform/routes/standard-routes.ts'
-import { recordWithSecret, overlapOf, withSecretFields } from '../../platform/routes/one-time-secret.ts'
+import { bodyShape } from '../../platform/records/request/body.ts'
+import { text, timestamp } from '../../platform/records/declare/fields.ts'
+import { changeOne, RouteGroup, standardRoutes } from '../../platform/records/routes/standard-routes.ts'
+import { recordWithSecret, overlapOf, withSecretFields } from '../../platform/records/routes/one-time-secret.ts'
 import { apiKeys, keyRotationShape } from './resource.ts'
 import {
   assertFutureExpiry,

@@ -3,10 +3,10 @@ import { generateApiKey } from '../access/api-key.ts'
 import type { CrossTenantConnection, Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { showId } from '../../platform/model/ids.ts'
-import { standardStore, writeOne } from '../../platform/resource/store.ts'
-import type { RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
+import { standardStore, writeOne } from '../../platform/records/write/store.ts'
+import type { RetentionPolicy } from '../../platform/operations/maintenance/retention-store.ts'
 import { apiKeys } from './resource.ts'
-import type { WrittenRecord } from '../../platform/resource/changes.ts'
+import type { WrittenRecord } from '../../platform/records/declare/changes.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
 
 export interface NewApiKey {

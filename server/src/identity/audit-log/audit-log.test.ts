@@ -11,8 +11,8 @@ import {
   type TestOrganization,
   type TestService,
 } from '../../../test/service.ts'
-import { createApiKey } from '../../commands/create-api-key.ts'
-import { addImport, rotateImport } from '../../commands/imports.ts'
+import { createApiKey } from '../../cli/create-api-key.ts'
+import { addImport, rotateImport } from '../../cli/imports.ts'
 import { recordPersonEvent } from './store.ts'
 import type { Sql } from '../../platform/model/sql.ts'
 import { sql } from '../../platform/model/sql.ts'

@@ -1,8 +1,8 @@
 import { actorKinds } from '../../platform/audit/store.ts'
 import { auditActions } from './actions.ts'
-import { defineResource } from '../../platform/model/define.ts'
-import { choice, id, text, timestamp } from '../../platform/model/fields.ts'
-import { document } from '../../platform/model/object-fields.ts'
+import { defineResource } from '../../platform/records/declare/define.ts'
+import { choice, id, text, timestamp } from '../../platform/records/declare/fields.ts'
+import { document } from '../../platform/records/declare/object-fields.ts'
 
 const readOnlyIndexed = { readOnly: true, equality: 'indexed', indexedAlong: 'createdAt' } as const
 

@@ -1,4 +1,4 @@
-import type { RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
+import type { RetentionPolicy } from '../../platform/operations/maintenance/retention-store.ts'
 import { deletesAuditEventsSql } from './store.ts'
 
 /** Events of the audit log that are older than this many days. */

@@ -1,7 +1,7 @@
 import { authRoute, bodyOf, stringOf } from '../access/forms.ts'
 import { passwordFault } from '../access/passwords.ts'
 import type { PublicRoute } from '../../platform/http/route.ts'
-import { choice, email, stringList } from '../../platform/model/fields.ts'
+import { choice, email, stringList } from '../../platform/records/declare/fields.ts'
 import { requestFields, deadLink, readLink } from './forms.ts'
 
 const nullableText = { type: ['string', 'null'] }

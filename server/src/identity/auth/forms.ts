@@ -2,7 +2,7 @@ import { formFields, stringOf } from '../access/forms.ts'
 import { type OneTimePurpose, readOneTimeToken, type OneTimeToken } from '../access/one-time-token-store.ts'
 import { type ApiError, type BodyFault, invalidBody } from '../../platform/model/errors.ts'
 import type { PublicRequest } from '../../platform/http/route.ts'
-import { email, secretText, text, timeZone } from '../../platform/model/fields.ts'
+import { email, secretText, text, timeZone } from '../../platform/records/declare/fields.ts'
 
 /** Body fields of these routes. */
 export const requestFields = {

@@ -5,7 +5,7 @@ import { assertCookieAllowed, completeLogin, readDeviceHash, loginSchema } from 
 import type { CallerKind } from '../access/hash-queue.ts'
 import { hashPassword, verifyPassword, needsRehash } from '../access/passwords.ts'
 import { invalidCredentials } from '../access/auth-errors.ts'
-import { addressKey } from '../../platform/http/rate-limit.ts'
+import { addressKey } from '../../platform/http/limits/rate-limit.ts'
 import type { RouteResponse, PublicRequest } from '../../platform/http/route.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 import { requestFields } from './forms.ts'

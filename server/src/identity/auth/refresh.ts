@@ -1,11 +1,17 @@
 import { authRoute, bodyOf, stringOf } from '../access/forms.ts'
 import { keySetMaxAge } from '../access/signing-keys.ts'
-import { assertSameOrigin, clearSiteData, clearCookie, createCookie, readCookie } from '../../platform/http/cookies.ts'
+import {
+  assertSameOrigin,
+  clearSiteData,
+  clearCookie,
+  createCookie,
+  readCookie,
+} from '../../platform/http/protocol/cookies.ts'
 import { userActor } from '../../platform/audit/actor.ts'
 import { recordPersonEvent } from '../audit-log/store.ts'
 import type { PublicRequest, PublicRoute } from '../../platform/http/route.ts'
 import { missingAuthorization } from '../access/auth-errors.ts'
-import { secretText } from '../../platform/model/fields.ts'
+import { secretText } from '../../platform/records/declare/fields.ts'
 import { showId } from '../../platform/model/ids.ts'
 import { requestFields } from './forms.ts'
 

@@ -1,8 +1,8 @@
 import { recordLimit } from '../access/record-limit-store.ts'
 import { memberRoles } from '../../platform/model/scopes.ts'
 import { prepareRole, roleId } from '../access/role-fields.ts'
-import { defineResource, type Prepared } from '../../platform/model/define.ts'
-import { choice, email, id, integer, reference, timestamp } from '../../platform/model/fields.ts'
+import { defineResource, type Prepared } from '../../platform/records/declare/define.ts'
+import { choice, email, id, integer, reference, timestamp } from '../../platform/records/declare/fields.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
 

@@ -9,9 +9,9 @@ import {
   writeRoute,
 } from '../../platform/http/route.ts'
 import { queueMail } from '../mails/store.ts'
-import { writeOne } from '../../platform/resource/store.ts'
-import { RouteGroup, standardRoutes } from '../../platform/routes/standard-routes.ts'
-import { bodyShape } from '../../platform/resource/body.ts'
+import { writeOne } from '../../platform/records/write/store.ts'
+import { RouteGroup, standardRoutes } from '../../platform/records/routes/standard-routes.ts'
+import { bodyShape } from '../../platform/records/request/body.ts'
 import { assertMayChange, lockRoles, type RoleChange } from '../members/store.ts'
 import { invitations } from './resource.ts'
 import { assertMaySend, invitationStore, revokeLinks, sendingColumns } from './store.ts'

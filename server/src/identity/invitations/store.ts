@@ -4,12 +4,12 @@ import type { CrossTenantConnection, Transaction } from '../../platform/database
 import { sql } from '../../platform/model/sql.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import { showId } from '../../platform/model/ids.ts'
-import { standardStore } from '../../platform/resource/store.ts'
+import { standardStore } from '../../platform/records/write/store.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
-import { UniqueConflict } from '../../platform/resource/unique-conflict.ts'
+import { UniqueConflict } from '../../platform/records/write/unique-conflict.ts'
 import { members } from '../members/resource.ts'
 import { invitations } from './resource.ts'
-import type { PendingChange } from '../../platform/resource/changes.ts'
+import type { PendingChange } from '../../platform/records/declare/changes.ts'
 import type { JsonValue } from '../../platform/model/json.ts'
 
 /** Column values of an invitation that is sent now. */

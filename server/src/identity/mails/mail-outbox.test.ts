@@ -4,7 +4,7 @@ import { sql } from '../../platform/model/sql.ts'
 import { droppedMails, endedMails } from './queue-store.ts'
 import { readId, showId } from '../../platform/model/ids.ts'
 import { mailOf, mailsOf, newPerson } from '../../../test/mail-queue.ts'
-import { findExpired, purgeWithoutDependents } from '../../platform/maintenance/retention-store.ts'
+import { findExpired, purgeWithoutDependents } from '../../platform/operations/maintenance/retention-store.ts'
 import { until } from '../../../test/processes.ts'
 import {
   type Call,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { escapeHtml } from '../../platform/http/escape-html.ts'
+import { escapeHtml } from '../../platform/http/pages/escape-html.ts'
 import { renderBody, sanitizeName } from './message.ts'
 
 /** Text that an attacker could choose: anything, including syntax of HTML, mail and URLs. */

@@ -1,4 +1,4 @@
-import { escapeHtml } from '../../platform/http/escape-html.ts'
+import { escapeHtml } from '../../platform/http/pages/escape-html.ts'
 
 /** The contents of a mail, before they become plain text and HTML. */
 export interface Message {

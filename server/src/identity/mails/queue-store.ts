@@ -1,7 +1,7 @@
 import type { Database, CrossTenantConnection } from '../../platform/database/database.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { newId } from '../../platform/model/ids.ts'
-import type { RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
+import type { RetentionPolicy } from '../../platform/operations/maintenance/retention-store.ts'
 import type { MailKind } from './kinds.ts'
 
 /** A mail that this process has claimed with a lease. */

@@ -1,6 +1,6 @@
 import { mailKindNames, mailKinds, mailStatuses } from './kinds.ts'
-import { defineResource } from '../../platform/model/define.ts'
-import { choice, email, id, integer, text, timestamp } from '../../platform/model/fields.ts'
+import { defineResource } from '../../platform/records/declare/define.ts'
+import { choice, email, id, integer, text, timestamp } from '../../platform/records/declare/fields.ts'
 
 const kinds = Object.entries(mailKinds).map(([name, does]) => `\`${name}\`: ${does}`)
 

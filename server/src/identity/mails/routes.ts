@@ -7,7 +7,7 @@ import { findRole } from '../members/store.ts'
 import { isFirst } from '../organizations/store.ts'
 import { openBody } from './body.ts'
 import { showId } from '../../platform/model/ids.ts'
-import { RouteGroup, standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { RouteGroup, standardRoutes } from '../../platform/records/routes/standard-routes.ts'
 import { mails } from './resource.ts'
 import { mailStore, readKind, readSealedBody } from './store.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createSetUpLink } from '../../commands/set-up-link.ts'
+import { createSetUpLink } from '../../cli/set-up-link.ts'
 import { createOneTimeToken } from '../access/one-time-token-store.ts'
 import { Database } from '../../platform/database/database.ts'
 import { readId } from '../../platform/model/ids.ts'

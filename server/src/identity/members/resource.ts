@@ -1,7 +1,7 @@
 import { memberRoles } from '../../platform/model/scopes.ts'
 import { prepareRole, roleId } from '../access/role-fields.ts'
-import { defineResource } from '../../platform/model/define.ts'
-import { choice, email, id, text, timestamp } from '../../platform/model/fields.ts'
+import { defineResource } from '../../platform/records/declare/define.ts'
+import { choice, email, id, text, timestamp } from '../../platform/records/declare/fields.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 
 /** The person behind a member: the parts of the account that their organizations can see. */

@@ -1,9 +1,9 @@
 import { type MemberRole, memberRoles } from '../../platform/model/scopes.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import { type Route, type WriteRoute, writeRoute } from '../../platform/http/route.ts'
-import { bodyShape } from '../../platform/resource/body.ts'
-import { notFound } from '../../platform/resource/read.ts'
-import { changeOne, RouteGroup, standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { bodyShape } from '../../platform/records/request/body.ts'
+import { notFound } from '../../platform/records/page/read.ts'
+import { changeOne, RouteGroup, standardRoutes } from '../../platform/records/routes/standard-routes.ts'
 import { members } from './resource.ts'
 import { assertMayChange, memberStore, removeMember } from './store.ts'
 

@@ -5,13 +5,13 @@ import { isBuiltIn, type MemberRole } from '../../platform/model/scopes.ts'
 import type { CrossTenantConnection, Transaction } from '../../platform/database/database.ts'
 import { prepared, type Sql, sql } from '../../platform/model/sql.ts'
 import { ApiError } from '../../platform/model/errors.ts'
-import { standardStore } from '../../platform/resource/store.ts'
+import { standardStore } from '../../platform/records/write/store.ts'
 import { revokeLinks } from '../auth/store.ts'
 import { showId } from '../../platform/model/ids.ts'
 import { roles } from '../roles/resource.ts'
 import { assertMayAssign } from '../roles/store.ts'
 import { members } from './resource.ts'
-import type { WrittenRecord } from '../../platform/resource/changes.ts'
+import type { WrittenRecord } from '../../platform/records/declare/changes.ts'
 
 export const memberStore = standardStore(members, { afterWrite: revokeLinksOfChanged })
 

@@ -1,7 +1,7 @@
 import { memberRoles } from '../../platform/model/scopes.ts'
-import type { Update } from '../../platform/model/define.ts'
-import { type BodyShape, bodyShapeOf } from '../../platform/resource/body.ts'
-import { currency, flag, id, reference, text, timeZone } from '../../platform/model/fields.ts'
+import type { Update } from '../../platform/records/declare/define.ts'
+import { type BodyShape, bodyShapeOf } from '../../platform/records/request/body.ts'
+import { currency, flag, id, reference, text, timeZone } from '../../platform/records/declare/fields.ts'
 
 export const name = text({ label: 'Name', required: true, max: 100 })
 

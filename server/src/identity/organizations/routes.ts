@@ -1,4 +1,4 @@
-import { inPages } from '../../platform/routes/array-pages.ts'
+import { inPages } from '../../platform/records/routes/array-pages.ts'
 import { hasRecentAuthentication } from '../access/account-store.ts'
 import type { Caller } from '../../platform/model/caller.ts'
 import { reauthenticationRequired } from '../access/auth-errors.ts'

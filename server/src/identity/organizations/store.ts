@@ -2,7 +2,7 @@ import { recentAuthenticationSeconds } from '../access/account-store.ts'
 import type { MemberRole } from '../../platform/model/scopes.ts'
 import type { Connection, Database, CrossTenantConnection, Transaction } from '../../platform/database/database.ts'
 import { identifier, join, prepared, raw, sql } from '../../platform/model/sql.ts'
-import { columnOf } from '../../platform/model/define.ts'
+import { columnOf } from '../../platform/records/declare/define.ts'
 import { insertMember, revokeOpenLinks } from '../members/store.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
 

@@ -1,4 +1,4 @@
-import { inPages } from '../../platform/routes/array-pages.ts'
+import { inPages } from '../../platform/records/routes/array-pages.ts'
 import type { Part } from '../../platform/http/part.ts'
 import {
   type ReadRequest,
@@ -10,9 +10,9 @@ import {
 import { ApiError } from '../../platform/model/errors.ts'
 import { showId } from '../../platform/model/ids.ts'
 import { roles as builtInRoles, type RoleScopes } from '../../platform/model/scopes.ts'
-import { bodyShape } from '../../platform/resource/body.ts'
-import { writeOne } from '../../platform/resource/store.ts'
-import { changeOne, RouteGroup, standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { bodyShape } from '../../platform/records/request/body.ts'
+import { writeOne } from '../../platform/records/write/store.ts'
+import { changeOne, RouteGroup, standardRoutes } from '../../platform/records/routes/standard-routes.ts'
 import { assertNeeded, type IsNeeded } from '../access/scope-list.ts'
 import { reachOf, roles } from './resource.ts'
 import { assertMayDefine, grantsMore } from './rules.ts'

@@ -3,10 +3,10 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import { readId } from '../../platform/model/ids.ts'
 import { sql } from '../../platform/model/sql.ts'
-import { standardStore } from '../../platform/resource/store.ts'
+import { standardStore } from '../../platform/records/write/store.ts'
 import { coversScope, refusedReach } from '../access/grants.ts'
 import { reachOf, type RoleReach, roles } from './resource.ts'
-import type { PendingChange } from '../../platform/resource/changes.ts'
+import type { PendingChange } from '../../platform/records/declare/changes.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
 
 export const roleStore = standardStore(roles, {

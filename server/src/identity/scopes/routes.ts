@@ -1,4 +1,4 @@
-import { inPages } from '../../platform/routes/array-pages.ts'
+import { inPages } from '../../platform/records/routes/array-pages.ts'
 import type { PublicRequest, Route } from '../../platform/http/route.ts'
 import { roles, type RoleScopes } from '../../platform/model/scopes.ts'
 import { listScopes } from './catalogue.ts'

@@ -1,8 +1,8 @@
 import { formFields } from '../access/forms.ts'
 import { invalidBody } from '../../platform/model/errors.ts'
 import type { ResponseBody } from '../../platform/http/route.ts'
-import { secretText, text } from '../../platform/model/fields.ts'
-import { document } from '../../platform/model/object-fields.ts'
+import { secretText, text } from '../../platform/records/declare/fields.ts'
+import { document } from '../../platform/records/declare/object-fields.ts'
 import type { JsonObject, JsonValue } from '../../platform/model/json.ts'
 
 const bytes = (maxLength: number) => ({

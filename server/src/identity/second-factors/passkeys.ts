@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import type { CrossTenantConnection } from '../../platform/database/database.ts'
-import { pageOrigin } from '../../platform/http/cookies.ts'
+import { pageOrigin } from '../../platform/http/protocol/cookies.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import type { Client, Services } from '../../platform/http/route.ts'
 import { challengeSeconds, type ChallengeUse, createChallenge, readChallenge } from './challenges.ts'

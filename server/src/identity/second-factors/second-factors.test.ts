@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { Secret } from 'otpauth'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { removeEncryptedData } from '../../commands/encrypted-columns.ts'
+import { removeEncryptedData } from '../../cli/encrypted-columns.ts'
 import { type Sql, sql } from '../../platform/model/sql.ts'
 import { hashRecoveryCode, generateRecoveryCodes } from './recovery-codes.ts'
 import {

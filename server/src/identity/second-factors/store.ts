@@ -2,7 +2,7 @@ import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { identifier, type Sql, sql } from '../../platform/model/sql.ts'
 import { sha256 } from '../../platform/secret/encryption.ts'
 import { newId } from '../../platform/model/ids.ts'
-import type { RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
+import type { RetentionPolicy } from '../../platform/operations/maintenance/retention-store.ts'
 
 /** The kinds of second factor. Recovery codes exist only together with another one. */
 export const factorKinds = ['passkey', 'recovery-code', 'totp'] as const

@@ -6,10 +6,10 @@ import {
   type WriteRoute,
   writeRoute,
 } from '../../platform/http/route.ts'
-import { bodyShape } from '../../platform/resource/body.ts'
-import { secretText } from '../../platform/model/fields.ts'
+import { bodyShape } from '../../platform/records/request/body.ts'
+import { secretText } from '../../platform/records/declare/fields.ts'
 import { showId } from '../../platform/model/ids.ts'
-import { changeOne, RouteGroup, standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { changeOne, RouteGroup, standardRoutes } from '../../platform/records/routes/standard-routes.ts'
 import { ssoConnections } from './connection.ts'
 import { ssoErrors } from './flow.ts'
 import { connectionStore, createConnection, deleteRecord, encryptClientSecret } from './store.ts'

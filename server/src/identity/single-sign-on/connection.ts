@@ -1,6 +1,6 @@
 import type { Normalized } from '../../platform/model/normalizers.ts'
-import { defineResource } from '../../platform/model/define.ts'
-import { choice, flag, id, text, timestamp, url } from '../../platform/model/fields.ts'
+import { defineResource } from '../../platform/records/declare/define.ts'
+import { choice, flag, id, text, timestamp, url } from '../../platform/records/declare/fields.ts'
 import type { JsonValue } from '../../platform/model/json.ts'
 
 /** The possible roles of people who join through a verified domain. */

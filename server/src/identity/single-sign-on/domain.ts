@@ -1,5 +1,5 @@
-import { defineResource } from '../../platform/model/define.ts'
-import { domain, id, text, timestamp } from '../../platform/model/fields.ts'
+import { defineResource } from '../../platform/records/declare/define.ts'
+import { domain, id, text, timestamp } from '../../platform/records/declare/fields.ts'
 
 /** A domain that the organization claims and verifies with a DNS record. */
 export const domains = defineResource({

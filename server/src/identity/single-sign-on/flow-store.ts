@@ -1,7 +1,7 @@
 import { sha256 } from '../../platform/secret/encryption.ts'
 import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { sql } from '../../platform/model/sql.ts'
-import type { RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
+import type { RetentionPolicy } from '../../platform/operations/maintenance/retention-store.ts'
 import type { JoinRole } from './connection.ts'
 
 /** Seconds between two steps. */

@@ -1,5 +1,5 @@
-import { defineResource } from '../../platform/model/define.ts'
-import { id, timestamp } from '../../platform/model/fields.ts'
+import { defineResource } from '../../platform/records/declare/define.ts'
+import { id, timestamp } from '../../platform/records/declare/fields.ts'
 import { person } from '../members/resource.ts'
 import { teams } from '../teams/resource.ts'
 

@@ -1,6 +1,6 @@
 import { recordLimit } from '../access/record-limit-store.ts'
-import { defineResource } from '../../platform/model/define.ts'
-import { flag, id, text, timestamp } from '../../platform/model/fields.ts'
+import { defineResource } from '../../platform/records/declare/define.ts'
+import { flag, id, text, timestamp } from '../../platform/records/declare/fields.ts'
 
 /** A group within an organization that owns contacts. Each organization has one default team. */
 export const teams = defineResource({

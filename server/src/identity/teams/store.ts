@@ -2,9 +2,9 @@ import type { Connection, Transaction } from '../../platform/database/database.t
 import { onShard, prepared, raw, sql } from '../../platform/model/sql.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import { readId, showId } from '../../platform/model/ids.ts'
-import { standardStore } from '../../platform/resource/store.ts'
+import { standardStore } from '../../platform/records/write/store.ts'
 import { teams } from './resource.ts'
-import type { PendingChange } from '../../platform/resource/changes.ts'
+import type { PendingChange } from '../../platform/records/declare/changes.ts'
 
 /** Contacts need a team: the default team and teams with contacts or imports cannot be deleted. */
 async function assertDeletable(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {

@@ -1,7 +1,7 @@
 import { roleScopes } from '../../app.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Access, openAccess, owner } from '../../../test/access.ts'
-import type { BootstrapResult } from '../../commands/bootstrap.ts'
+import type { BootstrapResult } from '../../cli/bootstrap.ts'
 import type { Caller } from '../../platform/model/caller.ts'
 import { firstKeyScopes } from '../../platform/model/scopes.ts'
 import { CredentialChanged } from '../../platform/database/failures.ts'

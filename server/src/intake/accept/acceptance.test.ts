@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { newImport, type TestImport } from '../../../../test/pushes.ts'
-import { refusedOnce, refusedPath } from '../../../../test/refused-pushes.ts'
+import { newImport, type TestImport } from '../../../test/pushes.ts'
+import { refusedOnce, refusedPath } from '../../../test/refused-pushes.ts'
 import {
   type CallOptions,
   type Json,
   startTestService,
   type TestOrganization,
   type TestService,
-} from '../../../../test/service.ts'
-import { readId } from '../../../platform/model/ids.ts'
-import { sql } from '../../../platform/model/sql.ts'
+} from '../../../test/service.ts'
+import { readId } from '../../platform/model/ids.ts'
+import { sql } from '../../platform/model/sql.ts'
 import { processNextBatch } from '../work/batch.ts'
 
 let service: TestService

@@ -1,5 +1,5 @@
-import { normalizers } from '../../../platform/model/normalizers.ts'
-import type { JsonValue } from '../../../platform/model/json.ts'
+import { normalizers } from '../../platform/model/normalizers.ts'
+import type { JsonValue } from '../../platform/model/json.ts'
 
 /** Addresses that are tried; a list of people is no lead. */
 const maxTried = 20

@@ -1,8 +1,8 @@
-import { invalidBody } from '../../../platform/model/errors.ts'
-import { document } from '../../../platform/model/object-fields.ts'
-import { bodyShapeOf } from '../../../platform/resource/body.ts'
+import { invalidBody } from '../../platform/model/errors.ts'
+import { document } from '../../platform/records/declare/object-fields.ts'
+import { bodyShapeOf } from '../../platform/records/request/body.ts'
 import { type Lead, pushExample, readPush } from '../payload/payload.ts'
-import type { JsonObject } from '../../../platform/model/json.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 /** The body of a correction of a row, and of an acceptance of a refused push. */
 export const correctedPayload = bodyShapeOf({

@@ -1,7 +1,7 @@
-import { writeRoute } from '../../../platform/http/route.ts'
-import { changeOne, RouteGroup } from '../../../platform/routes/standard-routes.ts'
-import { correctColumns, replacePayload, rowDetailsStore } from '../../rows/store.ts'
-import { assertMayPush } from '../store.ts'
+import { writeRoute } from '../../platform/http/route.ts'
+import { changeOne, RouteGroup } from '../../platform/records/routes/standard-routes.ts'
+import { correctColumns, replacePayload, rowDetailsStore } from '../rows/store.ts'
+import { assertMayPush } from '../imports/store.ts'
 import { addressOf } from '../payload/payload.ts'
 import { correctedPayload, readCorrectedPush } from './corrected-payload.ts'
 

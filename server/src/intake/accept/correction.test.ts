@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { addRows, queueStateOf, statusesOf } from '../../../../test/import-rows.ts'
-import { pushesOf } from '../../../../test/processed-pushes.ts'
+import { addRows, queueStateOf, statusesOf } from '../../../test/import-rows.ts'
+import { pushesOf } from '../../../test/processed-pushes.ts'
 import {
   type CallOptions,
   type Json,
   startTestService,
   type TestOrganization,
   type TestService,
-} from '../../../../test/service.ts'
-import { readId } from '../../../platform/model/ids.ts'
-import { rowStatuses } from '../resource.ts'
+} from '../../../test/service.ts'
+import { readId } from '../../platform/model/ids.ts'
+import { rowStatuses } from '../imports/resource.ts'
 import { processNextBatch } from '../work/batch.ts'
 
 let service: TestService

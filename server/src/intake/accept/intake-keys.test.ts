@@ -1,11 +1,11 @@
 import { createSecretKey, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
-import { newImport, newLead, pusher, rowsOf, type TestImport } from '../../../../test/pushes.ts'
-import { expectRefusal } from '../../../../test/refusals.ts'
-import { type Json, startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
-import { sql } from '../../../platform/model/sql.ts'
-import { newId } from '../../../platform/model/ids.ts'
+import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
+import { newImport, newLead, pusher, rowsOf, type TestImport } from '../../../test/pushes.ts'
+import { expectRefusal } from '../../../test/refusals.ts'
+import { type Json, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
+import { sql } from '../../platform/model/sql.ts'
+import { newId } from '../../platform/model/ids.ts'
 
 let testDatabase: TestDatabase
 let service: TestService

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { newImport, newLead, pusher } from '../../../../test/pushes.ts'
-import { sendRaw } from '../../../../test/raw-http.ts'
-import { expectRefusal } from '../../../../test/refusals.ts'
+import { newImport, newLead, pusher } from '../../../test/pushes.ts'
+import { sendRaw } from '../../../test/raw-http.ts'
+import { expectRefusal } from '../../../test/refusals.ts'
 import {
   type Json,
   startTestService,
   type TestOrganization,
   type TestResponse,
   type TestService,
-} from '../../../../test/service.ts'
-import { sql } from '../../../platform/model/sql.ts'
-import { generateTriggerSecret } from '../trigger.ts'
+} from '../../../test/service.ts'
+import { sql } from '../../platform/model/sql.ts'
+import { generateTriggerSecret } from '../imports/trigger.ts'
 
 /** Low enough to be used up. */
 const quota = 30

@@ -1,10 +1,10 @@
-import type { Database } from '../../../platform/database/database.ts'
-import type { FixedStatement } from '../../../platform/database/fixed-statements.ts'
-import type { OrganizationStatement } from '../../../platform/database/organization-statements.ts'
-import { ApiError } from '../../../platform/model/errors.ts'
-import { emailKey } from '../../../platform/model/normalizers.ts'
-import { onShard, Parameter, previousRows, raw, type Sql, sql } from '../../../platform/model/sql.ts'
-import { countSql } from '../../row-counts/store.ts'
+import type { Database } from '../../platform/database/database.ts'
+import type { FixedStatement } from '../../platform/database/fixed-statements.ts'
+import type { OrganizationStatement } from '../../platform/database/organization-statements.ts'
+import { ApiError } from '../../platform/model/errors.ts'
+import { emailKey } from '../../platform/model/normalizers.ts'
+import { onShard, Parameter, previousRows, raw, type Sql, sql } from '../../platform/model/sql.ts'
+import { countSql } from '../row-counts/store.ts'
 import { addBytesSql } from './push-quota-store.ts'
 
 /** Hours for which the Idempotency-Key of a push is stored. */

@@ -1,13 +1,13 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
-import { expireUrls, newImport, newLead, pusher, rowsOf, type TestImport } from '../../../../test/pushes.ts'
-import { openRaw, requestText } from '../../../../test/raw-http.ts'
-import { expectRefusal } from '../../../../test/refusals.ts'
-import { type Json, startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
-import { sql } from '../../../platform/model/sql.ts'
-import { newId, showId } from '../../../platform/model/ids.ts'
-import { generateTriggerSecret } from '../trigger.ts'
+import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
+import { expireUrls, newImport, newLead, pusher, rowsOf, type TestImport } from '../../../test/pushes.ts'
+import { openRaw, requestText } from '../../../test/raw-http.ts'
+import { expectRefusal } from '../../../test/refusals.ts'
+import { type Json, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
+import { sql } from '../../platform/model/sql.ts'
+import { newId, showId } from '../../platform/model/ids.ts'
+import { generateTriggerSecret } from '../imports/trigger.ts'
 
 let testDatabase: TestDatabase
 let service: TestService

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
-import { ApiError, invalidParameters } from '../../../platform/model/errors.ts'
+import { ApiError, invalidParameters } from '../../platform/model/errors.ts'
 import { type Intake, type StoredPush, type Push, type Trigger, TriggerClosed } from './push.ts'
-import { newId } from '../../../platform/model/ids.ts'
+import { newId } from '../../platform/model/ids.ts'
 import { Batches, type BatchLimits } from './push-batches.ts'
 import {
   type ByteCount,

@@ -1,6 +1,6 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { sha256 } from '../../../platform/secret/encryption.ts'
+import { sha256 } from '../../platform/secret/encryption.ts'
 import type { Trigger } from './push.ts'
 import { findOpenImports, type IntakeDatabase, type OpenImport } from './intake-store.ts'
 import { Batches, lookupLimits } from './push-batches.ts'

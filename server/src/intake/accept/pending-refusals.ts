@@ -1,5 +1,5 @@
-import { type Refusal, type RefusalCount, type RefusedSender } from '../../refused-pushes/store.ts'
-import { maxRefusals } from '../../refused-pushes/resource.ts'
+import { type Refusal, type RefusalCount, type RefusedSender } from '../refused-pushes/store.ts'
+import { maxRefusals } from '../refused-pushes/resource.ts'
 import type { Trigger } from './push.ts'
 
 /** What is to be stored about the imports of one organization (uuid). */

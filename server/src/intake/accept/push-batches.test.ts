@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ApiError } from '../../../platform/model/errors.ts'
-import { until } from '../../../../test/processes.ts'
+import { ApiError } from '../../platform/model/errors.ts'
+import { until } from '../../../test/processes.ts'
 import { Batches, type BatchLimits } from './push-batches.ts'
 
 const limits: BatchLimits = {

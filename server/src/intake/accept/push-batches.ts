@@ -1,4 +1,4 @@
-import { ApiError } from '../../../platform/model/errors.ts'
+import { ApiError } from '../../platform/model/errors.ts'
 
 /** Tenants with nothing in the queue are forgotten beyond this number. */
 const maxUsages = 1000

@@ -3,10 +3,10 @@ import {
   isUncompressed,
   isUtf8,
   parseMediaType,
-} from '../../../platform/http/content-negotiation.ts'
-import { readJsonWithLongNumbers } from '../../../platform/http/json.ts'
-import { ApiError, invalidParameters } from '../../../platform/model/errors.ts'
-import type { JsonValue } from '../../../platform/model/json.ts'
+} from '../../platform/http/protocol/content-negotiation.ts'
+import { readJsonWithLongNumbers } from '../../platform/http/protocol/json.ts'
+import { ApiError, invalidParameters } from '../../platform/model/errors.ts'
+import type { JsonValue } from '../../platform/model/json.ts'
 
 export interface PushBody {
   payload: JsonValue

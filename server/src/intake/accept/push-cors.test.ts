@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { newImport, newLead, type TestImport } from '../../../../test/pushes.ts'
-import { startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
+import { newImport, newLead, type TestImport } from '../../../test/pushes.ts'
+import { startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 
 const allowed = 'https://app.example'
 

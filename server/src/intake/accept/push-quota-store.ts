@@ -1,6 +1,6 @@
-import { ApiError } from '../../../platform/model/errors.ts'
-import { type Sql, sql } from '../../../platform/model/sql.ts'
-import type { Database } from '../../../platform/database/database.ts'
+import { ApiError } from '../../platform/model/errors.ts'
+import { type Sql, sql } from '../../platform/model/sql.ts'
+import type { Database } from '../../platform/database/database.ts'
 
 /** An import (uuid) of an organization (uuid) on a day. */
 export interface ImportDay {

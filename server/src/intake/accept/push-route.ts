@@ -1,9 +1,9 @@
-import { invalidParameters } from '../../../platform/model/errors.ts'
+import { invalidParameters } from '../../platform/model/errors.ts'
 import type { Push } from './push.ts'
 import { readPushBody } from './push-body.ts'
-import type { PushRoute } from '../../../platform/http/route.ts'
+import type { PushRoute } from '../../platform/http/route.ts'
 import { enterPush, type PushRequest, recordRefusal } from './enter-push.ts'
-import { showId } from '../../../platform/model/ids.ts'
+import { showId } from '../../platform/model/ids.ts'
 import { addressOf, pushExample, pushSchema, readPush } from '../payload/payload.ts'
 
 const acceptedSchema = {

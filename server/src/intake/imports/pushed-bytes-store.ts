@@ -1,7 +1,7 @@
 import type { Database } from '../../platform/database/database.ts'
 import { raw, sql } from '../../platform/model/sql.ts'
 import { seesAll } from './stats-store.ts'
-import type { Computation } from '../../platform/model/field.ts'
+import type { Computation } from '../../platform/records/declare/field.ts'
 
 const today = raw(`date_trunc('day', now(), 'UTC')`)
 

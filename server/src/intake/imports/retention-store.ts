@@ -1,6 +1,6 @@
 import { type Sql, sql } from '../../platform/model/sql.ts'
-import type { RemovalCounts, RetentionPolicy } from '../../platform/maintenance/retention-store.ts'
-import { pushKeyHours } from './intake/intake-store.ts'
+import type { RemovalCounts, RetentionPolicy } from '../../platform/operations/maintenance/retention-store.ts'
+import { pushKeyHours } from '../accept/intake-store.ts'
 import { deleteSecrets } from './secrets-store.ts'
 
 const hour = 60 * 60

@@ -1,5 +1,5 @@
-import type { Refusals } from './intake/refusals.ts'
-import type { Intake } from './intake/push.ts'
+import type { Refusals } from '../accept/refusals.ts'
+import type { Intake } from '../accept/push.ts'
 
 /** Adds the intake to the services that routes use. */
 declare module '../../platform/http/route.ts' {

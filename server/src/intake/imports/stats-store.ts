@@ -1,7 +1,7 @@
 import { join, raw, type Sql, sql } from '../../platform/model/sql.ts'
 import { rowBounds, seesEveryPush } from '../row-reach/store.ts'
 import type { Reader } from '../../platform/model/caller.ts'
-import type { Computation } from '../../platform/model/field.ts'
+import type { Computation } from '../../platform/records/declare/field.ts'
 
 /** Statuses of rows that a worker has finished. */
 const finished = ['PROCESSED', 'PARTIAL', 'DUPLICATE', 'INVALID', 'CONFLICT', 'DEAD']

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { pushesOf } from '../../../../test/processed-pushes.ts'
-import { type Json, startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
+import { pushesOf } from '../../../test/processed-pushes.ts'
+import { type Json, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 
 let service: TestService
 beforeAll(async () => {

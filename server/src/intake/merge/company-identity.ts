@@ -1,7 +1,7 @@
-import { readValue } from '../../../platform/resource/body.ts'
-import { companies } from '../../companies/resource.ts'
+import { readValue } from '../../platform/records/request/body.ts'
+import { companies } from '../../crm/companies/resource.ts'
 import { isFreeMail, isSharedHost } from '../payload/free-mail.ts'
-import type { JsonValue, JsonObject } from '../../../platform/model/json.ts'
+import type { JsonValue, JsonObject } from '../../platform/model/json.ts'
 
 /** Name and domain of a company in a payload, in stored form. */
 export interface CompanyIdentity {

@@ -1,10 +1,10 @@
-import { readProperty } from '../../../platform/resource/declared-values.ts'
+import { readProperty } from '../../platform/records/properties/values.ts'
 import { convert } from '../payload/conversions.ts'
 import type { Lead } from '../payload/payload.ts'
-import { type Finding, finding } from '../resource.ts'
+import { type Finding, finding } from '../imports/resource.ts'
 import { objectOf } from './draft.ts'
-import type { JsonObject, JsonValue } from '../../../platform/model/json.ts'
-import type { DeclaredProperty, PropertySet } from '../../../platform/model/field.ts'
+import type { JsonObject, JsonValue } from '../../platform/model/json.ts'
+import type { DeclaredProperty, PropertySet } from '../../platform/records/declare/field.ts'
 
 /** The definitions of the custom properties of contacts and companies. */
 export type PropertySets = Readonly<Record<'contact' | 'company', PropertySet>>

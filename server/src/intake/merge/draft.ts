@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import { Edits, externalIdText, isEmpty } from '../../../platform/resource/edits.ts'
-import { mergePatch } from '../../../platform/resource/properties.ts'
-import { initialValues, type Resource } from '../../../platform/model/define.ts'
-import { showId } from '../../../platform/model/ids.ts'
+import { Edits, externalIdText, isEmpty } from '../../platform/records/write/edits.ts'
+import { mergePatch } from '../../platform/records/declare/json-objects.ts'
+import { initialValues, type Resource } from '../../platform/records/declare/define.ts'
+import { showId } from '../../platform/model/ids.ts'
 import { isStored } from './equality.ts'
-import type { MergePolicy } from '../resource.ts'
-import type { Change, Origin } from '../../../platform/resource/changes.ts'
-import type { JsonObject, JsonValue } from '../../../platform/model/json.ts'
+import type { MergePolicy } from '../imports/resource.ts'
+import type { Change, Origin } from '../../platform/records/declare/changes.ts'
+import type { JsonObject, JsonValue } from '../../platform/model/json.ts'
 
 /** A change of one record by a row, as shown to callers. */
 export interface RowChange {

@@ -1,7 +1,7 @@
-import { emailKey } from '../../../platform/model/normalizers.ts'
-import { domainKey } from '../../companies/resource.ts'
+import { emailKey } from '../../platform/model/normalizers.ts'
+import { domainKey } from '../../crm/companies/resource.ts'
 import { handles } from '../payload/payload-fields.ts'
-import type { JsonValue } from '../../../platform/model/json.ts'
+import type { JsonValue } from '../../platform/model/json.ts'
 
 /** Fields whose values have several spellings, and the key that is equal for all of them. */
 const comparisonKeys: Readonly<Record<string, (value: string) => string>> = {

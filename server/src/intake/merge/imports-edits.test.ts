@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { sql } from '../../../platform/model/sql.ts'
-import { readId } from '../../../platform/model/ids.ts'
-import type { FindingCode } from '../resource.ts'
-import { fullLead } from '../../../../test/leads.ts'
-import { pushesOf, type Pushed } from '../../../../test/processed-pushes.ts'
+import { sql } from '../../platform/model/sql.ts'
+import { readId } from '../../platform/model/ids.ts'
+import type { FindingCode } from '../imports/resource.ts'
+import { fullLead } from '../../../test/leads.ts'
+import { pushesOf, type Pushed } from '../../../test/processed-pushes.ts'
 import {
   type Call,
   type Json,
   startTestService,
   type TestOrganization,
   type TestService,
-} from '../../../../test/service.ts'
+} from '../../../test/service.ts'
 
 let service: TestService
 beforeAll(async () => {

@@ -1,9 +1,9 @@
-import { newId } from '../../../platform/model/ids.ts'
-import { employments, jobKey } from '../../employments/resource.ts'
+import { newId } from '../../platform/model/ids.ts'
+import { employments, jobKey } from '../../crm/employments/resource.ts'
 import { Draft, type RowChange } from './draft.ts'
 import { notStored } from './not-stored.ts'
-import { type Finding, finding, type MergePolicy } from '../resource.ts'
-import type { JsonObject } from '../../../platform/model/json.ts'
+import { type Finding, finding, type MergePolicy } from '../imports/resource.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 /** By contact (uuid) and job key. */
 export type Jobs = Map<string, Map<string, Draft>>

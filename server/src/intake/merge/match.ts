@@ -1,9 +1,9 @@
-import { digestOf, externalIdText } from '../../../platform/resource/edits.ts'
-import { emailKey } from '../../../platform/model/normalizers.ts'
-import { domainKey } from '../../companies/resource.ts'
+import { digestOf, externalIdText } from '../../platform/records/write/edits.ts'
+import { emailKey } from '../../platform/model/normalizers.ts'
+import { domainKey } from '../../crm/companies/resource.ts'
 import { identityOf } from './company-identity.ts'
 import { type Draft, objectOf } from './draft.ts'
-import type { JsonObject } from '../../../platform/model/json.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 /** Keys of a contact within its team, most reliable first: external ids, then the email address. */
 export function contactKeys(contact: JsonObject, teamId: string): string[] {

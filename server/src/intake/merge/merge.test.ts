@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { noRecords, leadRow, reconcileAndApply } from '../../../../test/lead-model.ts'
-import { showId } from '../../../platform/model/ids.ts'
+import { noRecords, leadRow, reconcileAndApply } from '../../../test/lead-model.ts'
+import { showId } from '../../platform/model/ids.ts'
 import type { Outcome } from './reconcile.ts'
-import type { JsonObject } from '../../../platform/model/json.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 const email = 'ada@a.example'
 const policies = ['fill', 'overwrite'] as const

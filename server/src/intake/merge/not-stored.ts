@@ -1,5 +1,5 @@
 import type { NotStored, Reason } from './draft.ts'
-import { type Finding, finding } from '../resource.ts'
+import { type Finding, finding } from '../imports/resource.ts'
 
 /** The warning that a value of the payload was not stored. */
 export function notStored(path: string, reason: Reason): Finding {

@@ -1,12 +1,12 @@
-import type { Transaction } from '../../../platform/database/database.ts'
-import { isOneOfMany, identifier, onShard, raw, sql } from '../../../platform/model/sql.ts'
-import { readId } from '../../../platform/model/ids.ts'
-import type { Resource } from '../../../platform/model/define.ts'
-import { lockPropertySet } from '../../../platform/resource/property-sets.ts'
-import { uniqueOwner, uniqueTable, uniqueValueSql } from '../../../platform/resource/unique-values.ts'
-import { companies } from '../../companies/resource.ts'
-import { contacts } from '../../contacts/resource.ts'
-import { referable } from '../../properties/store.ts'
+import type { Transaction } from '../../platform/database/database.ts'
+import { isOneOfMany, identifier, onShard, raw, sql } from '../../platform/model/sql.ts'
+import { readId } from '../../platform/model/ids.ts'
+import type { Resource } from '../../platform/records/declare/define.ts'
+import { lockPropertySet } from '../../platform/records/properties/sets.ts'
+import { uniqueOwner, uniqueTable, uniqueValueSql } from '../../platform/records/write/unique-values.ts'
+import { companies } from '../../crm/companies/resource.ts'
+import { contacts } from '../../crm/contacts/resource.ts'
+import { referable } from '../../crm/properties/store.ts'
 import {
   fitProperties,
   hasCustomProperties,

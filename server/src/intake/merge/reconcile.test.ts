@@ -7,14 +7,14 @@ import {
   notStoredOf,
   leadRow,
   reconcileAndApply,
-} from '../../../../test/lead-model.ts'
-import { seed } from '../../../../test/seed.ts'
-import { digestOf, Edits } from '../../../platform/resource/edits.ts'
-import { newId, showId } from '../../../platform/model/ids.ts'
-import { jobKey } from '../../employments/resource.ts'
+} from '../../../test/lead-model.ts'
+import { seed } from '../../../test/seed.ts'
+import { digestOf, Edits } from '../../platform/records/write/edits.ts'
+import { newId, showId } from '../../platform/model/ids.ts'
+import { jobKey } from '../../crm/employments/resource.ts'
 import { readPush } from '../payload/payload.ts'
 import { reconcile } from './reconcile.ts'
-import type { JsonObject } from '../../../platform/model/json.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 const maybe = <Value>(arbitrary: fc.Arbitrary<Value>) => fc.option(arbitrary, { nil: undefined, freq: 2 })
 const few = (...values: string[]) => fc.constantFrom(...values)

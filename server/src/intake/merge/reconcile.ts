@@ -1,7 +1,7 @@
-import { newId, readId, showId } from '../../../platform/model/ids.ts'
-import { companies } from '../../companies/resource.ts'
-import { contacts } from '../../contacts/resource.ts'
-import { notes } from '../../notes/resource.ts'
+import { newId, readId, showId } from '../../platform/model/ids.ts'
+import { companies } from '../../crm/companies/resource.ts'
+import { contacts } from '../../crm/contacts/resource.ts'
+import { notes } from '../../crm/notes/resource.ts'
 import { asName, identityOf } from './company-identity.ts'
 import { Draft, type Merge, merge, objectOf, type RowChange } from './draft.ts'
 import { type Jobs, mergeJobs } from './jobs.ts'
@@ -23,9 +23,9 @@ import {
 import { allNotStored, externalIdPath, isAllStored, notStored } from './not-stored.ts'
 import type { Lead } from '../payload/payload.ts'
 import type { UniqueHolders } from './unique-holders.ts'
-import { type Finding, finding, type MergePolicy, type RowStatus } from '../resource.ts'
-import type { Change } from '../../../platform/resource/changes.ts'
-import type { JsonObject } from '../../../platform/model/json.ts'
+import { type Finding, finding, type MergePolicy, type RowStatus } from '../imports/resource.ts'
+import type { Change } from '../../platform/records/declare/changes.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 /** A row with its parsed payload and the settings of its import. */
 export interface LeadRow {

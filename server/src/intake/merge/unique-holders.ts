@@ -1,6 +1,6 @@
-import { type Finding, finding } from '../resource.ts'
+import { type Finding, finding } from '../imports/resource.ts'
 import { type Draft, objectOf } from './draft.ts'
-import type { JsonObject, JsonValue } from '../../../platform/model/json.ts'
+import type { JsonObject, JsonValue } from '../../platform/model/json.ts'
 
 /** A value of a unique custom property that a batch brings. */
 export interface UniqueValue {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { leadOf } from '../../../../test/leads.ts'
-import type { JsonObject, JsonValue } from '../../../platform/model/json.ts'
+import { leadOf } from '../../../test/leads.ts'
+import type { JsonObject, JsonValue } from '../../platform/model/json.ts'
 
 const email = 'ada@example.com'
 const warningsOf = ({ warnings }: { warnings: { code: string; path: string }[] }) =>

@@ -1,7 +1,7 @@
 import { readMonth, readYear } from './months.ts'
 import { plainNumber } from './numbers.ts'
-import type { JsonObject, JsonValue } from '../../../platform/model/json.ts'
-import type { Field } from '../../../platform/model/field.ts'
+import type { JsonObject, JsonValue } from '../../platform/model/json.ts'
+import type { Field } from '../../platform/records/declare/field.ts'
 
 /** A value in the JSON type of its field; null if the sender's value is empty. */
 export interface Converted {

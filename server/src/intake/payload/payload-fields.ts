@@ -1,12 +1,12 @@
-import type { Fields, Resource } from '../../../platform/model/define.ts'
-import { text } from '../../../platform/model/fields.ts'
-import { normalizers } from '../../../platform/model/normalizers.ts'
-import { companies } from '../../companies/resource.ts'
-import { contacts, seniorities } from '../../contacts/resource.ts'
-import { employments } from '../../employments/resource.ts'
-import { notes } from '../../notes/resource.ts'
-import type { JsonValue, Schema } from '../../../platform/model/json.ts'
-import type { Field } from '../../../platform/model/field.ts'
+import type { Fields, Resource } from '../../platform/records/declare/define.ts'
+import { text } from '../../platform/records/declare/fields.ts'
+import { normalizers } from '../../platform/model/normalizers.ts'
+import { companies } from '../../crm/companies/resource.ts'
+import { contacts, seniorities } from '../../crm/contacts/resource.ts'
+import { employments } from '../../crm/employments/resource.ts'
+import { notes } from '../../crm/notes/resource.ts'
+import type { JsonValue, Schema } from '../../platform/model/json.ts'
+import type { Field } from '../../platform/records/declare/field.ts'
 
 /** A property of a push. */
 export interface PayloadProperty {

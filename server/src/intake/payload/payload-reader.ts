@@ -1,16 +1,16 @@
-import { type Fault, maxSuggestions } from '../../../platform/model/errors.ts'
-import { suggest } from '../../../platform/query/target.ts'
-import { readValue } from '../../../platform/resource/body.ts'
-import { mergePatch } from '../../../platform/resource/properties.ts'
-import { isBlank as isBlankText, trimmed } from '../../../platform/model/text.ts'
-import { type Finding, finding, type FindingCode } from '../resource.ts'
+import { type Fault, maxSuggestions } from '../../platform/model/errors.ts'
+import { suggest } from '../../platform/model/suggestions.ts'
+import { readValue } from '../../platform/records/request/body.ts'
+import { mergePatch } from '../../platform/records/declare/json-objects.ts'
+import { isBlank as isBlankText, trimmed } from '../../platform/model/text.ts'
+import { type Finding, finding, type FindingCode } from '../imports/resource.ts'
 import { convert, maxExaminedItems } from './conversions.ts'
 import {
   isPlaceholder,
   isPlaceholderAddress,
   isPlaceholderPhone,
   isUnfilledName,
-} from '../../../platform/model/placeholders.ts'
+} from '../../platform/model/placeholders.ts'
 import {
   aliases,
   externalId,
@@ -20,8 +20,8 @@ import {
   type PayloadObject,
   typeOf,
 } from './payload-fields.ts'
-import type { JsonObject, JsonValue } from '../../../platform/model/json.ts'
-import type { Field } from '../../../platform/model/field.ts'
+import type { JsonObject, JsonValue } from '../../platform/model/json.ts'
+import type { Field } from '../../platform/records/declare/field.ts'
 
 /** Maximum number of errors or warnings of a push. */
 const maxReported = 100

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { processorTime } from '../../../../test/processor-time.ts'
-import { faultsOf } from '../../../../test/leads.ts'
+import { processorTime } from '../../../test/processor-time.ts'
+import { faultsOf } from '../../../test/leads.ts'
 import { readPush } from './payload.ts'
-import type { JsonObject, JsonValue } from '../../../platform/model/json.ts'
+import type { JsonObject, JsonValue } from '../../platform/model/json.ts'
 
 const email = 'ada@example.com'
 

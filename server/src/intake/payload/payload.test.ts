@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { leadOf } from '../../../../test/leads.ts'
+import { leadOf } from '../../../test/leads.ts'
 import { type Lead, pushExample } from './payload.ts'
-import type { JsonObject, JsonValue } from '../../../platform/model/json.ts'
+import type { JsonObject, JsonValue } from '../../platform/model/json.ts'
 
 const email = 'ada@example.com'
 

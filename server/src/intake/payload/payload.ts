@@ -1,13 +1,13 @@
-import type { Fault } from '../../../platform/model/errors.ts'
-import { domainKey } from '../../companies/resource.ts'
-import { contacts } from '../../contacts/resource.ts'
-import { employments } from '../../employments/resource.ts'
-import { type Finding, finding } from '../resource.ts'
+import type { Fault } from '../../platform/model/errors.ts'
+import { domainKey } from '../../crm/companies/resource.ts'
+import { contacts } from '../../crm/contacts/resource.ts'
+import { employments } from '../../crm/employments/resource.ts'
+import { type Finding, finding } from '../imports/resource.ts'
 import { maxExaminedItems, toPart } from './conversions.ts'
 import { isFreeMail } from './free-mail.ts'
 import { companyPart, contactPart, employmentPart, handles, jobPart, pushPart, schemaOf } from './payload-fields.ts'
 import { isObject, ownValue, PayloadReader, displayName } from './payload-reader.ts'
-import type { JsonObject, JsonValue, Schema } from '../../../platform/model/json.ts'
+import type { JsonObject, JsonValue, Schema } from '../../platform/model/json.ts'
 
 /** The content of a push as fields of records. */
 export interface Lead {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { faultsOf, leadOf } from '../../../../test/leads.ts'
-import { isPlaceholder } from '../../../platform/model/placeholders.ts'
-import type { JsonObject } from '../../../platform/model/json.ts'
+import { faultsOf, leadOf } from '../../../test/leads.ts'
+import { isPlaceholder } from '../../platform/model/placeholders.ts'
+import type { JsonObject } from '../../platform/model/json.ts'
 
 const email = 'ada@example.com'
 const contact = (members: JsonObject) => leadOf({ contact: { email, ...members } })

@@ -1,6 +1,6 @@
 import { sql } from '../../platform/model/sql.ts'
-import type { Reach } from '../../platform/model/define.ts'
-import type { Computation } from '../../platform/model/field.ts'
+import type { Reach } from '../../platform/records/declare/define.ts'
+import type { Computation } from '../../platform/records/declare/field.ts'
 
 /** It is nobody's contact yet, so it is only for those who see the contacts and companies of everyone. */
 export const refusedPushReach: Reach = {

@@ -1,8 +1,8 @@
 import type { Part } from '../../platform/http/part.ts'
 import type { ReadRoute, WriteRequest } from '../../platform/http/route.ts'
-import { readOne } from '../../platform/query/parse.ts'
-import { readRecord } from '../../platform/resource/read.ts'
-import { RouteGroup, standardRoutes } from '../../platform/routes/standard-routes.ts'
+import { readOne } from '../../platform/records/page/parse.ts'
+import { readRecord } from '../../platform/records/page/read.ts'
+import { RouteGroup, standardRoutes } from '../../platform/records/routes/standard-routes.ts'
 import { refusedPushDetails } from './resource.ts'
 import { deleteRefusedPush, refusedPushDetailsStore, refusedPushStore, withOpenBody } from './store.ts'
 

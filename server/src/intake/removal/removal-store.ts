@@ -1,6 +1,6 @@
-import type { Connection, Transaction } from '../../../platform/database/database.ts'
-import { identifier, raw, type Sql, sql } from '../../../platform/model/sql.ts'
-import { countSql } from '../../row-counts/store.ts'
+import type { Connection, Transaction } from '../../platform/database/database.ts'
+import { identifier, raw, type Sql, sql } from '../../platform/model/sql.ts'
+import { countSql } from '../row-counts/store.ts'
 
 /** A worker may be processing the other rows. */
 const isRemovable = raw(`import_rows.status <> 'PROCESSING'`)

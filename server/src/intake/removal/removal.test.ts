@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { removeAllReceived } from '../../../commands/imports.ts'
-import { type Sql, sql } from '../../../platform/model/sql.ts'
-import { lockOf, uuidOf } from '../../../../test/held-locks.ts'
-import { newImport, newLead, type TestImport } from '../../../../test/pushes.ts'
-import { until } from '../../../../test/processes.ts'
-import { type Json, startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
+import { removeAllReceived } from '../../cli/imports.ts'
+import { type Sql, sql } from '../../platform/model/sql.ts'
+import { lockOf, uuidOf } from '../../../test/held-locks.ts'
+import { newImport, newLead, type TestImport } from '../../../test/pushes.ts'
+import { until } from '../../../test/processes.ts'
+import { type Json, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 
 let service: TestService
 let organization: TestOrganization

@@ -1,9 +1,9 @@
 import { raw, type Sql } from '../../platform/model/sql.ts'
-import { reachConditions } from '../../platform/query/scope.ts'
-import { companies } from '../companies/resource.ts'
-import { contacts } from '../contacts/resource.ts'
+import { reachConditions } from '../../platform/records/filter/scope.ts'
+import { companies } from '../../crm/companies/resource.ts'
+import { contacts } from '../../crm/contacts/resource.ts'
 import type { Reader } from '../../platform/model/caller.ts'
-import type { Reach } from '../../platform/model/define.ts'
+import type { Reach } from '../../platform/records/declare/define.ts'
 
 /** A push contains the person's data: who does not see all contacts sees only those of their own contacts. */
 export const rowReach: Reach = {

@@ -1,7 +1,16 @@
-import { defineResource, narrowView } from '../../platform/model/define.ts'
-import { choice, email, id, integer, reference, text, timestamp, stringList } from '../../platform/model/fields.ts'
+import { defineResource, narrowView } from '../../platform/records/declare/define.ts'
+import {
+  choice,
+  email,
+  id,
+  integer,
+  reference,
+  text,
+  timestamp,
+  stringList,
+} from '../../platform/records/declare/fields.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
-import { constantText, document, documents } from '../../platform/model/object-fields.ts'
+import { constantText, document, documents } from '../../platform/records/declare/object-fields.ts'
 import { findingSchema } from '../imports/resource.ts'
 import { imports, rowStatuses } from '../imports/resource.ts'
 import { rowReach } from '../row-reach/store.ts'

@@ -7,9 +7,9 @@ import { type Call, startTestService, type TestOrganization, type TestService } 
 import { serviceActor } from '../../platform/model/caller.ts'
 import { raw, sql } from '../../platform/model/sql.ts'
 import { readId, showId } from '../../platform/model/ids.ts'
-import type { Outcome } from '../imports/merge/reconcile.ts'
+import type { Outcome } from '../merge/reconcile.ts'
 import { type RowStatus, rowStatuses } from '../imports/resource.ts'
-import { type Claim, claimRows, finishRows, failRow, lockRows, releaseRows } from '../imports/work/work-store.ts'
+import { type Claim, claimRows, finishRows, failRow, lockRows, releaseRows } from '../work/work-store.ts'
 
 let service: TestService
 let organization: TestOrganization

@@ -1,12 +1,12 @@
-import { serviceActor } from '../../../platform/model/caller.ts'
-import type { Database, Transaction } from '../../../platform/database/database.ts'
-import { newId } from '../../../platform/model/ids.ts'
-import { companyStore } from '../../companies/store.ts'
-import { contactStore } from '../../contacts/store.ts'
-import { allEmploymentStore } from '../../employments/store.ts'
-import { idsOf, updateLastActivity } from '../../last-activity/store.ts'
-import { allNoteStore } from '../../notes/store.ts'
-import { finding } from '../resource.ts'
+import { serviceActor } from '../../platform/model/caller.ts'
+import type { Database, Transaction } from '../../platform/database/database.ts'
+import { newId } from '../../platform/model/ids.ts'
+import { companyStore } from '../../crm/companies/store.ts'
+import { contactStore } from '../../crm/contacts/store.ts'
+import { allEmploymentStore } from '../../crm/employments/store.ts'
+import { idsOf, updateLastActivity } from '../../crm/last-activity/store.ts'
+import { allNoteStore } from '../../crm/notes/store.ts'
+import { finding } from '../imports/resource.ts'
 import { fitCustomProperties } from '../merge/properties-store.ts'
 import { type Locked, preloadRecords } from '../merge/match-store.ts'
 import { readPush } from '../payload/payload.ts'
@@ -22,7 +22,7 @@ import {
   readRows,
   tryLockClaims,
 } from './work-store.ts'
-import type { Change } from '../../../platform/resource/changes.ts'
+import type { Change } from '../../platform/records/declare/changes.ts'
 
 /**
  * Processes claimed rows in one transaction: contacts, companies, employments, notes and the outcomes of the rows are

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { sessionOptions, type Transaction } from '../../../platform/database/database.ts'
-import { organizationParameter, type Sql, sql } from '../../../platform/model/sql.ts'
+import { sessionOptions, type Transaction } from '../../platform/database/database.ts'
+import { organizationParameter, type Sql, sql } from '../../platform/model/sql.ts'
 import { lockRows, readRows } from './work-store.ts'
-import { type PlanNode, explain, recordsRead } from '../../../../test/explain.ts'
-import { onlyOnSingleServer } from '../../../../test/single-server.ts'
-import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
+import { type PlanNode, explain, recordsRead } from '../../../test/explain.ts'
+import { onlyOnSingleServer } from '../../../test/single-server.ts'
+import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
 
 /** Rows of the tested import; all other organizations together have a tenth of that. */
 const size = 20_000

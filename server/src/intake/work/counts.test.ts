@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { countsOf, newFullLead, untilFinished } from '../../../../test/import-audit.ts'
-import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
+import { countsOf, newFullLead, untilFinished } from '../../../test/import-audit.ts'
+import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
 import {
   type Json,
   startTestService,
   type TestOrganization,
   type TestService,
   withoutBackground,
-} from '../../../../test/service.ts'
-import { sql } from '../../../platform/model/sql.ts'
-import { PurgeRounds } from '../../../platform/maintenance/maintenance.ts'
-import { retentionPolicies } from '../../../retention-policies.ts'
-import { rowStatuses } from '../resource.ts'
+} from '../../../test/service.ts'
+import { sql } from '../../platform/model/sql.ts'
+import { PurgeRounds } from '../../platform/operations/maintenance/maintenance.ts'
+import { retentionPolicies } from '../../retention-policies.ts'
+import { rowStatuses } from '../imports/resource.ts'
 
 let database: TestDatabase
 let service: TestService

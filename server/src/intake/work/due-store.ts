@@ -1,8 +1,8 @@
-import type { Database } from '../../../platform/database/database.ts'
-import { serviceActor } from '../../../platform/model/caller.ts'
-import { sql } from '../../../platform/model/sql.ts'
-import type { SweptWork } from '../../../platform/wakeups/wakeups-store.ts'
-import { waiting } from '../store.ts'
+import type { Database } from '../../platform/database/database.ts'
+import { serviceActor } from '../../platform/model/caller.ts'
+import { sql } from '../../platform/model/sql.ts'
+import type { SweptWork } from '../../platform/operations/wakeups/wakeups-store.ts'
+import { waiting } from '../imports/store.ts'
 
 /** Rows whose time has come. */
 export const importWork: SweptWork = {

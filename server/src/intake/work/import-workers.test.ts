@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { untilFinished } from '../../../../test/import-audit.ts'
-import { until } from '../../../../test/processes.ts'
-import { type Json, startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
+import { untilFinished } from '../../../test/import-audit.ts'
+import { until } from '../../../test/processes.ts'
+import { type Json, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 
 let service: TestService
 let organization: TestOrganization

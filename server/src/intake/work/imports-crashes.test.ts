@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, expect, test as anyTest } from 'vitest'
-import { isDistributed } from '../../../../test/engines.ts'
-import { audit, newFullLead, untilFinished } from '../../../../test/import-audit.ts'
-import { type Breakpoints, createBreakpoints, type Step } from '../../../../test/import-breakpoints.ts'
-import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
-import { until } from '../../../../test/processes.ts'
-import { type ServiceProcess, type ServiceProcesses, serviceProcesses } from '../../../../test/service-process.ts'
-import { startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
+import { isDistributed } from '../../../test/engines.ts'
+import { audit, newFullLead, untilFinished } from '../../../test/import-audit.ts'
+import { type Breakpoints, createBreakpoints, type Step } from '../../../test/import-breakpoints.ts'
+import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
+import { until } from '../../../test/processes.ts'
+import { type ServiceProcess, type ServiceProcesses, serviceProcesses } from '../../../test/service-process.ts'
+import { startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 
 /** Breakpoints are triggers, which Citus refuses. */
 const test = anyTest.skipIf(isDistributed())

@@ -1,11 +1,11 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { readId } from '../../../platform/model/ids.ts'
-import { newFullLead } from '../../../../test/import-audit.ts'
-import { createDatabase } from '../../../../test/postgres.ts'
-import { until } from '../../../../test/processes.ts'
-import { pusher } from '../../../../test/pushes.ts'
-import { startTestService } from '../../../../test/service.ts'
+import { readId } from '../../platform/model/ids.ts'
+import { newFullLead } from '../../../test/import-audit.ts'
+import { createDatabase } from '../../../test/postgres.ts'
+import { until } from '../../../test/processes.ts'
+import { pusher } from '../../../test/pushes.ts'
+import { startTestService } from '../../../test/service.ts'
 
 /** Waiting rows of one organization; `IMPORT_BACKLOG=1000000` for the full size. */
 const backlog = Number(process.env.IMPORT_BACKLOG ?? 25_000)

@@ -4,18 +4,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test as anyTest } from 'vitest'
-import { findBinaries } from '../../../platform/embedded-postgres/binaries.ts'
-import { clusterConnection, initializeCluster, startPostgres } from '../../../platform/embedded-postgres/cluster.ts'
-import { migrate } from '../../../platform/database/migrate.ts'
-import { migrationsFolder } from '../../../release.ts'
-import { isDistributed } from '../../../../test/engines.ts'
-import { startConnectionProxy } from '../../../../test/connection-proxy.ts'
-import { audit, newFullLead, failureCountsOf, untilFinished } from '../../../../test/import-audit.ts'
-import { connectBreakpoints, createBreakpoints, type Step } from '../../../../test/import-breakpoints.ts'
-import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
-import { until } from '../../../../test/processes.ts'
-import { pusher, type TestImport } from '../../../../test/pushes.ts'
-import { type Json, startTestService } from '../../../../test/service.ts'
+import { findBinaries } from '../../platform/operations/embedded-postgres/binaries.ts'
+import {
+  clusterConnection,
+  initializeCluster,
+  startPostgres,
+} from '../../platform/operations/embedded-postgres/cluster.ts'
+import { migrate } from '../../platform/database/migrate.ts'
+import { migrationsFolder } from '../../release.ts'
+import { isDistributed } from '../../../test/engines.ts'
+import { startConnectionProxy } from '../../../test/connection-proxy.ts'
+import { audit, newFullLead, failureCountsOf, untilFinished } from '../../../test/import-audit.ts'
+import { connectBreakpoints, createBreakpoints, type Step } from '../../../test/import-breakpoints.ts'
+import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
+import { until } from '../../../test/processes.ts'
+import { pusher, type TestImport } from '../../../test/pushes.ts'
+import { type Json, startTestService } from '../../../test/service.ts'
 
 /** Breakpoints are triggers, which Citus refuses, and the servers that are killed are single ones. */
 const test = anyTest.skipIf(isDistributed())

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readId } from '../../../platform/model/ids.ts'
-import { onlyOnSingleServer } from '../../../../test/single-server.ts'
-import { isDistributed } from '../../../../test/engines.ts'
-import { audit, newFullLead, failureCountsOf, untilFinished } from '../../../../test/import-audit.ts'
-import { type Breakpoints, createBreakpoints } from '../../../../test/import-breakpoints.ts'
-import { untilServed } from '../../../../test/people.ts'
-import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
-import { type ServiceProcess, type ServiceProcesses, serviceProcesses } from '../../../../test/service-process.ts'
-import { startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
+import { readId } from '../../platform/model/ids.ts'
+import { onlyOnSingleServer } from '../../../test/single-server.ts'
+import { isDistributed } from '../../../test/engines.ts'
+import { audit, newFullLead, failureCountsOf, untilFinished } from '../../../test/import-audit.ts'
+import { type Breakpoints, createBreakpoints } from '../../../test/import-breakpoints.ts'
+import { untilServed } from '../../../test/people.ts'
+import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
+import { type ServiceProcess, type ServiceProcesses, serviceProcesses } from '../../../test/service-process.ts'
+import { startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 
 let testDatabase: TestDatabase
 /** Gets no pushes and processes no rows; used to create organizations and to check what the processes did. */

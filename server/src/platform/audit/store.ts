@@ -1,7 +1,7 @@
 import type { CrossTenantConnection, Transaction } from '../database/database.ts'
 import { onShard, sql } from '../model/sql.ts'
 import { newId } from '../model/ids.ts'
-import type { StandardAction } from '../model/define.ts'
+import type { StandardAction } from '../records/declare/define.ts'
 import type { JsonObject } from '../model/json.ts'
 
 /** The audit log's actions other than the standard changes; identity/audit-log/actions.ts declares them. */

@@ -21,7 +21,9 @@ test('only the database module and the command line reach PostgreSQL past the co
   const drivers = files.filter((_, index) => /^import (?!type ).*from 'pg'$/m.test(texts[index] ?? ''))
   // A command may take the driver's error class, and looks at databases that the service would refuse.
   expect(
-    drivers.filter((name) => !/^(?:platform\/(?:database|embedded-postgres|backup|schema)|commands)\//.test(name)),
+    drivers.filter(
+      (name) => !/^(?:platform\/(?:database|operations\/(?:embedded-postgres|backup|schema))|cli)\//.test(name),
+    ),
   ).toEqual([])
   expect(drivers).toContain('platform/database/database.ts')
 })

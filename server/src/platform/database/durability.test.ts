@@ -6,14 +6,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { run, runProcess } from '../../../test/command-line.ts'
 import { query } from '../../../test/data-directory.ts'
 import { until } from '../../../test/processes.ts'
-import { findBinaries } from '../embedded-postgres/binaries.ts'
+import { findBinaries } from '../operations/embedded-postgres/binaries.ts'
 import { checkDatabase } from './check.ts'
 import {
   clusterConnection,
   initializeCluster,
   type PostgresServer,
   startPostgres,
-} from '../embedded-postgres/cluster.ts'
+} from '../operations/embedded-postgres/cluster.ts'
 import { Database } from './database.ts'
 import { sql } from '../model/sql.ts'
 import { StartError } from './start-error.ts'

@@ -5,18 +5,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { findBinaries } from '../embedded-postgres/binaries.ts'
+import { findBinaries } from '../operations/embedded-postgres/binaries.ts'
 import {
   clusterConnection,
   initializeCluster,
   type PostgresServer,
   startPostgres,
-} from '../embedded-postgres/cluster.ts'
+} from '../operations/embedded-postgres/cluster.ts'
 import { connect } from './connect.ts'
 import { Database } from './database.ts'
 import { sql } from '../model/sql.ts'
-import { intakePool } from '../../resources/imports/intake/intake.ts'
-import { workPool } from '../../resources/imports/work/import-workers.ts'
+import { intakePool } from '../../intake/accept/intake.ts'
+import { workPool } from '../../intake/work/import-workers.ts'
 import { run, databaseUrlOf } from '../../../test/command-line.ts'
 import { until } from '../../../test/processes.ts'
 import { serviceProcesses } from '../../../test/service-process.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createApiKey } from '../../commands/create-api-key.ts'
+import { createApiKey } from '../../cli/create-api-key.ts'
 import { sql } from '../model/sql.ts'
 import { newImport, newLead, pusher, type TestImport } from '../../../test/pushes.ts'
 import { expectRefusal } from '../../../test/refusals.ts'

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { addInstallationMetrics, type InstallationState } from './installation-metrics.ts'
 import { listenOn } from './listen.ts'
-import type { ReservedPort } from './reserved-port.ts'
+import type { ReservedPort } from './pages/reserved-port.ts'
 
 export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 

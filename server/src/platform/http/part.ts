@@ -1,5 +1,5 @@
 import type { RoleGroup } from '../model/scopes.ts'
-import { actionOf, type AuditedChange, type Resource } from '../model/define.ts'
+import { actionOf, type AuditedChange, type Resource } from '../records/declare/define.ts'
 import type { Route } from './route.ts'
 
 /** What one folder contributes to the product: one line in `app.ts`. */

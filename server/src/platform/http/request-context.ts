@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { ApiError } from '../model/errors.ts'
-import { addressKey, type Allowance, type RateKind } from './rate-limit.ts'
+import { addressKey, type Allowance, type RateKind } from './limits/rate-limit.ts'
 import type { Exchange, PublicRequest } from './route.ts'
 
 /** Takes a token from the bucket and sends how many are left. Throws 429. */

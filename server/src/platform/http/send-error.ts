@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../model/errors.ts'
-import { urlTooLong } from './request-limits.ts'
-import { applicationBase, errorPage, wantsPage } from './html.ts'
+import { urlTooLong } from './limits/request-limits.ts'
+import { applicationBase, errorPage, wantsPage } from './pages/html.ts'
 import { requestTarget } from './request-context.ts'
 import type { Services } from './route.ts'
 

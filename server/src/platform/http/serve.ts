@@ -1,14 +1,14 @@
 import type { FastifyRequest } from 'fastify'
 import { CredentialChanged } from '../database/failures.ts'
-import { withPlainNames } from '../query/nested-names.ts'
-import { readNone } from '../query/parse.ts'
-import { checkParameters, type QueryParameter, readAnyQuery, readQuery } from '../query/query-string.ts'
+import { withPlainNames } from '../records/request/nested-names.ts'
+import { readNone } from '../records/page/parse.ts'
+import { checkParameters, type QueryParameter, readAnyQuery, readQuery } from '../records/request/query-string.ts'
 import { enterOrganization } from './enter-organization.ts'
-import { matchesNone, revisionsOf, withEntityTag } from './etag.ts'
-import { checkIdempotencyKey } from './idempotency.ts'
-import { addressKey } from './rate-limit.ts'
+import { matchesNone, revisionsOf, withEntityTag } from './protocol/etag.ts'
+import { checkIdempotencyKey } from './effects/idempotency.ts'
+import { addressKey } from './limits/rate-limit.ts'
 import { charge, requestTarget } from './request-context.ts'
-import { checkContentLength, checkContentTypes } from './request-limits.ts'
+import { checkContentLength, checkContentTypes } from './limits/request-limits.ts'
 import {
   checkReadConditions,
   clientOf,
@@ -18,7 +18,7 @@ import {
   refuseHeaders,
 } from './request-parts.ts'
 import type { Content, Entrance, Exchange, PublicRoute, RouteResponse, ServedRoute } from './route.ts'
-import { singleHeader } from './header.ts'
+import { singleHeader } from './protocol/header.ts'
 import type { JsonObject } from '../model/json.ts'
 
 /** Serves one request, by the steps of docs/architecture.md, whose order decides which of several errors is reported. */

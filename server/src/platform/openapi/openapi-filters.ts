@@ -1,10 +1,10 @@
-import { type Operator, operatorsFor, operatorsOf, takesList } from '../query/operators.ts'
-import { findTarget, hasPaths } from '../query/target.ts'
-import type { Resource } from '../model/define.ts'
-import { linkFields } from '../model/links.ts'
+import { type Operator, operatorsFor, operatorsOf, takesList } from '../records/filter/operators.ts'
+import { findTarget, hasPaths } from '../records/filter/target.ts'
+import type { Resource } from '../records/declare/define.ts'
+import { linkFields } from '../records/declare/links.ts'
 import type { Components } from './openapi-components.ts'
 import type { JsonValue, Schema } from '../model/json.ts'
-import type { Field, FilterType } from '../model/field.ts'
+import type { Field, FilterType } from '../records/declare/field.ts'
 
 /** All filters of a resource as one object: with `explode: true`, each property is a parameter. */
 export function filterParameter(resource: Resource, components: Components): Schema[] {

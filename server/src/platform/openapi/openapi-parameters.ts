@@ -1,9 +1,9 @@
-import { type Resource, searchedPaths } from '../model/define.ts'
+import { type Resource, searchedPaths } from '../records/declare/define.ts'
 import type { Components } from './openapi-components.ts'
 import { orderSchema, selectableSchema } from './openapi-field-names.ts'
-import { sortablePaths } from '../query/array-page.ts'
+import { sortablePaths } from '../records/request/array-page.ts'
 import { filterParameter } from './openapi-filters.ts'
-import { isCacheable, isScoped, type Route, supportsIdempotencyKey } from './route.ts'
+import { isCacheable, isScoped, type Route, supportsIdempotencyKey } from '../http/route.ts'
 import type { Schema } from '../model/json.ts'
 
 export function parametersOf(route: Route, components: Components): Schema[] {

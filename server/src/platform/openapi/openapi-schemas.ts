@@ -1,9 +1,9 @@
-import { embeddedThrough } from '../query/target.ts'
-import type { BodyShape } from '../resource/body.ts'
-import type { Embedded, Resource } from '../model/define.ts'
+import { embeddedThrough } from '../records/filter/target.ts'
+import type { BodyShape } from '../records/request/body.ts'
+import type { Embedded, Resource } from '../records/declare/define.ts'
 import { errorCodes } from '../model/errors.ts'
 import type { JsonValue, Schema } from '../model/json.ts'
-import type { Field } from '../model/field.ts'
+import type { Field } from '../records/declare/field.ts'
 
 /** A record in a response: all properties are present, and null if they have no value. */
 export function recordSchema(resource: Resource): Schema {

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
-import type { Resource } from '../model/define.ts'
-import { type Relations, relationsAmong } from '../query/relations.ts'
+import type { Resource } from '../records/declare/define.ts'
+import { type Relations, relationsAmong } from '../records/declare/relations.ts'
 import { type ErrorCode, errorCodes, type Fault } from '../model/errors.ts'
 import { introduction } from './openapi-introduction.ts'
 import { Components } from './openapi-components.ts'
@@ -17,8 +17,8 @@ import {
   type ReadRoute,
   type Route,
   supportsIdempotencyKey,
-} from './route.ts'
-import { version } from './version.ts'
+} from '../http/route.ts'
+import { version } from '../http/protocol/version.ts'
 import type { Schema } from '../model/json.ts'
 
 export interface Operation {

@@ -1,4 +1,4 @@
-import { isScoped, type Route } from './route.ts'
+import { isScoped, type Route } from '../http/route.ts'
 
 /** A route with what a request needs, in words; the scope, if any, is in its short form. */
 export interface ListedRoute {

@@ -1,7 +1,7 @@
 import type OpenAI from 'openai'
 import type { Degradation } from '../analysis.ts'
-import type { Egress } from '../../../../platform/egress/egress.ts'
-import { EgressError } from '../../../../platform/egress/egress-error.ts'
+import type { Egress } from '../../../platform/egress/egress.ts'
+import { EgressError } from '../../../platform/egress/egress-error.ts'
 import { outputSchema } from './output.ts'
 import type { Message } from './prompt.ts'
 

@@ -6,8 +6,8 @@ import {
   type ModelServer,
   sendJson,
   startModelServer,
-} from '../../../../../test/model-server.ts'
-import { reasoningEgress } from '../../../../reasoning-settings.ts'
+} from '../../../../test/model-server.ts'
+import { reasoningEgress } from '../../settings.ts'
 import { createModelAnalyser, type ModelOptions } from '../analyser.ts'
 import { localRules } from '../local-rules.ts'
 import { type Analysis, type Degradation, type Note, actionTypes, intents } from '../analysis.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { lawTimes, seed } from '../../../../../test/seed.ts'
+import { lawTimes, seed } from '../../../../test/seed.ts'
 import { maxTextLength, type Interpretation, type NoteFacts } from '../analysis.ts'
 import { factsFor, readInjections, readNotes } from '../evaluation/labels.ts'
 import { verify } from '../verify.ts'

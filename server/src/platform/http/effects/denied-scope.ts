@@ -1,7 +1,7 @@
-import type { Caller } from '../model/caller.ts'
-import { ApiError } from '../model/errors.ts'
-import { covers, missingScopeReason } from '../model/scopes.ts'
-import type { Client, Services } from './route.ts'
+import type { Caller } from '../../model/caller.ts'
+import { ApiError } from '../../model/errors.ts'
+import { covers, missingScopeReason } from '../../model/scopes.ts'
+import type { Client, Services } from '../route.ts'
 
 interface ScopedRequest {
   services: Services

@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { routes } from '../../app.ts'
-import { type Sql, sql } from '../model/sql.ts'
-import { supportsIdempotencyKey } from './route.ts'
-import { expectRefusal } from '../../../test/refusals.ts'
+import { routes } from '../../../app.ts'
+import { type Sql, sql } from '../../model/sql.ts'
+import { supportsIdempotencyKey } from '../route.ts'
+import { expectRefusal } from '../../../../test/refusals.ts'
 import {
   type Call,
   type Json,
   startTestService,
   type TestOrganization,
   type TestService,
-} from '../../../test/service.ts'
-import { dump } from '../../../test/dump.ts'
-import { createSuggestion } from '../../../test/suggested.ts'
-import { newTenant, requestOf, type Tenant } from '../../../test/tenancy.ts'
+} from '../../../../test/service.ts'
+import { dump } from '../../../../test/dump.ts'
+import { createSuggestion } from '../../../../test/suggested.ts'
+import { newTenant, requestOf, type Tenant } from '../../../../test/tenancy.ts'
 
 let service: TestService
 let organization: TestOrganization

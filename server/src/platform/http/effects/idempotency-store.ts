@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { sha256 } from '../secret/encryption.ts'
-import type { Transaction } from '../database/database.ts'
-import { prepared, raw, sql } from '../model/sql.ts'
-import type { RetentionPolicy } from '../maintenance/retention-store.ts'
-import { ApiError } from '../model/errors.ts'
+import { sha256 } from '../../secret/encryption.ts'
+import type { Transaction } from '../../database/database.ts'
+import { prepared, raw, sql } from '../../model/sql.ts'
+import type { RetentionPolicy } from '../../operations/maintenance/retention-store.ts'
+import { ApiError } from '../../model/errors.ts'
 import { openResponse, sealResponse, type StoredResponse } from './idempotency.ts'
 
 /** One use of an Idempotency-Key: unique per credential, method and path; the hash identifies the request. */

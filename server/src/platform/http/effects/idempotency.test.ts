@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { sha256 } from '../secret/encryption.ts'
-import { ApiError } from '../model/errors.ts'
+import { sha256 } from '../../secret/encryption.ts'
+import { ApiError } from '../../model/errors.ts'
 import { checkIdempotencyKey, openResponse, requestHash, sealResponse } from './idempotency.ts'
-import type { JsonValue } from '../model/json.ts'
+import type { JsonValue } from '../../model/json.ts'
 
 const secret = randomBytes(32)
 const answer = { status: 201, headers: { etag: '"1-x"' }, body: '{"apiKey":"very secret"}' }

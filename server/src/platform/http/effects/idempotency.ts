@@ -1,7 +1,7 @@
 import { createHash, hkdfSync } from 'node:crypto'
-import { invalidParameters } from '../model/errors.ts'
-import { seal, unseal } from '../secret/encryption.ts'
-import type { JsonObject, JsonValue } from '../model/json.ts'
+import { invalidParameters } from '../../model/errors.ts'
+import { seal, unseal } from '../../secret/encryption.ts'
+import type { JsonObject, JsonValue } from '../../model/json.ts'
 
 export interface StoredResponse {
   status: number

@@ -1,10 +1,10 @@
-import type { Caller } from '../model/caller.ts'
-import { actorOf } from '../audit/actor.ts'
-import { recordEvent } from '../audit/store.ts'
-import type { Transaction } from '../database/database.ts'
-import { showId } from '../model/ids.ts'
-import type { RouteResponse, Client, WriteRoute } from './route.ts'
-import type { JsonObject } from '../model/json.ts'
+import type { Caller } from '../../model/caller.ts'
+import { actorOf } from '../../audit/actor.ts'
+import { recordEvent } from '../../audit/store.ts'
+import type { Transaction } from '../../database/database.ts'
+import { showId } from '../../model/ids.ts'
+import type { RouteResponse, Client, WriteRoute } from '../route.ts'
+import type { JsonObject } from '../../model/json.ts'
 
 interface EffectContext {
   db: Transaction

@@ -1,9 +1,9 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
-import { FairStarts } from '../background/fair-starts.ts'
-import { newId, showId } from '../model/ids.ts'
-import { ApiError } from '../model/errors.ts'
-import { errorPage, wantsPage } from './html.ts'
+import { FairStarts } from '../../background/fair-starts.ts'
+import { newId, showId } from '../../model/ids.ts'
+import { ApiError } from '../../model/errors.ts'
+import { errorPage, wantsPage } from '../pages/html.ts'
 import type { Tenants } from './tenants.ts'
 
 export interface AdmissionOptions {

@@ -1,4 +1,4 @@
-import { ApiError } from '../model/errors.ts'
+import { ApiError } from '../../model/errors.ts'
 
 /** Maximum bytes of all request bodies in a process, both incomplete ones and those being processed. */
 const budgetBytes = 64 * 1024 * 1024

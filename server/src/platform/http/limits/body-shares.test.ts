@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { callAs } from '../../../test/people.ts'
-import { newImport } from '../../../test/pushes.ts'
-import { startTestService } from '../../../test/service.ts'
+import { callAs } from '../../../../test/people.ts'
+import { newImport } from '../../../../test/pushes.ts'
+import { startTestService } from '../../../../test/service.ts'
 import { BodyBudget } from './body-budget.ts'
 
 test('the bodies of all keys of an organization have one share of the memory, and those of all its imports another', async () => {

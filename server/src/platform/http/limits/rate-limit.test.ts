@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { processorTime } from '../../../test/processor-time.ts'
+import { processorTime } from '../../../../test/processor-time.ts'
 import { addressKey, createRateLimiter, type RateKind } from './rate-limit.ts'
 
 function limiterWithClock(options: { perMinute?: number; maxKeys?: number } = {}) {

@@ -1,14 +1,14 @@
 import { afterEach, expect, test } from 'vitest'
-import { createApiKey } from '../../commands/create-api-key.ts'
-import { generateApiKey } from '../../identity/access/api-key.ts'
-import { expectRefusal } from '../../../test/refusals.ts'
+import { createApiKey } from '../../../cli/create-api-key.ts'
+import { generateApiKey } from '../../../identity/access/api-key.ts'
+import { expectRefusal } from '../../../../test/refusals.ts'
 import {
   type Json,
   startTestService,
   type TestResponse,
   type TestOrganization,
   type TestService,
-} from '../../../test/service.ts'
+} from '../../../../test/service.ts'
 
 let service: TestService
 afterEach(() => service.close())

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
-import { ApiError } from '../model/errors.ts'
+import { ApiError } from '../../model/errors.ts'
 import { maxBodyBytesFor, bodyTooLarge } from './request-limits.ts'
 import { addressKey } from './rate-limit.ts'
-import type { ServedRoute, RequestContext } from './route.ts'
+import type { ServedRoute, RequestContext } from '../route.ts'
 
 /** Reads the whole body, once. Throws 413 as soon as it is too large, and 503 while too many bodies are in memory. */
 export async function readBytes(route: Pick<ServedRoute, 'kind'>, request: FastifyRequest): Promise<Uint8Array> {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { routes } from '../../app.ts'
-import type { PublicRoute } from './route.ts'
-import { readPush } from '../../resources/imports/payload/payload.ts'
-import { requestText, sendRaw } from '../../../test/raw-http.ts'
-import { expectRefusal } from '../../../test/refusals.ts'
-import { startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
+import { routes } from '../../../app.ts'
+import type { PublicRoute } from '../route.ts'
+import { readPush } from '../../../intake/payload/payload.ts'
+import { requestText, sendRaw } from '../../../../test/raw-http.ts'
+import { expectRefusal } from '../../../../test/refusals.ts'
+import { startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
 
 let service: TestService
 let organization: TestOrganization

@@ -1,8 +1,8 @@
 import { isIPv6 } from 'node:net'
 import type { FastifyRequest } from 'fastify'
-import { ApiError, invalidParameters, malformed } from '../model/errors.ts'
-import { negotiateContent } from './content-negotiation.ts'
-import type { ServedRoute } from './route.ts'
+import { ApiError, invalidParameters, malformed } from '../../model/errors.ts'
+import { negotiateContent } from '../protocol/content-negotiation.ts'
+import type { ServedRoute } from '../route.ts'
 
 /** Maximum bytes of a request's parts (documented in docs/errors.md). */
 export const maxBodyBytes = 1024 * 1024

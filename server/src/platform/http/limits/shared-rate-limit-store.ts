@@ -1,5 +1,5 @@
-import type { Database } from '../database/database.ts'
-import { sql } from '../model/sql.ts'
+import type { Database } from '../../database/database.ts'
+import { sql } from '../../model/sql.ts'
 import type { RatePolicy } from './rate-limit.ts'
 
 /** A bucket with at least this many tokens gives more of them than a service asks for: this share of what it has. */

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
-import type { Database } from '../database/database.ts'
-import { ApiError } from '../model/errors.ts'
-import { sha256 } from '../secret/encryption.ts'
+import type { Database } from '../../database/database.ts'
+import { ApiError } from '../../model/errors.ts'
+import { sha256 } from '../../secret/encryption.ts'
 import {
   type Allowance,
   allowanceOf,

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
-import { createTrust } from './forwarded.ts'
+import { createTrust } from '../protocol/forwarded.ts'
 import { isAddress, Tenants } from './tenants.ts'
 
 const newTenants = () => new Tenants({ trust: createTrust(false), isPush: (path) => path.startsWith('/push/') })

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { LRUCache } from 'lru-cache'
-import { sha256 } from '../secret/encryption.ts'
-import { callerAddress, type Trust } from './forwarded.ts'
+import { sha256 } from '../../secret/encryption.ts'
+import { callerAddress, type Trust } from '../protocol/forwarded.ts'
 import { addressKey } from './rate-limit.ts'
 
 const maxCredentials = 20_000

@@ -1,15 +1,15 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { ApiError } from '../model/errors.ts'
+import { ApiError } from '../../model/errors.ts'
 import { escapeHtml } from './escape-html.ts'
-import { listTag, matchesNone } from './etag.ts'
-import { FixedText } from './fixed-text.ts'
+import { listTag, matchesNone } from '../protocol/etag.ts'
+import { FixedText } from '../protocol/fixed-text.ts'
 import { relativePath, renderMarkdown } from './guide-html.ts'
 import { guideStyle } from './guide-style.ts'
 import { pagesWith } from './html.ts'
-import { hasTrailingSlash, isOnHost, requestTarget } from './request-context.ts'
-import { singleHeader } from './header.ts'
+import { hasTrailingSlash, isOnHost, requestTarget } from '../request-context.ts'
+import { singleHeader } from '../protocol/header.ts'
 
 /** The documents of the release, which the service shows as pages at `/docs`. */
 export interface Guides {

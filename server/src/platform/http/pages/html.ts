@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { escapeHtml } from './escape-html.ts'
-import type { ApiError } from '../model/errors.ts'
-import { prefersHtml } from './content-negotiation.ts'
+import type { ApiError } from '../../model/errors.ts'
+import { prefersHtml } from '../protocol/content-negotiation.ts'
 import { pageStyle } from './page-style.ts'
 
 /**

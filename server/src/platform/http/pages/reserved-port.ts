@@ -1,11 +1,11 @@
 import { createServer, type Server } from 'node:http'
 import { createServer as createNetServer, type Socket } from 'node:net'
-import { newId, showId } from '../model/ids.ts'
-import { ApiError } from '../model/errors.ts'
+import { newId, showId } from '../../model/ids.ts'
+import { ApiError } from '../../model/errors.ts'
 import { errorPage, wantsPage } from './html.ts'
-import { listenOn } from './listen.ts'
-import { createSecurityHeaders } from './security-headers.ts'
-import { version } from './version.ts'
+import { listenOn } from '../listen.ts'
+import { createSecurityHeaders } from '../protocol/security-headers.ts'
+import { version } from '../protocol/version.ts'
 
 /** A port that is bound before the service can use it: callers get a 503 meanwhile. */
 export interface ReservedPort {

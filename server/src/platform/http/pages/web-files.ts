@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { listTag, matchesNone } from './etag.ts'
-import { chooseCoding, type Coding } from './fixed-text.ts'
-import { singleHeader } from './header.ts'
+import { listTag, matchesNone } from '../protocol/etag.ts'
+import { chooseCoding, type Coding } from '../protocol/fixed-text.ts'
+import { singleHeader } from '../protocol/header.ts'
 
 /** A file as it is sent, with the compressed forms that the build made. */
 export interface WebFile {

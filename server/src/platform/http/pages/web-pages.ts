@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { escapeHtml } from './escape-html.ts'
-import { listTag, matchesNone } from './etag.ts'
-import { FixedText } from './fixed-text.ts'
+import { listTag, matchesNone } from '../protocol/etag.ts'
+import { FixedText } from '../protocol/fixed-text.ts'
 import { applicationBase, wantsPage } from './html.ts'
-import { isOnHost, requestTarget } from './request-context.ts'
-import type { Route, Services } from './route.ts'
-import { isPage } from './route.ts'
+import { isOnHost, requestTarget } from '../request-context.ts'
+import type { Route, Services } from '../route.ts'
+import { isPage } from '../route.ts'
 import type { WebApplication } from './web-files.ts'
-import { singleHeader } from './header.ts'
+import { singleHeader } from '../protocol/header.ts'
 
 export interface WebPageOptions {
   services: Services

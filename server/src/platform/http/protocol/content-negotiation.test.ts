@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { processorTime } from '../../../test/processor-time.ts'
-import { ApiError } from '../model/errors.ts'
+import { processorTime } from '../../../../test/processor-time.ts'
+import { ApiError } from '../../model/errors.ts'
 import { acceptsJson, negotiateContent, parseMediaType } from './content-negotiation.ts'
 
 const json = ['application/json']

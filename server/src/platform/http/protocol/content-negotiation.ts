@@ -1,4 +1,4 @@
-import { ApiError } from '../model/errors.ts'
+import { ApiError } from '../../model/errors.ts'
 
 export interface RequestContentHeaders {
   contentType: string | undefined

@@ -1,5 +1,5 @@
-import { ApiError } from '../model/errors.ts'
-import type { Client, Services } from './route.ts'
+import { ApiError } from '../../model/errors.ts'
+import type { Client, Services } from '../route.ts'
 
 /** In seconds: a session lasts at most 90 days, a device is recognized for a year, a login flow takes ten minutes. */
 const lifetimes = { refresh: 90 * 24 * 60 * 60, device: 365 * 24 * 60 * 60, 'single-sign-on': 600 }

@@ -1,9 +1,9 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { version } from './version.ts'
-import { openRaw, requestText } from '../../../test/raw-http.ts'
-import { expectRefusal } from '../../../test/refusals.ts'
-import { startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
+import { openRaw, requestText } from '../../../../test/raw-http.ts'
+import { expectRefusal } from '../../../../test/refusals.ts'
+import { startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
 
 const allowed = 'https://app.example.test'
 const other = 'http://localhost:5173'

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { routes } from '../../app.ts'
-import { expectRefusal } from '../../../test/refusals.ts'
-import { type Call, type Json, startTestService, type TestService } from '../../../test/service.ts'
-import { dump } from '../../../test/dump.ts'
-import { newTenant, requestOf, type Tenant } from '../../../test/tenancy.ts'
+import { routes } from '../../../app.ts'
+import { expectRefusal } from '../../../../test/refusals.ts'
+import { type Call, type Json, startTestService, type TestService } from '../../../../test/service.ts'
+import { dump } from '../../../../test/dump.ts'
+import { newTenant, requestOf, type Tenant } from '../../../../test/tenancy.ts'
 
 let service: TestService
 let call: Call

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import { invalidParameters } from '../model/errors.ts'
-import type { RouteResponse } from './route.ts'
+import { invalidParameters } from '../../model/errors.ts'
+import type { RouteResponse } from '../route.ts'
 
 /** Length of the base64url hash: 96 bits. */
 const hashLength = 16

@@ -1,8 +1,8 @@
 import { syncBuiltinESMExports } from 'node:module'
 import zlib from 'node:zlib'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { openRaw, requestText } from '../../../test/raw-http.ts'
-import { startTestService, type TestService } from '../../../test/service.ts'
+import { openRaw, requestText } from '../../../../test/raw-http.ts'
+import { startTestService, type TestService } from '../../../../test/service.ts'
 import { chooseCoding } from './fixed-text.ts'
 
 const compressors = ['brotliCompress', 'brotliCompressSync', 'createBrotliCompress'] as const

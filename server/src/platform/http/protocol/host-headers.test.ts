@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { requestText, sendRaw } from '../../../test/raw-http.ts'
-import { expectRefusal } from '../../../test/refusals.ts'
-import { startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
+import { requestText, sendRaw } from '../../../../test/raw-http.ts'
+import { expectRefusal } from '../../../../test/refusals.ts'
+import { startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
 
 let service: TestService
 let organization: TestOrganization

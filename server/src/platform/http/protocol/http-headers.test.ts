@@ -1,10 +1,10 @@
 import { METHODS } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { routes } from '../../app.ts'
+import { routes } from '../../../app.ts'
 import { version } from './version.ts'
-import { openRaw, requestText, sendRaw } from '../../../test/raw-http.ts'
-import { expectRefusal } from '../../../test/refusals.ts'
-import { type Json, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
+import { openRaw, requestText, sendRaw } from '../../../../test/raw-http.ts'
+import { expectRefusal } from '../../../../test/refusals.ts'
+import { type Json, startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
 
 let service: TestService
 let organization: TestOrganization

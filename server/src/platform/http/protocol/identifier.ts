@@ -1,5 +1,5 @@
-import type { Caller } from '../model/caller.ts'
-import { ApiError } from '../model/errors.ts'
+import type { Caller } from '../../model/caller.ts'
+import { ApiError } from '../../model/errors.ts'
 
 /** A credential that was valid when read; `live` of its callers detects changes. `id`: the uuid for rate limits. */
 export type Credential = KeyCredential | SessionCredential

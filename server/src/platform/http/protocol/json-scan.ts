@@ -1,4 +1,4 @@
-import { type Fault, invalidBody, malformed, maxDetails } from '../model/errors.ts'
+import { type Fault, invalidBody, malformed, maxDetails } from '../../model/errors.ts'
 import { exactness, exponentEnd, isDigit, mantissaEnd, roundTrips } from './json-number.ts'
 
 /** Maximum nesting of arrays and objects in a body. */

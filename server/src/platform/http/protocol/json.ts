@@ -1,4 +1,4 @@
-import { invalidBody, malformed } from '../model/errors.ts'
+import { invalidBody, malformed } from '../../model/errors.ts'
 import { JsonScanner, type LongNumber } from './json-scan.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })

@@ -2,9 +2,9 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
-import { newId, showId } from '../model/ids.ts'
-import { ApiError } from '../model/errors.ts'
-import { headersTooLarge, maxUrlLength, urlTooLong } from './request-limits.ts'
+import { newId, showId } from '../../model/ids.ts'
+import { ApiError } from '../../model/errors.ts'
+import { headersTooLarge, maxUrlLength, urlTooLong } from '../limits/request-limits.ts'
 
 /** Milliseconds for a rejected caller to read the response; its remaining data is discarded. */
 const linger = 2000

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { sendRaw, requestText } from '../../../test/raw-http.ts'
-import { startTestService, type TestService } from '../../../test/service.ts'
+import { sendRaw, requestText } from '../../../../test/raw-http.ts'
+import { startTestService, type TestService } from '../../../../test/service.ts'
 
 let local: TestService
 let secure: TestService

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { routes } from '../../app.ts'
-import { isPage } from './route.ts'
-import { newImport, newLead } from '../../../test/pushes.ts'
-import { startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
+import { routes } from '../../../app.ts'
+import { isPage } from '../route.ts'
+import { newImport, newLead } from '../../../../test/pushes.ts'
+import { startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
 
 let service: TestService
 let organization: TestOrganization

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { Migration } from '../database/migrate.ts'
+import type { Migration } from '../../database/migrate.ts'
 import { SnapshotError, type SnapshotTable } from './format.ts'
 
 export interface CatalogTable extends SnapshotTable {

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
-import { connect } from '../database/connect.ts'
-import { distributedTables } from '../database/distribution.ts'
-import { sqlState } from '../database/failures.ts'
+import { connect } from '../../database/connect.ts'
+import { distributedTables } from '../../database/distribution.ts'
+import { sqlState } from '../../database/failures.ts'
 import { quoteIdentifier } from './catalog.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { connect } from '../database/connect.ts'
+import { connect } from '../../database/connect.ts'
 
 /** Name of the entry in the table `instance`. */
 export const lastBackupName = 'last_backup'

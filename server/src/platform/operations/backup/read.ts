@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
 import { createGunzip, type Gunzip } from 'node:zlib'
-import { Interrupted } from '../database/interrupted.ts'
+import { Interrupted } from '../../database/interrupted.ts'
 import {
   type CheckedSnapshot,
   endOfRows,

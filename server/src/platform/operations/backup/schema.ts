@@ -1,7 +1,7 @@
 import type pg from 'pg'
-import { pendingKeys } from '../database/distribution.ts'
-import { sqlState } from '../database/failures.ts'
-import { createMigrationsTable, type Migration, noTransactionMarker } from '../database/migrate.ts'
+import { pendingKeys } from '../../database/distribution.ts'
+import { sqlState } from '../../database/failures.ts'
+import { createMigrationsTable, type Migration, noTransactionMarker } from '../../database/migrate.ts'
 import { notFromExtension } from './catalog.ts'
 import { SnapshotError } from './format.ts'
 

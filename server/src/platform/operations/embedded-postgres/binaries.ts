@@ -6,7 +6,7 @@ import { basename, dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { useOwnDatabaseAdvice } from './cluster.ts'
 import { serverAccount } from './server-account.ts'
-import { StartError } from '../database/start-error.ts'
+import { StartError } from '../../database/start-error.ts'
 
 /** If the project is in a folder that other users cannot enter, root puts here what the unprivileged account needs. */
 export const rootsFolder = '/var/lib/rapport'

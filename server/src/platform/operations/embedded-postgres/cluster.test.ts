@@ -2,11 +2,11 @@ import { chmod, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, type TestContext, test } from 'vitest'
-import { debianBinaries } from '../../../test/debian.ts'
+import { debianBinaries } from '../../../../test/debian.ts'
 import { findBinaries } from './binaries.ts'
 import { clusterConnection, initializeCluster, startPostgres } from './cluster.ts'
-import { connect } from '../database/connect.ts'
-import { StartError } from '../database/start-error.ts'
+import { connect } from '../../database/connect.ts'
+import { StartError } from '../../database/start-error.ts'
 
 const settings = { fsync: 'off', shared_buffers: '16MB' }
 

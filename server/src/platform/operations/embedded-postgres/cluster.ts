@@ -7,10 +7,10 @@ import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type pg from 'pg'
-import { connect, isConnectTimeout } from '../database/connect.ts'
-import { isConnectionLoss, sqlState } from '../database/failures.ts'
-import { syncFolder } from '../files/durable.ts'
-import { StartError } from '../database/start-error.ts'
+import { connect, isConnectTimeout } from '../../database/connect.ts'
+import { isConnectionLoss, sqlState } from '../../database/failures.ts'
+import { syncFolder } from '../../files/durable.ts'
+import { StartError } from '../../database/start-error.ts'
 import {
   type Account,
   assertAccountIsUnused,

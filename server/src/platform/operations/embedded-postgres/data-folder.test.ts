@@ -3,14 +3,14 @@ import { chown, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/pr
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { newDataDirectory, openTask, query, startErrorOf } from '../../../test/data-directory.ts'
-import { type ProcessStarter, processStarter } from '../../../test/processes.ts'
+import { newDataDirectory, openTask, query, startErrorOf } from '../../../../test/data-directory.ts'
+import { type ProcessStarter, processStarter } from '../../../../test/processes.ts'
 import { canAccess } from './binaries.ts'
 import { prepareDataFolder } from './data-folder.ts'
 import { openEmbedded } from './embedded.ts'
 
 const isRoot = process.getuid?.() === 0
-const project = fileURLToPath(new URL('../../../..', import.meta.url))
+const project = fileURLToPath(new URL('../../../../..', import.meta.url))
 
 let processes: ProcessStarter
 beforeAll(async () => {

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { debianBinaries } from '../../../test/debian.ts'
-import { query } from '../../../test/data-directory.ts'
-import { run } from '../../../test/command-line.ts'
+import { debianBinaries } from '../../../../test/debian.ts'
+import { query } from '../../../../test/data-directory.ts'
+import { run } from '../../../../test/command-line.ts'
 import { openEmbedded } from './embedded.ts'
 
 const binaries = debianBinaries()

@@ -6,7 +6,7 @@ import { clusterVersion, finishMove, explainSystemError, type DataPaths, markClu
 import { formerUser, serverAccount, takeOver } from './server-account.ts'
 import { chooseBinaries, findOldBinaries } from './upgrade-binaries.ts'
 import { neutralizeStalePidFiles, livePostmaster } from './postmaster.ts'
-import { StartError } from '../database/start-error.ts'
+import { StartError } from '../../database/start-error.ts'
 
 export interface ServerOptions {
   log: (message: string) => void

@@ -4,8 +4,15 @@ import { connect as connectTo } from 'node:net'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { newDataDirectory, openTask, query, startErrorOf, serverOf, serversIn } from '../../../test/data-directory.ts'
-import { type ProcessStarter, processStarter, until } from '../../../test/processes.ts'
+import {
+  newDataDirectory,
+  openTask,
+  query,
+  startErrorOf,
+  serverOf,
+  serversIn,
+} from '../../../../test/data-directory.ts'
+import { type ProcessStarter, processStarter, until } from '../../../../test/processes.ts'
 import { serverAccount } from './server-account.ts'
 import { prepareDataFolder } from './data-folder.ts'
 import { openEmbedded } from './embedded.ts'

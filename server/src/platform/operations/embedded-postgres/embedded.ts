@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import type pg from 'pg'
-import { pause } from '../background/loop.ts'
+import { pause } from '../../background/loop.ts'
 import { rootsFolder as usualRootsFolder } from './binaries.ts'
 import { type DataPaths, prepareDataFolder } from './data-folder.ts'
 import { rotateLog, maxConnections, type UpgradeOptions } from './embedded-server.ts'

@@ -3,15 +3,15 @@ import { chmod, chown, lchown, link, mkdir, readdir, readFile, stat, symlink, wr
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { newDataDirectory, openTask, query, serverOf, startErrorOf } from '../../../test/data-directory.ts'
-import { type ProcessStarter, processStarter, until } from '../../../test/processes.ts'
+import { newDataDirectory, openTask, query, serverOf, startErrorOf } from '../../../../test/data-directory.ts'
+import { type ProcessStarter, processStarter, until } from '../../../../test/processes.ts'
 import { canAccess, findBinaries } from './binaries.ts'
 import { prepareDataFolder } from './data-folder.ts'
 import { openEmbedded } from './embedded.ts'
 import { formerUser, serverAccount, takeOver } from './server-account.ts'
 
 const isRoot = process.getuid?.() === 0
-const project = fileURLToPath(new URL('../../../..', import.meta.url))
+const project = fileURLToPath(new URL('../../../../..', import.meta.url))
 const user = { uid: 12345, gid: 12345 }
 
 let processes: ProcessStarter

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { lchown, lstat, open, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { StartError } from '../database/start-error.ts'
+import { StartError } from '../../database/start-error.ts'
 
 export interface Account {
   uid: number

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { clusterConnection } from './cluster.ts'
-import { connect } from '../database/connect.ts'
-import { sqlState } from '../database/failures.ts'
+import { connect } from '../../database/connect.ts'
+import { sqlState } from '../../database/failures.ts'
 
 export const databaseName = 'rapport'
 

@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { findBinaries, rootsFolder, usableBinaries } from './binaries.ts'
 import { binariesVersion } from './cluster.ts'
-import { StartError } from '../database/start-error.ts'
+import { StartError } from '../../database/start-error.ts'
 
 /** Where package managers install a major version: Debian, Red Hat, Homebrew. */
 const systemFolders = (major: number) => [

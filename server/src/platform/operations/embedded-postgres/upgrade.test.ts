@@ -10,15 +10,15 @@ import {
   query,
   startErrorOf,
   serversIn,
-} from '../../../test/data-directory.ts'
-import { oldPostgres } from '../../../test/old-postgres.ts'
-import { type ProcessStarter, processStarter, until } from '../../../test/processes.ts'
-import { migrationsFolder, version } from '../../release.ts'
+} from '../../../../test/data-directory.ts'
+import { oldPostgres } from '../../../../test/old-postgres.ts'
+import { type ProcessStarter, processStarter, until } from '../../../../test/processes.ts'
+import { migrationsFolder, version } from '../../../release.ts'
 import { usableBinaries } from './binaries.ts'
 import { clusterConnection, initializeCluster, type PostgresServer, startPostgres } from './cluster.ts'
 import { previousCluster, moveBackup, movedCluster, type DataPaths, prepareDataFolder } from './data-folder.ts'
 import { openEmbedded } from './embedded.ts'
-import { migrate } from '../database/migrate.ts'
+import { migrate } from '../../database/migrate.ts'
 
 let processes: ProcessStarter
 interface Template {

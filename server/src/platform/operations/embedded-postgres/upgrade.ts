@@ -2,7 +2,7 @@ import { readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type pg from 'pg'
 import { binariesVersion, initializeCluster, isCluster, isSocketFolderShort, startPostgres } from './cluster.ts'
-import { connect } from '../database/connect.ts'
+import { connect } from '../../database/connect.ts'
 import {
   finishMove,
   explainSystemError,
@@ -12,7 +12,7 @@ import {
   type DataPaths,
 } from './data-folder.ts'
 import { durableSettings, type ServerOptions, type UpgradeOptions } from './embedded-server.ts'
-import { Interrupted } from '../database/interrupted.ts'
+import { Interrupted } from '../../database/interrupted.ts'
 import { livePostmaster, stopPostmaster } from './postmaster.ts'
 import { makeServiceRole, serviceConnection } from './service-role.ts'
 import { SnapshotError } from '../backup/format.ts'
@@ -20,8 +20,8 @@ import { checkSnapshot } from '../backup/read.ts'
 import { restoreSnapshot, type RestoreProgress } from '../backup/restore.ts'
 import { takeSnapshotFile } from '../backup/take.ts'
 import { chooseBinaries } from './upgrade-binaries.ts'
-import { StartError } from '../database/start-error.ts'
-import { syncFolder } from '../files/durable.ts'
+import { StartError } from '../../database/start-error.ts'
+import { syncFolder } from '../../files/durable.ts'
 
 /** Is the server an older PostgreSQL than the included one, or another one than the given one? */
 export async function isOutdated(client: pg.Client, given: string | undefined): Promise<boolean> {

@@ -1,5 +1,5 @@
-import { identifier, join, type Sql, sql } from '../model/sql.ts'
-import { columnOf, parentsOf, type Resource } from '../model/define.ts'
+import { identifier, join, type Sql, sql } from '../../model/sql.ts'
+import { columnOf, parentsOf, type Resource } from '../../records/declare/define.ts'
 import type { Dependent, RetentionPolicy } from './retention-store.ts'
 
 /** Seconds added to the time for restoring, so that a restore in progress never sees a partly purged record. */

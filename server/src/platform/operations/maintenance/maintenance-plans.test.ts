@@ -1,12 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { expiredSql, type RetentionPolicy } from './retention-store.ts'
-import { resources } from '../../app.ts'
-import { retentionPolicies } from '../../retention-policies.ts'
-import { isDistributed } from '../../../test/engines.ts'
-import { explain, recordsRead } from '../../../test/explain.ts'
-import { minimalRow } from '../../../test/table-rows.ts'
-import { ago, retention, createMaintenanceFixture, type MaintenanceFixture } from '../../../test/maintenance-fixture.ts'
+import { resources } from '../../../app.ts'
+import { retentionPolicies } from '../../../retention-policies.ts'
+import { isDistributed } from '../../../../test/engines.ts'
+import { explain, recordsRead } from '../../../../test/explain.ts'
+import { minimalRow } from '../../../../test/table-rows.ts'
+import {
+  ago,
+  retention,
+  createMaintenanceFixture,
+  type MaintenanceFixture,
+} from '../../../../test/maintenance-fixture.ts'
 
 const policies = retentionPolicies(retention)
 const storedCount = 400

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { Database } from '../database/database.ts'
-import { sql } from '../model/sql.ts'
-import { readId } from '../model/ids.ts'
+import { Database } from '../../database/database.ts'
+import { sql } from '../../model/sql.ts'
+import { readId } from '../../model/ids.ts'
 import { type RetentionPolicy, purge } from './retention-store.ts'
-import { retentionPolicies } from '../../retention-policies.ts'
-import { createDatabase } from '../../../test/postgres.ts'
-import { until } from '../../../test/processes.ts'
-import { type Call, startTestService } from '../../../test/service.ts'
+import { retentionPolicies } from '../../../retention-policies.ts'
+import { createDatabase } from '../../../../test/postgres.ts'
+import { until } from '../../../../test/processes.ts'
+import { type Call, startTestService } from '../../../../test/service.ts'
 
 /** The policy of contacts; with a TTL of 0, restore and purge are possible at the same time. */
 const contactPolicy = retentionPolicies({ importRowsDays: 0, auditLogDays: 0, historyDays: 0 }).find(

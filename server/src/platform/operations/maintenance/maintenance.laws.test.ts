@@ -1,27 +1,27 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { seed } from '../../../test/seed.ts'
-import { resources } from '../../app.ts'
-import { retentionPolicies } from '../../retention-policies.ts'
+import { seed } from '../../../../test/seed.ts'
+import { resources } from '../../../app.ts'
+import { retentionPolicies } from '../../../retention-policies.ts'
 import {
   type ShortLivedRow,
   shortLivedRowNames,
   shortLivedRows,
   hash,
   type StoredRow,
-} from '../../../test/short-lived-rows.ts'
-import { dealData, dealRows } from '../../../test/purged-deals.ts'
-import { isDistributed } from '../../../test/engines.ts'
-import { minimalRow } from '../../../test/table-rows.ts'
-import { endGrace, expectAccurateCounts, readTables, rowKey } from '../../../test/stored-rows.ts'
+} from '../../../../test/short-lived-rows.ts'
+import { dealData, dealRows } from '../../../../test/purged-deals.ts'
+import { isDistributed } from '../../../../test/engines.ts'
+import { minimalRow } from '../../../../test/table-rows.ts'
+import { endGrace, expectAccurateCounts, readTables, rowKey } from '../../../../test/stored-rows.ts'
 import {
   ago,
   importRowsDays,
   retention,
   createMaintenanceFixture,
   type MaintenanceFixture,
-} from '../../../test/maintenance-fixture.ts'
+} from '../../../../test/maintenance-fixture.ts'
 
 let fixture: MaintenanceFixture
 beforeAll(async () => {

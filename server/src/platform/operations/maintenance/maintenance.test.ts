@@ -1,15 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { serviceActor } from '../model/caller.ts'
-import { sql } from '../model/sql.ts'
+import { serviceActor } from '../../model/caller.ts'
+import { sql } from '../../model/sql.ts'
 import { findExpired, type RetentionPolicy, purge, purgeWithoutDependents } from './retention-store.ts'
 import { createMaintenance } from './maintenance.ts'
-import { retentionPolicies } from '../../retention-policies.ts'
-import { contactStore } from '../../resources/contacts/store.ts'
-import { isDistributed } from '../../../test/engines.ts'
-import { until } from '../../../test/processes.ts'
-import { ago, retention, createMaintenanceFixture, type MaintenanceFixture } from '../../../test/maintenance-fixture.ts'
+import { retentionPolicies } from '../../../retention-policies.ts'
+import { contactStore } from '../../../crm/contacts/store.ts'
+import { isDistributed } from '../../../../test/engines.ts'
+import { until } from '../../../../test/processes.ts'
+import {
+  ago,
+  retention,
+  createMaintenanceFixture,
+  type MaintenanceFixture,
+} from '../../../../test/maintenance-fixture.ts'
 
 let fixture: MaintenanceFixture
 let organization_id: string

@@ -1,6 +1,6 @@
-import { serviceActor } from '../model/caller.ts'
-import type { Database, Transaction } from '../database/database.ts'
-import { identifier, join, raw, type Sql, sql } from '../model/sql.ts'
+import { serviceActor } from '../../model/caller.ts'
+import type { Database, Transaction } from '../../database/database.ts'
+import { identifier, join, raw, type Sql, sql } from '../../model/sql.ts'
 
 export interface RetentionPolicy {
   /** The name in metrics, the log and the doctor. */

@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { retentionPolicies } from '../../retention-policies.ts'
-import { ago, retention, createMaintenanceFixture, type MaintenanceFixture } from '../../../test/maintenance-fixture.ts'
+import { retentionPolicies } from '../../../retention-policies.ts'
+import {
+  ago,
+  retention,
+  createMaintenanceFixture,
+  type MaintenanceFixture,
+} from '../../../../test/maintenance-fixture.ts'
 
 let fixture: MaintenanceFixture
 beforeAll(async () => {

@@ -1,5 +1,5 @@
-import type { Database, CrossTenantConnection } from '../database/database.ts'
-import { identifier, raw, sql } from '../model/sql.ts'
+import type { Database, CrossTenantConnection } from '../../database/database.ts'
+import { identifier, raw, sql } from '../../model/sql.ts'
 
 /** Tables with no more pages need no statistics: any plan is good. */
 const fewPages = 4

@@ -1,4 +1,4 @@
-import { columnOf, type Resource } from '../model/define.ts'
+import { columnOf, type Resource } from '../../records/declare/define.ts'
 import type { ActualTable, Catalog } from './catalog.ts'
 import { type DocumentFunction, documentOf } from './document.ts'
 import { type Column, type ForeignKey, hasSearchText, type Index, isServedBy, type Table, tableOf } from './tables.ts'

@@ -1,6 +1,6 @@
-import { columnOf, type Resource } from '../model/define.ts'
-import { isRendered } from '../query/select.ts'
-import type { Field } from '../model/field.ts'
+import { columnOf, type Resource } from '../../records/declare/define.ts'
+import { isRendered } from '../../records/page/select.ts'
+import type { Field } from '../../records/declare/field.ts'
 
 /** Renders a record up to the properties that depend on others (decision 10), by concatenation: composing is slower. */
 export interface DocumentFunction {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { findBinaries } from '../embedded-postgres/binaries.ts'
 import { clusterConnection, initializeCluster, startPostgres } from '../embedded-postgres/cluster.ts'
-import { migrate } from '../database/migrate.ts'
+import { migrate } from '../../database/migrate.ts'
 
 const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', autovacuum: 'off' }
 

@@ -1,4 +1,4 @@
-import { noTransactionMarker } from '../database/migrate.ts'
+import { noTransactionMarker } from '../../database/migrate.ts'
 import type { Difference } from './differences.ts'
 import { createDocument, replaceDocument } from './document.ts'
 import type { Column, ForeignKey, Index, Table } from './tables.ts'

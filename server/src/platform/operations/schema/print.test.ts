@@ -1,8 +1,8 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { schemaOf } from '../../../test/backups.ts'
-import { isDistributed } from '../../../test/engines.ts'
-import { createDatabase, createEmptyDatabase } from '../../../test/postgres.ts'
+import { schemaOf } from '../../../../test/backups.ts'
+import { isDistributed } from '../../../../test/engines.ts'
+import { createDatabase, createEmptyDatabase } from '../../../../test/postgres.ts'
 import { printSchema } from './print.ts'
 
 const inDatabase = async <Result>(connection: pg.ClientConfig, work: (client: pg.Client) => Promise<Result>) => {

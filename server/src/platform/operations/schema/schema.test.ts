@@ -1,11 +1,21 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
-import { resources, routes } from '../../app.ts'
-import { contacts } from '../../resources/contacts/resource.ts'
-import { defineResource, type Resource } from '../model/define.ts'
-import { choice, decimal, flag, id, longText, reference, text, timestamp, stringList } from '../model/fields.ts'
-import { newId } from '../model/ids.ts'
+import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
+import { resources, routes } from '../../../app.ts'
+import { contacts } from '../../../crm/contacts/resource.ts'
+import { defineResource, type Resource } from '../../records/declare/define.ts'
+import {
+  choice,
+  decimal,
+  flag,
+  id,
+  longText,
+  reference,
+  text,
+  timestamp,
+  stringList,
+} from '../../records/declare/fields.ts'
+import { newId } from '../../model/ids.ts'
 import { readCatalog } from './catalog.ts'
 import { describe, differencesOf } from './differences.ts'
 import { skeletonOf } from './migration.ts'

@@ -1,5 +1,5 @@
-import { columnOf, columnTypes, parentsOf, type Resource } from '../model/define.ts'
-import type { Field } from '../model/field.ts'
+import { columnOf, columnTypes, parentsOf, type Resource } from '../../records/declare/define.ts'
+import type { Field } from '../../records/declare/field.ts'
 
 export interface Column {
   name: string

@@ -1,8 +1,7 @@
-import type { Transaction } from '../database/database.ts'
-import type { Resource } from '../model/define.ts'
-import type { Sql } from '../model/sql.ts'
-import type { NamedRecord } from './declared-values.ts'
-import type { JsonObject, JsonValue } from '../model/json.ts'
+import type { Transaction } from '../../database/database.ts'
+import type { Resource } from './define.ts'
+import type { Sql } from '../../model/sql.ts'
+import type { JsonObject, JsonValue } from '../../model/json.ts'
 
 /** `values` come from a caller, parsed by `readBody`; `columns` from the service (`now`: the transaction's time). */
 export type Change =
@@ -108,4 +107,15 @@ export interface CurrentRow extends StoredRow {
   record: JsonObject
   /** References that read as null because the referenced record is deleted. */
   dangling: readonly string[]
+}
+
+/** A record that a value names. */
+export interface NamedRecord {
+  /** The path of the value in the body. */
+  path: string
+  label: string
+  /** The resource of the other record. */
+  resource: string
+  /** The id in the form of the API. */
+  id: string
 }

@@ -1,5 +1,5 @@
-import { raw, type Sql, sql } from '../model/sql.ts'
-import type { DeclaredProperty } from '../model/field.ts'
+import { raw, type Sql, sql } from '../../model/sql.ts'
+import type { DeclaredProperty } from './field.ts'
 
 /**
  * The SQL value of a declared property, of its field's database type, from the stored jsonb. Null if there is none, or

@@ -1,8 +1,8 @@
-import type { Reader } from './caller.ts'
-import type { BodyFault } from './errors.ts'
-import type { RoleGroup } from './scopes.ts'
-import type { Sql } from './sql.ts'
-import type { JsonObject, JsonValue } from './json.ts'
+import type { Reader } from '../../model/caller.ts'
+import type { BodyFault } from '../../model/errors.ts'
+import type { RoleGroup } from '../../model/scopes.ts'
+import type { Sql } from '../../model/sql.ts'
+import type { JsonObject, JsonValue } from '../../model/json.ts'
 import type { Field } from './field.ts'
 
 export type Fields = Record<string, Field>

@@ -1,8 +1,8 @@
-import type { Reader } from './caller.ts'
+import type { Reader } from '../../model/caller.ts'
 import type { FieldType } from './field-types.ts'
-import type { JsonValue, Schema } from './json.ts'
-import type { Normalize } from './normalizers.ts'
-import type { Sql } from './sql.ts'
+import type { JsonValue, Schema } from '../../model/json.ts'
+import type { Normalize } from '../../model/normalizers.ts'
+import type { Sql } from '../../model/sql.ts'
 
 /** How a field is compared; decides its filter operators and its order. */
 export type FilterType = 'id' | 'string' | 'number' | 'date' | 'array' | 'boolean' | 'properties' | 'none'

@@ -1,6 +1,6 @@
 import type { FieldType } from './field-types.ts'
-import { type Normalize, normalizers } from './normalizers.ts'
-import type { JsonValue, Schema } from './json.ts'
+import { type Normalize, normalizers } from '../../model/normalizers.ts'
+import type { JsonValue, Schema } from '../../model/json.ts'
 import type { FilterType, AccessCost, Field } from './field.ts'
 
 export interface FieldOptions {

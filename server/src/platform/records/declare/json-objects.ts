@@ -1,7 +1,7 @@
-import type { Normalized } from '../model/normalizers.ts'
-import { isPlaceholder } from '../model/placeholders.ts'
-import { isBlank, withoutInvisible } from '../model/text.ts'
-import type { JsonObject, JsonValue, Schema } from '../model/json.ts'
+import type { Normalized } from '../../model/normalizers.ts'
+import { isPlaceholder } from '../../model/placeholders.ts'
+import { isBlank, withoutInvisible } from '../../model/text.ts'
+import type { JsonObject, JsonValue, Schema } from '../../model/json.ts'
 
 const keyForm = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 const providerPattern = /^[A-Za-z][A-Za-z0-9]{0,39}$/

@@ -1,8 +1,8 @@
 import { field, type FieldOptions, flag } from './fields.ts'
 import { columnOf } from './define.ts'
-import type { Normalize } from './normalizers.ts'
-import { identifier, join, raw, sql } from './sql.ts'
-import type { JsonObject, Schema } from './json.ts'
+import type { Normalize } from '../../model/normalizers.ts'
+import { identifier, join, raw, sql } from '../../model/sql.ts'
+import type { JsonObject, Schema } from '../../model/json.ts'
 import type { AccessCost, Computation, Field } from './field.ts'
 
 // The kinds of fields whose value is an object, or is computed.

@@ -1,5 +1,5 @@
-import { camelCase, columnOf, listedAcrossParents, type Resource } from '../model/define.ts'
-import { linkTable } from '../model/links.ts'
+import { camelCase, columnOf, listedAcrossParents, type Resource } from './define.ts'
+import { linkTable } from './links.ts'
 
 /** The records of another resource that belong to a record, which filters can test: `some` or `none` of them. */
 export interface Relation {

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import type { Create, Row, Update } from '../model/define.ts'
-import { writeRoute } from '../http/route.ts'
-import { bodyShape } from './body.ts'
+import type { Create, Row, Update } from './define.ts'
+import { writeRoute } from '../../http/route.ts'
+import { bodyShape } from '../request/body.ts'
 import { RouteGroup } from '../routes/standard-routes.ts'
-import { companies } from '../../resources/companies/resource.ts'
-import { companyStore } from '../../resources/companies/store.ts'
-import type { contacts } from '../../resources/contacts/resource.ts'
+import { companies } from '../../../crm/companies/resource.ts'
+import { companyStore } from '../../../crm/companies/store.ts'
+import type { contacts } from '../../../crm/contacts/resource.ts'
 
 /** Checked by the compiler, not at run time. */
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false

@@ -1,12 +1,12 @@
-import { identifier, join, Parameter, raw, type Sql, sql } from '../model/sql.ts'
-import type { Resource } from '../model/define.ts'
+import { identifier, join, Parameter, raw, type Sql, sql } from '../../model/sql.ts'
+import type { Resource } from '../declare/define.ts'
 import { dayOf, type Operand, type TimeSpan, textsOf, type Condition } from './operand.ts'
 import { withoutFoldedMarks } from './folded-marks.ts'
 import type { Operator } from './operators.ts'
 import { anyContained, asJson, containedJson } from './contained-json.ts'
 import { distributedOf, reachConditions, type Scope } from './scope.ts'
 import { linkAlias, type Target } from './target.ts'
-import type { Field } from '../model/field.ts'
+import type { Field } from '../declare/field.ts'
 
 /** Conditions that no record meets, and that every record meets. */
 export const never = sql`false`

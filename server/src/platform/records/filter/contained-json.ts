@@ -1,6 +1,6 @@
-import type { Resource } from '../model/define.ts'
-import { showId } from '../model/ids.ts'
-import { join, type Sql, sql } from '../model/sql.ts'
+import type { Resource } from '../declare/define.ts'
+import { showId } from '../../model/ids.ts'
+import { join, type Sql, sql } from '../../model/sql.ts'
 import { isNumber, type Operand, textsOf, type Condition } from './operand.ts'
 import { type Target, valueOf } from './target.ts'
 

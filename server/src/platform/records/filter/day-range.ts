@@ -1,7 +1,7 @@
-import { type Fault, invalidParameters } from '../model/errors.ts'
-import { type Sql, sql } from '../model/sql.ts'
-import { timeZoneName } from '../model/time-zone.ts'
-import type { QueryParameter } from './query-string.ts'
+import { type Fault, invalidParameters } from '../../model/errors.ts'
+import { type Sql, sql } from '../../model/sql.ts'
+import { timeZoneName } from '../../model/time-zone.ts'
+import type { QueryParameter } from '../request/query-string.ts'
 
 /** The days of a statistic; without them, the last ones in the time zone. Without a zone, that of the organization. */
 export interface DayRange {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { expectFound, expectRefused, withContacts } from '../../../test/list-calls.ts'
-import { startTestService, type TestService } from '../../../test/service.ts'
+import { expectFound, expectRefused, withContacts } from '../../../../test/list-calls.ts'
+import { startTestService, type TestService } from '../../../../test/service.ts'
 
 let service: TestService
 beforeAll(async () => {

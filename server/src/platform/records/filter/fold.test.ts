@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { Database } from '../database/database.ts'
-import { sql } from '../model/sql.ts'
-import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
+import { Database } from '../../database/database.ts'
+import { sql } from '../../model/sql.ts'
+import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
 
 let testDatabase: TestDatabase
 let database: Database

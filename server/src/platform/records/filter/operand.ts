@@ -1,12 +1,12 @@
-import { readId } from '../model/ids.ts'
+import { readId } from '../../model/ids.ts'
 import { withoutFoldedMarks } from './folded-marks.ts'
 import { fragmentForm, propertyForm, toStoredForm } from './stored-form.ts'
-import { ListError, splitList } from './query-string.ts'
+import { ListError, splitList } from '../request/query-string.ts'
 import { type Operator, takesList } from './operators.ts'
 import { readRelativeDate, type RelativeDate } from './relative-dates.ts'
 import type { Target } from './target.ts'
-import type { JsonObject, JsonValue, Schema } from '../model/json.ts'
-import type { FilterType } from '../model/field.ts'
+import type { JsonObject, JsonValue, Schema } from '../../model/json.ts'
+import type { FilterType } from '../declare/field.ts'
 
 /** An instant, or a whole UTC day. `end` is exclusive; an instant has none. */
 export interface TimeSpan {

@@ -1,4 +1,4 @@
-import type { Field, FilterType } from '../model/field.ts'
+import type { Field, FilterType } from '../declare/field.ts'
 
 export type Operator =
   | 'equals'

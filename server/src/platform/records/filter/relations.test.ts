@@ -1,12 +1,12 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { createDatabase } from '../../../test/postgres.ts'
-import { relationships } from '../../../test/relationships.ts'
-import { resources, routes } from '../../app.ts'
-import { listedResources } from '../http/route.ts'
-import { defineResource, type Resource } from '../model/define.ts'
-import { id, reference } from '../model/fields.ts'
-import { relationsAmong } from './relations.ts'
+import { createDatabase } from '../../../../test/postgres.ts'
+import { relationships } from '../../../../test/relationships.ts'
+import { resources, routes } from '../../../app.ts'
+import { listedResources } from '../../http/route.ts'
+import { defineResource, type Resource } from '../declare/define.ts'
+import { id, reference } from '../declare/fields.ts'
+import { relationsAmong } from '../declare/relations.ts'
 
 const namesOf = (listed: readonly Resource[], name: string): string[] => {
   const resource = listed.find((one) => one.name === name)

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { lawTimes, seed } from '../../../test/seed.ts'
-import { type Json, startTestService, type TestService } from '../../../test/service.ts'
-import { readId } from '../model/ids.ts'
-import { sql } from '../model/sql.ts'
+import { lawTimes, seed } from '../../../../test/seed.ts'
+import { type Json, startTestService, type TestService } from '../../../../test/service.ts'
+import { readId } from '../../model/ids.ts'
+import { sql } from '../../model/sql.ts'
 import { readRelativeDate, type RelativeDate, type RelativeSpan, relativeSpansSql } from './relative-dates.ts'
-import type { JsonObject } from '../model/json.ts'
+import type { JsonObject } from '../../model/json.ts'
 
 let service: TestService
 beforeAll(async () => {

@@ -1,6 +1,6 @@
-import { join, Parameter, raw, type Sql, sql } from '../model/sql.ts'
+import { join, Parameter, raw, type Sql, sql } from '../../model/sql.ts'
 import { beginningSql } from './day-range.ts'
-import type { JsonObject, JsonValue } from '../model/json.ts'
+import type { JsonObject, JsonValue } from '../../model/json.ts'
 
 const units = ['day', 'week', 'month', 'quarter', 'year'] as const
 type Unit = (typeof units)[number]

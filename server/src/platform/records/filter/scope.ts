@@ -1,6 +1,6 @@
-import { columnOf, type Resource, type Followed, type Reach } from '../model/define.ts'
-import { identifier, isPlannerVisible, join, raw, type Sql, sql } from '../model/sql.ts'
-import type { Reader } from '../model/caller.ts'
+import { columnOf, type Resource, type Followed, type Reach } from '../declare/define.ts'
+import { identifier, isPlannerVisible, join, raw, type Sql, sql } from '../../model/sql.ts'
+import type { Reader } from '../../model/caller.ts'
 
 /** The organization as a parameter, on whose behalf the statement runs and, if the route has one, the parent. */
 export interface Scope {

@@ -1,7 +1,7 @@
-import { domainFragment } from '../model/internet-names.ts'
-import { phoneFragment } from '../model/phone.ts'
-import { trimmed, withoutInvisible } from '../model/text.ts'
-import type { Field } from '../model/field.ts'
+import { domainFragment } from '../../model/internet-names.ts'
+import { phoneFragment } from '../../model/phone.ts'
+import { trimmed, withoutInvisible } from '../../model/text.ts'
+import type { Field } from '../declare/field.ts'
 
 type StoredForm = { value: string } | { fault: string }
 

@@ -1,12 +1,11 @@
-import { closest, distance } from 'fastest-levenshtein'
-import { identifier, join, Parameter, raw, type Sql, sql } from '../model/sql.ts'
-import { columnOf, type Embedded, type Resource } from '../model/define.ts'
-import { linkFields, linkTable } from '../model/links.ts'
-import { maxSuggestions } from '../model/errors.ts'
-import { declaredValue } from './declared-value.ts'
+import { identifier, join, Parameter, raw, type Sql, sql } from '../../model/sql.ts'
+import { columnOf, type Embedded, type Resource } from '../declare/define.ts'
+import { linkFields, linkTable } from '../declare/links.ts'
+import { declaredValue } from '../declare/declared-value.ts'
 import { andWithinReach, type ReadFor, type Scope } from './scope.ts'
-import type { Schema } from '../model/json.ts'
-import type { Field, DeclaredProperty } from '../model/field.ts'
+import type { Schema } from '../../model/json.ts'
+import { Suggestions } from '../../model/suggestions.ts'
+import type { Field, DeclaredProperty } from '../declare/field.ts'
 
 /** What a dotted path in a request refers to. */
 export interface Target {
@@ -260,27 +259,4 @@ function declaredTarget(
 export function unknownField(resource: Resource, path: string, suggestions: Suggestions): string {
   const suggestion = suggestions.for(path, resource.propertyNames)
   return suggestion ? `unknown field; did you mean ${suggestion}?` : 'unknown field'
-}
-
-/** Limits the suggestions per request: after the first few unknown names, nothing is compared. */
-export class Suggestions {
-  #left: number
-
-  constructor(count = maxSuggestions) {
-    this.#left = count
-  }
-
-  for(name: string, known: readonly string[]): string | undefined {
-    if (this.#left === 0) return undefined
-    this.#left -= 1
-    return suggest(name, known)
-  }
-}
-
-export function suggest(name: string, known: readonly string[]): string | undefined {
-  if (name.length > 80 || known.length === 0) return undefined
-  const nearest = closest(name, known)
-  return distance(name.toLowerCase(), nearest.toLowerCase()) <= (nearest.length < 5 ? 1 : Math.ceil(nearest.length / 3))
-    ? nearest
-    : undefined
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { normalizers } from '../model/normalizers.ts'
-import { startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
+import { normalizers } from '../../model/normalizers.ts'
+import { startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
 
 // Whatever a write accepts, a filter with the same text finds, however the text is composed or surrounded.
 

@@ -1,11 +1,11 @@
-import { join, plannerVisible, raw, type Sql, sql } from '../model/sql.ts'
-import type { Resource } from '../model/define.ts'
-import { conjunctsOf, filterSql } from './filter.ts'
+import { join, plannerVisible, raw, type Sql, sql } from '../../model/sql.ts'
+import type { Resource } from '../declare/define.ts'
+import { conjunctsOf, filterSql } from '../filter/filter.ts'
 import type { Filters, ListRequest } from './parse.ts'
-import { type Entries, entriesFor, entryOrder, withRecords } from './property-entries.ts'
+import { type Entries, entriesFor, entryOrder, withRecords } from '../properties/entries.ts'
 import type { EntrySource, PageSource } from './scans.ts'
-import { reachConditions, type Scope } from './scope.ts'
-import { root } from './target.ts'
+import { reachConditions, type Scope } from '../filter/scope.ts'
+import { root } from '../filter/target.ts'
 
 /** How a page uses the indexes of custom properties. */
 export interface PageEntries extends Pick<PageSource, 'scanned' | 'inOrder' | 'found'> {

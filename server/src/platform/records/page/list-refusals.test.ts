@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { ApiError } from '../model/errors.ts'
+import { ApiError } from '../../model/errors.ts'
 import { readFilters, readList } from './parse.ts'
-import type { Resource } from '../model/define.ts'
-import { collectionsWith } from '../../../test/collections.ts'
-import { pathsOf } from '../../../test/field-model.ts'
+import type { Resource } from '../declare/define.ts'
+import { collectionsWith } from '../../../../test/collections.ts'
+import { pathsOf } from '../../../../test/field-model.ts'
 
 const lists = collectionsWith('list').map(([name, { resource }]) => [name, resource] as const)
 

@@ -1,19 +1,19 @@
-import { seesAll } from '../../../test/readers.ts'
-import { toSql } from '../database/fixed-statements.ts'
+import { seesAll } from '../../../../test/readers.ts'
+import { toSql } from '../../database/fixed-statements.ts'
 import { createSecretKey, randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { roleScopes } from '../../app.ts'
-import { createIdentifier } from '../../identity/access/identify.ts'
-import { createTokens } from '../../identity/access/tokens.ts'
-import { sql } from '../model/sql.ts'
-import { readQuery } from './query-string.ts'
+import { roleScopes } from '../../../app.ts'
+import { createIdentifier } from '../../../identity/access/identify.ts'
+import { createTokens } from '../../../identity/access/tokens.ts'
+import { sql } from '../../model/sql.ts'
+import { readQuery } from '../request/query-string.ts'
 import { type PageRow, planCount, planPage } from './page.ts'
 import { readFilters, readList } from './parse.ts'
-import { readId } from '../model/ids.ts'
-import { contacts } from '../../resources/contacts/resource.ts'
-import { contactStore } from '../../resources/contacts/store.ts'
+import { readId } from '../../model/ids.ts'
+import { contacts } from '../../../crm/contacts/resource.ts'
+import { contactStore } from '../../../crm/contacts/store.ts'
 import {
   contactBodies,
   contactModel,
@@ -22,27 +22,27 @@ import {
   nastyTexts,
   operators,
   requests,
-} from '../../../test/list-arbitraries.ts'
-import { runConcurrently } from '../../../test/list-calls.ts'
-import { isDistributed, organizationOnEngine } from '../../../test/engines.ts'
-import { testCluster } from '../../../test/postgres.ts'
+} from '../../../../test/list-arbitraries.ts'
+import { runConcurrently } from '../../../../test/list-calls.ts'
+import { isDistributed, organizationOnEngine } from '../../../../test/engines.ts'
+import { testCluster } from '../../../../test/postgres.ts'
 import {
   filterParameter,
   filterParameters,
   listParameters,
   type Parameters,
   queryString,
-} from '../../../test/list-parameters.ts'
-import { modelList, type ModelFilter, type ModelRecord, modelSelect, typeOf } from '../../../test/list-model.ts'
-import { lawTimes, seed } from '../../../test/seed.ts'
+} from '../../../../test/list-parameters.ts'
+import { modelList, type ModelFilter, type ModelRecord, modelSelect, typeOf } from '../../../../test/list-model.ts'
+import { lawTimes, seed } from '../../../../test/seed.ts'
 import {
   startTestService,
   type TestResponse,
   type Json,
   type TestOrganization,
   type TestService,
-} from '../../../test/service.ts'
-import type { JsonObject } from '../model/json.ts'
+} from '../../../../test/service.ts'
+import type { JsonObject } from '../../model/json.ts'
 
 /** An organization with unusual records, and those records as its list returns them. */
 interface FilledOrganization {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { expectRefused, repeated, namesOf, withContacts } from '../../../test/list-calls.ts'
-import { type Json, startTestService, type TestService } from '../../../test/service.ts'
+import { expectRefused, repeated, namesOf, withContacts } from '../../../../test/list-calls.ts'
+import { type Json, startTestService, type TestService } from '../../../../test/service.ts'
 
 let service: TestService
 beforeAll(async () => {

@@ -1,6 +1,6 @@
-import { join, type Parameter, raw, type Sql, sql } from '../model/sql.ts'
-import { entryOrder } from './property-entries.ts'
-import type { Target } from './target.ts'
+import { join, type Parameter, raw, type Sql, sql } from '../../model/sql.ts'
+import { entryOrder } from '../properties/entries.ts'
+import type { Target } from '../filter/target.ts'
 
 /** One sort key: the SQL value to compare, and its type for casting a boundary from text. */
 export interface SortKey {

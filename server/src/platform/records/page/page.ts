@@ -1,13 +1,13 @@
-import type { FixedStatement } from '../database/fixed-statements.ts'
-import { identifier, join, Parameter, raw, type Sql, sql, plannerVisible } from '../model/sql.ts'
-import { columnOf, type Resource } from '../model/define.ts'
-import { phoneFragment } from '../model/phone.ts'
-import { hasTrigram, lookupSql, lookupValues, type IndexKind } from './condition.ts'
+import type { FixedStatement } from '../../database/fixed-statements.ts'
+import { identifier, join, Parameter, raw, type Sql, sql, plannerVisible } from '../../model/sql.ts'
+import { columnOf, type Resource } from '../declare/define.ts'
+import { phoneFragment } from '../../model/phone.ts'
+import { hasTrigram, lookupSql, lookupValues, type IndexKind } from '../filter/condition.ts'
 import type { Position } from './cursor.ts'
-import { conditionsOf, conjunctsOf, filterIndexKind, filterSql, targetsOf } from './filter.ts'
+import { conditionsOf, conjunctsOf, filterIndexKind, filterSql, targetsOf } from '../filter/filter.ts'
 import { hasBounds, pageEntries, servingEntries } from './entry-sources.ts'
 import type { Order } from './order.ts'
-import { areReady, type Entries, withRecords } from './property-entries.ts'
+import { areReady, type Entries, withRecords } from '../properties/entries.ts'
 import { type Cursor, type Filters, type ListRequest, defaultLimit } from './parse.ts'
 import {
   andWithinReach,
@@ -19,10 +19,10 @@ import {
   parentFound,
   reachConditions,
   type Scope,
-} from './scope.ts'
+} from '../filter/scope.ts'
 import { boundarySql, isIndexUsed, keyNamesOf, type PageSource, pageSql } from './scans.ts'
 import { pageColumns, documentJoins, documentSql } from './select.ts'
-import { findTarget, isJoined, joins, root, type Target } from './target.ts'
+import { findTarget, isJoined, joins, root, type Target } from '../filter/target.ts'
 
 /** The single row that a page's statement returns. */
 export interface PageRow {

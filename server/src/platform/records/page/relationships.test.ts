@@ -1,22 +1,22 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { resources, routes } from '../../app.ts'
-import { readId } from '../model/ids.ts'
-import { readCatalog } from '../schema/catalog.ts'
-import { describe, differencesOf } from '../schema/differences.ts'
-import { skeletonOf } from '../schema/migration.ts'
-import { openapi } from '../http/openapi.ts'
-import { deletedRecords } from '../maintenance/deleted-store.ts'
-import { distributeTables } from '../../../test/distribute-tables.ts'
-import { createDatabase } from '../../../test/postgres.ts'
-import { offers, relationships } from '../../../test/relationships.ts'
+import { resources, routes } from '../../../app.ts'
+import { readId } from '../../model/ids.ts'
+import { readCatalog } from '../../operations/schema/catalog.ts'
+import { describe, differencesOf } from '../../operations/schema/differences.ts'
+import { skeletonOf } from '../../operations/schema/migration.ts'
+import { openapi } from '../../openapi/openapi.ts'
+import { deletedRecords } from '../../operations/maintenance/deleted-store.ts'
+import { distributeTables } from '../../../../test/distribute-tables.ts'
+import { createDatabase } from '../../../../test/postgres.ts'
+import { offers, relationships } from '../../../../test/relationships.ts'
 import {
   type Call,
   type Json,
   startTestService,
   type TestOrganization,
   type TestService,
-} from '../../../test/service.ts'
+} from '../../../../test/service.ts'
 
 let service: TestService
 let client: pg.Client

@@ -1,8 +1,8 @@
-import { join, Parameter, raw, type Sql, sql } from '../model/sql.ts'
+import { join, Parameter, raw, type Sql, sql } from '../../model/sql.ts'
 import { afterBoundary, type Boundary, boundaryFromText, type Order, orderClause } from './order.ts'
 import type { Cursor } from './parse.ts'
 import type { PageColumns } from './select.ts'
-import { root } from './target.ts'
+import { root } from '../filter/target.ts'
 
 /** Entries of an index, joined with their records, that replace the table in scans. */
 export interface EntrySource {

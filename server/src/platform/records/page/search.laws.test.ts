@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { serviceActor } from '../model/caller.ts'
-import { readId } from '../model/ids.ts'
-import { contactStore } from '../../resources/contacts/store.ts'
-import { contactBodies, contactModel, filters, nastyTexts, orderPaths } from '../../../test/list-arbitraries.ts'
-import { modelList, type ModelRecord, type ModelResource } from '../../../test/list-model.ts'
-import { lawTimes, seed } from '../../../test/seed.ts'
-import { type Json, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
+import { serviceActor } from '../../model/caller.ts'
+import { readId } from '../../model/ids.ts'
+import { contactStore } from '../../../crm/contacts/store.ts'
+import { contactBodies, contactModel, filters, nastyTexts, orderPaths } from '../../../../test/list-arbitraries.ts'
+import { modelList, type ModelRecord, type ModelResource } from '../../../../test/list-model.ts'
+import { lawTimes, seed } from '../../../../test/seed.ts'
+import { type Json, startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
 import {
   bodyOf,
   levelsOf,
@@ -15,7 +15,7 @@ import {
   type RelatedModel,
   type Tree,
   treesOf,
-} from '../../../test/tree-model.ts'
+} from '../../../../test/tree-model.ts'
 
 const companyModel: ModelResource = {
   types: { id: 'id', name: 'string', domain: 'string', employeesCount: 'number', createdAt: 'date' },

@@ -1,11 +1,11 @@
-import type { Resource } from '../model/define.ts'
-import { invalidBody } from '../model/errors.ts'
+import type { Resource } from '../declare/define.ts'
+import { invalidBody } from '../../model/errors.ts'
 import type { CursorScope } from './cursor.ts'
 import { type Filters, type ListRequest, listScalars, QueryReader, readPage, readWords, withDeleted } from './parse.ts'
-import type { QueryParameter } from './query-string.ts'
-import type { Relations } from './relations.ts'
+import type { QueryParameter } from '../request/query-string.ts'
+import type { Relations } from '../declare/relations.ts'
 import { readTree } from './tree.ts'
-import type { JsonValue } from '../model/json.ts'
+import type { JsonValue } from '../../model/json.ts'
 
 /** A search as it was sent: its body, and the cursor that a `Link` adds to its URL. */
 interface SentSearch {

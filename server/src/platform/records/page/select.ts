@@ -1,9 +1,10 @@
-import { join, raw, type Sql, sql } from '../model/sql.ts'
-import { columnOf, type Embedded, type Resource } from '../model/define.ts'
-import { type RecordSource, renderedSql, renderingJoin, rowVersion, versionColumns } from './rendering.ts'
-import type { ReadFor, Scope } from './scope.ts'
-import { embeddedThrough, findTarget, lookupJoins, root, type Suggestions, unknownField, valueOf } from './target.ts'
-import type { Field } from '../model/field.ts'
+import { join, raw, type Sql, sql } from '../../model/sql.ts'
+import { columnOf, type Embedded, type Resource } from '../declare/define.ts'
+import { type RecordSource, renderedSql, renderingJoin, rowVersion, versionColumns } from '../rendering/rendering.ts'
+import type { ReadFor, Scope } from '../filter/scope.ts'
+import { embeddedThrough, findTarget, lookupJoins, root, unknownField, valueOf } from '../filter/target.ts'
+import type { Suggestions } from '../../model/suggestions.ts'
+import type { Field } from '../declare/field.ts'
 
 /** The properties to show; true means the whole property, a tree some of its fields. */
 export interface Selection {

@@ -1,11 +1,11 @@
-import type { Resource } from '../model/define.ts'
-import { maxDetails } from '../model/errors.ts'
-import type { Filter, RelatedFilter } from './filter.ts'
-import { writtenInJson } from './operand.ts'
+import type { Resource } from '../declare/define.ts'
+import { maxDetails } from '../../model/errors.ts'
+import type { Filter, RelatedFilter } from '../filter/filter.ts'
+import { writtenInJson } from '../filter/operand.ts'
 import { type QueryReader, readCondition } from './parse.ts'
-import type { Relations } from './relations.ts'
-import { findTarget, root } from './target.ts'
-import type { JsonObject, JsonValue } from '../model/json.ts'
+import type { Relations } from '../declare/relations.ts'
+import { findTarget, root } from '../filter/target.ts'
+import type { JsonObject, JsonValue } from '../../model/json.ts'
 
 /** Maximum levels of `and`, `or`, `not`, `some` and `none` around a condition. */
 export const maxDepth = 5

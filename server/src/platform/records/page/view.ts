@@ -1,10 +1,10 @@
-import type { Connection } from '../database/database.ts'
-import type { Resource } from '../model/define.ts'
-import type { Filter } from './filter.ts'
+import type { Connection } from '../../database/database.ts'
+import type { Resource } from '../declare/define.ts'
+import type { Filter } from '../filter/filter.ts'
 import { type Filters, type QueryReader, readOrder, readWords } from './parse.ts'
-import type { Relations } from './relations.ts'
+import type { Relations } from '../declare/relations.ts'
 import { readTree } from './tree.ts'
-import type { JsonValue } from '../model/json.ts'
+import type { JsonValue } from '../../model/json.ts'
 
 /** What a view adds to a request, as it is stored. */
 export interface SavedView {

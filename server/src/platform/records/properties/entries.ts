@@ -1,11 +1,11 @@
-import { identifier, join, plannerVisible, raw, type Sql, sql } from '../model/sql.ts'
-import type { Resource } from '../model/define.ts'
-import { spanCondition } from './condition.ts'
-import { type Filter, filterIndexKind } from './filter.ts'
-import { textsOf, type Condition } from './operand.ts'
-import type { Scope } from './scope.ts'
-import { root, type Target } from './target.ts'
-import type { DeclaredProperty, PropertyIndex } from '../model/field.ts'
+import { identifier, join, plannerVisible, raw, type Sql, sql } from '../../model/sql.ts'
+import type { Resource } from '../declare/define.ts'
+import { spanCondition } from '../filter/condition.ts'
+import { type Filter, filterIndexKind } from '../filter/filter.ts'
+import { textsOf, type Condition } from '../filter/operand.ts'
+import type { Scope } from '../filter/scope.ts'
+import { root, type Target } from '../filter/target.ts'
+import type { DeclaredProperty, PropertyIndex } from '../declare/field.ts'
 
 // The entries of an index of custom properties are read instead of the values in the records: a filter by such a property
 // is a join with its entries, in which PostgreSQL chooses the order. The answers are the same.

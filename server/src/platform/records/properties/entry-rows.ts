@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Transaction } from '../database/database.ts'
-import type { Resource } from '../model/define.ts'
-import { identifier, raw, type Sql, sql } from '../model/sql.ts'
-import { definableField, objectOf } from './declared-values.ts'
-import type { PendingChange } from './changes.ts'
-import type { JsonValue } from '../model/json.ts'
-import type { DeclaredProperty, PropertyIndex, PropertySet } from '../model/field.ts'
+import type { Transaction } from '../../database/database.ts'
+import type { Resource } from '../declare/define.ts'
+import { identifier, raw, type Sql, sql } from '../../model/sql.ts'
+import { definableField, objectOf } from './values.ts'
+import type { PendingChange } from '../declare/changes.ts'
+import type { JsonValue } from '../../model/json.ts'
+import type { DeclaredProperty, PropertyIndex, PropertySet } from '../declare/field.ts'
 
 /** The value of an indexed property that a record has from now on; null for none, or if the record is deleted. */
 interface EntryChange {

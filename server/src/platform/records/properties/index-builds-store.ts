@@ -1,9 +1,9 @@
-import { columnOf, type Resource } from '../model/define.ts'
-import type { Database, Transaction } from '../database/database.ts'
-import { serviceActor } from '../model/caller.ts'
-import { identifier, raw, type Sql, sql } from '../model/sql.ts'
-import { definableField } from '../resource/declared-values.ts'
-import { lockSetsForChange } from '../resource/property-sets.ts'
+import { columnOf, type Resource } from '../declare/define.ts'
+import type { Database, Transaction } from '../../database/database.ts'
+import { serviceActor } from '../../model/caller.ts'
+import { identifier, raw, type Sql, sql } from '../../model/sql.ts'
+import { definableField } from './values.ts'
+import { lockSetsForChange } from './sets.ts'
 
 /** An index that is not complete, or whose entries are to be deleted. */
 export interface UnfinishedIndex {

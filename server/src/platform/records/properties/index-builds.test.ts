@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { contacts } from '../../resources/contacts/resource.ts'
-import { contactStore } from '../../resources/contacts/store.ts'
-import { isDistributed } from '../../../test/engines.ts'
-import { until } from '../../../test/processes.ts'
-import { startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
-import { serviceActor } from '../model/caller.ts'
-import { readId, showId } from '../model/ids.ts'
-import { type Sql, sql } from '../model/sql.ts'
-import { maintainIndexes } from './property-indexes.ts'
+import { contacts } from '../../../crm/contacts/resource.ts'
+import { contactStore } from '../../../crm/contacts/store.ts'
+import { isDistributed } from '../../../../test/engines.ts'
+import { until } from '../../../../test/processes.ts'
+import { startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
+import { serviceActor } from '../../model/caller.ts'
+import { readId, showId } from '../../model/ids.ts'
+import { type Sql, sql } from '../../model/sql.ts'
+import { maintainIndexes } from './index-builds.ts'
 
 let service: TestService
 let organization: TestOrganization

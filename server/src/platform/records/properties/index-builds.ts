@@ -1,8 +1,8 @@
-import type { Database } from '../database/database.ts'
-import { pause } from '../background/loop.ts'
-import { isOutage } from '../database/failures.ts'
-import type { Resource } from '../model/define.ts'
-import { findUnfinishedIndexes, takeIndexStep } from './property-indexes-store.ts'
+import type { Database } from '../../database/database.ts'
+import { pause } from '../../background/loop.ts'
+import { isOutage } from '../../database/failures.ts'
+import type { Resource } from '../declare/define.ts'
+import { findUnfinishedIndexes, takeIndexStep } from './index-builds-store.ts'
 
 export interface IndexingOptions {
   database: Database

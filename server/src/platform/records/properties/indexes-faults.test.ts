@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { type MailedService, startMailedService } from '../../../test/mailed-service.ts'
-import { newOwner, type TestOwner, type TestPerson } from '../../../test/people.ts'
-import { type Probe, type Statements, watchStatements } from '../../../test/planted-faults.ts'
-import { newRole, personWith } from '../../../test/reach-fixture.ts'
-import type { Json, TestOrganization, TestService } from '../../../test/service.ts'
-import { contactStore } from '../../resources/contacts/store.ts'
-import { serviceActor } from '../model/caller.ts'
-import { readId } from '../model/ids.ts'
-import { type Sql, sql } from '../model/sql.ts'
+import { type MailedService, startMailedService } from '../../../../test/mailed-service.ts'
+import { newOwner, type TestOwner, type TestPerson } from '../../../../test/people.ts'
+import { type Probe, type Statements, watchStatements } from '../../../../test/planted-faults.ts'
+import { newRole, personWith } from '../../../../test/reach-fixture.ts'
+import type { Json, TestOrganization, TestService } from '../../../../test/service.ts'
+import { contactStore } from '../../../crm/contacts/store.ts'
+import { serviceActor } from '../../model/caller.ts'
+import { readId } from '../../model/ids.ts'
+import { type Sql, sql } from '../../model/sql.ts'
 
 let mailed: MailedService
 let service: TestService

@@ -1,7 +1,7 @@
-import type { Transaction } from '../database/database.ts'
-import { newId } from '../model/ids.ts'
-import { sql } from '../model/sql.ts'
-import type { PropertyDefinition, PropertyIndex } from '../model/field.ts'
+import type { Transaction } from '../../database/database.ts'
+import { newId } from '../../model/ids.ts'
+import { sql } from '../../model/sql.ts'
+import type { PropertyDefinition, PropertyIndex } from '../declare/field.ts'
 
 /** Creates the index of a property. It has no entries yet; each later write adds its own. The set must be locked. */
 export async function createIndex(

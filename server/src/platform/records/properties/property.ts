@@ -1,8 +1,8 @@
-import { choice, date, email, field, flag, instant, phone } from './fields.ts'
-import { currency, decimal, reference, stringList, text, url } from './fields.ts'
-import { type Normalized, normalizers } from './normalizers.ts'
-import type { JsonValue, Schema } from './json.ts'
-import type { Field, PropertyDefinition, DeclaredProperty } from './field.ts'
+import { choice, date, email, field, flag, instant, phone } from '../declare/fields.ts'
+import { currency, decimal, reference, stringList, text, url } from '../declare/fields.ts'
+import { type Normalized, normalizers } from '../../model/normalizers.ts'
+import type { JsonValue, Schema } from '../../model/json.ts'
+import type { Field, PropertyDefinition, DeclaredProperty } from '../declare/field.ts'
 
 export function declaredProperty(stored: PropertyDefinition): DeclaredProperty {
   return { ...stored, field: fieldOf(stored), parts: stored.type === 'money' ? moneyParts : {} }

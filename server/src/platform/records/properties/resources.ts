@@ -1,9 +1,9 @@
-import type { Connection } from '../database/database.ts'
-import type { Resource } from '../model/define.ts'
-import type { Relations } from '../query/relations.ts'
-import { definableField } from './declared-values.ts'
-import { readPropertySets } from './property-sets.ts'
-import type { PropertySet } from '../model/field.ts'
+import type { Connection } from '../../database/database.ts'
+import type { Resource } from '../declare/define.ts'
+import type { Relations } from '../declare/relations.ts'
+import { definableField } from './values.ts'
+import { readPropertySets } from './sets.ts'
+import type { PropertySet } from '../declare/field.ts'
 
 /** What a filter, an order or a selection is read by. */
 export interface Readable {

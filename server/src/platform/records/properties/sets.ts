@@ -1,8 +1,8 @@
-import type { Connection, Transaction } from '../database/database.ts'
-import { declaredProperty } from '../model/declared-property.ts'
-import type { Resource } from '../model/define.ts'
-import { onShard, type Parameter, prepared, type Sql, sql } from '../model/sql.ts'
-import type { PropertyDefinition, PropertySet } from '../model/field.ts'
+import type { Connection, Transaction } from '../../database/database.ts'
+import { declaredProperty } from './property.ts'
+import type { Resource } from '../declare/define.ts'
+import { onShard, type Parameter, prepared, type Sql, sql } from '../../model/sql.ts'
+import type { PropertyDefinition, PropertySet } from '../declare/field.ts'
 
 interface StoredSet {
   resource: string

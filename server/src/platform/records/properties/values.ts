@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Resource } from '../model/define.ts'
-import { type BodyFault, invalidBody } from '../model/errors.ts'
-import { Suggestions } from '../query/target.ts'
-import { readValue } from './body.ts'
-import type { JsonObject, JsonValue } from '../model/json.ts'
-import type { DeclaredProperty, PropertySet } from '../model/field.ts'
+import type { Resource } from '../declare/define.ts'
+import { type BodyFault, invalidBody } from '../../model/errors.ts'
+import { Suggestions } from '../../model/suggestions.ts'
+import type { NamedRecord } from '../declare/changes.ts'
+import { readValue } from '../request/body.ts'
+import type { JsonObject, JsonValue } from '../../model/json.ts'
+import type { DeclaredProperty, PropertySet } from '../declare/field.ts'
 
 /** The field whose keys organizations can define. */
 export const definableField = ({ fields }: Resource): string | undefined =>
@@ -89,17 +90,6 @@ export function readProperty(
   if (archived === undefined) return read
   const others = choices.filter((one) => !one.archived).map((one) => one.value)
   return [{ field: path, message: `the choice ${String(archived)} is archived; expected one of ${others.join(', ')}` }]
-}
-
-/** A record that a value names. */
-export interface NamedRecord {
-  /** The path of the value in the body. */
-  path: string
-  label: string
-  /** The resource of the other record. */
-  resource: string
-  /** The id in the form of the API. */
-  id: string
 }
 
 /** The records that the changed values of references name. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
+import { startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
 
 let service: TestService
 let organization: TestOrganization

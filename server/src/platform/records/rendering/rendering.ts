@@ -1,6 +1,6 @@
-import { columnOf, type Resource } from '../model/define.ts'
-import { identifier, raw, type Sql, sql } from '../model/sql.ts'
-import { root } from './target.ts'
+import { columnOf, type Resource } from '../declare/define.ts'
+import { identifier, raw, type Sql, sql } from '../../model/sql.ts'
+import { root } from '../filter/target.ts'
 
 /** Where a statement finds a record with a stored rendering. */
 export type RecordSource =

@@ -1,20 +1,25 @@
-import { seesAll } from '../../../test/readers.ts'
+import { seesAll } from '../../../../test/readers.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { serviceActor } from '../model/caller.ts'
-import { defineResource, type Resource } from '../model/define.ts'
-import { text } from '../model/fields.ts'
-import { readId } from '../model/ids.ts'
-import { raw, type Sql, sql } from '../model/sql.ts'
-import { planPage } from '../query/page.ts'
-import { readList } from '../query/parse.ts'
-import { readPage, readRecord } from '../resource/read.ts'
-import { refreshRenderings } from '../resource/renderings.ts'
-import { renderStale } from './maintenance.ts'
-import { findOrganizationIds } from '../../identity/organizations/store.ts'
-import { companies } from '../../resources/companies/resource.ts'
-import { contacts } from '../../resources/contacts/resource.ts'
-import { contactStore } from '../../resources/contacts/store.ts'
-import { startTestService, type TestOrganization, type TestService, withoutBackground } from '../../../test/service.ts'
+import { serviceActor } from '../../model/caller.ts'
+import { defineResource, type Resource } from '../declare/define.ts'
+import { text } from '../declare/fields.ts'
+import { readId } from '../../model/ids.ts'
+import { raw, type Sql, sql } from '../../model/sql.ts'
+import { planPage } from '../page/page.ts'
+import { readList } from '../page/parse.ts'
+import { readPage, readRecord } from '../page/read.ts'
+import { refreshRenderings } from './renderings.ts'
+import { renderStale } from '../../operations/maintenance/maintenance.ts'
+import { findOrganizationIds } from '../../../identity/organizations/store.ts'
+import { companies } from '../../../crm/companies/resource.ts'
+import { contacts } from '../../../crm/contacts/resource.ts'
+import { contactStore } from '../../../crm/contacts/store.ts'
+import {
+  startTestService,
+  type TestOrganization,
+  type TestService,
+  withoutBackground,
+} from '../../../../test/service.ts'
 
 let service: TestService
 let organization: TestOrganization

@@ -1,7 +1,7 @@
-import type { Database } from '../database/database.ts'
-import type { Resource } from '../model/define.ts'
-import { identifier, type Sql, sql } from '../model/sql.ts'
-import { staleSql } from '../query/rendering.ts'
+import type { Database } from '../../database/database.ts'
+import type { Resource } from '../declare/define.ts'
+import { identifier, type Sql, sql } from '../../model/sql.ts'
+import { staleSql } from './rendering.ts'
 
 export interface RefreshStep {
   /** The id after which the next step starts; undefined at the end of the organization's records. */

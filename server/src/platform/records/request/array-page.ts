@@ -1,8 +1,8 @@
-import { ApiError, type Fault, invalidParameters } from '../model/errors.ts'
-import { Suggestions } from './target.ts'
+import { ApiError, type Fault, invalidParameters } from '../../model/errors.ts'
+import { Suggestions } from '../../model/suggestions.ts'
 import type { QueryParameter } from './query-string.ts'
 import { unknownParameter } from './unknown-parameter.ts'
-import type { JsonObject, JsonValue, Schema } from '../model/json.ts'
+import type { JsonObject, JsonValue, Schema } from '../../model/json.ts'
 
 /** The parameters of an array that a route has in memory. */
 export const arrayParameters = ['limit', 'startingAfter', 'endingBefore', 'orderBy', 'sort'] as const

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { ApiError } from '../model/errors.ts'
+import { ApiError } from '../../model/errors.ts'
 import { readBody } from './body.ts'
-import { country, month, stringList, text } from '../model/fields.ts'
+import { country, month, stringList, text } from '../declare/fields.ts'
 
 const shape = {
   fields: {

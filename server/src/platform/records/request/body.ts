@@ -1,11 +1,11 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
-import { type BodyFault, invalidBody, maxDetails } from '../model/errors.ts'
-import { Suggestions } from '../query/target.ts'
-import type { Create, Fields, Resource, Update } from '../model/define.ts'
-import { composed, trimmed } from '../model/text.ts'
-import { excessOfProperties, mergePatch, withKeyForm } from './properties.ts'
-import type { JsonValue, Schema, JsonObject } from '../model/json.ts'
-import type { Field } from '../model/field.ts'
+import { type BodyFault, invalidBody, maxDetails } from '../../model/errors.ts'
+import { Suggestions } from '../../model/suggestions.ts'
+import type { Create, Fields, Resource, Update } from '../declare/define.ts'
+import { composed, trimmed } from '../../model/text.ts'
+import { excessOfProperties, mergePatch, withKeyForm } from '../declare/json-objects.ts'
+import type { JsonValue, Schema, JsonObject } from '../../model/json.ts'
+import type { Field } from '../declare/field.ts'
 
 /** The fields that a body may have. `readOnly` are properties that only the service sets. */
 export interface BodyShape<out Body = JsonObject> {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { addImport, addRows } from '../../../test/import-rows.ts'
-import { expectFound, expectRefused, withContacts } from '../../../test/list-calls.ts'
-import { type Call, startTestService, type TestService } from '../../../test/service.ts'
+import { addImport, addRows } from '../../../../test/import-rows.ts'
+import { expectFound, expectRefused, withContacts } from '../../../../test/list-calls.ts'
+import { type Call, startTestService, type TestService } from '../../../../test/service.ts'
 
 // How generated clients send the object `filters` and the list `select[]` of the OpenAPI document.
 

@@ -1,4 +1,4 @@
-import { type Fault, invalidParameters, maxDetails } from '../model/errors.ts'
+import { type Fault, invalidParameters, maxDetails } from '../../model/errors.ts'
 import type { QueryParameter } from './query-string.ts'
 
 /** Generated clients send `filters` and `select[]` in several notations (docs/guides/api.md): gives them their names. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ApiError } from '../model/errors.ts'
+import { ApiError } from '../../model/errors.ts'
 import { ListError, readQuery, splitList } from './query-string.ts'
 
 function faults(read: () => unknown): string[] {

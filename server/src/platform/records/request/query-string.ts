@@ -1,4 +1,4 @@
-import { type Fault, invalidParameters, maxDetails } from '../model/errors.ts'
+import { type Fault, invalidParameters, maxDetails } from '../../model/errors.ts'
 
 /** One parameter as it was sent, decoded. */
 export interface QueryParameter {

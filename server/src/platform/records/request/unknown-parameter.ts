@@ -1,4 +1,4 @@
-import type { Suggestions } from './target.ts'
+import type { Suggestions } from '../../model/suggestions.ts'
 
 /** Other APIs' names for our parameters, in lower case without punctuation, and the parameter to use instead. */
 const otherApiNames: readonly { names: readonly string[]; parameter: string; hint: string }[] = [

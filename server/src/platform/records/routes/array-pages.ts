@@ -1,7 +1,7 @@
-import type { BaseRequest, RouteResponse } from '../http/route.ts'
-import { arrayParameters, pageOfArray, readArrayPage } from '../query/array-page.ts'
+import type { BaseRequest, RouteResponse } from '../../http/route.ts'
+import { arrayParameters, pageOfArray, readArrayPage } from '../request/array-page.ts'
 import { linkTo } from './links.ts'
-import type { JsonObject, Schema } from '../model/json.ts'
+import type { JsonObject, Schema } from '../../model/json.ts'
 
 /**
  * Returns the array of a route page by page, like every list. Its items have an `id`. `handle` gets the

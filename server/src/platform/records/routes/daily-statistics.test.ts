@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Json, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
-import { newId, readId, showId } from '../model/ids.ts'
-import { sql } from '../model/sql.ts'
+import { type Json, startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
+import { newId, readId, showId } from '../../model/ids.ts'
+import { sql } from '../../model/sql.ts'
 
 let service: TestService
 let organization: TestOrganization

@@ -1,10 +1,10 @@
-import type { ReadRoute } from '../http/route.ts'
-import type { Connection } from '../database/database.ts'
-import { sqlState } from '../database/failures.ts'
-import type { Resource } from '../model/define.ts'
-import { invalidParameters } from '../model/errors.ts'
-import { type DayRange, dayRangeQuery, readDayRange } from '../query/day-range.ts'
-import type { Schema } from '../model/json.ts'
+import type { ReadRoute } from '../../http/route.ts'
+import type { Connection } from '../../database/database.ts'
+import { sqlState } from '../../database/failures.ts'
+import type { Resource } from '../declare/define.ts'
+import { invalidParameters } from '../../model/errors.ts'
+import { type DayRange, dayRangeQuery, readDayRange } from '../filter/day-range.ts'
+import type { Schema } from '../../model/json.ts'
 
 interface DailyStatistics {
   resource: Resource

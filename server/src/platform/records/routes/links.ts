@@ -1,4 +1,4 @@
-import type { BaseRequest } from '../http/route.ts'
+import type { BaseRequest } from '../../http/route.ts'
 
 /** The target of a link (RFC 8288) to another page of the requested list. */
 export function linkTo({ services, url, query }: BaseRequest, parameter: string, cursor: string): string {

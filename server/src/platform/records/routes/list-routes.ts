@@ -1,5 +1,5 @@
-import { OutdatedRead, toApiError } from '../database/failures.ts'
-import { assertScope } from '../http/denied-scope.ts'
+import { OutdatedRead, toApiError } from '../../database/failures.ts'
+import { assertScope } from '../../http/effects/denied-scope.ts'
 import {
   type BaseRequest,
   cursorScope,
@@ -7,14 +7,14 @@ import {
   type ReadRoute,
   type RouteResponse,
   type SearchRoute,
-} from '../http/route.ts'
-import { displayNoun, type Resource } from '../model/define.ts'
-import { writeCursor } from '../query/cursor.ts'
-import { cursorOrder } from '../query/order.ts'
-import { parsePosition, planCount, planPage } from '../query/page.ts'
-import { type Filters, type ListRequest, readList } from '../query/parse.ts'
-import { readSearch } from '../query/search.ts'
-import { assertParentElsewhere, readCount, readPage, scopeOf } from '../resource/read.ts'
+} from '../../http/route.ts'
+import { displayNoun, type Resource } from '../declare/define.ts'
+import { writeCursor } from '../page/cursor.ts'
+import { cursorOrder } from '../page/order.ts'
+import { parsePosition, planCount, planPage } from '../page/page.ts'
+import { type Filters, type ListRequest, readList } from '../page/parse.ts'
+import { readSearch } from '../page/search.ts'
+import { assertParentElsewhere, readCount, readPage, scopeOf } from '../page/read.ts'
 import { linkTo } from './links.ts'
 import {
   definedIn,

@@ -1,10 +1,10 @@
-import { recordTag } from '../http/etag.ts'
-import type { RouteResponse } from '../http/route.ts'
-import type { BodyShape } from '../resource/body.ts'
-import type { Fields, Resource } from '../model/define.ts'
-import { integer } from '../model/fields.ts'
-import type { WrittenRecord } from '../resource/changes.ts'
-import type { JsonObject } from '../model/json.ts'
+import { recordTag } from '../../http/protocol/etag.ts'
+import type { RouteResponse } from '../../http/route.ts'
+import type { BodyShape } from '../request/body.ts'
+import type { Fields, Resource } from '../declare/define.ts'
+import { integer } from '../declare/fields.ts'
+import type { WrittenRecord } from '../declare/changes.ts'
+import type { JsonObject } from '../../model/json.ts'
 
 // A secret appears only in the response that creates it, next to the record. If it is lost, it has to be rotated.
 

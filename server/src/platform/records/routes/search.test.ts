@@ -5,10 +5,10 @@ import {
   startTestService,
   type TestOrganization,
   type TestService,
-} from '../../../test/service.ts'
-import { roleScopes } from '../../app.ts'
-import { readId } from '../model/ids.ts'
-import { sql } from '../model/sql.ts'
+} from '../../../../test/service.ts'
+import { roleScopes } from '../../../app.ts'
+import { readId } from '../../model/ids.ts'
+import { sql } from '../../model/sql.ts'
 
 let service: TestService
 let organization: TestOrganization

@@ -1,13 +1,28 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ResponseBody, RouteResponse, Effect, ReadRoute, Route, WriteRequest, WriteRoute } from '../http/route.ts'
-import { readOne } from '../query/parse.ts'
-import { bodyShape } from '../resource/body.ts'
-import { actionOf, auditedChanges, type AuditedChange, camelCase, displayNoun, type Resource } from '../model/define.ts'
-import { showId } from '../model/ids.ts'
-import { readRecord } from '../resource/read.ts'
-import { type StandardStore, writeOne } from '../resource/store.ts'
+import type {
+  ResponseBody,
+  RouteResponse,
+  Effect,
+  ReadRoute,
+  Route,
+  WriteRequest,
+  WriteRoute,
+} from '../../http/route.ts'
+import { readOne } from '../page/parse.ts'
+import { bodyShape } from '../request/body.ts'
+import {
+  actionOf,
+  auditedChanges,
+  type AuditedChange,
+  camelCase,
+  displayNoun,
+  type Resource,
+} from '../declare/define.ts'
+import { showId } from '../../model/ids.ts'
+import { readRecord } from '../page/read.ts'
+import { type StandardStore, writeOne } from '../write/store.ts'
 import { countRoute, listRoute, searchCountRoute, searchRoute } from './list-routes.ts'
-import type { Change, WrittenRecord } from '../resource/changes.ts'
+import type { Change, WrittenRecord } from '../declare/changes.ts'
 
 const allOperations = ['list', 'count', 'get', 'create', 'update', 'delete', 'restore'] as const
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Call, type Json, startTestService, type TestService } from '../../../test/service.ts'
+import { type Call, type Json, startTestService, type TestService } from '../../../../test/service.ts'
 
 let service: TestService
 let call: Call

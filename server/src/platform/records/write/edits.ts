@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import { sha256 } from '../secret/encryption.ts'
-import type { Actor } from '../model/caller.ts'
-import type { Transaction } from '../database/database.ts'
-import { identifier, onShard, prepared, sql } from '../model/sql.ts'
-import { columnOf, type Resource } from '../model/define.ts'
-import { objectOf } from './declared-values.ts'
-import type { PendingChange } from './changes.ts'
-import type { JsonValue, JsonObject } from '../model/json.ts'
+import { sha256 } from '../../secret/encryption.ts'
+import type { Actor } from '../../model/caller.ts'
+import type { Transaction } from '../../database/database.ts'
+import { identifier, onShard, prepared, sql } from '../../model/sql.ts'
+import { columnOf, type Resource } from '../declare/define.ts'
+import { objectOf } from '../properties/values.ts'
+import type { PendingChange } from '../declare/changes.ts'
+import type { JsonValue, JsonObject } from '../../model/json.ts'
 
 /** The deliberate changes to a record: no later import overwrites or restores them. */
 export class Edits {

@@ -1,11 +1,11 @@
-import type { Transaction } from '../database/database.ts'
-import { sqlState } from '../database/failures.ts'
-import { identifier, onShard, raw, sql } from '../model/sql.ts'
-import { distributedOf } from '../query/scope.ts'
-import type { Resource } from '../model/define.ts'
-import { readId } from '../model/ids.ts'
+import type { Transaction } from '../../database/database.ts'
+import { sqlState } from '../../database/failures.ts'
+import { identifier, onShard, raw, sql } from '../../model/sql.ts'
+import { distributedOf } from '../filter/scope.ts'
+import type { Resource } from '../declare/define.ts'
+import { readId } from '../../model/ids.ts'
 import { UniqueConflict } from './unique-conflict.ts'
-import type { PendingChange, WrittenRecord } from './changes.ts'
+import type { PendingChange, WrittenRecord } from '../declare/changes.ts'
 
 /** Updates the table that makes external ids unique (per organization or team). Throws `UniqueConflict`. */
 export async function syncExternalIds(

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Transaction } from '../database/database.ts'
-import type { Actor } from '../model/caller.ts'
-import { columnOf, type Resource } from '../model/define.ts'
-import { newId } from '../model/ids.ts'
-import { identifier, type Parameter, type Sql, sql } from '../model/sql.ts'
-import type { PendingChange } from './changes.ts'
-import type { JsonObject, JsonValue } from '../model/json.ts'
+import type { Transaction } from '../../database/database.ts'
+import type { Actor } from '../../model/caller.ts'
+import { columnOf, type Resource } from '../declare/define.ts'
+import { newId } from '../../model/ids.ts'
+import { identifier, type Parameter, type Sql, sql } from '../../model/sql.ts'
+import type { PendingChange } from '../declare/changes.ts'
+import type { JsonObject, JsonValue } from '../../model/json.ts'
 
 /** What a change did to a record. */
 export const changeActions = ['created', 'updated', 'deleted', 'restored', 'blocked', 'unblocked'] as const

@@ -1,8 +1,8 @@
-import type { Transaction } from '../database/database.ts'
-import { displayNoun, type Resource } from '../model/define.ts'
-import { ApiError } from '../model/errors.ts'
-import { identifier, raw, sql } from '../model/sql.ts'
-import type { PendingChange } from './changes.ts'
+import type { Transaction } from '../../database/database.ts'
+import { displayNoun, type Resource } from '../declare/define.ts'
+import { ApiError } from '../../model/errors.ts'
+import { identifier, raw, sql } from '../../model/sql.ts'
+import type { PendingChange } from '../declare/changes.ts'
 
 /**
  * Holds an organization, or a parent, to the number of records that the resource allows, deleted ones not counted. A

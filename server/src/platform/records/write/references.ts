@@ -1,11 +1,11 @@
-import type { Transaction } from '../database/database.ts'
-import type { Resource } from '../model/define.ts'
-import { type BodyFault, invalidBody } from '../model/errors.ts'
-import { readId } from '../model/ids.ts'
-import { identifier, isOneOf, onShard, preparedForOne, raw, type Sql, sql } from '../model/sql.ts'
-import { andWithinReach } from '../query/scope.ts'
-import { scopeOf } from './read.ts'
-import type { PendingChange, WriteSteps } from './changes.ts'
+import type { Transaction } from '../../database/database.ts'
+import type { Resource } from '../declare/define.ts'
+import { type BodyFault, invalidBody } from '../../model/errors.ts'
+import { readId } from '../../model/ids.ts'
+import { identifier, isOneOf, onShard, preparedForOne, raw, type Sql, sql } from '../../model/sql.ts'
+import { andWithinReach } from '../filter/scope.ts'
+import { scopeOf } from '../page/read.ts'
+import type { PendingChange, WriteSteps } from '../declare/changes.ts'
 
 interface CheckOptions {
   /** Records (uuids) that the caller has created or locked in this transaction. */

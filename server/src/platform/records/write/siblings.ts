@@ -1,9 +1,9 @@
-import type { Transaction } from '../database/database.ts'
-import { columnOf, type Resource } from '../model/define.ts'
-import { identifier, onShard, prepared, raw, type Sql, sql } from '../model/sql.ts'
-import { andWithinReach } from '../query/scope.ts'
-import { parentNotFound, scopeOf } from './read.ts'
-import type { PendingChange } from './changes.ts'
+import type { Transaction } from '../../database/database.ts'
+import { columnOf, type Resource } from '../declare/define.ts'
+import { identifier, onShard, prepared, raw, type Sql, sql } from '../../model/sql.ts'
+import { andWithinReach } from '../filter/scope.ts'
+import { parentNotFound, scopeOf } from '../page/read.ts'
+import type { PendingChange } from '../declare/changes.ts'
 
 /** Can writing one record change others of its parent? If so, a lock on the parent serializes its writers. */
 export const affectsSiblings = ({ positionField, fields }: Resource): boolean =>

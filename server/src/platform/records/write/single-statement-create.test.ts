@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readId } from '../model/ids.ts'
-import { type Sql, sql } from '../model/sql.ts'
-import { startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
+import { readId } from '../../model/ids.ts'
+import { type Sql, sql } from '../../model/sql.ts'
+import { startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
 
 // A create that needs only a root contact and a team from other tables is a single statement in its own implicit transaction.
 let service: TestService

@@ -1,7 +1,7 @@
-import type { Transaction } from '../database/database.ts'
-import type { Resource } from '../model/define.ts'
+import type { Transaction } from '../../database/database.ts'
+import type { Resource } from '../declare/define.ts'
 import { type WriteOptions, writeSet } from './write.ts'
-import type { Change, WriteSteps, WrittenRecord } from './changes.ts'
+import type { Change, WriteSteps, WrittenRecord } from '../declare/changes.ts'
 
 /** What the standard routes need from a resource's store: its write, with the resource's own rules. */
 export interface StandardStore {

@@ -1,8 +1,8 @@
-import { displayNoun, type Resource } from '../model/define.ts'
-import type { Connection } from '../database/database.ts'
-import { identifier, raw, type Sql, sql } from '../model/sql.ts'
-import { andWithinReach, isRestricted } from '../query/scope.ts'
-import { scopeOf } from './read.ts'
+import { displayNoun, type Resource } from '../declare/define.ts'
+import type { Connection } from '../../database/database.ts'
+import { identifier, raw, type Sql, sql } from '../../model/sql.ts'
+import { andWithinReach, isRestricted } from '../filter/scope.ts'
+import { scopeOf } from '../page/read.ts'
 
 /** Another record has the unique value; the pipeline turns this into a 409 with that record's id. */
 export class UniqueConflict extends Error {

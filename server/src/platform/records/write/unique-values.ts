@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Transaction } from '../database/database.ts'
-import { columnOf, type Resource } from '../model/define.ts'
-import { identifier, onShard, raw, type Sql, sql } from '../model/sql.ts'
-import { distributedOf } from '../query/scope.ts'
-import { definableField, objectOf } from './declared-values.ts'
+import type { Transaction } from '../../database/database.ts'
+import { columnOf, type Resource } from '../declare/define.ts'
+import { identifier, onShard, raw, type Sql, sql } from '../../model/sql.ts'
+import { distributedOf } from '../filter/scope.ts'
+import { definableField, objectOf } from '../properties/values.ts'
 import { UniqueConflict } from './unique-conflict.ts'
-import type { PendingChange } from './changes.ts'
-import type { DeclaredProperty, PropertySet } from '../model/field.ts'
+import type { PendingChange } from '../declare/changes.ts'
+import type { DeclaredProperty, PropertySet } from '../declare/field.ts'
 
 /** The table with the values of unique properties of the records that are not deleted. */
 export const uniqueTable = ({ singular }: Resource): Sql => identifier(`${singular}_unique_values`)

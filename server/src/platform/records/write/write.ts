@@ -1,22 +1,29 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Transaction } from '../database/database.ts'
-import { ApiError, invalidBody } from '../model/errors.ts'
+import type { Transaction } from '../../database/database.ts'
+import { ApiError, invalidBody } from '../../model/errors.ts'
 import { createInOneStatement } from './create-in-one-statement.ts'
 import { lockRecords, wholeOf } from './current.ts'
-import { displayNoun, initialValues, type Resource } from '../model/define.ts'
-import { newId, showId } from '../model/ids.ts'
-import { definableField, namedRecords, objectOf, readDeclared } from './declared-values.ts'
-import { mergePatch } from './properties.ts'
-import { isSettling, lastKnownSet, lockPropertySet } from './property-sets.ts'
+import { displayNoun, initialValues, type Resource } from '../declare/define.ts'
+import { newId, showId } from '../../model/ids.ts'
+import { definableField, namedRecords, objectOf, readDeclared } from '../properties/values.ts'
+import { mergePatch } from '../declare/json-objects.ts'
+import { isSettling, lastKnownSet, lockPropertySet } from '../properties/sets.ts'
 import { checkReferences } from './references.ts'
 import { syncUniqueValues, touchesUniqueValues } from './unique-values.ts'
 import { assertWithinLimit } from './limit.ts'
-import { mayNotChange, notDeleted, notFound } from './read.ts'
+import { mayNotChange, notDeleted, notFound } from '../page/read.ts'
 import { arrangeSiblings, assertParent } from './siblings.ts'
 import { insert, update } from './write-statements.ts'
-import type { Change, WrittenRecord, PendingChange, WriteSteps, SingleStatementCreate, CurrentRow } from './changes.ts'
-import type { JsonValue, JsonObject } from '../model/json.ts'
-import type { PropertySet } from '../model/field.ts'
+import type {
+  Change,
+  WrittenRecord,
+  PendingChange,
+  WriteSteps,
+  SingleStatementCreate,
+  CurrentRow,
+} from '../declare/changes.ts'
+import type { JsonValue, JsonObject } from '../../model/json.ts'
+import type { PropertySet } from '../declare/field.ts'
 
 export interface WriteOptions {
   parentId?: string | undefined

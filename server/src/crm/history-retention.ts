@@ -1,5 +1,5 @@
-import type { RetentionPolicy } from '../platform/maintenance/retention-store.ts'
-import { columnOf, type Resource } from '../platform/model/define.ts'
+import type { RetentionPolicy } from '../platform/operations/maintenance/retention-store.ts'
+import { columnOf, type Resource } from '../platform/records/declare/define.ts'
 
 /** Changes in the history of records that are older than this many days. The records stay. */
 export const expiredChanges = (resources: readonly Resource[], days: number): RetentionPolicy[] =>
