@@ -19,7 +19,12 @@ import { dealContacts, deals } from './resource.ts'
 import type { PendingChange, WrittenRecord } from '../../platform/records/declare/changes.ts'
 import type { JsonValue } from '../../platform/model/json.ts'
 
-export const dealStore = standardStore(deals, { beforeWrite, afterWrite, referable })
+export const dealStore = standardStore(deals, {
+  beforeWrite,
+  afterWrite,
+  lookUps: { stageId: findNamedStages },
+  referable,
+})
 
 /** The contacts of one deal. */
 export const dealContactStore = standardStore(dealContacts)
@@ -42,10 +47,31 @@ interface Wish {
   pipelineId: string | undefined
 }
 
+/** The stages that a set of changes needs, which the check of references has looked up if one is named. */
+const alreadyFound = new WeakMap<readonly PendingChange[], Promise<Wanted>>()
+
+interface Wanted {
+  wishes: readonly Wish[]
+  found: readonly FoundStage[]
+}
+
+function findWanted(transaction: Transaction, pending: readonly PendingChange[]): Promise<Wanted> {
+  const wanted = alreadyFound.get(pending) ?? lookUpWanted(transaction, pending)
+  alreadyFound.set(pending, wanted)
+  return wanted
+}
+
+async function findNamedStages(
+  transaction: Transaction,
+  pending: readonly PendingChange[],
+): Promise<ReadonlySet<string>> {
+  const { found } = await findWanted(transaction, pending)
+  return new Set(found.map(({ id }) => id))
+}
+
 /** Puts each new, moved or restored deal into its stage. Throws 422. */
 async function assignStages(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {
-  const wishes = pending.flatMap((change) => wishOf(change) ?? [])
-  const found = await findWanted(transaction, wishes)
+  const { wishes, found } = await findWanted(transaction, pending)
   const faults: BodyFault[] = []
   const moved: { change: PendingChange; stage: FoundStage }[] = []
   for (const wish of wishes) {
@@ -86,13 +112,15 @@ const textOf = (value: JsonValue | undefined): string | undefined => (typeof val
 const uuidOf = ({ idPrefix }: { idPrefix: string }, id: JsonValue | undefined): string | undefined =>
   readId(idPrefix, String(id))
 
-async function findWanted(transaction: Transaction, wishes: readonly Wish[]): Promise<FoundStage[]> {
-  if (wishes.length === 0) return []
-  return findStages(transaction, {
+async function lookUpWanted(transaction: Transaction, pending: readonly PendingChange[]): Promise<Wanted> {
+  const wishes = pending.flatMap((change) => wishOf(change) ?? [])
+  if (wishes.length === 0) return { wishes, found: [] }
+  const found = await findStages(transaction, {
     ids: wishes.flatMap(({ stageId }) => stageId ?? []),
     pipelineIds: wishes.flatMap(({ pipelineId }) => pipelineId ?? []),
     withDefault: wishes.some(({ stageId, pipelineId }) => stageId === undefined && pipelineId === undefined),
   })
+  return { wishes, found }
 }
 
 function stageFor({ stageId, pipelineId }: Wish, found: readonly FoundStage[]): FoundStage | { fault: BodyFault } {
@@ -173,8 +201,26 @@ async function afterWrite(
       : [],
   )
   await insertStageMoves(transaction, moves)
-  await updateLastActivity(transaction, { deals: idsOf(moves.map(({ dealId }) => dealId)) })
+  await touchAround(transaction, pending)
   await syncExternalIds(transaction, deals, written, pending)
+}
+
+/** A move is activity of the deal's contacts and company too; the deal itself has been written with it. */
+async function touchAround(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {
+  const moved = pending.filter(({ before, values }) => before && values.stageId !== undefined)
+  if (moved.length === 0) return
+  // A company out of the caller's reach reads as null.
+  const mayHaveCompany =
+    transaction.actor.reach !== undefined ||
+    moved.some(({ before, values }) => (values.companyId ?? before?.companyId ?? null) !== null)
+  const ids = moved.map(({ id }) => id)
+  await updateLastActivity(transaction, {
+    contactsOfDeals: idsOf(ids),
+    companies: mayHaveCompany
+      ? sql`select company_id from deals
+          where organization_id = ${transaction.organization} and id = any(${ids}::uuid[])`
+      : undefined,
+  })
 }
 
 /**
@@ -252,8 +298,10 @@ export async function moveAllDeals(transaction: Transaction, from: string, to: F
       where ${isMove}::boolean)
     select moved_at::text as at from place`)
   if (!isMove || !moved) return
+  const movedDeals = sql`from deals where organization_id = ${organization}
+    and last_activity_at >= ${moved.at}::timestamptz(3) and stage_id = ${to.id}::uuid and deleted_at is null`
   await updateLastActivity(transaction, {
-    deals: sql`select id from deals where organization_id = ${organization}
-      and last_activity_at >= ${moved.at}::timestamptz(3) and stage_id = ${to.id}::uuid and deleted_at is null`,
+    contactsOfDeals: sql`select id ${movedDeals}`,
+    companies: sql`select company_id ${movedDeals}`,
   })
 }

@@ -14,7 +14,7 @@ export async function remove(transaction: Transaction): Promise<{ deleted: Count
     if (ids.length === 0) continue
     await stores[kind].write(
       transaction,
-      ids.map((id) => ({ kind: 'update', id, values: {}, columns: () => ({ deleted_at: 'now' }) })),
+      ids.map((id) => ({ kind: 'update', id, values: {}, lifecycle: 'delete' })),
     )
   }
   const count = (isKept: boolean): Counts => {

@@ -10,6 +10,8 @@ import { deals } from '../deals/resource.ts'
 /** Queries of the ids of records with activity. */
 export interface ActiveRecords {
   deals?: Sql | undefined
+  /** Deals whose contacts had activity; they and their companies have been written with it, or are named themselves. */
+  contactsOfDeals?: Sql | undefined
   contacts?: Sql | undefined
   companies?: Sql | undefined
 }
@@ -26,13 +28,17 @@ export async function updateLastActivity(transaction: Transaction, active: Activ
   const { organization } = transaction
   const within = (table: string, ids: Sql) =>
     sql`from ${identifier(table)} where organization_id = ${organization} and id = any(array(${ids}))`
-  const contactsOfDeals = (ids: Sql) =>
+  const contactsOf = (ids: Sql) =>
     sql`select contact_id from deal_contacts
       where organization_id = ${organization} and deal_id = any(array(${ids})) and deleted_at is null`
   // Everyone locks deals before contacts before companies, and each in id order, so that nobody deadlocks.
   await Promise.all([
     touch(transaction, deals, [active.deals]),
-    touch(transaction, contacts, [active.contacts, active.deals && contactsOfDeals(active.deals)]),
+    touch(transaction, contacts, [
+      active.contacts,
+      active.deals && contactsOf(active.deals),
+      active.contactsOfDeals && contactsOf(active.contactsOfDeals),
+    ]),
     touch(transaction, companies, [
       active.companies,
       active.contacts && sql`select company_id ${within('contacts', active.contacts)}`,

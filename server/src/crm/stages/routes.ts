@@ -25,7 +25,7 @@ const deleteRoute: WriteRoute = {
     if (target !== undefined && !(await emptyStage(db, group.id(params), target))) {
       throw invalidParameters([{ field: 'moveDealsTo', message: 'no other stage with this id exists' }])
     }
-    await changeOne(group, request, { values: {}, columns: () => ({ deleted_at: 'now' }) })
+    await changeOne(group, request, { values: {}, lifecycle: 'delete' })
     return { status: 204 }
   },
 }

@@ -139,11 +139,8 @@ type Store = typeof contactStore | typeof companyStore | typeof allNoteStore
 
 async function remove(transaction: Transaction, store: Store, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
-  const changes = ids.map((id) => ({
-    kind: 'update' as const,
-    id,
-    values: {},
-    columns: () => ({ deleted_at: 'now' }),
-  }))
-  await store.write(transaction, changes)
+  await store.write(
+    transaction,
+    ids.map((id) => ({ kind: 'update', id, values: {}, lifecycle: 'delete' })),
+  )
 }

@@ -20,8 +20,8 @@ export type Change =
       columns?: ColumnsOf
       /** Revisions that the caller allows (If-Match); any if absent. */
       revisions?: readonly number[] | undefined
-      /** True to change a deleted record, that is, to restore it. */
-      deleted?: boolean
+      /** Deletes the record, or restores a deleted one. */
+      lifecycle?: 'delete' | 'restore'
       origin?: Origin
     }
 
@@ -63,6 +63,8 @@ export interface Referable {
   key?: string
 }
 
+export type LookUp = (transaction: Transaction, pending: readonly PendingChange[]) => Promise<ReadonlySet<string>>
+
 /** A store's additions to the standard write. They get the whole set, so that they can use set statements too. */
 export interface WriteSteps {
   /** Sets columns from other tables, before the table is written. */
@@ -77,6 +79,8 @@ export interface WriteSteps {
   ) => Promise<void>
   /** How to create a record with a single statement instead. */
   singleStatement?: SingleStatementCreate
+  /** How to look up and lock the records that a field names, by the field: those (uuids) that exist. Default: by id. */
+  lookUps?: Readonly<Record<string, LookUp>>
   /** The resources whose records its custom properties can name, by name. */
   referable?: Readonly<Record<string, Referable>>
 }

@@ -188,7 +188,7 @@ function createRoute(group: RouteGroup): WriteRoute {
 export async function changeOne(
   group: RouteGroup,
   { db, params, revisions }: WriteRequest,
-  changeRoute: Pick<Change & { kind: 'update' }, 'values' | 'columns' | 'deleted'>,
+  changeRoute: Pick<Change & { kind: 'update' }, 'values' | 'columns' | 'lifecycle'>,
 ): Promise<RouteResponse> {
   const whole: Change = { kind: 'update', id: group.id(params), revisions, ...changeRoute }
   const written = await writeOne(group.store, db, whole, { parentId: group.parentId(params) })
@@ -220,7 +220,7 @@ function deleteRoute(group: RouteGroup): WriteRoute {
     summary: `Delete ${withArticle(resource)}`,
     description: `The record disappears from all responses, and its unique values can be used again. It can be restored within ${resource.restorableDays} days.`,
     async handle(request) {
-      await changeOne(group, request, { values: {}, columns: () => ({ deleted_at: 'now' }) })
+      await changeOne(group, request, { values: {}, lifecycle: 'delete' })
       return { status: 204 }
     },
   }
@@ -233,11 +233,7 @@ function restoreRoute(group: RouteGroup): WriteRoute {
     summary: `Restore a deleted ${displayNoun(resource.singular)}`,
     description: `Within ${resource.restorableDays} days of its deletion; 409 if another record has taken one of its unique values.`,
     async handle(request) {
-      const response = await changeOne(group, request, {
-        values: {},
-        columns: () => ({ deleted_at: null }),
-        deleted: true,
-      })
+      const response = await changeOne(group, request, { values: {}, lifecycle: 'restore' })
       return { ...response, effect: {} }
     },
   }

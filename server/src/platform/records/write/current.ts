@@ -26,7 +26,7 @@ export async function lockRecords(
 ): Promise<Map<string, CurrentRow>> {
   const ids = changes.flatMap((change) => (change.kind === 'update' ? [change.id] : []))
   if (ids.length === 0) return new Map()
-  const restoring = changes.some((change) => change.kind === 'update' && change.deleted)
+  const restoring = changes.some((change) => change.kind === 'update' && change.lifecycle === 'restore')
   const scope = scopeOf(transaction, parentId)
   const bounds = withinScope(resource, scope, { deleted: restoring })
   const isWanted = sql`where ${bounds} and ${isOneOf(sql`${raw(root)}.id`, ids, 'uuid')}

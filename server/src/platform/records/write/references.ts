@@ -10,7 +10,7 @@ import type { PendingChange, WriteSteps } from '../declare/changes.ts'
 interface CheckOptions {
   /** Records (uuids) that the caller has created or locked in this transaction. */
   locked: ReadonlySet<string> | undefined
-  referable: WriteSteps['referable']
+  steps: Pick<WriteSteps, 'lookUps' | 'referable'>
 }
 
 /** Records of one table that changes name at one path. */
@@ -30,31 +30,39 @@ export async function checkReferences(
   transaction: Transaction,
   resource: Resource,
   pending: readonly PendingChange[],
-  { locked = new Set(), referable = {} }: CheckOptions,
+  { locked = new Set(), steps: { lookUps = {}, referable = {} } }: CheckOptions,
 ): Promise<void> {
   const faults: BodyFault[] = []
   const all = [...namedByFields(transaction, resource, pending), ...namedByProperties(transaction, pending, referable)]
-  for (const { path, label, ids: named, table, key, softDeleted, bounds } of all) {
-    const wanted = [...new Set(named)].filter((id) => !id || !locked.has(id))
+  for (const named of all) {
+    const wanted = [...new Set(named.ids)].filter((id) => !id || !locked.has(id))
     if (wanted.length === 0) continue
-    const ids = wanted.filter((id) => id !== undefined)
-    const rows = await transaction.query<{ id: string }>(
-      onShard(
-        table,
-        preparedForOne(
-          ids,
-          sql`
+    const found = await (lookUps[named.path]?.(transaction, pending) ?? lockNamed(transaction, named, wanted))
+    if (wanted.some((id) => !id || !found.has(id)))
+      faults.push({ field: named.path, message: `no ${named.label.toLowerCase()} with this id exists` })
+  }
+  if (faults.length > 0) throw invalidBody(faults)
+}
+
+async function lockNamed(
+  transaction: Transaction,
+  { table, key, softDeleted, bounds }: Named,
+  wanted: readonly (string | undefined)[],
+): Promise<ReadonlySet<string>> {
+  const ids = wanted.filter((id) => id !== undefined)
+  const rows = await transaction.query<{ id: string }>(
+    onShard(
+      table,
+      preparedForOne(
+        ids,
+        sql`
       select ${identifier(key)} as id from ${identifier(table)}
       where organization_id = ${transaction.organization} and ${isOneOf(identifier(key), ids, 'uuid')}
       ${raw(softDeleted ? 'and deleted_at is null' : '')}${bounds} order by 1 for key share`,
-        ),
       ),
-    )
-    const found = new Set(rows.map(({ id }) => id))
-    if (wanted.some((id) => !id || !found.has(id)))
-      faults.push({ field: path, message: `no ${label.toLowerCase()} with this id exists` })
-  }
-  if (faults.length > 0) throw invalidBody(faults)
+    ),
+  )
+  return new Set(rows.map(({ id }) => id))
 }
 
 function namedByFields(transaction: Transaction, resource: Resource, pending: readonly PendingChange[]): Named[] {

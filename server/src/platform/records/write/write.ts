@@ -61,7 +61,7 @@ export async function writeSet(
   const pending = changes.map((change) =>
     prepareChange(transaction, resource, change, { current, set, mayLackRequired }),
   )
-  await checkReferences(transaction, resource, pending, { locked, referable: steps.referable })
+  await checkReferences(transaction, resource, pending, { locked, steps })
   await assertWithinLimit(transaction, resource, pending, parentId)
   await arrangeSiblings(transaction, resource, pending, parentId)
   await steps.beforeWrite?.(transaction, pending)
@@ -121,7 +121,7 @@ const concernsProperties = (resource: Resource, changes: readonly Change[]): boo
   const name = definableField(resource)
   return (
     name !== undefined &&
-    changes.some((change) => change.kind === 'create' || change.columns !== undefined || name in change.values)
+    changes.some((change) => change.kind === 'create' || change.lifecycle !== undefined || name in change.values)
   )
 }
 
@@ -149,7 +149,7 @@ function prepareChange(
     })
   }
   const row = current.get(change.id)
-  if (!row) throw change.deleted ? notDeleted(resource) : notFound(resource)
+  if (!row) throw change.lifecycle === 'restore' ? notDeleted(resource) : notFound(resource)
   if (resource.reach?.mayChange?.(actor, row.record) === false) throw mayNotChange(resource)
   if (change.revisions && !change.revisions.includes(row.revision)) {
     throw new ApiError(
@@ -161,11 +161,14 @@ function prepareChange(
   const values = Object.fromEntries(
     Object.entries(change.values).map(([name, value]) => [name, mergeValue(resource, name, before[name], value)]),
   )
-  const columns = change.columns?.(before) ?? {}
+  const columns = { ...lifecycleColumns(change.lifecycle), ...change.columns?.(before) }
   const { id, origin } = change
   const declared = withDeclared(resource, set, { values, before, mayLackRequired })
   return prepareValues(resource, { id, before, ...declared, columns, revision: row.revision, origin }, row.dangling)
 }
+
+const lifecycleColumns = (lifecycle: 'delete' | 'restore' | undefined): Record<string, JsonValue> =>
+  lifecycle === undefined ? {} : { deleted_at: lifecycle === 'delete' ? 'now' : null }
 
 /** The values with custom properties that follow their definitions, and the records that those name. Throws 422. */
 function withDeclared(
