@@ -96,7 +96,7 @@ async function runBuilder(script, parameters, reason) {
 const bundledPackages = {
   packages: 'bundle',
   // `pg` uses the last two if they are installed, and works without them.
-  external: ['@faker-js/faker', '@node-rs/argon2', 'i18n-iso-countries', 'pg-native', 'pg-cloudflare'],
+  external: ['@node-rs/argon2', 'i18n-iso-countries', 'pg-native', 'pg-cloudflare'],
   plugins: [
     {
       name: 'dynamic imports',

@@ -40,16 +40,19 @@ export class Companies {
   }
 
   #createEmployer(place: Place, createdAt: number): Employer {
-    const { faker, men } = place.language
-    const companyName = faker.company.name().normalize('NFC').replace(/\s+/g, ' ')
-    const slug = faker.helpers
-      .slugify(companyName)
+    const { companies, men } = place.language
+    const random = this.#random
+    const [first, second] = [random.pick(men.lastNames), random.pick(men.lastNames)]
+    const companyName = random.chance(0.6) ? random.pick(companies) : `${first.text} & ${second.text}`
+    const slug = companyName
+      .normalize('NFD')
+      .replace(/\p{M}/gu, '')
       .toLowerCase()
       .match(/[a-z0-9]{2,}/g)
-    const label = (slug ?? [this.#random.pick(men.lastNames).latin, this.#random.pick(men.lastNames).latin]).join('-')
+    const label = (slug ?? [first.latin, second.latin]).join('-')
     const nativeLabel = companyName.toLowerCase().replace(/[^\p{L}\p{M}\p{N}]/gu, '')
     // Some domains use native letters, unless the rules of domain names reject them.
-    const usesNativeLabel = this.#random.chance(0.04) && domainToASCII(`${nativeLabel}.example`) !== ''
+    const usesNativeLabel = random.chance(0.04) && domainToASCII(`${nativeLabel}.example`) !== ''
     let host = ''
     const domain = firstUnused(this.#domains, (number) => {
       host = `${usesNativeLabel ? nativeLabel : label}${number}.example`
@@ -109,7 +112,7 @@ function optionalFields(random: Random, { place, domain, createdAt }: Employer, 
   const founded = new Date(createdAt).getUTCFullYear() - 1 - Math.floor(random.next() ** 2 * 120)
   const isListed = employees > 2000 && random.chance(0.5)
   return {
-    subtitle: random.chance(0.35) ? `${place.language.faker.company.buzzNoun()} · ${place.city}` : null,
+    subtitle: random.chance(0.35) ? `${random.pick(place.language.subjects)} · ${place.city}` : null,
     location: random.chance(0.85) ? place.location : null,
     timeZone: random.chance(0.8) ? place.zone : null,
     linkedinHandle: random.chance(0.3) ? domain.slice(0, -'.example'.length) : null,

@@ -44,7 +44,7 @@ export class People {
     this.#options = options
     this.#random = new Random(options.seed)
     this.#timeline = new Timeline(options.end)
-    this.#weightedPlaces = makePlaces(this.#random).flatMap((place) => Array<Place>(place.weight).fill(place))
+    this.#weightedPlaces = makePlaces().flatMap((place) => Array<Place>(place.weight).fill(place))
     const parts = { weightedPlaces: this.#weightedPlaces, random: this.#random, timeline: this.#timeline }
     this.companies = new Companies(options.contacts, parts)
     this.#ids = {

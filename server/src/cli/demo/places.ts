@@ -1,5 +1,5 @@
-import { allFakers, Faker, type Randomizer, type SexType } from '@faker-js/faker'
-import type { Random } from './random.ts'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 
 export interface Name {
   text: string
@@ -12,12 +12,14 @@ interface Names {
   lastNames: readonly Name[]
 }
 
-/** Names are generated once: calling faker for each person would take longer than all the rest. */
 interface Language {
   code: string
-  faker: Faker
   women: Names
   men: Names
+  /** Names of companies. */
+  companies: readonly string[]
+  /** What a company may be about. */
+  subjects: readonly string[]
 }
 
 export interface Place {
@@ -37,7 +39,7 @@ export interface Place {
 }
 
 /**
- * One line per place: `faker locale|weight|city|state|country|zone|latitude|longitude|phone prefix|digits after it`.
+ * One line per place: `locale|weight|city|state|country|zone|latitude|longitude|phone prefix|digits after it`.
  * Phone numbers are reserved for fiction where a country has such numbers.
  */
 const table = `
@@ -99,20 +101,30 @@ vi|3|Hà Nội|Hà Nội|VN|Asia/Ho_Chi_Minh|21.0278|105.8342|+8424000|5
 id_ID|3|Jakarta|DKI Jakarta|ID|Asia/Jakarta|-6.2088|106.8456|+6221000|5
 id_ID|1|Makassar|Sulawesi Selatan|ID|Asia/Makassar|-5.1477|119.4327|+62411000|4`
 
-/** Maximum number of names of each kind in a language. */
-const poolSize = 300
+/** Lists of names in one text each, which scripts/demo-names.mjs wrote. */
+interface WrittenNames {
+  language: string
+  women: string
+  men: string
+  lastNames: string
+  lastNamesOfWomen?: string
+  companies: string
+  subjects: string
+}
 
 /** All places of a demo, with names in their languages. */
-export function makePlaces({ randomizer }: Random): Place[] {
-  const languages = new Map<string, Language>()
+export function makePlaces(): Place[] {
+  const file = createRequire(import.meta.url).resolve('#data/demo-names.json')
+  const written = JSON.parse(readFileSync(file, 'utf8')) as Record<string, WrittenNames>
+  const languages = new Map(Object.entries(written).map(([locale, names]) => [locale, languageOf(names)]))
   return table
     .trim()
     .split('\n')
     .map((line) => {
       const [locale = '', weight, city = '', state, country = '', zone = '', ...numbers] = line.split('|')
       const [latitude, longitude, phone = '', digits] = numbers
-      const language = languages.get(locale) ?? makeLanguage(locale, randomizer)
-      languages.set(locale, language)
+      const language = languages.get(locale)
+      if (!language) throw new Error(`There are no names for ${locale}.`)
       const countries = new Intl.DisplayNames([language.code], { type: 'region' })
       return {
         ...{ language, city, country, zone, phone },
@@ -126,39 +138,27 @@ export function makePlaces({ randomizer }: Random): Place[] {
     })
 }
 
-function makeLanguage(locale: string, randomizer: Randomizer): Language {
-  const fakerOf = (name: string) =>
-    new Faker({ locale: allFakers[name as keyof typeof allFakers].rawDefinitions, randomizer })
-  const [faker, english] = [fakerOf(locale), fakerOf('en')]
-  const namesOf = (sex: SexType): Names => ({
-    firstNames: makeNames(
-      faker,
-      () => faker.person.firstName(sex),
-      () => english.person.firstName(sex),
-    ),
-    lastNames: makeNames(
-      faker,
-      () => faker.person.lastName(sex),
-      () => english.person.lastName(sex),
-    ),
-  })
-  return { code: faker.definitions.metadata.language, faker, women: namesOf('female'), men: namesOf('male') }
+function languageOf({
+  language,
+  women,
+  men,
+  lastNames,
+  lastNamesOfWomen,
+  companies,
+  subjects,
+}: WrittenNames): Language {
+  return {
+    code: language,
+    women: { firstNames: namesIn(women), lastNames: namesIn(lastNamesOfWomen ?? lastNames) },
+    men: { firstNames: namesIn(men), lastNames: namesIn(lastNames) },
+    companies: companies.split('/'),
+    subjects: subjects.split('/'),
+  }
 }
 
-/** Scripts that cannot be transliterated get an English name in the address, as is common in practice. */
-const makeNames = (faker: Faker, make: () => string, makeEnglish: () => string): Name[] =>
-  Array.from({ length: poolSize }, () => {
-    const text = make().normalize('NFC').trim()
-    return {
-      text,
-      latin:
-        latinOf(faker, text) ??
-        makeEnglish()
-          .toLowerCase()
-          .replace(/[^a-z]/g, ''),
-    }
+/** `Zoë=zoe/Zara`: the letters for an address are given where they are not those of the name. */
+const namesIn = (list: string): Name[] =>
+  list.split('/').map((name) => {
+    const [text = '', latin = text.toLowerCase().replace(/[^a-z]/g, '')] = name.split('=')
+    return { text, latin }
   })
-
-/** `Łukasz` becomes `lukasz`. faker transliterates only user names, so one is generated and split. */
-const latinOf = (faker: Faker, text: string): string | undefined =>
-  /^[a-z]+(?=[._]x)/.exec(faker.internet.username({ firstName: text, lastName: 'x' }).toLowerCase())?.[0]

@@ -1,17 +1,22 @@
-import { generateMersenne53Randomizer } from '@faker-js/faker'
-
-/** Random values that depend only on the seed. */
+/** Random values that depend only on the seed: the generator sfc32 of PractRand (C. Doty-Humphrey, public domain). */
 export class Random {
-  /** For faker, so that all values come from one stream. */
-  readonly randomizer: ReturnType<typeof generateMersenne53Randomizer>
+  readonly #state: Int32Array
 
   constructor(seed: number) {
-    this.randomizer = generateMersenne53Randomizer(seed)
+    this.#state = Int32Array.of(seed, seed / 2 ** 32, 0x9e3779b9, 1)
+    for (let round = 0; round < 15; round++) this.#nextInteger()
   }
 
   /** A number from 0 (inclusive) to 1 (exclusive). */
   next(): number {
-    return this.randomizer.next()
+    return ((this.#nextInteger() >>> 5) * 2 ** 26 + (this.#nextInteger() >>> 6)) / 2 ** 53
+  }
+
+  #nextInteger(): number {
+    const [a = 0, b = 0, c = 0, counter = 0] = this.#state
+    const result = (a + b + counter) | 0
+    this.#state.set([b ^ (b >>> 9), (c + (c << 3)) | 0, ((c << 21) | (c >>> 11)) + result, counter + 1])
+    return result
   }
 
   /** A whole number from 0 (inclusive) to the limit (exclusive). */
