@@ -4,7 +4,6 @@ import pg from 'pg'
 import { afterAll } from 'vitest'
 import { migrationsFolder } from '../src/release.ts'
 import { takeRecordedStatements } from './recorded-statements.ts'
-import { violationsOf } from './statement-inspection.ts'
 
 /**
  * Loaded before each test file: inspects every statement that the service sends, in this process or in one that the
@@ -19,37 +18,47 @@ type InspectedClient = { query: Query; inspection?: Inspection }
 
 interface Inspection {
   seen: Set<string>
-  violations: Set<string>
+  /** Those of the current file that are still to be inspected. */
+  sent: Set<string>
 }
 
 // Test files of one worker share `pg`.
 const client = pg.Client.prototype as unknown as InspectedClient
 const inspection = (client.inspection ??= inspectQueries(client))
 
-afterAll(() => {
-  for (const { name, text } of takeRecordedStatements()) if (!ofWholeDatabase.has(name)) inspect(text, inspection)
-  const found = [...inspection.violations]
-  inspection.violations.clear()
+afterAll(async () => {
+  for (const { name, text } of takeRecordedStatements()) if (!ofWholeDatabase.has(name)) note(text, inspection)
+  const sent = [...inspection.sent]
+  inspection.sent.clear()
+  const found = sent.length > 0 ? await violationsIn(sent) : []
   if (found.length > 0) throw new Error(found.join('\n\n'))
 })
 
 function inspectQueries(inspected: InspectedClient): Inspection {
   const { query } = inspected
-  const started: Inspection = { seen: new Set(), violations: new Set() }
+  const started: Inspection = { seen: new Set(), sent: new Set() }
   inspected.query = function (statement, ...others) {
     const text = textOf(statement)
-    if (text !== undefined && isOfService(this)) inspect(text, started)
+    if (text !== undefined && isOfService(this)) note(text, started)
     return query.call(this, statement, ...others)
   }
   return started
 }
 
-function inspect(text: string, { seen, violations }: Inspection): void {
-  if (seen.has(text)) return
+function note(text: string, { seen, sent }: Inspection): void {
+  if (!seen.has(text)) sent.add(text)
   seen.add(text)
-  const found = violationsOf(text)
-  if (found.length === 0 || isMigration(text)) return
-  for (const violation of found) violations.add(`A statement ${violation}:\n${text}`)
+}
+
+async function violationsIn(texts: readonly string[]): Promise<string[]> {
+  // Loaded here, with all declarations and a parser, because a file that sends no statement needs none of them.
+  const { violationsOf } = await import('./statement-inspection.ts')
+  return texts.flatMap((text) => {
+    const violations = violationsOf(text)
+    return violations.length === 0 || isMigration(text)
+      ? []
+      : violations.map((violation) => `A statement ${violation}:\n${text}`)
+  })
 }
 
 /** A connection that migrates has the name in the URL, if there is one. */

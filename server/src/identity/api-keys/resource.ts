@@ -49,6 +49,7 @@ export const apiKeys = defineResource({
   singular: 'api-key',
   component: 'ApiKey',
   table: 'api_keys',
+  isInDirectory: true,
   idPrefix: 'key',
   heading: 'Credentials for programs, and the available scopes.',
   roleGroup: 'administration',

@@ -16,6 +16,7 @@ export const invitations = defineResource({
   name: 'invitations',
   singular: 'invitation',
   component: 'Invitation',
+  isInDirectory: true,
   idPrefix: 'inv',
   heading: 'People who have been invited and have not joined yet.',
   roleGroup: 'administration',

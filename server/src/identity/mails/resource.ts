@@ -9,6 +9,7 @@ export const mails = defineResource({
   name: 'mails',
   singular: 'mail',
   component: 'Mail',
+  isInDirectory: true,
   idPrefix: 'mai',
   heading: 'Mails that the service sends. Without a mail server, owners read them here.',
   roleGroup: 'administration',

@@ -39,6 +39,7 @@ export const members = defineResource({
   name: 'members',
   singular: 'member',
   component: 'Member',
+  isInDirectory: true,
   idPrefix: 'usr',
   heading: 'The people of an organization and their roles.',
   roleGroup: 'visible',

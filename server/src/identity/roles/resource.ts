@@ -31,6 +31,7 @@ export const roles = defineResource({
   name: 'roles',
   singular: 'role',
   component: 'Role',
+  isInDirectory: true,
   idPrefix: 'rol',
   heading: 'What people can do and which records they see. Every organization also has the four built-in roles.',
   roleGroup: 'visible',

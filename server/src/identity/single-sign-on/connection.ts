@@ -36,6 +36,7 @@ export const ssoConnections = defineResource({
   singular: 'sso-connection',
   component: 'SsoConnection',
   table: 'sso_connections',
+  isInDirectory: true,
   idPrefix: 'sso',
   heading: 'Identity providers (OpenID Connect) through which members log in.',
   roleGroup: 'administration',

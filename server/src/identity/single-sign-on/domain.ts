@@ -6,6 +6,7 @@ export const domains = defineResource({
   name: 'domains',
   singular: 'domain',
   component: 'Domain',
+  isInDirectory: true,
   idPrefix: 'dom',
   heading: 'Domains that the organization has verified. People with an address there can join without an invitation.',
   roleGroup: 'administration',

@@ -1,5 +1,6 @@
 import { identifier, join, type Sql, sql } from '../../model/sql.ts'
 import { columnOf, parentsOf, type Resource } from '../../records/declare/define.ts'
+import { changesTable, renderingsTable } from '../../records/declare/tables.ts'
 import type { Dependent, RetentionPolicy } from './retention-store.ts'
 
 /** Seconds added to the time for restoring, so that a restore in progress never sees a partly purged record. */
@@ -34,7 +35,7 @@ export function deletedRecords(
     ? [
         {
           name: `${resource.singular}-changes`,
-          table: `${resource.singular}_changes`,
+          table: changesTable(resource),
           column: columnOf(`${resource.singular}Id`),
           action: 'delete',
         },
@@ -63,7 +64,7 @@ export function deletedRecords(
     ttlSeconds: resource.restorableDays * 24 * 60 * 60 + grace,
     dependents: [...children, ...links, ...history, ...released],
     ...(resource.renderingVersion !== undefined && {
-      renderings: { table: `${resource.singular}_renderings`, column: columnOf(`${resource.singular}Id`) },
+      renderings: { table: renderingsTable(resource), column: columnOf(`${resource.singular}Id`) },
     }),
     ...((blocking.length > 0 || alsoExcluded) && { excluded }),
   }

@@ -1,4 +1,5 @@
 import { columnOf, type Resource } from '../../records/declare/define.ts'
+import { renderingsTable } from '../../records/declare/tables.ts'
 import { isRendered } from '../../records/page/select.ts'
 import type { Field } from '../../records/declare/field.ts'
 
@@ -59,10 +60,10 @@ export const replaceDocument = ({ name, table, body, version }: DocumentFunction
   ].join('\n')
 
 /** Everything that a resource needs whose records are stored in rendered form from now on. */
-export function createDocument({ singular }: Resource, document: DocumentFunction): string {
+export function createDocument(resource: Resource, document: DocumentFunction): string {
   const { name, table } = document
-  const renderings = `${singular}_renderings`
-  const owner = columnOf(`${singular}Id`)
+  const renderings = renderingsTable(resource)
+  const owner = columnOf(`${resource.singular}Id`)
   return `${replaceDocument(document)}
 
 -- The same by the key. A function, because a page would plan another read of the table for what it hardly ever needs.

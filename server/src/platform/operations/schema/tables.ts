@@ -1,4 +1,4 @@
-import { columnOf, columnTypes, parentsOf, type Resource } from '../../records/declare/define.ts'
+import { columnOf, columnTypes, isElsewhere, parentsOf, type Resource } from '../../records/declare/define.ts'
 import type { Field } from '../../records/declare/field.ts'
 
 export interface Column {
@@ -101,7 +101,7 @@ function initialOf(field: Field | undefined): { initial?: string } {
 /** Includes the organization, so that no record can reference one of another organization. */
 function foreignKeysOf(resource: Resource): ForeignKey[] {
   const parents = parentsOf(resource)
-  const together = parents.filter(({ isElsewhere }) => !isElsewhere)
+  const together = parents.filter((parent) => !isElsewhere(parent, resource))
   const ofParents = together.map(({ column, resource: parent }): ForeignKey => ({
     column,
     table: parent.table,

@@ -28,8 +28,6 @@ export interface Parent {
   column: string
   /** True if a parent has so few of them that reading all is cheap. */
   isSmall: boolean
-  /** The parent is stored in the other place (directory or organization), so each of the two has its own statement. */
-  isElsewhere?: true
 }
 
 /** A many-to-many relationship: the records at the other end, through a table of links with their own fields. */
@@ -73,6 +71,8 @@ export interface Resource<F extends Fields = Fields> {
   singular: string
   component: string
   table: string
+  /** True if its tables belong to the directory of people and credentials, otherwise to the organization (`places.ts`). */
+  isInDirectory?: true
   idPrefix: string
   /** The documentation heading; without it the routes appear under another resource's. */
   heading?: string
@@ -265,6 +265,10 @@ export function narrowView<F extends Fields>(
   const { renderingVersion: _, ...rest } = resource
   return { ...rest, fields, component, propertyNames, parent, viewOf: resource, isRestorable: false, hasViews: false }
 }
+
+/** Is the parent stored in the other place (`places.ts`)? Then each of the two has its own statement. */
+export const isElsewhere = (parent: Parent, resource: Resource): boolean =>
+  parent.resource.isInDirectory !== resource.isInDirectory
 
 /** The possible parents of a record; it has exactly one of them. */
 export const parentsOf = ({ parent, parents }: Resource): readonly Parent[] => parents ?? (parent ? [parent] : [])

@@ -1,4 +1,4 @@
-import { columnOf, type Resource, type Followed, type Reach } from '../declare/define.ts'
+import { columnOf, isElsewhere, type Resource, type Followed, type Reach } from '../declare/define.ts'
 import { identifier, isPlannerVisible, join, raw, type Sql, sql } from '../../model/sql.ts'
 import type { Reader } from '../../model/caller.ts'
 
@@ -88,8 +88,11 @@ export function indexableReach(resource: Resource, scope: Scope, record: Sql, is
 }
 
 /** A boolean: does the parent in the path exist? True for a resource without one, or with one in the other place. */
-export function parentFound({ parent }: Resource, scope: Scope): Sql {
-  return parent && !parent.isElsewhere ? existsSql(parent.resource, scope, sql`${scope.parentId}::uuid`) : raw('true')
+export function parentFound(resource: Resource, scope: Scope): Sql {
+  const { parent } = resource
+  return parent && !isElsewhere(parent, resource)
+    ? existsSql(parent.resource, scope, sql`${scope.parentId}::uuid`)
+    : raw('true')
 }
 
 const parentAlias = raw('parent')

@@ -9,7 +9,7 @@ import { readFor, existsSql, parentFound, type Scope } from '../filter/scope.ts'
 import { type RelativeSpan, relativeSpansSql } from '../filter/relative-dates.ts'
 import { documentJoins, documentSql, type Selection } from './select.ts'
 import { root } from '../filter/target.ts'
-import { displayNoun, type Resource } from '../declare/define.ts'
+import { displayNoun, isElsewhere, type Resource } from '../declare/define.ts'
 
 /** A record as it is sent, with its revision for the ETag. */
 export interface ShownRecord {
@@ -145,8 +145,9 @@ export async function assertParentElsewhere(
   resource: Resource,
   parentId: string | undefined,
 ): Promise<void> {
-  if (!resource.parent?.isElsewhere) return
-  const isFound = existsSql(resource.parent.resource, scopeOf(db, undefined), sql`${parentId}::uuid`)
+  const { parent } = resource
+  if (!parent || !isElsewhere(parent, resource)) return
+  const isFound = existsSql(parent.resource, scopeOf(db, undefined), sql`${parentId}::uuid`)
   const [row] = await db.query<{ found: boolean }>(sql`select ${isFound} as found`)
   if (!row?.found) throw parentNotFound(resource)
 }

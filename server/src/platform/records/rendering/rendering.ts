@@ -1,4 +1,5 @@
 import { columnOf, type Resource } from '../declare/define.ts'
+import { renderingsTable } from '../declare/tables.ts'
 import { identifier, raw, type Sql, sql } from '../../model/sql.ts'
 import { root } from '../filter/target.ts'
 
@@ -13,7 +14,7 @@ export type RecordSource =
 
 const rendering = raw('rendering')
 
-const tableOf = ({ singular }: Resource): Sql => identifier(`${singular}_renderings`)
+const tableOf = (resource: Resource): Sql => identifier(renderingsTable(resource))
 const ownerOf = ({ singular }: Resource): Sql => identifier(columnOf(`${singular}Id`))
 const functionOf = ({ singular }: Resource): Sql => identifier(`${singular}_document`)
 

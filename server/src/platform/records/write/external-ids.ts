@@ -3,6 +3,7 @@ import { sqlState } from '../../database/failures.ts'
 import { identifier, onShard, raw, sql } from '../../model/sql.ts'
 import { distributedOf } from '../filter/scope.ts'
 import type { Resource } from '../declare/define.ts'
+import { externalIdsTable } from '../declare/tables.ts'
 import { readId } from '../../model/ids.ts'
 import { UniqueConflict } from './unique-conflict.ts'
 import type { PendingChange, WrittenRecord } from '../declare/changes.ts'
@@ -16,7 +17,7 @@ export async function syncExternalIds(
 ): Promise<void> {
   const ids = pending.filter(touchesExternalIds).map(({ id }) => id)
   if (ids.length === 0) return
-  const table = identifier(`${resource.singular}_external_ids`)
+  const table = identifier(externalIdsTable(resource))
   const owner = identifier(`${resource.singular}_id`)
   const team = raw('teamId' in resource.fields ? ', team_id' : '')
   await transaction.query(
@@ -61,7 +62,7 @@ function holderOf(transaction: Transaction, resource: Resource, written: readonl
   )
   const owner = identifier(`${resource.singular}_id`)
   const ofTeam = raw('teamId' in resource.fields ? 'and wanted.team_id = held.team_id' : '')
-  return sql`select ${owner} as id from ${identifier(`${resource.singular}_external_ids`)} held
+  return sql`select ${owner} as id from ${identifier(externalIdsTable(resource))} held
     where organization_id = ${transaction.organization} and ${owner} <> all(${written.map(({ id }) => id)}::uuid[])
       and exists (
         select from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as wanted(team_id uuid, provider text, value text)

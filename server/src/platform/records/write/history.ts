@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Transaction } from '../../database/database.ts'
 import type { Actor } from '../../model/caller.ts'
 import { columnOf, type Resource } from '../declare/define.ts'
+import { changesTable } from '../declare/tables.ts'
 import { newId } from '../../model/ids.ts'
 import { identifier, type Parameter, type Sql, sql } from '../../model/sql.ts'
 import type { PendingChange } from '../declare/changes.ts'
@@ -61,7 +62,7 @@ export const creationHistorySql = (
       select ${organization}, ${id}::uuid, id, 'created', '[]', ${sourceOfChange(actor)}::text, ${actor.userId}::uuid
       from written)`
 
-const tableOf = ({ singular }: Resource): Sql => identifier(`${singular}_changes`)
+const tableOf = (resource: Resource): Sql => identifier(changesTable(resource))
 const ownerOf = ({ singular }: Resource): Sql => identifier(columnOf(`${singular}Id`))
 
 function historyRow(resource: Resource, change: PendingChange): JsonObject | undefined {

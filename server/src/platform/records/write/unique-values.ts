@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Transaction } from '../../database/database.ts'
 import { columnOf, type Resource } from '../declare/define.ts'
+import { uniqueValuesTable } from '../declare/tables.ts'
 import { identifier, onShard, raw, type Sql, sql } from '../../model/sql.ts'
 import { distributedOf } from '../filter/scope.ts'
 import { definableField, objectOf } from '../properties/values.ts'
@@ -9,7 +10,7 @@ import type { PendingChange } from '../declare/changes.ts'
 import type { DeclaredProperty, PropertySet } from '../declare/field.ts'
 
 /** The table with the values of unique properties of the records that are not deleted. */
-export const uniqueTable = ({ singular }: Resource): Sql => identifier(`${singular}_unique_values`)
+export const uniqueTable = (resource: Resource): Sql => identifier(uniqueValuesTable(resource))
 export const uniqueOwner = ({ singular }: Resource): Sql => identifier(columnOf(`${singular}Id`))
 
 /**

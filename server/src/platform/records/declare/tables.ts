@@ -1,0 +1,22 @@
+import type { Resource } from './define.ts'
+
+/** Who changed a record, when and what: for a resource with a `history`. */
+export const changesTable = ({ singular }: Resource): string => `${singular}_changes`
+
+/** The stored JSON of each record: for a resource with a `renderingVersion`. */
+export const renderingsTable = ({ singular }: Resource): string => `${singular}_renderings`
+
+/** What makes external ids unique: for a resource with the field `externalIds`. */
+export const externalIdsTable = ({ singular }: Resource): string => `${singular}_external_ids`
+
+/** The unique values of custom properties: for a resource with a field whose keys organizations can define. */
+export const uniqueValuesTable = ({ singular }: Resource): string => `${singular}_unique_values`
+
+/** The tables that follow from a declaration, the resource's own first. All of them have the same place. */
+export const tablesOf = (resource: Resource): string[] => [
+  resource.table,
+  ...(resource.history ? [changesTable(resource)] : []),
+  ...(resource.renderingVersion === undefined ? [] : [renderingsTable(resource)]),
+  ...('externalIds' in resource.fields ? [externalIdsTable(resource)] : []),
+  ...(Object.values(resource.fields).some(({ definable }) => definable) ? [uniqueValuesTable(resource)] : []),
+]
