@@ -41,6 +41,7 @@ const long = [
   ...['single-sign-on-hostile', 'single-sign-on-linking', 'second-factors-passkeys', 'start-resources', 'scopes'],
   ...['imports-crashes', 'imports-leases', 'imports-edits', 'imports-outages', 'secret-replacement-crashes'],
   ...['maintenance', 'service-role', 'session-leftovers', 'analysis-crashes', 'openapi', 'http-headers', 'refusals'],
+  'requests',
 ]
 
 class LongestFirst extends BaseSequencer {

@@ -90,6 +90,12 @@ test('the requests above changed nothing in the other organization and logged no
   expect(faultsInLog(service.logged.join(''))).toEqual([])
 })
 
+test('the first round requests each operation once, as it is', () => {
+  const first = contract.operations.map((_, number) => drawRequest(context, number))
+  expect(first.map(({ operation }) => operation.name)).toEqual(contract.operations.map(({ name }) => name))
+  expect(first.flatMap(({ changes }) => changes)).toEqual([])
+})
+
 test('the same seed and number give the same request, another number gives another one', () => {
   const draw = (number: number) => drawRequest(context, number)
   for (let number = 0; number < 200; number++) expect(draw(number)).toEqual(draw(number))
