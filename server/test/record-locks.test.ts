@@ -251,6 +251,7 @@ test('nothing is removed of an import that is being enabled', async () => {
 const heldElsewhere: Readonly<Record<string, string>> = {
   'platform/http/limits/shared-rate-limit-store.ts': 'platform/http/limits/shared-rate-limit.test.ts',
   'platform/records/properties/index-builds-store.ts': 'platform/records/properties/index-builds.test.ts',
+  'operations/maintenance/retention-store.ts': 'platform/operations/maintenance/maintenance-service.test.ts',
   'contacts/retention-store.ts': 'platform/operations/maintenance/maintenance.test.ts',
   'last-activity/': 'crm/last-activity/lock-order.test.ts',
   'refused-pushes/': 'intake/accept/refusals.test.ts',
