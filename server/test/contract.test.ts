@@ -1,48 +1,13 @@
-import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { headings, routes } from '../src/app.ts'
 import { type OpenApi, openapi } from '../src/platform/openapi/openapi.ts'
 import { contractFingerprint, version } from '../src/platform/http/protocol/version.ts'
+import { fingerprintOf } from './contract-fingerprint.ts'
 import type { Json } from './service.ts'
 
 const guide = readFileSync(new URL('../../docs/guides/api-versions.md', import.meta.url), 'utf8')
 const dates = [...guide.matchAll(/^## (\S+)$/gm)].map(([, date = '']) => date)
-
-/** Keywords that change nothing for a program. */
-const texts = new Set(['description', 'summary', 'title', 'example', 'examples'])
-/** Their keys are names of fields, not keywords. */
-const namedParts = new Set([
-  'properties',
-  'patternProperties',
-  'schemas',
-  'parameters',
-  'headers',
-  'paths',
-  'responses',
-])
-
-/** A part of the document without texts, in an order that does not depend on that of the declarations. */
-function contractOf(part: Json, isNamed = false): Json {
-  if (Array.isArray(part)) {
-    const items = part.map((item: Json) => contractOf(item))
-    return items.sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1))
-  }
-  if (typeof part !== 'object' || part === null) return part
-  return Object.fromEntries(
-    Object.entries(part)
-      .filter(([name]) => isNamed || !texts.has(name))
-      .sort(([one], [other]) => (one < other ? -1 : 1))
-      .map(([name, inner]) => [name, contractOf(inner, !isNamed && namedParts.has(name))]),
-  )
-}
-
-/** Methods, paths, operation ids, parameters, bodies, responses and schemas. */
-function fingerprintOf({ paths, components }: OpenApi): string {
-  const { schemas, parameters, headers, responses } = components
-  const contract = JSON.stringify(contractOf({ paths, schemas, parameters, headers, responses }))
-  return createHash('sha256').update(contract).digest('hex').slice(0, 16)
-}
 
 test('the contract has changed only together with its date, its list of changes and its fingerprint', () => {
   const fingerprint = fingerprintOf(openapi(routes, headings))

@@ -81,9 +81,12 @@ export async function createReachFixture(mailed: MailedService): Promise<ReachFi
   }
   const colleague = await mailed.join(owner.call, 'member')
   const person = await personWith(mailed, owner, await newRole(owner, 'own'))
-  // Nobody owns a refused push; it is seen by those who see all contacts, and filters name it.
+  // Nobody owns a refused push; it is seen by those who see all contacts, and filters name it. Everyone sees a record that
+  // only embeds a restricted one, and a change of it could name one.
   const included = (collection: Collection) =>
-    isRestrictedCollection(collection) || collection.resource.table === refusedPushDetails.table
+    isRestrictedCollection(collection) ||
+    collection.resource.table === refusedPushDetails.table ||
+    Object.values(collection.resource.embedded).some(({ resource }) => isRestrictedId(`${resource.idPrefix}_`))
   const options = { given: organization, included }
   const theirs = await newTenant(service, options)
   await giveAllTo(colleague.userId)

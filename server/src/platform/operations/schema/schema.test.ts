@@ -37,8 +37,8 @@ const times = {
   updatedAt: timestamp({ label: 'Updated at', readOnly: true, nullable: false }),
 }
 
-const projectFields = {
-  id: id('prj'),
+const machineFields = {
+  id: id('mch'),
   name: text({ label: 'Name', required: true, order: 'indexed', searched: true }),
   end: text({ label: 'A word that SQL reserves' }),
   stage: choice(['open', 'done'], { label: 'Stage', nullable: false, initial: 'open', equality: 'indexed' }),
@@ -48,27 +48,27 @@ const projectFields = {
   ...times,
 }
 
-const projectsWith = (more: Partial<Resource>, fields = {}): Resource =>
+const machinesWith = (more: Partial<Resource>, fields = {}): Resource =>
   defineResource({
-    name: 'projects',
-    singular: 'project',
-    component: 'Project',
-    idPrefix: 'prj',
+    name: 'machines',
+    singular: 'machine',
+    component: 'Machine',
+    idPrefix: 'mch',
     roleGroup: 'records',
     search: ['name', 'tags'],
-    uniques: { projects_name_unique: { field: 'name', columns: ['name'], folded: true } },
+    uniques: { machines_name_unique: { field: 'name', columns: ['name'], folded: true } },
     ...more,
-    fields: { ...projectFields, ...fields },
+    fields: { ...machineFields, ...fields },
   })
 
-const projects = projectsWith({})
+const machines = machinesWith({})
 const errands: Resource = defineResource({
   name: 'errands',
   singular: 'errand',
   component: 'Errand',
   idPrefix: 'ern',
   roleGroup: 'records',
-  parent: { parameter: 'projectId', resource: projects, column: 'project_id', isSmall: true },
+  parent: { parameter: 'machineId', resource: machines, column: 'machine_id', isSmall: true },
   fields: { id: id('ern'), body: longText({ label: 'Text', required: true }), ...times },
 })
 
@@ -85,7 +85,7 @@ async function apply({ changes, indexes }: ReturnType<typeof skeletonOf>): Promi
 }
 
 const fileNode = async () =>
-  (await client.query(`select relfilenode from pg_class where relname = 'projects'`)).rows[0].relfilenode
+  (await client.query(`select relfilenode from pg_class where relname = 'machines'`)).rows[0].relfilenode
 
 test('the migrations create exactly the tables that the declarations require', async () => {
   const listed = routes.flatMap(({ query }) => (query.kind === 'list' ? [query.resource] : []))
@@ -93,18 +93,18 @@ test('the migrations create exactly the tables that the declarations require', a
 })
 
 test('the tables of new declarations are created in any order, and then nothing differs', async () => {
-  const { descriptions, skeleton } = await compare(errands, projects)
-  expect(descriptions).toEqual(['no migration creates the table errands', 'no migration creates the table projects'])
+  const { descriptions, skeleton } = await compare(errands, machines)
+  expect(descriptions).toEqual(['no migration creates the table errands', 'no migration creates the table machines'])
   expect(skeleton.indexes).toBeUndefined()
   expect(skeleton.changes).toContain(
     'foreign key (organization_id, company_id) references companies (organization_id, id)',
   )
   await apply(skeleton)
-  expect((await compare(errands, projects)).descriptions).toEqual([])
+  expect((await compare(errands, machines)).descriptions).toEqual([])
 })
 
 test('a new field becomes a column, a validated foreign key and an index, without rewriting records or blocking writers', async () => {
-  const more = projectsWith(
+  const more = machinesWith(
     {},
     {
       rank: text({ label: 'Rank', order: 'indexed' }),
@@ -115,16 +115,16 @@ test('a new field becomes a column, a validated foreign key and an index, withou
   const before = await fileNode()
   const { descriptions, skeleton } = await compare(errands, more)
   expect(descriptions).toEqual([
-    'projects has no column rank',
-    'projects has no column urgent',
-    'projects has no column team_id',
-    'projects.team_id has no foreign key to teams',
-    'projects has no index on organization_id, sort_key(rank), id',
-    'projects has no index on organization_id, team_id',
+    'machines has no column rank',
+    'machines has no column urgent',
+    'machines has no column team_id',
+    'machines.team_id has no foreign key to teams',
+    'machines has no index on organization_id, sort_key(rank), id',
+    'machines has no index on organization_id, team_id',
   ])
   expect(skeleton.changes).not.toMatch(/Review/)
   expect(skeleton.changes?.match(/foreign key/g)).toHaveLength(1)
-  expect(skeleton.changes).toMatch(/not valid;\nalter table projects validate constraint/)
+  expect(skeleton.changes).toMatch(/not valid;\nalter table machines validate constraint/)
   expect(skeleton.indexes).toMatch(/^-- rapport: no transaction\n/)
   await apply(skeleton)
   expect((await compare(errands, more)).descriptions).toEqual([])
@@ -132,40 +132,40 @@ test('a new field becomes a column, a validated foreign key and an index, withou
 })
 
 test('deleted records have an index for their list, and neither index replaces the other', async () => {
-  const missing = 'projects has no index on organization_id, created_at, id'
-  for (const name of ['projects_created', 'projects_deleted_list']) {
+  const missing = 'machines has no index on organization_id, created_at, id'
+  for (const name of ['machines_created', 'machines_deleted_list']) {
     await client.query(`drop index ${name}`)
-    const { descriptions, skeleton } = await compare(projects)
+    const { descriptions, skeleton } = await compare(machines)
     expect(descriptions).toContain(missing)
     await apply({ ...skeleton, changes: undefined })
-    expect((await compare(projects)).descriptions).not.toContain(missing)
+    expect((await compare(machines)).descriptions).not.toContain(missing)
   }
 })
 
 test('a required field asks for the values of existing records first, and then rejects null', async () => {
-  const more = projectsWith({}, { goal: text({ label: 'Goal', required: true }) })
+  const more = machinesWith({}, { goal: text({ label: 'Goal', required: true }) })
   const { skeleton } = await compare(more)
-  expect(skeleton.changes).toMatch(/^alter table projects add column goal text;\n-- Review: /m)
+  expect(skeleton.changes).toMatch(/^alter table machines add column goal text;\n-- Review: /m)
   await apply(skeleton)
-  expect((await compare(more)).descriptions).not.toContain('projects.goal is null, and its field is not nullable')
-  await client.query('alter table projects drop column goal')
+  expect((await compare(more)).descriptions).not.toContain('machines.goal is null, and its field is not nullable')
+  await client.query('alter table machines drop column goal')
 })
 
 test('an undeclared column and a different type, nullability or search are reported, and no data is dropped silently', async () => {
-  const { end: _, ...fields } = projectFields
+  const { end: _, ...fields } = machineFields
   const other: Resource = {
-    ...projectsWith({ search: ['name'] }),
+    ...machinesWith({ search: ['name'] }),
     fields: { ...fields, amount: text({ label: 'Amount', nullable: false }) },
   }
   const { descriptions, skeleton } = await compare(other)
   expect(descriptions).toEqual(
     expect.arrayContaining([
-      'projects has a column end that no field declares',
-      'projects.amount is numeric, and is declared as text',
-      'the search column of projects does not read the fields that are declared to be searched',
+      'machines has a column end that no field declares',
+      'machines.amount is numeric, and is declared as text',
+      'the search column of machines does not read the fields that are declared to be searched',
     ]),
   )
-  expect(skeleton.changes).toContain('-- alter table projects drop column "end";')
+  expect(skeleton.changes).toContain('-- alter table machines drop column "end";')
   expect(skeleton.changes?.match(/Review/g)?.length).toBeGreaterThanOrEqual(3)
 })
 
@@ -189,7 +189,7 @@ test('a new field of a rendered resource replaces its document function, once it
 })
 
 test('a resource that declares a rendering gets its function and its table', async () => {
-  const rendered = projectsWith({ name: 'plans', table: 'plans', singular: 'plan', uniques: {}, renderingVersion: 1 })
+  const rendered = machinesWith({ name: 'plans', table: 'plans', singular: 'plan', uniques: {}, renderingVersion: 1 })
   const { descriptions, skeleton } = await compare(rendered)
   expect(descriptions).toContain('the function plan_document does not render what is declared')
   await apply(skeleton)
