@@ -36,9 +36,10 @@ const patientImports: Plugin = {
 
 /** Parts of records, the log-in, forms and the settings are not on the first page. */
 const laterParts = [
-  /\/src\/(?:tasks|timeline|resources\/deals|settings|imports)\//,
+  /\/src\/(?:tasks|timeline|deals|settings|imports)\//,
   /\/src\/access\/(?!reauthenticate)[^/]+\.tsx$/,
-  /\/src\/(?:views\/(?:property|reference)-input|ui\/(?:sortable-list|copy-field|number-field))\b/,
+  /\/src\/(?:api\/(?:names|permissions|timeline)|messages\/duration)\b/,
+  /\/src\/(?:views\/(?:author|property-input|reference-input)|ui\/(?:sortable-list|copy-field|number-field))\b/,
 ]
 const isOfFirstPage = (id: string): boolean => !laterParts.some((part) => part.test(id))
 
@@ -53,9 +54,17 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     manifest: true,
-    // What several pages share is one file: 70 small ones took more bytes, and a request each.
+    // What several pages share is one file, and so is the frame around them: 70 small ones took more bytes, and a
+    // request each.
     rolldownOptions: {
-      output: { codeSplitting: { groups: [{ name: 'shared', test: isOfFirstPage, minShareCount: 3 }] } },
+      output: {
+        codeSplitting: {
+          groups: [
+            { name: 'shared', test: isOfFirstPage, minShareCount: 3, priority: 1 },
+            { name: 'frame', test: /\/src\/router\.tsx$/ },
+          ],
+        },
+      },
     },
   },
   // `npx vite web` during development, beside a service. Its cookies need requests from its own origin.

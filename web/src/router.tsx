@@ -8,9 +8,9 @@ import { schemaQuery } from './api/schema.ts'
 import { isLoggedIn } from './api/session.ts'
 import { loadImportsMessages } from './messages/messages.ts'
 import { currentLanguage } from './preferences/locale.ts'
-import { parseSearch, type Search, stringifySearch } from './shell/search.ts'
+import { parseSearch, type Search, stringifySearch } from './api/search.ts'
 import { Shell } from './shell/shell.tsx'
-import { ApplicationError, Loading, PageError, UnknownPage } from './shell/states.tsx'
+import { ApplicationError, Loading, PageError, UnknownPage } from './ui/states.tsx'
 
 const root = createRootRoute({ notFoundComponent: UnknownPage })
 
@@ -132,7 +132,7 @@ const list = createRoute({
         import('./views/saved-views.ts').then(({ preloadViews }) => preloadViews(resource)),
       ]),
     ),
-  component: lazyRouteComponent(() => import('./views/list-page.tsx'), 'ListPage'),
+  component: lazyRouteComponent(() => import('./resources/list-page.tsx'), 'ResourceListPage'),
 })
 const record = createRoute({
   getParentRoute: () => application,
@@ -144,7 +144,7 @@ const record = createRoute({
       unlessTroubled(preloadSections(params.resource, params.recordId, location.search as Search)),
     )
   },
-  component: lazyRouteComponent(() => import('./views/record-page.tsx'), 'RecordPage'),
+  component: lazyRouteComponent(() => import('./resources/record-page.tsx'), 'ResourceRecordPage'),
 })
 
 /** All pages: the table of contents of the application. */

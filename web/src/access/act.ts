@@ -1,5 +1,5 @@
 import { queryClient } from '../api/query-client.ts'
-import { offerUndo } from '../shell/undo.ts'
+import { offerUndo } from '../ui/undo.ts'
 import { notify, useNotifyFailure } from '../ui/toast.tsx'
 import { withRecentAuthentication } from './reauthenticate.tsx'
 

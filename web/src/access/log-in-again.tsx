@@ -3,11 +3,9 @@ import { type ReactNode, useEffect, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { meQuery } from '../api/me.ts'
 import { queryClient } from '../api/query-client.ts'
-import { continueSession, endSession, type Tokens } from '../api/session.ts'
+import { continueSession, endPage, endSession, type Tokens } from '../api/session.ts'
 import { leavePage, unsavedKinds } from '../preferences/drafts.ts'
 import { readPreference } from '../preferences/storage.ts'
-import { router } from '../router.tsx'
-import { endPage } from '../shell/leave.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { closeToasts } from '../ui/toast.tsx'
@@ -28,7 +26,7 @@ export function LogInAgain({ isAction }: { isAction: boolean }) {
     if (!continueSession(tokens)) leavePage('/')
   }
   const { pending, restart, logIn, logInWithPasskey } = useLogIn(goOn)
-  const { href } = router.latestLocation
+  const href = `${location.pathname}${location.search}${location.hash}`
   const singleSignOn = () => {
     const connectionId = readPreference('single-sign-on')
     if (connectionId === undefined) setChoosing(true)

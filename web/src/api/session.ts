@@ -71,7 +71,8 @@ tabs.onmessage = ({ data: userId }: MessageEvent<string | undefined>) => {
   endPage(userId === undefined ? 'logged-out' : 'someone-else')
 }
 
-function endPage(reason: EndReason): void {
+/** Nothing of the person may stay on this page. */
+export function endPage(reason: EndReason): void {
   forgetAccessToken()
   onLost(reason)
 }

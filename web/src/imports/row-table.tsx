@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { type ReactNode } from 'react'
 import { useFormatter, useNow, useTranslations } from 'use-intl'
-import { useShortcuts } from '../shell/shortcuts.tsx'
+import { useShortcuts } from '../ui/shortcuts.tsx'
 import { Button } from '../ui/button.tsx'
 import { Tag, type Tint } from '../ui/tag.tsx'
 import styles from './imports.module.css'

@@ -1,6 +1,6 @@
 import { createTranslator } from 'use-intl'
 import { expect, test } from 'vitest'
-import { durationOf } from '../timeline/duration.ts'
+import { durationOf } from './duration.ts'
 import { messages as german } from './de/index.ts'
 import germanOfImports from './de/imports.json'
 import { messages as germanOfSettings } from './de/of-settings.ts'

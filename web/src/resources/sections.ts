@@ -1,18 +1,12 @@
-import { type AsyncRouteComponent, lazyRouteComponent } from '@tanstack/react-router'
+import { lazyRouteComponent } from '@tanstack/react-router'
 import type { ComponentType } from 'react'
 import type { RecordData } from '../api/schema.ts'
-import type { Search } from '../shell/search.ts'
+import type { Search } from '../api/search.ts'
+import type { Owner } from '../api/timeline.ts'
 import type { TaskSubject } from '../tasks/task-data.ts'
-import type { Owner } from '../timeline/timeline-data.ts'
+import type { RecordParts, RecordSection } from '../views/record-page.tsx'
 
-/** A part of a record's page that does not follow from the description of the resource. */
-export interface RecordSection {
-  /** Key of its title in the messages of records. */
-  title: 'employments' | 'people' | 'deals' | 'stage' | 'contacts' | 'tasks' | 'text' | 'timeline'
-  /** Below the properties, where there are two columns. */
-  isAside?: boolean
-  /** Loaded with the first page that shows it. */
-  content: AsyncRouteComponent<{ record: RecordData }>
+interface LoadedSection extends RecordSection {
   /** Loads what it shows before the page appears, so that it pushes nothing down. */
   load?(recordId: string, search: Search): Promise<unknown>
 }
@@ -23,7 +17,7 @@ type Named<Name extends string> = Record<Name, ComponentType<{ record: RecordDat
 const tasks = (
   name: 'ContactTasks' | 'CompanyTasks' | 'DealTasks',
   subjectOf: (id: string) => TaskSubject,
-): RecordSection => ({
+): LoadedSection => ({
   title: 'tasks',
   content: lazyRouteComponent<Named<typeof name>, typeof name>(() => import('../tasks/record-tasks.tsx'), name),
   load: (id) => import('../tasks/record-tasks.tsx').then(({ loadTasks }) => loadTasks(subjectOf(id))),
@@ -33,7 +27,7 @@ const tasks = (
 const timeline = (
   name: 'ContactTimeline' | 'CompanyTimeline' | 'DealTimeline',
   resource: Owner['resource'],
-): RecordSection => ({
+): LoadedSection => ({
   title: 'timeline',
   content: lazyRouteComponent<Named<typeof name>, typeof name>(() => import('../timeline/timeline.tsx'), name),
   load: (id, { kind }) =>
@@ -41,14 +35,14 @@ const timeline = (
 })
 
 /** The additional parts of record pages, by resource, in their order. */
-export const recordSections: Readonly<Record<string, readonly RecordSection[]>> = {
+export const recordSections: Readonly<Record<string, readonly LoadedSection[]>> = {
   contacts: [
     tasks('ContactTasks', (contactId) => ({ contactId })),
     {
       title: 'deals',
       isAside: true,
-      content: lazyRouteComponent(() => import('./deals/deals-of.tsx'), 'ContactDeals'),
-      load: (id) => import('./deals/deals-of.tsx').then(({ loadContactDeals }) => loadContactDeals(id)),
+      content: lazyRouteComponent(() => import('../deals/deals-of.tsx'), 'ContactDeals'),
+      load: (id) => import('../deals/deals-of.tsx').then(({ loadContactDeals }) => loadContactDeals(id)),
     },
     {
       title: 'employments',
@@ -69,22 +63,22 @@ export const recordSections: Readonly<Record<string, readonly RecordSection[]>> 
     {
       title: 'deals',
       isAside: true,
-      content: lazyRouteComponent(() => import('./deals/deals-of.tsx'), 'CompanyDeals'),
-      load: (id) => import('./deals/deals-of.tsx').then(({ loadCompanyDeals }) => loadCompanyDeals(id)),
+      content: lazyRouteComponent(() => import('../deals/deals-of.tsx'), 'CompanyDeals'),
+      load: (id) => import('../deals/deals-of.tsx').then(({ loadCompanyDeals }) => loadCompanyDeals(id)),
     },
     timeline('CompanyTimeline', 'companies'),
   ],
   deals: [
     {
       title: 'stage',
-      content: lazyRouteComponent(() => import('./deals/stage-path.tsx'), 'StagePath'),
-      load: (id) => import('./deals/section-data.ts').then(({ loadSections }) => loadSections(id)),
+      content: lazyRouteComponent(() => import('../deals/stage-path.tsx'), 'StagePath'),
+      load: (id) => import('../deals/section-data.ts').then(({ loadSections }) => loadSections(id)),
     },
     tasks('DealTasks', (dealId) => ({ dealId })),
     {
       title: 'contacts',
       isAside: true,
-      content: lazyRouteComponent(() => import('./deals/deal-contacts.tsx'), 'DealContacts'),
+      content: lazyRouteComponent(() => import('../deals/deal-contacts.tsx'), 'DealContacts'),
     },
     timeline('DealTimeline', 'deals'),
   ],
@@ -92,8 +86,8 @@ export const recordSections: Readonly<Record<string, readonly RecordSection[]>> 
 }
 
 /** Buttons in the bar of record pages, by resource. */
-export const recordActions: Readonly<Record<string, RecordSection['content']>> = {
-  deals: lazyRouteComponent(() => import('./deals/deal-actions.tsx'), 'DealActions'),
+export const recordActions: RecordParts['actions'] = {
+  deals: lazyRouteComponent(() => import('../deals/deal-actions.tsx'), 'DealActions'),
 }
 
 /** Loads the code of the parts, so that they appear with the rest of the page. */

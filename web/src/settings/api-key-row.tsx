@@ -15,7 +15,7 @@ import { Tag } from '../ui/tag.tsx'
 import { Time } from '../ui/time.tsx'
 import { isPast } from './dates.ts'
 import { useGoTo } from './location.ts'
-import { useMay } from './permissions.ts'
+import { useMay } from '../api/permissions.ts'
 import type { ApiKey, ApiKeyWithText } from './records.ts'
 import styles from './settings.module.css'
 

@@ -5,7 +5,7 @@ import { send } from '../api/client.ts'
 import { Button } from '../ui/button.tsx'
 import { ConfirmDialog, Dialog, DialogActions } from '../ui/dialog.tsx'
 import { useGoTo } from './location.ts'
-import { useMay } from './permissions.ts'
+import { useMay } from '../api/permissions.ts'
 import type { CustomRole, Invitation, Member } from './records.ts'
 
 /** Names that are listed; of more people, only the number is shown. */

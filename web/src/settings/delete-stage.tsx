@@ -8,7 +8,7 @@ import { useResource, useSchema } from '../api/schema.ts'
 import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
 import { SelectField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
-import { offerUndo } from '../shell/undo.ts'
+import { offerUndo } from '../ui/undo.ts'
 import { nestedRecordsQuery } from '../views/nested-records.ts'
 import { pipelinesChanged, type Stage } from './stages.ts'
 

@@ -4,11 +4,11 @@ import { useTranslations } from 'use-intl'
 import { useAct } from '../access/act.ts'
 import { send } from '../api/client.ts'
 import { ApiError } from '../api/error.ts'
-import { Loading } from '../shell/states.tsx'
+import { Loading } from '../ui/states.tsx'
 import { Button } from '../ui/button.tsx'
 import { CopyField } from '../ui/copy-field.tsx'
 import { Failure } from '../ui/empty-state.tsx'
-import { useMay } from './permissions.ts'
+import { useMay } from '../api/permissions.ts'
 import type { Mail, MailContent } from './records.ts'
 
 /** How an invitation reaches the person: by mail, or, without a mail server, by a link that an owner copies. */

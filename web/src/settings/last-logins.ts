@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { send } from '../api/client.ts'
-import { useMay } from './permissions.ts'
+import { useMay } from '../api/permissions.ts'
 import type { AuditEvent } from './records.ts'
 
 const pageSize = 100

@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import type { Search } from '../shell/search.ts'
+import type { Search } from '../api/search.ts'
 
 /** The search parameters of a section's URL; of repeated ones, the last. */
 export function useSectionSearch(): Readonly<Record<string, string | undefined>> {

@@ -8,7 +8,7 @@ import { CopyField } from '../ui/copy-field.tsx'
 import { Panel } from '../ui/page.tsx'
 import { bodyOf } from '../views/changes.ts'
 import { fieldProperty } from '../views/columns.tsx'
-import { covers, type Scope, useScopes } from './permissions.ts'
+import { covers, type Scope, useScopes } from '../api/permissions.ts'
 import type { ApiKeyWithText } from './records.ts'
 import styles from './settings.module.css'
 

@@ -21,7 +21,7 @@ import { TimeZoneField } from '../ui/time-zone-field.tsx'
 import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
 import { notify } from '../ui/toast.tsx'
 import { useGoTo, useSectionSearch } from './location.ts'
-import { useMay } from './permissions.ts'
+import { useMay } from '../api/permissions.ts'
 import { SectionBar } from './section-bar.tsx'
 import styles from './settings.module.css'
 

@@ -6,7 +6,7 @@ import { useRole } from '../api/me.ts'
 import { Button } from '../ui/button.tsx'
 import type { Option } from '../ui/field.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
-import { useMay } from './permissions.ts'
+import { useMay } from '../api/permissions.ts'
 import { type CustomRole, type Member, type Role, roles } from './records.ts'
 
 /** The role of a member or an invitation. */

@@ -6,7 +6,7 @@ import { useLabel } from '../messages/labels.ts'
 import { Button } from '../ui/button.tsx'
 import { CheckField } from '../ui/field.tsx'
 import { Panel } from '../ui/page.tsx'
-import { covers, type Scope, useScopes } from './permissions.ts'
+import { covers, type Scope, useScopes } from '../api/permissions.ts'
 import styles from './scope-picker.module.css'
 import { useSentence } from './sentences.ts'
 

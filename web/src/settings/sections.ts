@@ -19,7 +19,7 @@ import { unlessTroubled } from '../api/connection.ts'
 import { queryClient } from '../api/query-client.ts'
 import { loadSettingsMessages } from '../messages/messages.ts'
 import { currentLanguage } from '../preferences/locale.ts'
-import { scopesQuery, useMay } from './permissions.ts'
+import { scopesQuery, useMay } from '../api/permissions.ts'
 
 export interface Section {
   /** Its address: `/settings/<name>`. */

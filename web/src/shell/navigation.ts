@@ -2,7 +2,7 @@ import { House, Lightbulb, type LucideIcon, Settings, Webhook } from 'lucide-rea
 import { useTranslations } from 'use-intl'
 import { useSchema } from '../api/schema.ts'
 import { useLabel } from '../messages/labels.ts'
-import { resourceIcon, resourceViews } from '../resources/registry.ts'
+import { resourceIcon, resourceViews } from '../registry/resources.ts'
 
 export interface Place {
   to: string

@@ -6,9 +6,9 @@ import { useTranslations } from 'use-intl'
 import { send } from '../api/client.ts'
 import { type RecordData, type ResourceSchema, titleOf, useSchema } from '../api/schema.ts'
 import { useNoun } from '../messages/labels.ts'
-import { resourceViews } from '../resources/registry.ts'
+import { resourceViews } from '../registry/resources.ts'
 import { Avatar } from '../ui/tag.tsx'
-import { useShortcutList } from './shortcuts.tsx'
+import { useShortcutList } from '../ui/shortcuts.tsx'
 
 /** Something that the palette can open or run. */
 export interface Hit {

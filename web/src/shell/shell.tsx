@@ -28,7 +28,7 @@ import { Avatar } from '../ui/tag.tsx'
 import { useNotifyFailure } from '../ui/toast.tsx'
 import { usePlaces, type Place } from './navigation.ts'
 import { ShortcutHelp } from './shortcut-help.tsx'
-import { useShortcuts } from './shortcuts.tsx'
+import { useShortcuts } from '../ui/shortcuts.tsx'
 import styles from './shell.module.css'
 
 const Palette = lazyRouteComponent(() => import('./palette.tsx'), 'Palette')

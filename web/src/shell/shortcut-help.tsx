@@ -2,7 +2,7 @@ import { useTranslations } from 'use-intl'
 import { Dialog } from '../ui/dialog.tsx'
 import { Keys } from '../ui/keys.tsx'
 import { List, ListRow } from '../ui/page.tsx'
-import { type Shortcut, useShortcutList } from './shortcuts.tsx'
+import { type Shortcut, useShortcutList } from '../ui/shortcuts.tsx'
 
 /** Lists the shortcuts of the page that is open, then those that work everywhere. */
 export function ShortcutHelp({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { type Schemas, send } from '../api/client.ts'
 import { useLabel } from '../messages/labels.ts'
-import { type Stage, useStages } from '../resources/deals/records.ts'
+import { type Stage, useStages } from '../deals/records.ts'
 import { SelectField, TextField } from '../ui/field.tsx'
 import type { Suggestion } from './suggestion-data.ts'
 

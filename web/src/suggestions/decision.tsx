@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { useTranslations } from 'use-intl'
 import { useMe } from '../api/me.ts'
-import type { Names } from '../timeline/names.ts'
+import type { Names } from '../api/names.ts'
 import { Time } from '../ui/time.tsx'
 import type { Suggestion } from './suggestion-data.ts'
 import styles from './suggestions.module.css'

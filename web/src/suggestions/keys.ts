@@ -1,5 +1,5 @@
 import { useTranslations } from 'use-intl'
-import { useShortcuts } from '../shell/shortcuts.tsx'
+import { useShortcuts } from '../ui/shortcuts.tsx'
 
 /**
  * Moves the focus by one among the suggestions of the page that are open, beginning at the element; to the first one if

@@ -1,7 +1,7 @@
 import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useNow, useTranslations } from 'use-intl'
-import type { Names } from '../timeline/names.ts'
+import type { Names } from '../api/names.ts'
 import { useMayRead } from './sentences.ts'
 import { SuggestionCard } from './suggestion-card.tsx'
 import {

@@ -1,7 +1,7 @@
 import { useFormatter, useNow, useTranslations } from 'use-intl'
 import { useResource } from '../api/schema.ts'
 import { usePersonZone } from '../tasks/person-zone.ts'
-import type { Names } from '../timeline/names.ts'
+import type { Names } from '../api/names.ts'
 import { recordOf, type Suggestion } from './suggestion-data.ts'
 
 /** What a suggestion proposes, in a sentence: `Call Grace Hopper on Friday, 27 November, 09:00`. */

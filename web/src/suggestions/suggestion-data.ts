@@ -3,8 +3,8 @@ import { type Answer, readIfChanged, type Schemas, send, type Whole } from '../a
 import { ApiError } from '../api/error.ts'
 import { queryClient } from '../api/query-client.ts'
 import { schemaQuery } from '../api/schema.ts'
-import { scopesQuery } from '../settings/permissions.ts'
-import { type Names, readNames } from '../timeline/names.ts'
+import { scopesQuery } from '../api/permissions.ts'
+import { type Names, readNames } from '../api/names.ts'
 
 export type Suggestion = Schemas['Suggestion']
 export type SuggestionType = Suggestion['type']

@@ -3,8 +3,8 @@ import { ChangesMeanwhile } from '../api/changes-meanwhile.ts'
 import { type Answer, readIfChanged, type Schemas, send } from '../api/client.ts'
 import { ApiError } from '../api/error.ts'
 import { queryClient } from '../api/query-client.ts'
-import { readNames, type Names } from '../timeline/names.ts'
-import { replaceEntries } from '../timeline/timeline-data.ts'
+import { readNames, type Names } from '../api/names.ts'
+import { replaceEntries } from '../api/timeline.ts'
 import { onRecordChanged } from '../views/changes.ts'
 
 export type Task = Schemas['Task']

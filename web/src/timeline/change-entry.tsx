@@ -3,9 +3,9 @@ import { Archive, ArchiveRestore, Ban, CircleCheck, type LucideIcon, Pencil, Plu
 import type { ReactNode } from 'react'
 import { useTranslations } from 'use-intl'
 import { useResource } from '../api/schema.ts'
-import { useAuthor } from './author.ts'
+import { useAuthor } from '../views/author.ts'
 import { EntryFrame, type EntryProps, subjectOf } from './entry-frame.tsx'
-import type { Entry } from './timeline-data.ts'
+import type { Entry } from '../api/timeline.ts'
 import { type ChangeText, useChangeText } from './value-text.ts'
 import styles from './timeline.module.css'
 

@@ -1,5 +1,5 @@
 import { timeZone } from '../preferences/locale.ts'
-import type { Entry } from './timeline-data.ts'
+import type { Entry } from '../api/timeline.ts'
 
 interface Day {
   /** Of the person's calendar: `2026-11-03`. */

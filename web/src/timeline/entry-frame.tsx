@@ -1,11 +1,11 @@
 import { Link } from '@tanstack/react-router'
 import type { LucideIcon } from 'lucide-react'
 import { createElement, type ReactNode } from 'react'
-import { resourceIcon } from '../resources/registry.ts'
+import { resourceIcon } from '../registry/resources.ts'
 import { Time } from '../ui/time.tsx'
 import type { ItemFrame } from '../ui/virtual-list.tsx'
-import type { Names } from './names.ts'
-import type { Entry, Owner } from './timeline-data.ts'
+import type { Names } from '../api/names.ts'
+import type { Entry, Owner } from '../api/timeline.ts'
 import styles from './timeline.module.css'
 
 /** What every kind of entry needs to be shown. */

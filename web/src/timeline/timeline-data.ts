@@ -1,40 +1,20 @@
-import {
-  type InfiniteData,
-  infiniteQueryOptions,
-  keepPreviousData,
-  queryOptions,
-  useInfiniteQuery,
-  useQuery,
-} from '@tanstack/react-query'
+import { infiniteQueryOptions, keepPreviousData, queryOptions, useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
-import { ChangesMeanwhile } from '../api/changes-meanwhile.ts'
-import { type Answer, readIfChanged, type Schemas, send, type Whole } from '../api/client.ts'
+import { type Answer, readIfChanged, send } from '../api/client.ts'
 import { ApiError } from '../api/error.ts'
+import { readNames } from '../api/names.ts'
 import { queryClient } from '../api/query-client.ts'
+import {
+  type Entry,
+  type EntryKind,
+  type Owner,
+  readTimelinesAgain,
+  timelineChanges,
+  timelineKey,
+  type TimelinePage,
+} from '../api/timeline.ts'
 import { loadNoteSuggestions, type TimedNote } from '../suggestions/suggestion-data.ts'
 import { onRecordChanged } from '../views/changes.ts'
-import { readNames, type Names } from './names.ts'
-
-type Selected = Whole<Schemas['TimelineEntrySelection']>
-
-/** Timelines select nothing, so only these values inside an entry can be null. */
-type Inside<Part, Nullable extends keyof Part> = {
-  [Key in keyof Part]: Key extends Nullable ? Part[Key] : NonNullable<Part[Key]>
-}
-
-export type Entry = Omit<Selected, 'note' | 'task' | 'change' | 'stageMove'> & {
-  note: Inside<NonNullable<Selected['note']>, never> | null
-  task: Inside<NonNullable<Selected['task']>, 'dueDate' | 'dueAt' | 'assigneeId' | 'doneAt'> | null
-  change: Inside<NonNullable<Selected['change']>, 'importId' | 'importRowId'> | null
-  stageMove: Inside<NonNullable<Selected['stageMove']>, never> | null
-}
-export type EntryKind = Entry['kind']
-
-/** A record that has a timeline. */
-export interface Owner {
-  resource: 'contacts' | 'companies' | 'deals'
-  id: string
-}
 
 /** The kinds of entries by which a timeline can be filtered. Contacts are not moved between stages. */
 export const kindsOf = ({ resource }: Pick<Owner, 'resource'>): readonly EntryKind[] =>
@@ -56,17 +36,6 @@ const pathOf = ({ resource, id }: Owner): string => `/v5/${resource}/${id}/timel
 const queryFor = (kinds: readonly EntryKind[]): URLSearchParams =>
   new URLSearchParams({ limit: String(pageSize), ...(kinds.length > 0 && { 'filter.kind.in': kinds.join(',') }) })
 
-/** All timelines that were read; invalidated after each change of a note or a task. */
-export const timelineKey = ['timeline'] as const
-
-export interface TimelinePage {
-  entries: readonly Entry[]
-  names: Names
-  etag: string | undefined
-}
-
-const changes = new ChangesMeanwhile<TimelinePage>()
-
 /** The notes among some entries. */
 export const notesOf = (entries: readonly Entry[]): TimedNote[] =>
   entries.flatMap(({ note, createdAt }) => (note ? [{ id: note.id, createdAt }] : []))
@@ -79,7 +48,7 @@ const timelineQuery = (owner: Owner, kinds: readonly EntryKind[]) =>
     queryFn: async ({ pageParam, signal }): Promise<TimelinePage> => {
       const query = queryFor(kinds)
       if (pageParam !== '') query.set('startingAfter', pageParam)
-      return changes.during(async () => {
+      return timelineChanges.during(async () => {
         const { body, etag } = await send<Entry[]>('GET', pathOf(owner), { query, signal })
         const [names] = await Promise.all([readNames(body), loadNoteSuggestions(notesOf(body).map(({ id }) => id))])
         return { entries: body, names, etag }
@@ -129,19 +98,6 @@ export function useTimeline(owner: Owner, kinds: readonly EntryKind[]) {
   }
   return { ...timeline, loadOlder }
 }
-
-/** Changes entries of all timelines that were read, before the service has the change; undefined removes an entry. */
-export function replaceEntries(replace: (entry: Entry) => Entry | undefined): void {
-  const change = (page: TimelinePage) => ({ ...page, entries: page.entries.flatMap((entry) => replace(entry) ?? []) })
-  changes.add(change)
-  queryClient.setQueriesData<InfiniteData<TimelinePage, string>>(
-    { queryKey: timelineKey },
-    (data) => data && { ...data, pages: data.pages.map(change) },
-  )
-}
-
-/** After a note or a task was created, changed, deleted or restored. */
-export const readTimelinesAgain = (): Promise<void> => queryClient.invalidateQueries({ queryKey: timelineKey })
 
 onRecordChanged(({ name }) => {
   if (name === 'notes' || name === 'tasks') void readTimelinesAgain()

@@ -5,7 +5,7 @@ import { useChoiceLabel } from '../views/choices.ts'
 import { fieldProperty, shownType } from '../views/columns.tsx'
 import { dayOf, formatMoney, type Money } from '../views/money.ts'
 import { countryName, currencyName, formatDecimal } from '../views/value.tsx'
-import type { Names } from './names.ts'
+import type { Names } from '../api/names.ts'
 import type { Property } from '../views/property.ts'
 
 /** A changed field, as the API has it. */

@@ -16,7 +16,7 @@ import {
   Type,
 } from 'lucide-react'
 import { createElement } from 'react'
-import { resourceViews } from '../resources/registry.ts'
+import { resourceViews } from '../registry/resources.ts'
 import type { FieldSchema, ResourceSchema } from '../api/schema.ts'
 import { isMoney } from './money.ts'
 import type { Property } from './property.ts'

@@ -1,8 +1,8 @@
 import { type Schemas, send, type Whole } from '../api/client.ts'
 import type { Conflict } from '../api/conflict.ts'
 import type { ResourceSchema } from '../api/schema.ts'
-import { type Names, readNames } from '../timeline/names.ts'
-import type { Entry } from '../timeline/timeline-data.ts'
+import { type Names, readNames } from '../api/names.ts'
+import type { Entry } from '../api/timeline.ts'
 
 type AuditEvent = Whole<Schemas['AuditEventSelection']>
 

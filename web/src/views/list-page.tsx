@@ -1,20 +1,18 @@
-import { Navigate, useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import { lazy, Suspense, useCallback, useMemo } from 'react'
+import { type AsyncRouteComponent, Navigate, useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { type ComponentType, lazy, Suspense, useCallback, useMemo } from 'react'
 import { useTranslations } from 'use-intl'
 import { type ResourceSchema, useResource } from '../api/schema.ts'
 import { useLabel, useNoun } from '../messages/labels.ts'
 import { readPreference } from '../preferences/storage.ts'
-import { createDialogs } from '../resources/create-dialogs.ts'
-import { boards } from '../resources/boards.ts'
-import { resourceViews } from '../resources/registry.ts'
-import type { Search } from '../shell/search.ts'
-import { useShortcuts } from '../shell/shortcuts.tsx'
-import { NotFound } from '../shell/states.tsx'
-import { useUndoShortcut } from '../shell/undo.ts'
+import { resourceViews } from '../registry/resources.ts'
+import type { Search } from '../api/search.ts'
+import { useShortcuts } from '../ui/shortcuts.tsx'
+import { NotFound } from '../ui/states.tsx'
+import { useUndoShortcut } from '../ui/undo.ts'
 import { Failure } from '../ui/empty-state.tsx'
 import { PageBar } from '../ui/page.tsx'
 import { InvalidFilter } from './list-failure.tsx'
-import { viewPreference } from './list-head.tsx'
+import { type ListViewProps, viewPreference } from './list-head.tsx'
 import { defaultBase, type ListChanges, type ListState, readListState, viewIdOf, writeListState } from './list-state.ts'
 import { MissingView } from './missing-view.tsx'
 import { baseOf, useView, type View } from './saved-views.ts'
@@ -23,8 +21,16 @@ import { ViewTabs } from './view-tabs.tsx'
 
 const CreateDialog = lazy(() => import('./create-dialog.tsx').then((module) => ({ default: module.CreateDialog })))
 
+/** What lists show that does not follow from the description of a resource; by resource. */
+export interface ListParts {
+  /** Instead of a table. */
+  boards: Readonly<Record<string, AsyncRouteComponent<ListViewProps>>>
+  /** Instead of the form for a new record. `text` is what was searched for. */
+  createDialogs: Readonly<Record<string, ComponentType<{ text: string; onClose(): void }>>>
+}
+
 /** The list of any resource: what it shows follows from the description and is kept in the URL. */
-export function ListPage() {
+export function ListPage(parts: ListParts) {
   const { resource: name } = useParams({ strict: false })
   const search: Search = useSearch({ strict: false })
   const resource = useResource(name ?? '')
@@ -43,20 +49,20 @@ export function ListPage() {
       />
     )
   }
-  return <ListOfView key={resource.name} resource={resource} search={search} />
+  return <ListOfView key={resource.name} resource={resource} search={search} {...parts} />
 }
 
-interface ListOfViewProps {
+interface ListOfViewProps extends ListParts {
   resource: ResourceSchema
   search: Search
 }
 
 /** The list with the view that the URL names; never another list in its place. */
-function ListOfView({ resource, search }: ListOfViewProps) {
+function ListOfView({ resource, search, ...parts }: ListOfViewProps) {
   const labelOf = useLabel()
   const id = viewIdOf(search)
   const { view, isLoading, error, retry } = useView(resource, id)
-  if (id === undefined || view) return <ResourceList resource={resource} search={search} view={view} />
+  if (id === undefined || view) return <ResourceList resource={resource} search={search} view={view} {...parts} />
   return (
     <>
       <PageBar
@@ -68,7 +74,11 @@ function ListOfView({ resource, search }: ListOfViewProps) {
   )
 }
 
-function ResourceList({ resource, search, view }: ListOfViewProps & { view: View | undefined }) {
+interface ResourceListProps extends ListOfViewProps {
+  view: View | undefined
+}
+
+function ResourceList({ resource, search, view, boards, createDialogs }: ResourceListProps) {
   const t = useTranslations('list')
   const nounOf = useNoun()
   const navigate = useNavigate()

@@ -5,7 +5,7 @@ import { inBrowser } from '../../test/browser-globals.ts'
 
 afterAll(inBrowser())
 const { defaultBase, isChanged, readListState, recordFilterOf, writeListState } = await import('./list-state.ts')
-const { parseSearch, stringifySearch } = await import('../shell/search.ts')
+const { parseSearch, stringifySearch } = await import('../api/search.ts')
 
 const fields = ['name', 'status', 'tags', 'createdAt'].map((name) => ({ name, type: 'text' }))
 const resourceOf = (name: string) => ({ name, titleField: 'name', fields, embedded: [] }) as unknown as ResourceSchema

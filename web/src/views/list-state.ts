@@ -1,8 +1,8 @@
 import { type Filter, type FilterNode, isNode, joined, type Json, partOf, partsOf } from '../api/filter-tree.ts'
 import { RecordFilter } from '../api/record-filter.ts'
 import type { ResourceSchema } from '../api/schema.ts'
-import { resourceViews } from '../resources/registry.ts'
-import type { Search } from '../shell/search.ts'
+import { resourceViews } from '../registry/resources.ts'
+import type { Search } from '../api/search.ts'
 
 export interface Column {
   /** A field, an embedded record or a dotted path. */

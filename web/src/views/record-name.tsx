@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useTranslations } from 'use-intl'
 import { type ResourceSchema, schemaQuery } from '../api/schema.ts'
-import { resourceViews } from '../resources/registry.ts'
+import { resourceViews } from '../registry/resources.ts'
 import { useReferenceTitle } from './reference-title.tsx'
 
 /** The name of a record, with a link that keeps what is on the page: in an error, a form may be half filled in. */

@@ -1,4 +1,4 @@
-import { useNavigate, useParams, useRouter } from '@tanstack/react-router'
+import { type AsyncRouteComponent, useNavigate, useParams, useRouter } from '@tanstack/react-router'
 import { ArrowLeft, Ellipsis, RotateCcw, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
@@ -6,14 +6,13 @@ import { useTrouble } from '../api/connection.ts'
 import { ApiError } from '../api/error.ts'
 import { type RecordData, type ResourceSchema, titleOf, useResource, valueAt } from '../api/schema.ts'
 import { useLabel } from '../messages/labels.ts'
-import { resourceViews } from '../resources/registry.ts'
-import { recordActions, type RecordSection, recordSections } from '../resources/sections.ts'
-import { Loading, NotFound } from '../shell/states.tsx'
+import { resourceViews } from '../registry/resources.ts'
+import { Loading, NotFound } from '../ui/states.tsx'
 import { Button, IconButton } from '../ui/button.tsx'
 import { ConfirmDialog } from '../ui/dialog.tsx'
 import { EmptyState, Failure } from '../ui/empty-state.tsx'
-import { CopyRequestItem } from '../shell/copy-request.tsx'
-import { useUndoShortcut } from '../shell/undo.ts'
+import { CopyRequestItem } from '../ui/copy-request.tsx'
+import { useUndoShortcut } from '../ui/undo.ts'
 import { Menu, MenuItem } from '../ui/menu.tsx'
 import { PageBar } from '../ui/page.tsx'
 import { Avatar } from '../ui/tag.tsx'
@@ -23,17 +22,40 @@ import { PropertyList } from './property-list.tsx'
 import { useRecord } from './use-record.ts'
 import styles from './record.module.css'
 
-/** The page of any record: its properties, and the sections that the registry adds. */
-export function RecordPage() {
+/** A part of a record's page that does not follow from the description of the resource. */
+export interface RecordSection {
+  /** Key of its title in the messages of records. */
+  title: 'employments' | 'people' | 'deals' | 'stage' | 'contacts' | 'tasks' | 'text' | 'timeline'
+  /** Below the properties, where there are two columns. */
+  isAside?: boolean
+  /** Loaded with the first page that shows it. */
+  content: AsyncRouteComponent<{ record: RecordData }>
+}
+
+/** What record pages show besides what follows from the description of a resource; by resource. */
+export interface RecordParts {
+  /** In their order. */
+  sections: Readonly<Record<string, readonly RecordSection[]>>
+  /** Buttons in the bar. */
+  actions: Readonly<Record<string, RecordSection['content']>>
+}
+
+/** The page of any record: its properties, and its parts. */
+export function RecordPage(parts: RecordParts) {
   const { resource: name, recordId } = useParams({ strict: false })
   const resource = useResource(name ?? '')
   if (!resource || !resourceViews[resource.name] || recordId === undefined) return <NotFound />
-  return <Loaded key={recordId} resource={resource} id={recordId} />
+  return <Loaded key={recordId} resource={resource} id={recordId} {...parts} />
 }
 
-function Loaded({ resource, id }: { resource: ResourceSchema; id: string }) {
+interface LoadedProps extends RecordParts {
+  resource: ResourceSchema
+  id: string
+}
+
+function Loaded({ resource, id, ...parts }: LoadedProps) {
   const { data, error, refetch } = useRecord(resource, id)
-  if (data) return <RecordContent resource={resource} record={data} />
+  if (data) return <RecordContent resource={resource} record={data} {...parts} />
   if (error instanceof ApiError && error.status === 404)
     return resource.restorableDays === null ? (
       <NotFound />
@@ -84,7 +106,12 @@ function Deleted({ resource, id, days, onRestored }: DeletedProps) {
   )
 }
 
-function RecordContent({ resource, record }: { resource: ResourceSchema; record: RecordData }) {
+interface RecordContentProps extends RecordParts {
+  resource: ResourceSchema
+  record: RecordData
+}
+
+function RecordContent({ resource, record, sections, actions }: RecordContentProps) {
   const t = useTranslations('record')
   const common = useTranslations('common')
   const labelOf = useLabel()
@@ -95,7 +122,7 @@ function RecordContent({ resource, record }: { resource: ResourceSchema; record:
   useUndoShortcut()
   const title = titleOf(resource, record)
   const view = resourceViews[resource.name]
-  const Actions = recordActions[resource.name]
+  const Actions = actions[resource.name]
   const toList = () => void navigate({ to: '/$resource', params: { resource: resource.name } })
   const remove = async () => {
     const result = await deleteRecords(resource, [record.id], () => undefined)
@@ -128,7 +155,7 @@ function RecordContent({ resource, record }: { resource: ResourceSchema; record:
           </>
         }
         properties={<PropertyList resource={resource} record={record} canEdit={resource.permissions.update} />}
-        sections={(recordSections[resource.name] ?? []).map((section) => ({
+        sections={(sections[resource.name] ?? []).map((section) => ({
           isAside: section.isAside === true,
           content: <Section key={section.title} section={section} record={record} />,
         }))}

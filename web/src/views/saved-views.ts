@@ -5,7 +5,7 @@ import { conditionOf, type Filter, filterOf, type FilterNode, joined, partOf, pa
 import { useMe, useRole } from '../api/me.ts'
 import { queryClient } from '../api/query-client.ts'
 import { type ResourceSchema, schemaQuery, useResource } from '../api/schema.ts'
-import { resourceViews } from '../resources/registry.ts'
+import { resourceViews } from '../registry/resources.ts'
 import { columnFor, defaultBase, defaultColumns, isColumn, type ListBase, treeOf, writeColumns } from './list-state.ts'
 
 export type View = Schemas['View']

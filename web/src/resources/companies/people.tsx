@@ -8,7 +8,7 @@ import { buttonClasses } from '../../ui/button.tsx'
 import { Failure } from '../../ui/empty-state.tsx'
 import { List, ListRow } from '../../ui/page.tsx'
 import { Title } from '../../views/value.tsx'
-import styles from '../sections.module.css'
+import styles from '../../views/sections.module.css'
 
 const shownPeople = 10
 

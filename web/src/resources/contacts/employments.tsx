@@ -6,7 +6,7 @@ import type { RecordData } from '../../api/schema.ts'
 import { Failure } from '../../ui/empty-state.tsx'
 import { List, ListRow } from '../../ui/page.tsx'
 import { Avatar } from '../../ui/tag.tsx'
-import styles from '../sections.module.css'
+import styles from '../../views/sections.module.css'
 
 type Employment = Schemas['Employment']
 

@@ -5,7 +5,7 @@ import { type Schemas, send } from '../../api/client.ts'
 import { Button } from '../../ui/button.tsx'
 import { List, ListRow, Panel } from '../../ui/page.tsx'
 import { usePages } from '../paged.tsx'
-import { useMay } from '../permissions.ts'
+import { useMay } from '../../api/permissions.ts'
 import { changeDefinitions, type Definable, path } from './definitions.ts'
 
 type Deleted = Schemas['Property']

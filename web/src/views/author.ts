@@ -1,10 +1,14 @@
 import { useTranslations } from 'use-intl'
-import type { EntryProps } from './entry-frame.tsx'
+import type { Names } from '../api/names.ts'
+import type { Entry } from '../api/timeline.ts'
 
 /** Who or what made an entry, as the beginning of a sentence. */
 export const useAuthor = (props: AuthorProps): string => useAuthorOf()(props)
 
-type AuthorProps = Pick<EntryProps, 'entry' | 'names'>
+interface AuthorProps {
+  entry: Entry
+  names: Names
+}
 
 /** The same for an entry that is read later. */
 export function useAuthorOf(): (props: AuthorProps) => string {

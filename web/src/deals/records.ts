@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import type { Schemas } from '../../api/client.ts'
-import { type ResourceSchema, useResource, useSchema } from '../../api/schema.ts'
-import { type Tint, tintOfState } from '../../ui/tag.tsx'
-import { type NestedRecord, nestedRecordsQuery } from '../../views/nested-records.ts'
+import type { Schemas } from '../api/client.ts'
+import { type ResourceSchema, useResource, useSchema } from '../api/schema.ts'
+import { type Tint, tintOfState } from '../ui/tag.tsx'
+import { type NestedRecord, nestedRecordsQuery } from '../views/nested-records.ts'
 
 export type Stage = Schemas['Stage']
 export type Pipeline = Schemas['Pipeline']

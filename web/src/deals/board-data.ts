@@ -1,8 +1,8 @@
-import { whenForgetting } from '../../api/query-client.ts'
-import type { RecordFilter } from '../../api/record-filter.ts'
-import type { Place } from '../../ui/board/board-model.ts'
-import { onRecordChanged } from '../../views/changes.ts'
-import { onListsReloaded } from '../../views/use-record-window.ts'
+import { whenForgetting } from '../api/query-client.ts'
+import type { RecordFilter } from '../api/record-filter.ts'
+import type { Place } from '../ui/board/board-model.ts'
+import { onRecordChanged } from '../views/changes.ts'
+import { onListsReloaded } from '../views/use-record-window.ts'
 import { add, compare, percentOf } from './decimals.ts'
 import { boardFields, type Deal, type DealSum, type Stage } from './records.ts'
 

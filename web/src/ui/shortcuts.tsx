@@ -1,5 +1,5 @@
 import { createContext, type ReactNode, use, useEffect, useEffectEvent, useRef, useState } from 'react'
-import { sequenceTimeout } from '../ui/keys.tsx'
+import { sequenceTimeout } from './keys.tsx'
 
 /** A key such as `?`, a sequence such as `g c`, or a combination such as `Mod+K`. */
 export interface Shortcut {

@@ -1,8 +1,8 @@
 import { queryOptions } from '@tanstack/react-query'
-import { type Schemas, send } from '../../api/client.ts'
-import { queryClient } from '../../api/query-client.ts'
-import { schemaQuery } from '../../api/schema.ts'
-import { nestedRecordsQuery } from '../../views/nested-records.ts'
+import { type Schemas, send } from '../api/client.ts'
+import { queryClient } from '../api/query-client.ts'
+import { schemaQuery } from '../api/schema.ts'
+import { nestedRecordsQuery } from '../views/nested-records.ts'
 
 export type DealContact = Schemas['DealContact']
 

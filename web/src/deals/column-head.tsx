@@ -1,6 +1,6 @@
 import { useFormatter, useLocale, useTranslations } from 'use-intl'
-import { formatMoney } from '../../views/money.ts'
-import tags from '../../ui/tag.module.css'
+import { formatMoney } from '../views/money.ts'
+import tags from '../ui/tag.module.css'
 import styles from './deals.module.css'
 import { add } from './decimals.ts'
 import { type DealSum, type Stage, stageTint } from './records.ts'

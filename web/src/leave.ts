@@ -1,11 +1,11 @@
-import { ApiError } from '../api/error.ts'
-import { meQuery } from '../api/me.ts'
-import { forgetAll, queryClient } from '../api/query-client.ts'
-import { type EndReason, forgetAccessToken } from '../api/session.ts'
-import { schemaQuery } from '../api/schema.ts'
-import { forgetOrganizationDrafts, leavePage } from '../preferences/drafts.ts'
-import { forgetPerson } from '../preferences/storage.ts'
-import { router } from '../router.tsx'
+import { ApiError } from './api/error.ts'
+import { meQuery } from './api/me.ts'
+import { forgetAll, queryClient } from './api/query-client.ts'
+import { type EndReason, forgetAccessToken } from './api/session.ts'
+import { schemaQuery } from './api/schema.ts'
+import { forgetOrganizationDrafts, leavePage } from './preferences/drafts.ts'
+import { forgetPerson } from './preferences/storage.ts'
+import { router } from './router.tsx'
 
 /** Nothing of the person stays on the screen or in the browser, not even an unsaved form. */
 export function endPage(reason: EndReason): void {

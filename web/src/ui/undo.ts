@@ -1,7 +1,7 @@
 import { useTranslations } from 'use-intl'
 import { isStoring, whenStored } from '../api/edit.ts'
 import { whenForgetting } from '../api/query-client.ts'
-import { notify } from '../ui/toast.tsx'
+import { notify } from './toast.tsx'
 import { useShortcuts } from './shortcuts.tsx'
 
 /** The last changes, newest at the end: what Ctrl+Z takes back. */

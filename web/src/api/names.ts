@@ -1,6 +1,6 @@
-import { send } from '../api/client.ts'
-import { queryClient } from '../api/query-client.ts'
-import { type RecordData, type ResourceSchema, schemaQuery, titleOf } from '../api/schema.ts'
+import { send } from './client.ts'
+import { queryClient } from './query-client.ts'
+import { type RecordData, type ResourceSchema, schemaQuery, titleOf } from './schema.ts'
 
 /** What people call the records behind ids. Those that are deleted, or that the person may not read, are missing. */
 export type Names = Readonly<Record<string, string>>

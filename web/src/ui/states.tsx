@@ -4,9 +4,9 @@ import { CloudOff, FileQuestion } from 'lucide-react'
 import { useTranslations } from 'use-intl'
 import { useTrouble } from '../api/connection.ts'
 import { ApiError } from '../api/error.ts'
-import { buttonClasses } from '../ui/button.tsx'
-import { EmptyState, Failure } from '../ui/empty-state.tsx'
-import { PageBar } from '../ui/page.tsx'
+import { buttonClasses } from './button.tsx'
+import { EmptyState, Failure } from './empty-state.tsx'
+import { PageBar } from './page.tsx'
 
 /** Shown when a page takes longer than a moment. */
 export function Loading() {

@@ -3,9 +3,9 @@ import { useTranslations } from 'use-intl'
 import type { Json } from '../api/filter-tree.ts'
 import { useOrganization } from '../api/me.ts'
 import { apiOrigin } from '../api/session.ts'
-import { IconButton } from '../ui/button.tsx'
-import { MenuItem } from '../ui/menu.tsx'
-import { notify } from '../ui/toast.tsx'
+import { IconButton } from './button.tsx'
+import { MenuItem } from './menu.tsx'
+import { notify } from './toast.tsx'
 
 /** What the application itself reads: a path of the API and its parameters. */
 interface CopiedRequest {

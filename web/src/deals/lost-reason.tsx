@@ -1,10 +1,10 @@
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
-import { useDraft, useUnsaved } from '../../preferences/drafts.ts'
-import { Button } from '../../ui/button.tsx'
-import { Chip } from '../../ui/chip.tsx'
-import { Dialog, DialogActions } from '../../ui/dialog.tsx'
-import { TextAreaField } from '../../ui/field.tsx'
+import { useDraft, useUnsaved } from '../preferences/drafts.ts'
+import { Button } from '../ui/button.tsx'
+import { Chip } from '../ui/chip.tsx'
+import { Dialog, DialogActions } from '../ui/dialog.tsx'
+import { TextAreaField } from '../ui/field.tsx'
 import styles from './deals.module.css'
 
 /** What the person answered; undefined if they do not want to lose the deal after all. */

@@ -1,6 +1,6 @@
 import { queryOptions, useSuspenseQuery } from '@tanstack/react-query'
-import { type Schemas, sendAll } from '../api/client.ts'
-import { useMe } from '../api/me.ts'
+import { type Schemas, sendAll } from './client.ts'
+import { useMe } from './me.ts'
 
 /** A scope that the API has, with a sentence that says what it allows. */
 export type Scope = Schemas['Scopes'][number]
