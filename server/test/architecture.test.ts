@@ -95,17 +95,33 @@ test('each part of the service imports only from those below it, and only the co
 const platformFolderOf = (path: string) =>
   /^server\/src\/platform\/((?:records|operations)\/[^/]+|[^/]+)\//.exec(path)?.[1]
 
-/** For each folder of the platform, the other folders that it imports, types included. */
-function platformImports(): Map<string, Set<string>> {
+/** For each folder, the other folders that it imports, types included. */
+function folderImports(
+  files: readonly Source[],
+  folderOf: (path: string) => string | undefined,
+): Map<string, Set<string>> {
   const graph = new Map<string, Set<string>>()
-  for (const { path, imports } of product) {
-    const folder = platformFolderOf(path)
+  for (const { path, imports } of files) {
+    const folder = folderOf(path)
     if (folder === undefined) continue
-    const others = imports.map(({ target }) => platformFolderOf(target)).filter((other) => other !== undefined)
+    const others = imports.map(({ target }) => folderOf(target)).filter((other) => other !== undefined)
     graph.set(folder, new Set([...(graph.get(folder) ?? []), ...others.filter((other) => other !== folder)]))
   }
   return graph
 }
+const platformImports = () => folderImports(product, platformFolderOf)
+
+/** The folders that docs/architecture.md lists under this line of its tree. */
+function listedUnder(line: RegExp): string[] {
+  const [, tree = ''] = new RegExp(`${line.source}.*\\n((?: {4}.*\\n)+)`, 'm').exec(architecture) ?? []
+  return [...tree.matchAll(/^ {4}([\w/-]+)\//gm)].map(([, name = '']) => name)
+}
+
+/** Imports of folders that are listed above. */
+const upwardImports = (listed: readonly string[], graph: ReadonlyMap<string, ReadonlySet<string>>): string[] =>
+  listed.flatMap((folder, index) =>
+    listed.slice(0, index).flatMap((above) => (graph.get(folder)?.has(above) ? [`${folder} → ${above}`] : [])),
+  )
 
 test('the folders of the platform form no import cycle, types included', () => {
   const graph = platformImports()
@@ -114,14 +130,21 @@ test('the folders of the platform form no import cycle, types included', () => {
 })
 
 test('docs/architecture.md lists the folders of the platform, each above those that it imports', () => {
-  const [, tree = ''] = /^ {2}platform\/.*\n((?: {4}.*\n)+)/m.exec(architecture) ?? []
-  const listed = [...tree.matchAll(/^ {4}([\w/-]+)\//gm)].map(([, name = '']) => name)
+  const listed = listedUnder(/^ {2}platform\//)
   const graph = platformImports()
   expect([...listed].sort()).toEqual([...graph.keys()].sort())
-  const upwardImports = listed.flatMap((folder, index) =>
-    listed.slice(0, index).flatMap((above) => (graph.get(folder)?.has(above) ? [`${folder} → ${above}`] : [])),
-  )
-  expect(upwardImports).toEqual([])
+  expect(upwardImports(listed, graph)).toEqual([])
+})
+
+/** `views` of `web/src/views/list-page.tsx`; empty for the files that start the application. */
+const webFolderOf = (path: string) => /^web\/src\/(?:([^/]+)\/)?/.exec(path)?.map((part) => part ?? '')[1]
+
+test('docs/architecture.md lists the folders of the web application, each above those that it imports', () => {
+  const listed = listedUnder(/^ {2}src\//)
+  const graph = folderImports(web, webFolderOf)
+  expect(listed.length).toBeGreaterThan(10)
+  expect(['', ...listed].sort()).toEqual([...graph.keys()].sort())
+  expect(upwardImports(['', ...listed], graph)).toEqual([])
 })
 
 /** Tables that belong to the platform. */
