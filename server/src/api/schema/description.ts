@@ -28,6 +28,7 @@ export interface DescribedField {
   sortable: boolean
   indexed: boolean
   initial: JsonValue
+  format: 'year' | null
   limits: Record<string, JsonValue>
   choices: readonly JsonValue[] | null
   reference: { resource: string } | null
@@ -70,6 +71,9 @@ interface DescribedResource {
   search: boolean
   views: boolean
   titleField: string
+  subtitleFields: readonly string[]
+  statusField: string | null
+  due: { field: string; overdueField: string } | null
   softDelete: boolean
   restorableDays: number | null
   fields: DescribedField[]
@@ -118,6 +122,9 @@ export function describeResources(
       search: main.listed.search.length > 0,
       views: resource.hasViews,
       titleField: resource.titleField,
+      subtitleFields: resource.subtitleFields,
+      statusField: resource.statusField,
+      due: resource.due,
       softDelete: canRestore,
       restorableDays: canRestore ? resource.restorableDays : null,
       fields: fieldsOf(resource, main.listed, nameOf),
@@ -260,6 +267,7 @@ function describeField(name: string, field: Field, nameOf: NameOf, inList: boole
     sortable: inList && field.filter !== 'none',
     indexed: inList && (field.equality === 'indexed' || field.order === 'indexed'),
     initial: field.initial ?? null,
+    format: field.format ?? null,
     limits: limitsOf(schema),
     choices: choices ?? null,
     reference: resource === null ? null : { resource },

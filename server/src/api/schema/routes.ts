@@ -113,6 +113,11 @@ const field = object({
   sortable: flag('True if the list can be sorted by it; for `properties`, by each key.'),
   indexed: flag('True if an index serves filters by one value, or the order. Others scan all records.'),
   initial: { description: 'Value of a new record if none is sent.' },
+  format: {
+    type: ['string', 'null'],
+    enum: ['year', null],
+    description: 'How to write the number: a `year` has no thousands separator.',
+  },
   limits: {
     type: 'object',
     description: 'Limits as in JSON Schema; for a list, the lengths are those of each item.',
@@ -201,6 +206,16 @@ const responseSchema = object({
       search: flag('True if the list supports `query`.'),
       views: flag('True if the list supports `view`.'),
       titleField: text('Path of the value by which people recognize a record; the value can be null.'),
+      subtitleFields: list(text(), 'Paths of the values that say most about a record, next to its title.'),
+      statusField: { type: ['string', 'null'], description: 'Name of the field with the state of a record.' },
+      due: {
+        ...object({
+          field: text('Name of the field with the instant by which something must be done.'),
+          overdueField: text('Name of the field that is true if that instant has passed without it.'),
+        }),
+        type: ['object', 'null'],
+        description: 'When the records are overdue; null if they never are.',
+      },
       softDelete: flag('True if a deleted record can be restored.'),
       restorableDays: { type: ['integer', 'null'], description: 'Days within which a record can be restored.' },
       fields: list(field, 'Fields of a single record, in the order of the response.'),

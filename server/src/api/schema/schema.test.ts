@@ -49,6 +49,9 @@ test('every resource is described once, with its own noun, label and path', () =
     idPrefix: 'con',
     search: true,
     titleField: 'name',
+    subtitleFields: ['employmentTitle', 'company.name'],
+    statusField: 'status',
+    due: null,
     softDelete: true,
     restorableDays: 30,
   })
@@ -70,6 +73,20 @@ test('every resource is described once, with its own noun, label and path', () =
     path: '/v5/teams/{teamId}/members',
     parent: { resource: 'teams' },
   })
+})
+
+test('the fields that a resource names for its title, subtitle, state and due date exist', () => {
+  expect(find(described, 'tasks')).toMatchObject({ due: { field: 'deadline', overdueField: 'overdue' } })
+  expect(fieldOf(find(described, 'companies'), 'foundedYear')).toMatchObject({ format: 'year' })
+  expect(fieldOf(find(described, 'companies'), 'employeesCount')).toMatchObject({ format: null })
+  for (const { name, fields, embedded, titleField, subtitleFields, statusField, due } of described) {
+    const paths = [
+      ...fields.map((field: Json) => field.name),
+      ...embedded.flatMap((one: Json) => one.show.map((shown: string) => `${one.name}.${shown}`)),
+    ]
+    const named = [titleField, ...subtitleFields, statusField ?? titleField, due?.field ?? titleField]
+    expect(paths, name).toEqual(expect.arrayContaining([...named, due?.overdueField ?? titleField]))
+  }
 })
 
 test('a field has its type, limits, choices, reference and initial value', () => {

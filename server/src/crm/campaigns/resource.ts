@@ -26,6 +26,7 @@ export const campaigns = defineResource({
   roleGroup: 'records',
   hasViews: true,
   search: ['name', 'subject'],
+  subtitleFields: ['subject'],
   reach: ownedBy('ownerId'),
   prepare,
   fields: {

@@ -54,6 +54,7 @@ export const contacts = defineResource({
   hasViews: true,
   search: ['name', 'firstName', 'lastName', 'nickname', 'email', 'phone', 'employmentTitle', 'tags'],
   searchEmbedded: ['company.name'],
+  subtitleFields: ['employmentTitle', 'company.name'],
   hidden: { email_key: 'text' },
   renderingVersion: 1,
   history: { except: [] },

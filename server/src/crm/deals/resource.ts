@@ -57,6 +57,7 @@ export const deals = defineResource({
   roleGroup: 'records',
   hasViews: true,
   search: ['name'],
+  subtitleFields: ['company.name'],
   reach: ownedBy('ownerId'),
   // Moves between stages have a history of their own.
   history: { except: ['pipelineId', 'stageId'] },

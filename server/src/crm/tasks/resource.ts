@@ -51,6 +51,7 @@ export const tasks = defineResource({
   roleGroup: 'records',
   hasViews: true,
   titleField: 'title',
+  due: { field: 'deadline', overdueField: 'overdue' },
   search: ['title'],
   reach: ownedBy('assigneeId'),
   prepare,

@@ -86,6 +86,12 @@ export interface Resource<F extends Fields = Fields> {
   audited?: Partial<Record<AuditedChange, string>>
   /** The path of the value by which a person recognizes a record; by default its `name`, otherwise its id. */
   titleField: string
+  /** The paths of the values that say most about a record, next to its title. */
+  subtitleFields: readonly string[]
+  /** The field with the state of a record; by default its `status`. */
+  statusField: string | null
+  /** The instant by which something must be done, and the flag that says that it has passed without that. */
+  due: { field: string; overdueField: string } | null
   /** In the order of responses. */
   fields: F
   embedded: Record<string, Embedded>
@@ -151,7 +157,8 @@ export const actionOf = ({ singular, audited = {} }: Resource, change: AuditedCh
 
 type Defaults =
   | ('embedded' | 'propertyNames' | 'search' | 'searchEmbedded' | 'searchedWhenRead' | 'hidden' | 'uniques')
-  | ('softDelete' | 'restorableDays' | 'isRestorable' | 'isSmall' | 'table' | 'links' | 'titleField' | 'hasViews')
+  | ('softDelete' | 'restorableDays' | 'isRestorable' | 'isSmall' | 'table' | 'links' | 'hasViews')
+  | ('titleField' | 'subtitleFields' | 'statusField' | 'due')
 
 /** Declares a resource. Defaults: nothing embedded, no search column, a table of the same name, 30 days to restore. */
 export function defineResource<F extends Fields>(
@@ -165,6 +172,9 @@ export function defineResource<F extends Fields>(
   return {
     table: declaration.name,
     titleField: 'name' in declaration.fields ? 'name' : 'id',
+    subtitleFields: [],
+    statusField: 'status' in declaration.fields ? 'status' : null,
+    due: null,
     embedded,
     propertyNames,
     search: [],

@@ -54,6 +54,8 @@ export interface Field<out Value = unknown, Writable extends boolean = boolean, 
   declared?: PropertySet
   /** The value in a new record if none is sent. */
   initial?: JsonValue
+  /** How applications write a number: a year has no thousands separator. */
+  format?: 'year'
   order: AccessCost | 'none'
   equality: AccessCost
   /** The sort field of an index that finds the records with one value (for a list field: the records with any item). */

@@ -14,6 +14,7 @@ export interface FieldOptions {
   indexedAlong?: string
   searched?: boolean
   initial?: JsonValue
+  format?: 'year'
   lookup?: { column: string; key: (value: string) => string }
   neverDecreases?: true
 }
@@ -60,6 +61,7 @@ export function field<Value, const O extends FieldOptions>(fieldKind: FieldKind,
   if (options.indexedAlong !== undefined) built.indexedAlong = options.indexedAlong
   if (options.searched !== undefined) built.searched = options.searched
   if (options.initial !== undefined) built.initial = options.initial
+  if (options.format !== undefined) built.format = options.format
   if (options.lookup !== undefined) built.lookup = options.lookup
   if (options.neverDecreases) built.neverDecreases = true
   return built as FieldOf<Value, O>
