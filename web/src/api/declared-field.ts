@@ -56,6 +56,7 @@ export function declaredField(definition: DefinedValue): DeclaredField {
     sortable: compared !== undefined || definition.sortable,
     indexed: definition.indexed,
     initial: definition.default,
+    format: isYearKey(key) ? 'year' : null,
     limits: {},
     choices: isChosenType(type) ? choices.filter((choice) => !choice.archived).map(({ value }) => value) : null,
     reference: definition.reference,
@@ -66,6 +67,9 @@ export function declaredField(definition: DefinedValue): DeclaredField {
     },
   }
 }
+
+/** Organizations do not say that a number is a year, except in its key: `foundingYear`. */
+export const isYearKey = (key: string): boolean => key.endsWith('Year')
 
 function exampleOf({ type, choices }: DefinedValue): unknown {
   const choice = choices.find(({ archived }) => !archived)?.value

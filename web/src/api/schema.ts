@@ -60,9 +60,15 @@ export function valueAt(record: RecordData, path: string): unknown {
   return value
 }
 
+/** The fields with addresses, which distinguish a record. */
+export const addressFields = ({ fields }: ResourceSchema): string[] =>
+  ['email', 'phone', 'domain'].flatMap((address) =>
+    fields.filter((field) => field.type === address && !('declared' in field)).map(({ name }) => name),
+  )
+
 /** What people call a record: its title, otherwise something that distinguishes it. */
 export function titleOf(resource: ResourceSchema, record: RecordData): string {
-  const candidates = [resource.titleField, 'name', 'email', 'phone', 'domain', 'id']
+  const candidates = [resource.titleField, ...addressFields(resource), 'id']
   return String(
     candidates
       .map((name) => valueAt(record, name))

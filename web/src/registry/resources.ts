@@ -8,6 +8,10 @@ interface ResourceView {
   shortcut?: string
   /** The columns of the list at first; without it, the first fields of the resource. */
   columns?: readonly string[]
+  /** The width of the column with the title. */
+  titleWidth?: number
+  /** The second line of its cards on phones; without it, its subtitle and its addresses. */
+  card?: readonly string[]
   /** The fields of the form for a new record at first; without it, the first columns. */
   form?: readonly string[]
   /** Fields that say nothing to people. */
@@ -33,6 +37,7 @@ export const resourceViews: Readonly<Record<string, ResourceView>> = {
   companies: {
     icon: Building2,
     shortcut: 'o',
+    card: ['domain'],
     columns: ['name', 'domain', 'industries', 'employeesCount', 'location', 'tags', 'lastActivityAt', 'createdAt'],
   },
   deals: {
@@ -48,6 +53,7 @@ export const resourceViews: Readonly<Record<string, ResourceView>> = {
     icon: ListTodo,
     shortcut: 't',
     toggle: 'done',
+    titleWidth: 300,
     columns: ['title', 'done', 'deadline', 'overdue', 'assigneeId', 'priority', 'contactId', 'companyId', 'dealId'],
   },
   campaigns: { icon: Megaphone, shortcut: 'm', columns: ['name', 'subject', 'status', 'tags', 'updatedAt'] },

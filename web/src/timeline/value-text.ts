@@ -87,7 +87,7 @@ function useValueText() {
       case 'reference':
         return names[text] ?? t('missingRecord')
       default:
-        return typeof value === 'number' && !property?.name.endsWith('Year') ? format.number(value) : shorten(text)
+        return typeof value === 'number' && !property?.isYear ? format.number(value) : shorten(text)
     }
   }
 }

@@ -8,6 +8,7 @@ import { Avatar, Tag, tintOf } from '../ui/tag.tsx'
 import { Time } from '../ui/time.tsx'
 import { useChoiceLabel } from './choices.ts'
 import { propertyOf } from './columns.tsx'
+import { cardFields } from './list-state.ts'
 import { Toggle } from './toggle.tsx'
 import { useChangeTexts } from './use-grid-columns.tsx'
 import styles from './card.module.css'
@@ -30,13 +31,15 @@ function Card({ resource, record }: { resource: ResourceSchema; record: RecordDa
   const labelOf = useLabel()
   const textsOf = useChangeTexts()
   const title = titleOf(resource, record)
-  const about = ['employmentTitle', 'company.name', 'subject', 'domain', 'email', 'phone']
+  const about = cardFields(resource)
     .map((path) => valueAt(record, path))
     .filter((value): value is string => typeof value === 'string' && value !== title)
-  const status = valueAt(record, 'status')
+  const { statusField, due } = resource
+  const status = statusField !== null && valueAt(record, statusField)
   const toggle = propertyOf(resource, resourceViews[resource.name]?.toggle ?? '')
-  const deadline = valueAt(record, 'deadline')
-  const isChoice = resource.fields.some(({ name, type }) => name === 'status' && type === 'choice')
+  const deadline = due && valueAt(record, due.field)
+  const overdue = due && valueAt(record, due.overdueField) === true && propertyOf(resource, due.overdueField)
+  const isChoice = resource.fields.some(({ name, type }) => name === statusField && type === 'choice')
   return (
     <span className={styles.card}>
       {toggle && resource.permissions.update ? (
@@ -57,7 +60,7 @@ function Card({ resource, record }: { resource: ResourceSchema; record: RecordDa
           {typeof deadline === 'string' ? <Time value={deadline} /> : about.slice(0, 2).join(' · ')}
         </span>
       </span>
-      {record.overdue === true && <Tag tint="red">{labelOf('Overdue')}</Tag>}
+      {overdue && <Tag tint="red">{labelOf(overdue.label)}</Tag>}
       {typeof status === 'string' && (
         <Tag tint={tintOf(status)} hasDot>
           {isChoice ? choiceLabel(status) : status}

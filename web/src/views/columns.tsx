@@ -17,6 +17,7 @@ import {
 } from 'lucide-react'
 import { createElement } from 'react'
 import { resourceViews } from '../registry/resources.ts'
+import { isYearKey } from '../api/declared-field.ts'
 import type { FieldSchema, ResourceSchema } from '../api/schema.ts'
 import { isMoney } from './money.ts'
 import type { Property } from './property.ts'
@@ -33,13 +34,14 @@ export function propertiesOf(resource: ResourceSchema): Property[] {
 
 function describedProperties(resource: ResourceSchema): Property[] {
   const hidden = resourceViews[resource.name]?.hidden ?? []
+  const currencyField = resource.fields.find(({ type }) => type === 'currency')?.name
   const throughs = new Set(resource.embedded.map(({ through }) => through))
   const fields = resource.fields.flatMap((field): Property[] => {
     if (field.type === 'properties' || field.type === 'document' || hidden.includes(field.name)) return []
     if ('declared' in field && field.declared.isArchived) return []
     const embedded = resource.embedded.find(({ through }) => through === field.name)
     if (embedded && field.type === 'reference') return [embeddedProperty(embedded, field)]
-    return [fieldProperty(field)]
+    return [isAmount(field) ? { ...fieldProperty(field), currencyField } : fieldProperty(field)]
   })
   const others = resource.embedded
     .filter(({ through }) => !resource.fields.some(({ name, type }) => name === through && type === 'reference'))
@@ -52,6 +54,9 @@ function describedProperties(resource: ResourceSchema): Property[] {
   const custom = (resource.customProperties ?? []).map(({ key, type }) => customProperty(key, type))
   return [...fields.filter(({ name }) => !throughs.has(name) || name !== 'id'), ...others, ...custom]
 }
+
+/** Its currency is that of the record, if that has one. */
+const isAmount = ({ type, readOnly }: FieldSchema): boolean => type === 'decimal' && !readOnly
 
 /** Archived properties, which only the page of a record that has a value still shows. */
 export const archivedPropertiesOf = ({ fields }: ResourceSchema): Property[] =>
@@ -77,6 +82,8 @@ export const fieldProperty = (field: FieldSchema): Property => ({
   isReadOnly: field.readOnly,
   choices: field.choices,
   choiceLabels: 'declared' in field ? field.declared.choiceLabels : undefined,
+  isYear: field.format === 'year',
+  currencyField: undefined,
   resource: field.reference?.resource,
 })
 
@@ -97,6 +104,8 @@ const embeddedProperty = (
   isReadOnly: field.readOnly,
   choices: null,
   choiceLabels: undefined,
+  isYear: false,
+  currencyField: undefined,
   resource: resource ?? undefined,
 })
 
@@ -112,6 +121,8 @@ export const textProperty = (name: string, label: string): Property => ({
   isReadOnly: true,
   choices: null,
   choiceLabels: undefined,
+  isYear: false,
+  currencyField: undefined,
   resource: undefined,
 })
 
@@ -126,6 +137,7 @@ function customProperty(key: string, type: CustomType): Property {
     operators: customOperators,
     orderBy: name,
     isReadOnly: type === 'other',
+    isYear: isYearKey(key),
   }
 }
 

@@ -2,6 +2,7 @@ import { type Schemas, send, type Whole } from '../api/client.ts'
 import type { Conflict } from '../api/conflict.ts'
 import type { ResourceSchema } from '../api/schema.ts'
 import { type Names, readNames } from '../api/names.ts'
+import { resourceViews } from '../registry/resources.ts'
 import type { Entry } from '../api/timeline.ts'
 
 type AuditEvent = Whole<Schemas['AuditEventSelection']>
@@ -30,10 +31,10 @@ export async function lastChangeOf(conflict: Conflict, schema: readonly Resource
   return { at: event?.createdAt, authorId, names: await readNames([authorId]), entry: undefined }
 }
 
-async function lastEntry({ path, field, current }: Conflict) {
+async function lastEntry({ resource, path, field, current }: Conflict) {
   const query = new URLSearchParams({
     limit: '50',
-    'filter.kind.in': field === 'stageId' ? 'stage_move' : 'change,import',
+    'filter.kind.in': field === resourceViews[resource]?.groupedBy ? 'stage_move' : 'change,import',
   })
   const { body } = await send<Entry[]>('GET', `${path}/timeline`, { query })
   const isOwn = ({ contactId, companyId, dealId }: Entry) => (contactId ?? dealId ?? companyId) === current.id

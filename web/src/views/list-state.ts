@@ -1,6 +1,6 @@
 import { type Filter, type FilterNode, isNode, joined, type Json, partOf, partsOf } from '../api/filter-tree.ts'
 import { RecordFilter } from '../api/record-filter.ts'
-import type { ResourceSchema } from '../api/schema.ts'
+import { addressFields, type ResourceSchema } from '../api/schema.ts'
 import { resourceViews } from '../registry/resources.ts'
 import type { Search } from '../api/search.ts'
 
@@ -190,27 +190,26 @@ export const orderParameters = ({ orderBy, sort }: ListBase): URLSearchParams =>
 /** The fields that the columns need, and those by which a row is known. */
 export function selectedFields(resource: ResourceSchema, columns: readonly Column[]): string[] {
   const names = columns.map(({ name }) => name)
-  const always = [
-    'id',
+  const boardOf = resourceViews[resource.name]?.boardOf
+  const known = new Set<string | null | undefined>([
     resource.titleField,
-    'name',
-    'email',
-    'phone',
-    'domain',
-    'employmentTitle',
-    'status',
-    'subject',
-    'currency',
-    'pipelineId',
-  ].filter((name) => name === 'id' || resource.fields.some((field) => field.name === name))
+    ...addressFields(resource),
+    ...cardFields(resource),
+    resource.statusField,
+    resource.fields.find(({ type }) => type === 'currency')?.name,
+    resource.embedded.find(({ name }) => name === boardOf)?.through,
+  ])
+  const always = resource.fields.map(({ name }) => name).filter((name) => name === 'id' || known.has(name))
   const references = resource.embedded.filter(({ name }) => names.includes(name)).map(({ through }) => through)
   return [...new Set([...always, ...names, ...references])]
 }
 
+/** The paths of the second line of a card. */
+export const cardFields = (resource: ResourceSchema): readonly string[] =>
+  resourceViews[resource.name]?.card ?? [...resource.subtitleFields, ...addressFields(resource)]
+
+/** By type. */
 const defaultWidths: Readonly<Record<string, number>> = {
-  name: 240,
-  title: 300,
-  done: 90,
   email: 230,
   list: 220,
   boolean: 110,
@@ -229,7 +228,9 @@ export function defaultColumns(resource: ResourceSchema): Column[] {
 
 export function columnFor(resource: ResourceSchema, name: string, isPinned = false): Column {
   const type = resource.fields.find((field) => field.name === name)?.type ?? 'text'
-  return { name, width: defaultWidths[name] ?? defaultWidths[type] ?? 170, isPinned }
+  const { titleWidth = 240, toggle } = resourceViews[resource.name] ?? {}
+  const width = name === resource.titleField ? titleWidth : name === toggle ? 90 : (defaultWidths[type] ?? 170)
+  return { name, width, isPinned }
 }
 
 const firstFields = ({ fields, titleField }: ResourceSchema): string[] => {

@@ -1,21 +1,19 @@
-import { type RecordData, type ResourceSchema, valueAt } from '../api/schema.ts'
+import { type RecordData, valueAt } from '../api/schema.ts'
 import type { Property } from './property.ts'
 
 /** The currency of an amount: that of its record. Undefined for other properties. */
-export function currencyOf(resource: ResourceSchema, property: Property, record: RecordData): string | undefined {
-  if (property.type !== 'decimal' || property.isReadOnly) return undefined
-  const field = resource.fields.find(({ type }) => type === 'currency')
-  const code = field && valueAt(record, field.name)
+export function currencyOf({ currencyField }: Property, record: RecordData): string | undefined {
+  const code = currencyField === undefined ? undefined : valueAt(record, currencyField)
   return typeof code === 'string' ? code : undefined
 }
 
 /** The currency that an amount of an unfinished record has: that of its own field, otherwise the usual one. */
 export function currencyOfAmount(
-  { type, name }: Property,
+  { currencyField }: Property,
   record: Readonly<Record<string, unknown>> | undefined,
   usual: string,
 ): string | undefined {
-  const currency = type === 'decimal' && name === 'amount' ? (record?.currency ?? usual) : undefined
+  const currency = currencyField === undefined ? undefined : (record?.[currencyField] ?? usual)
   return typeof currency === 'string' ? currency : undefined
 }
 

@@ -16,6 +16,10 @@ export interface Property {
   choices: readonly string[] | null
   /** What the organization calls its choices; undefined for those of the product. */
   choiceLabels: Readonly<Record<string, string>> | undefined
+  /** A number that is a year: 1986, not 1,986. */
+  isYear: boolean
+  /** The field with the currency of an amount. */
+  currencyField: string | undefined
   /** The resource that an embedded record or a reference belongs to. */
   resource: string | undefined
 }

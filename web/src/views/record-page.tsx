@@ -150,7 +150,7 @@ function RecordContent({ resource, record, sections, actions }: RecordContentPro
             <Avatar name={title} isLarge isSquare={!view?.isPerson} />
             <div className={styles.headText}>
               <h2>{title}</h2>
-              <p className={styles.soft}>{subtitleOf(record) ?? labelOf(resource.singularLabel)}</p>
+              <p className={styles.soft}>{subtitleOf(resource, record) ?? labelOf(resource.singularLabel)}</p>
             </div>
           </>
         }
@@ -177,8 +177,8 @@ function RecordContent({ resource, record, sections, actions }: RecordContentPro
 }
 
 /** What says most about a person or company in a line: `Engineer · Analytical Engines`. */
-function subtitleOf(record: RecordData): string | undefined {
-  const parts = ['employmentTitle', 'company.name', 'subtitle', 'subject'].map((path) => valueAt(record, path))
+function subtitleOf({ subtitleFields }: ResourceSchema, record: RecordData): string | undefined {
+  const parts = subtitleFields.map((path) => valueAt(record, path))
   return parts.filter((part) => typeof part === 'string' && part !== '').join(' · ') || undefined
 }
 

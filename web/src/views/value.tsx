@@ -23,9 +23,25 @@ interface ValueProps {
 export function Value({ resource, property, record }: ValueProps) {
   const value = valueAt(record, property.name)
   if (property.name === resource.titleField) return <Title resource={resource} record={record} />
-  if (property.type === 'embedded') return <EmbeddedLink property={property} value={value} state={record.status} />
+  if (property.type === 'embedded')
+    return <EmbeddedLink property={property} value={value} state={stateOf(resource, record)} />
   if (value === null || value === undefined || value === '') return undefined
-  return <Plain property={property} value={value} currency={currencyOf(resource, property, record)} />
+  if (property.name === resource.due?.overdueField) return value === true && <OverdueTag property={property} />
+  if (property.name === resource.statusField && property.type !== 'choice')
+    return (
+      <Tag tint={tintOf(String(value))} hasDot>
+        {String(value)}
+      </Tag>
+    )
+  return <Plain property={property} value={value} currency={currencyOf(property, record)} />
+}
+
+const stateOf = ({ statusField }: ResourceSchema, record: RecordData): unknown =>
+  statusField === null ? undefined : valueAt(record, statusField)
+
+function OverdueTag({ property }: { property: Property }) {
+  const labelOf = useLabel()
+  return <Tag tint="red">{labelOf(property.label)}</Tag>
 }
 
 interface TitleProps {
@@ -74,9 +90,6 @@ function RecordLink({ resource, record, className }: TitleProps & { className: s
   )
 }
 
-/** 1986, not 1,986. */
-const isYear = ({ name }: Property): boolean => name.endsWith('Year')
-
 interface PlainProps {
   property: Property
   value: unknown
@@ -89,7 +102,6 @@ function Plain({ property, value, currency }: PlainProps) {
   const format = useFormatter()
   const locale = useLocale()
   const choiceLabel = useChoiceLabel()
-  const labelOf = useLabel()
   switch (shownType(property, value)) {
     case 'list':
       return (
@@ -108,12 +120,11 @@ function Plain({ property, value, currency }: PlainProps) {
         </span>
       )
     case 'boolean':
-      if (property.name === 'overdue') return value === true && <Tag tint="red">{labelOf(property.label)}</Tag>
       return value === true ? t('yes') : t('no')
     case 'number':
     case 'integer':
       return typeof value === 'number' ? (
-        <span className={styles.number}>{format.number(value, { useGrouping: !isYear(property) })}</span>
+        <span className={styles.number}>{format.number(value, { useGrouping: !property.isYear })}</span>
       ) : (
         String(value)
       )
@@ -161,13 +172,7 @@ function Plain({ property, value, currency }: PlainProps) {
     case 'reference':
       return <ReferenceLink resourceName={property.resource} id={String(value)} />
     default:
-      return property.name === 'status' ? (
-        <Tag tint={tintOf(String(value))} hasDot>
-          {String(value)}
-        </Tag>
-      ) : (
-        <span className="truncate">{typeof value === 'object' ? JSON.stringify(value) : String(value)}</span>
-      )
+      return <span className="truncate">{typeof value === 'object' ? JSON.stringify(value) : String(value)}</span>
   }
 }
 
