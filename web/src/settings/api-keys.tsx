@@ -2,13 +2,13 @@ import { Plus } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { Button } from '../ui/button.tsx'
-import { CopyRequest } from '../ui/copy-request.tsx'
-import { List, PageContent, Panel } from '../ui/page.tsx'
+import { PageContent } from '../ui/page.tsx'
 import { ApiKeyPage } from './api-key-form.tsx'
 import { ApiKeyRow } from './api-key-row.tsx'
+import { ListPanel } from './list-panel.tsx'
 import { useGoTo, useSectionSearch } from './location.ts'
 import { NewApiKey } from './new-api-key.tsx'
-import { Paged, usePages } from './paged.tsx'
+import { recordsOf, usePages } from './paged.tsx'
 import { useMay } from '../api/permissions.ts'
 import type { ApiKey, ApiKeyWithText } from './records.ts'
 import { SectionBar } from './section-bar.tsx'
@@ -46,7 +46,7 @@ function ApiKeyList({ shown, onShow }: ApiKeyListProps) {
   const active = usePages<ApiKey>(path, activeKeys)
   const revoked = usePages<ApiKey>(path, revokedKeys, 10)
   // Not before the list above it, whose keys would push it down.
-  const hasRevoked = !active.isPending && (revoked.data?.pages[0]?.records.length ?? 0) > 0
+  const hasRevoked = !active.isPending && recordsOf(revoked).length > 0
   return (
     <>
       <SectionBar title={t('title')}>
@@ -58,29 +58,20 @@ function ApiKeyList({ shown, onShow }: ApiKeyListProps) {
       </SectionBar>
       <PageContent isNarrow>
         {shown && <NewApiKey apiKey={shown} onDone={() => onShow(undefined)} />}
-        <Panel title={t('active')} description={t('text')} actions={<CopyRequest path={path} query={activeKeys} />}>
-          <Paged pages={active} empty={t('empty')}>
-            {(keys) => (
-              <List label={t('active')}>
-                {keys.map((key) => (
-                  <ApiKeyRow key={key.id} apiKey={key} onRotated={onShow} />
-                ))}
-              </List>
-            )}
-          </Paged>
-        </Panel>
+        <ListPanel
+          title={t('active')}
+          description={t('text')}
+          path={path}
+          query={activeKeys}
+          pages={active}
+          empty={t('empty')}
+        >
+          {(key) => <ApiKeyRow apiKey={key} onRotated={onShow} />}
+        </ListPanel>
         {hasRevoked && (
-          <Panel title={t('revokedKeys')} actions={<CopyRequest path={path} query={revokedKeys} />}>
-            <Paged pages={revoked} empty={t('empty')}>
-              {(keys) => (
-                <List label={t('revokedKeys')}>
-                  {keys.map((key) => (
-                    <ApiKeyRow key={key.id} apiKey={key} onRotated={onShow} />
-                  ))}
-                </List>
-              )}
-            </Paged>
-          </Panel>
+          <ListPanel title={t('revokedKeys')} path={path} query={revokedKeys} pages={revoked} empty={t('empty')}>
+            {(key) => <ApiKeyRow apiKey={key} onRotated={onShow} />}
+          </ListPanel>
         )}
       </PageContent>
     </>

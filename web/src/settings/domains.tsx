@@ -5,14 +5,15 @@ import { change, useAct } from '../access/act.ts'
 import { send } from '../api/client.ts'
 import { usePostOnce } from '../api/post-once.ts'
 import { Button } from '../ui/button.tsx'
-import { CopyRequest } from '../ui/copy-request.tsx'
 import { CopyField } from '../ui/copy-field.tsx'
-import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
+import { ConfirmDialog } from '../ui/dialog.tsx'
 import { TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
-import { List, ListRow, Panel } from '../ui/page.tsx'
+import { ListRow } from '../ui/page.tsx'
 import { Tag } from '../ui/tag.tsx'
-import { Paged, usePages } from './paged.tsx'
+import { DialogButton } from './dialog-buttons.tsx'
+import { ListPanel } from './list-panel.tsx'
+import { usePages } from './paged.tsx'
 import { useMay } from '../api/permissions.ts'
 import type { Domain } from './records.ts'
 import styles from './settings.module.css'
@@ -23,36 +24,24 @@ const path = '/v5/domains'
 export function Domains() {
   const t = useTranslations('settings.domains')
   const may = useMay()
-  const [isAdding, setAdding] = useState(false)
   const pages = usePages<Domain>(path)
   return (
-    <Panel
+    <ListPanel
       title={t('title')}
       description={t('text')}
+      path={path}
+      pages={pages}
+      empty={t('empty')}
       actions={
-        <>
-          <CopyRequest path={path} />
-          {may('domain:create:write') && (
-            <Button icon={Plus} onClick={() => setAdding(true)}>
-              {t('add')}
-            </Button>
-          )}
-        </>
+        may('domain:create:write') && (
+          <DialogButton icon={Plus} label={t('add')} title={t('addTitle')}>
+            {(close) => <DomainForm onClose={close} />}
+          </DialogButton>
+        )
       }
     >
-      <Paged pages={pages} empty={t('empty')}>
-        {(domains) => (
-          <List label={t('title')}>
-            {domains.map((domain) => (
-              <DomainRow key={domain.id} domain={domain} />
-            ))}
-          </List>
-        )}
-      </Paged>
-      <Dialog title={t('addTitle')} isOpen={isAdding} onClose={() => setAdding(false)}>
-        <DomainForm onClose={() => setAdding(false)} />
-      </Dialog>
-    </Panel>
+      {(domain) => <DomainRow domain={domain} />}
+    </ListPanel>
   )
 }
 

@@ -4,17 +4,17 @@ import { useTranslations } from 'use-intl'
 import { useAct } from '../access/act.ts'
 import { send } from '../api/client.ts'
 import { Button, IconButton } from '../ui/button.tsx'
-import { CopyRequest } from '../ui/copy-request.tsx'
 import { ConfirmDialog, Dialog, DialogActions } from '../ui/dialog.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
-import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
+import { ListRow, PageContent } from '../ui/page.tsx'
 import { Tag } from '../ui/tag.tsx'
 import { Time } from '../ui/time.tsx'
 import { isPast } from './dates.ts'
 import { InvitationForm } from './invitation-form.tsx'
 import { InvitationLink } from './invitation-link.tsx'
+import { ListPanel } from './list-panel.tsx'
 import { useGoTo, useSectionSearch } from './location.ts'
-import { Paged, usePages } from './paged.tsx'
+import { usePages } from './paged.tsx'
 import type { Invitation } from './records.ts'
 import { useRoleName } from './role-menu.tsx'
 import { SectionBar } from './section-bar.tsx'
@@ -40,17 +40,9 @@ export function Invitations() {
     <>
       <SectionBar title={t('title')}>{invite}</SectionBar>
       <PageContent isNarrow>
-        <Panel title={t('open')} description={t('text')} actions={<CopyRequest path={path} />}>
-          <Paged pages={pages} empty={t('empty')}>
-            {(invitations) => (
-              <List label={t('open')}>
-                {invitations.map((invitation) => (
-                  <InvitationRow key={invitation.id} invitation={invitation} onSent={setInvited} />
-                ))}
-              </List>
-            )}
-          </Paged>
-        </Panel>
+        <ListPanel title={t('open')} description={t('text')} path={path} pages={pages} empty={t('empty')}>
+          {(invitation) => <InvitationRow invitation={invitation} onSent={setInvited} />}
+        </ListPanel>
       </PageContent>
       <Dialog title={t('formTitle')} isOpen={isInviting} onClose={() => setInviting(false)}>
         <InvitationForm

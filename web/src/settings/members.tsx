@@ -7,16 +7,16 @@ import { send } from '../api/client.ts'
 import { editOf, sendEdit } from '../api/edit.ts'
 import { useMe, useRole } from '../api/me.ts'
 import { Button, IconButton } from '../ui/button.tsx'
-import { CopyRequest } from '../ui/copy-request.tsx'
 import { ConfirmDialog } from '../ui/dialog.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
-import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
+import { ListRow, PageContent } from '../ui/page.tsx'
 import { SearchField } from '../ui/search-field.tsx'
 import { Avatar, Tag } from '../ui/tag.tsx'
 import { Time } from '../ui/time.tsx'
 import { useLastLogins } from './last-logins.ts'
+import { ListPanel } from './list-panel.tsx'
 import { useGoTo, useSectionSearch } from './location.ts'
-import { Paged, usePages } from './paged.tsx'
+import { recordsOf, usePages } from './paged.tsx'
 import { useMay } from '../api/permissions.ts'
 import type { Option } from '../ui/field.tsx'
 import type { Member } from './records.ts'
@@ -34,6 +34,7 @@ export function Members() {
   const { q = '' } = useSectionSearch()
   const query = { orderBy: 'person', sort: 'asc', ...(q !== '' && { 'filter.person.name.contains': q }) }
   const pages = usePages<Member>(path, query)
+  const lastLogins = useLastLogins(recordsOf(pages).map(({ id }) => id))
   const count = useQuery({
     queryKey: ['members', 'count'],
     queryFn: async () => (await send<{ count: number }>('GET', `${path}/count`)).body.count,
@@ -48,30 +49,26 @@ export function Members() {
         )}
       </SectionBar>
       <PageContent isNarrow>
-        <Panel title={t('people')} description={t('text')} actions={<CopyRequest path={path} query={query} />}>
-          <SearchField
-            label={t('search')}
-            value={q}
-            onSearch={(text) => goTo('members', text ? { q: text } : {}, { replace: true })}
-          />
-          <Paged pages={pages} empty={t('noMatch')}>
-            {(members) => <MemberList members={members} />}
-          </Paged>
-        </Panel>
+        <ListPanel
+          title={t('people')}
+          label={t('title')}
+          description={t('text')}
+          path={path}
+          query={query}
+          pages={pages}
+          empty={t('noMatch')}
+          head={
+            <SearchField
+              label={t('search')}
+              value={q}
+              onSearch={(text) => goTo('members', text ? { q: text } : {}, { replace: true })}
+            />
+          }
+        >
+          {(member) => <MemberRow member={member} lastLogin={lastLogins?.[member.id]} />}
+        </ListPanel>
       </PageContent>
     </>
-  )
-}
-
-function MemberList({ members }: { members: readonly Member[] }) {
-  const t = useTranslations('settings.members')
-  const lastLogins = useLastLogins(members.map(({ id }) => id))
-  return (
-    <List label={t('title')}>
-      {members.map((member) => (
-        <MemberRow key={member.id} member={member} lastLogin={lastLogins?.[member.id]} />
-      ))}
-    </List>
   )
 }
 

@@ -20,6 +20,7 @@ import { Form } from '../ui/form.tsx'
 import { TimeZoneField } from '../ui/time-zone-field.tsx'
 import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
 import { notify } from '../ui/toast.tsx'
+import { ConfirmButton } from './dialog-buttons.tsx'
 import { useGoTo, useSectionSearch } from './location.ts'
 import { useMay } from '../api/permissions.ts'
 import { SectionBar } from './section-bar.tsx'
@@ -212,7 +213,6 @@ function LeaveRow() {
   const switchTo = useSwitchOrganization()
   const { id, name } = useOrganization()
   const { organizations } = useMe()
-  const [isOpen, setOpen] = useState(false)
   const leave = () =>
     act(
       async () => {
@@ -224,13 +224,10 @@ function LeaveRow() {
     )
   return (
     <ListRow title={t('leaveTitle', { name })} text={t('leaveText')}>
-      <Button onClick={() => setOpen(true)}>{t('leaveAction')}</Button>
-      <ConfirmDialog
+      <ConfirmButton
+        label={t('leaveAction')}
         title={t('leaveConfirm', { name })}
         description={t('leaveConfirmText')}
-        action={t('leaveAction')}
-        isOpen={isOpen}
-        onClose={() => setOpen(false)}
         onConfirm={leave}
       />
     </ListRow>

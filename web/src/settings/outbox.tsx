@@ -3,14 +3,14 @@ import { useTranslations } from 'use-intl'
 import { useAct } from '../access/act.ts'
 import { send } from '../api/client.ts'
 import { Button } from '../ui/button.tsx'
-import { CopyRequest } from '../ui/copy-request.tsx'
 import { CopyField } from '../ui/copy-field.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
+import { ListRow, PageContent } from '../ui/page.tsx'
 import { Tag, type Tint } from '../ui/tag.tsx'
 import { Time } from '../ui/time.tsx'
 import styles from './outbox.module.css'
-import { Paged, usePages } from './paged.tsx'
+import { ListPanel } from './list-panel.tsx'
+import { usePages } from './paged.tsx'
 import { useMay } from '../api/permissions.ts'
 import type { Mail, MailContent } from './records.ts'
 import { SectionBar } from './section-bar.tsx'
@@ -36,17 +36,16 @@ export function Outbox() {
     <>
       <SectionBar title={t('title')} />
       <PageContent isNarrow>
-        <Panel title={t('mails')} description={t('text')} actions={<CopyRequest path={path} query={query} />}>
-          <Paged pages={pages} empty={t('empty')}>
-            {(mails) => (
-              <List label={t('mails')}>
-                {mails.map((mail) => (
-                  <MailRow key={mail.id} mail={mail} onRead={(content) => setOpen({ mail, content })} />
-                ))}
-              </List>
-            )}
-          </Paged>
-        </Panel>
+        <ListPanel
+          title={t('mails')}
+          description={t('text')}
+          path={path}
+          query={query}
+          pages={pages}
+          empty={t('empty')}
+        >
+          {(mail) => <MailRow mail={mail} onRead={(content) => setOpen({ mail, content })} />}
+        </ListPanel>
       </PageContent>
       <Dialog
         title={open?.mail.subject ?? t('mail')}

@@ -27,6 +27,10 @@ export function usePages<T>(path: string, query: Readonly<Record<string, string>
 
 export type Pages<T> = ReturnType<typeof usePages<T>>
 
+/** The records of all pages so far. */
+export const recordsOf = <T,>(pages: Pages<T>): readonly T[] =>
+  pages.data?.pages.flatMap(({ records }) => records) ?? []
+
 interface PagedProps<T> {
   pages: Pages<T>
   /** Shown if the list has no record. */
@@ -39,7 +43,7 @@ export function Paged<T>({ pages, empty, children }: PagedProps<T>) {
   const t = useTranslations('settings')
   if (pages.isPending) return <Loading />
   if (pages.error && !pages.data) return <Failure error={pages.error} onRetry={() => void pages.refetch()} />
-  const records = pages.data?.pages.flatMap((page) => page.records) ?? []
+  const records = recordsOf(pages)
   if (records.length === 0) return <div className={styles.empty}>{empty}</div>
   return (
     <>

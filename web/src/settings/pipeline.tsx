@@ -6,24 +6,23 @@ import { useTranslations } from 'use-intl'
 import { change, useAct } from '../access/act.ts'
 import { type Schemas, send } from '../api/client.ts'
 import { editOf, sendEdit } from '../api/edit.ts'
-import { ApiError } from '../api/error.ts'
 import { queryClient } from '../api/query-client.ts'
 import { useSeen } from '../api/use-seen.ts'
 import { CopyRequest } from '../ui/copy-request.tsx'
-import { NotFound } from '../ui/states.tsx'
-import { Button, IconButton } from '../ui/button.tsx'
-import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
+import { IconButton } from '../ui/button.tsx'
+import { Dialog } from '../ui/dialog.tsx'
 import { Failure } from '../ui/empty-state.tsx'
 import { TextField } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
-import { PageContent, Panel } from '../ui/page.tsx'
+import { Panel } from '../ui/page.tsx'
 import { SortableList } from '../ui/sortable-list.tsx'
 import { Tag, tintOfState } from '../ui/tag.tsx'
 import { useChoiceLabel } from '../views/choices.ts'
 import { DeleteStage } from './delete-stage.tsx'
+import { ConfirmButton, DialogButton } from './dialog-buttons.tsx'
+import { PartPage } from './part-page.tsx'
 import { useMay } from '../api/permissions.ts'
-import { SectionBar } from './section-bar.tsx'
 import styles from './settings.module.css'
 import { StageForm } from './stage-form.tsx'
 import { pipelinesChanged, type Stage } from './stages.ts'
@@ -33,21 +32,16 @@ type Pipeline = Schemas['Pipeline']
 /** A pipeline: its name and its stages in their order. */
 export function PipelinePage({ pipelineId }: { pipelineId: string }) {
   const t = useTranslations('settings.pipelines')
-  const pipeline = useQuery({
-    queryKey: ['pipelines', pipelineId],
-    queryFn: async () => (await send<Pipeline>('GET', `/v5/pipelines/${pipelineId}`)).body,
-  })
-  if (pipeline.error instanceof ApiError && pipeline.error.status === 404) return <NotFound />
   return (
-    <>
-      <SectionBar title={pipeline.data?.name ?? t('title')} parent={{ section: 'pipelines', title: t('all') }}>
-        {pipeline.data && <PipelineActions pipeline={pipeline.data} />}
-      </SectionBar>
-      <PageContent isNarrow>
-        {pipeline.error && <Failure error={pipeline.error} onRetry={() => void pipeline.refetch()} />}
-        <Stages pipelineId={pipelineId} />
-      </PageContent>
-    </>
+    <PartPage<Pipeline>
+      section="pipelines"
+      id={pipelineId}
+      title={t('title')}
+      listTitle={t('all')}
+      actions={(pipeline) => <PipelineActions pipeline={pipeline} />}
+    >
+      {() => <Stages pipelineId={pipelineId} />}
+    </PartPage>
   )
 }
 
@@ -57,8 +51,6 @@ function PipelineActions({ pipeline }: { pipeline: Pipeline }) {
   const act = useAct()
   const navigate = useNavigate()
   const may = useMay()
-  const [open, setOpen] = useState<'rename' | 'delete'>()
-  const close = () => setOpen(undefined)
   const path = `/v5/pipelines/${pipeline.id}`
   const options = { refresh: ['pipelines'] }
   const restore = () =>
@@ -77,26 +69,19 @@ function PipelineActions({ pipeline }: { pipeline: Pipeline }) {
   return (
     <>
       {may('pipeline:update:write') && (
-        <Button icon={Pencil} onClick={() => setOpen('rename')}>
-          {t('rename')}
-        </Button>
+        <DialogButton icon={Pencil} label={t('rename')} title={t('renameTitle', { name: pipeline.name })}>
+          {(close) => <RenameForm pipeline={pipeline} onClose={close} />}
+        </DialogButton>
       )}
       {may('pipeline:delete:write') && (
-        <Button icon={Trash2} onClick={() => setOpen('delete')}>
-          {common('delete')}
-        </Button>
+        <ConfirmButton
+          icon={Trash2}
+          label={common('delete')}
+          title={t('deleteConfirm', { name: pipeline.name })}
+          description={t('deleteText')}
+          onConfirm={remove}
+        />
       )}
-      <Dialog title={t('renameTitle', { name: pipeline.name })} isOpen={open === 'rename'} onClose={close}>
-        <RenameForm pipeline={pipeline} onClose={close} />
-      </Dialog>
-      <ConfirmDialog
-        title={t('deleteConfirm', { name: pipeline.name })}
-        description={t('deleteText')}
-        action={common('delete')}
-        isOpen={open === 'delete'}
-        onClose={close}
-        onConfirm={remove}
-      />
     </>
   )
 }
@@ -135,7 +120,6 @@ function Stages({ pipelineId }: { pipelineId: string }) {
   const t = useTranslations('settings.pipelines')
   const may = useMay()
   const act = useAct()
-  const [isAdding, setAdding] = useState(false)
   const path = `/v5/pipelines/${pipelineId}/stages`
   const key = ['pipelines', pipelineId, 'stages']
   const { data, error, refetch } = useQuery({
@@ -166,9 +150,9 @@ function Stages({ pipelineId }: { pipelineId: string }) {
         <>
           <CopyRequest path={path} query={order} />
           {may('stage:create:write') && (
-            <Button icon={Plus} onClick={() => setAdding(true)}>
-              {t('addStage')}
-            </Button>
+            <DialogButton icon={Plus} label={t('addStage')} title={t('addStage')}>
+              {(close) => <StageForm path={path} onDone={close} />}
+            </DialogButton>
           )}
         </>
       }
@@ -182,9 +166,6 @@ function Stages({ pipelineId }: { pipelineId: string }) {
       >
         {(stage) => <StageRow stage={stage} path={path} />}
       </SortableList>
-      <Dialog title={t('addStage')} isOpen={isAdding} onClose={() => setAdding(false)}>
-        <StageForm path={path} onDone={() => setAdding(false)} />
-      </Dialog>
     </Panel>
   )
 }

@@ -1,17 +1,17 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
 import { Plus, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { type Schemas, send } from '../api/client.ts'
-import { CopyRequest } from '../ui/copy-request.tsx'
 import { Loading } from '../ui/states.tsx'
 import { Button, IconButton } from '../ui/button.tsx'
 import { Failure } from '../ui/empty-state.tsx'
 import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
 import { DeleteRole } from './delete-role.tsx'
+import { ListPanel } from './list-panel.tsx'
 import { useGoTo, useSectionSearch } from './location.ts'
-import { Paged, usePages } from './paged.tsx'
+import { usePages } from './paged.tsx'
+import { PartLink } from './part-page.tsx'
 import { useMay } from '../api/permissions.ts'
 import { useReachSummary } from './reach-fields.tsx'
 import type { CustomRole } from './records.ts'
@@ -45,17 +45,9 @@ function RoleList() {
         )}
       </SectionBar>
       <PageContent isNarrow>
-        <Panel title={t('own')} description={t('text')} actions={<CopyRequest path={path} query={query} />}>
-          <Paged pages={pages} empty={t('empty')}>
-            {(roles) => (
-              <List label={t('own')}>
-                {roles.map((role) => (
-                  <RoleRow key={role.id} role={role} />
-                ))}
-              </List>
-            )}
-          </Paged>
-        </Panel>
+        <ListPanel title={t('own')} description={t('text')} path={path} query={query} pages={pages} empty={t('empty')}>
+          {(role) => <RoleRow role={role} />}
+        </ListPanel>
         <BuiltInRoles />
       </PageContent>
     </>
@@ -72,14 +64,7 @@ function RoleRow({ role }: { role: CustomRole }) {
     <ListRow
       title={
         may('role:update:write') ? (
-          <Link
-            to="/settings/$section"
-            params={{ section: 'roles' }}
-            search={{ role: id }}
-            className={`${styles.nameLink} truncate`}
-          >
-            {name}
-          </Link>
+          <PartLink section="roles" search={{ role: id }} name={name} />
         ) : (
           <span className={styles.name}>{name}</span>
         )

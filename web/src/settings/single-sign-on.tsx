@@ -4,14 +4,15 @@ import { useTranslations } from 'use-intl'
 import { useAct } from '../access/act.ts'
 import { send } from '../api/client.ts'
 import { Button, IconButton } from '../ui/button.tsx'
-import { CopyRequest } from '../ui/copy-request.tsx'
 import { CopyField } from '../ui/copy-field.tsx'
 import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
-import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
+import { ListRow, PageContent } from '../ui/page.tsx'
 import { Tag } from '../ui/tag.tsx'
+import { DialogButton } from './dialog-buttons.tsx'
 import { Domains } from './domains.tsx'
-import { Paged, type Pages, usePages } from './paged.tsx'
+import { ListPanel } from './list-panel.tsx'
+import { type Pages, usePages } from './paged.tsx'
 import { useMay } from '../api/permissions.ts'
 import type { SsoConnection } from './records.ts'
 import { SectionBar } from './section-bar.tsx'
@@ -39,35 +40,23 @@ export function SingleSignOn() {
 function Connections({ pages }: { pages: Pages<SsoConnection> }) {
   const t = useTranslations('settings.sso')
   const may = useMay()
-  const [isCreating, setCreating] = useState(false)
   return (
-    <Panel
+    <ListPanel
       title={t('connections')}
       description={t('connectionsText')}
+      path={path}
+      pages={pages}
+      empty={t('empty')}
       actions={
-        <>
-          <CopyRequest path={path} />
-          {may('sso-connection:create:write') && (
-            <Button icon={Plus} onClick={() => setCreating(true)}>
-              {t('add')}
-            </Button>
-          )}
-        </>
+        may('sso-connection:create:write') && (
+          <DialogButton icon={Plus} label={t('add')} title={t('addTitle')}>
+            {(close) => <SsoConnectionForm onDone={close} onCancel={close} />}
+          </DialogButton>
+        )
       }
     >
-      <Paged pages={pages} empty={t('empty')}>
-        {(connections) => (
-          <List label={t('connections')}>
-            {connections.map((connection) => (
-              <ConnectionRow key={connection.id} connection={connection} />
-            ))}
-          </List>
-        )}
-      </Paged>
-      <Dialog title={t('addTitle')} isOpen={isCreating} onClose={() => setCreating(false)}>
-        <SsoConnectionForm onDone={() => setCreating(false)} onCancel={() => setCreating(false)} />
-      </Dialog>
-    </Panel>
+      {(connection) => <ConnectionRow connection={connection} />}
+    </ListPanel>
   )
 }
 

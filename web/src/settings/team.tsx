@@ -1,43 +1,34 @@
-import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Pencil, Plus, Trash2 } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { useAct } from '../access/act.ts'
 import { send } from '../api/client.ts'
-import { ApiError } from '../api/error.ts'
-import { NotFound } from '../ui/states.tsx'
 import { Button } from '../ui/button.tsx'
-import { CopyRequest } from '../ui/copy-request.tsx'
-import { ConfirmDialog, Dialog } from '../ui/dialog.tsx'
-import { Failure } from '../ui/empty-state.tsx'
-import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
+import { List, ListRow } from '../ui/page.tsx'
 import { SearchField } from '../ui/search-field.tsx'
 import { Avatar } from '../ui/tag.tsx'
+import { ConfirmButton, DialogButton } from './dialog-buttons.tsx'
+import { ListPanel } from './list-panel.tsx'
 import { Paged, usePages } from './paged.tsx'
+import { PartPage } from './part-page.tsx'
 import { useMay } from '../api/permissions.ts'
 import type { Member, Team, TeamMember } from './records.ts'
-import { SectionBar } from './section-bar.tsx'
 import { TeamForm } from './team-form.tsx'
 
 /** A team: its name and its members. */
 export function TeamPage({ teamId }: { teamId: string }) {
   const t = useTranslations('settings.teams')
-  const team = useQuery({
-    queryKey: ['teams', teamId],
-    queryFn: async () => (await send<Team>('GET', `/v5/teams/${teamId}`)).body,
-  })
-  if (team.error instanceof ApiError && team.error.status === 404) return <NotFound />
   return (
-    <>
-      <SectionBar title={team.data?.name ?? t('title')} parent={{ section: 'teams', title: t('all') }}>
-        {team.data && <TeamActions team={team.data} />}
-      </SectionBar>
-      <PageContent isNarrow>
-        {team.error && <Failure error={team.error} onRetry={() => void team.refetch()} />}
-        {team.data && <TeamMembers team={team.data} />}
-      </PageContent>
-    </>
+    <PartPage<Team>
+      section="teams"
+      id={teamId}
+      title={t('title')}
+      listTitle={t('all')}
+      actions={(team) => <TeamActions team={team} />}
+    >
+      {(team) => team && <TeamMembers team={team} />}
+    </PartPage>
   )
 }
 
@@ -47,8 +38,6 @@ function TeamActions({ team }: { team: Team }) {
   const common = useTranslations('common')
   const navigate = useNavigate()
   const may = useMay()
-  const [open, setOpen] = useState<'rename' | 'delete'>()
-  const close = () => setOpen(undefined)
   const options = { refresh: ['teams'] }
   const restore = () =>
     void act(() => send('POST', `/v5/teams/${team.id}/restore`), { ...options, done: common('undone') })
@@ -64,26 +53,19 @@ function TeamActions({ team }: { team: Team }) {
   return (
     <>
       {may('team:update:write') && (
-        <Button icon={Pencil} onClick={() => setOpen('rename')}>
-          {t('rename')}
-        </Button>
+        <DialogButton icon={Pencil} label={t('rename')} title={t('renameTitle', { name: team.name })}>
+          {(close) => <TeamForm team={team} onDone={close} onCancel={close} />}
+        </DialogButton>
       )}
       {may('team:delete:write') && !team.isDefault && (
-        <Button icon={Trash2} onClick={() => setOpen('delete')}>
-          {common('delete')}
-        </Button>
+        <ConfirmButton
+          icon={Trash2}
+          label={common('delete')}
+          title={t('deleteConfirm', { name: team.name })}
+          description={t('deleteText')}
+          onConfirm={remove}
+        />
       )}
-      <Dialog title={t('renameTitle', { name: team.name })} isOpen={open === 'rename'} onClose={close}>
-        <TeamForm team={team} onDone={close} onCancel={close} />
-      </Dialog>
-      <ConfirmDialog
-        title={t('deleteConfirm', { name: team.name })}
-        description={t('deleteText')}
-        action={common('delete')}
-        isOpen={open === 'delete'}
-        onClose={close}
-        onConfirm={remove}
-      />
     </>
   )
 }
@@ -91,37 +73,26 @@ function TeamActions({ team }: { team: Team }) {
 function TeamMembers({ team }: { team: Team }) {
   const t = useTranslations('settings.teams')
   const may = useMay()
-  const [isAdding, setAdding] = useState(false)
   const path = `/v5/teams/${team.id}/members`
   const pages = usePages<TeamMember>(path)
   return (
-    <Panel
+    <ListPanel
       title={t('members')}
       description={t(team.isDefault ? 'defaultText' : 'membersText')}
+      path={path}
+      pages={pages}
+      empty={t('noMembers')}
       actions={
-        <>
-          <CopyRequest path={path} />
-          {may('team-member:create:write') && !team.isDefault && (
-            <Button icon={Plus} onClick={() => setAdding(true)}>
-              {t('add')}
-            </Button>
-          )}
-        </>
+        may('team-member:create:write') &&
+        !team.isDefault && (
+          <DialogButton icon={Plus} label={t('add')} title={t('addTitle', { name: team.name })}>
+            {() => <AddMembers team={team} />}
+          </DialogButton>
+        )
       }
     >
-      <Paged pages={pages} empty={t('noMembers')}>
-        {(members) => (
-          <List label={t('members')}>
-            {members.map((member) => (
-              <TeamMemberRow key={member.id} team={team} member={member} />
-            ))}
-          </List>
-        )}
-      </Paged>
-      <Dialog title={t('addTitle', { name: team.name })} isOpen={isAdding} onClose={() => setAdding(false)}>
-        <AddMembers team={team} />
-      </Dialog>
-    </Panel>
+      {(member) => <TeamMemberRow team={team} member={member} />}
+    </ListPanel>
   )
 }
 

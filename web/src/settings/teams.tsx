@@ -1,14 +1,12 @@
-import { Link } from '@tanstack/react-router'
 import { ChevronRight, Plus } from 'lucide-react'
-import { useState } from 'react'
 import { useTranslations } from 'use-intl'
-import { Button } from '../ui/button.tsx'
-import { CopyRequest } from '../ui/copy-request.tsx'
-import { Dialog } from '../ui/dialog.tsx'
-import { List, ListRow, PageContent, Panel } from '../ui/page.tsx'
+import { ListRow, PageContent } from '../ui/page.tsx'
 import { Avatar, Tag } from '../ui/tag.tsx'
+import { DialogButton } from './dialog-buttons.tsx'
+import { ListPanel } from './list-panel.tsx'
 import { useGoTo, useSectionSearch } from './location.ts'
-import { Paged, usePages } from './paged.tsx'
+import { usePages } from './paged.tsx'
+import { PartLink } from './part-page.tsx'
 import { useMay } from '../api/permissions.ts'
 import type { Team } from './records.ts'
 import { SectionBar } from './section-bar.tsx'
@@ -29,33 +27,29 @@ function TeamList() {
   const t = useTranslations('settings.teams')
   const may = useMay()
   const goTo = useGoTo()
-  const [isCreating, setCreating] = useState(false)
   const pages = usePages<Team>(path, query)
   return (
     <>
       <SectionBar title={t('title')}>
         {may('team:create:write') && (
-          <Button kind="primary" icon={Plus} onClick={() => setCreating(true)}>
-            {t('create')}
-          </Button>
+          <DialogButton kind="primary" icon={Plus} label={t('create')} title={t('createTitle')}>
+            {(close) => <TeamForm onCancel={close} onDone={({ id }) => goTo('teams', { team: id })} />}
+          </DialogButton>
         )}
       </SectionBar>
       <PageContent isNarrow>
-        <Panel title={t('all')} description={t('text')} actions={<CopyRequest path={path} query={query} />}>
-          <Paged pages={pages} empty={t('empty')}>
-            {(teams) => (
-              <List label={t('title')}>
-                {teams.map((team) => (
-                  <TeamRow key={team.id} team={team} />
-                ))}
-              </List>
-            )}
-          </Paged>
-        </Panel>
+        <ListPanel
+          title={t('all')}
+          label={t('title')}
+          description={t('text')}
+          path={path}
+          query={query}
+          pages={pages}
+          empty={t('empty')}
+        >
+          {(team) => <TeamRow team={team} />}
+        </ListPanel>
       </PageContent>
-      <Dialog title={t('createTitle')} isOpen={isCreating} onClose={() => setCreating(false)}>
-        <TeamForm onCancel={() => setCreating(false)} onDone={({ id }) => goTo('teams', { team: id })} />
-      </Dialog>
     </>
   )
 }
@@ -67,14 +61,7 @@ function TeamRow({ team: { id, name, isDefault } }: { team: Team }) {
       leading={<Avatar name={name} isSquare />}
       title={
         <span className={styles.name}>
-          <Link
-            to="/settings/$section"
-            params={{ section: 'teams' }}
-            search={{ team: id }}
-            className={`${styles.nameLink} truncate`}
-          >
-            {name}
-          </Link>
+          <PartLink section="teams" search={{ team: id }} name={name} />
           {isDefault && <Tag>{t('default')}</Tag>}
         </span>
       }
