@@ -13,6 +13,7 @@ const remarks = []
 const folder = mkdtempSync(join(tmpdir(), 'rapport-test-results-'))
 // If this run is killed, a later run finds its process id here and removes the folder (server/test/global-setup.ts).
 writeFileSync(join(folder, 'runner'), String(process.pid))
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 
 /** Adds the counts of a check or of a part of the suite to the totals. */
 export function add(counts) {
@@ -54,11 +55,7 @@ export async function runSuite(suite, engine, chosen = []) {
 
 /** Runs it, then prints the remarks and the totals, and ends the process with the exit code. */
 export async function summarize(work) {
-  try {
-    await work()
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  await work()
   for (const remark of remarks) console.log(remark)
   if (total.passed === 0) console.log('Nothing was tested.')
   console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`)
