@@ -3,15 +3,16 @@ import { Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pino } from 'pino'
 import { roleScopes } from '../src/app.ts'
-import { type BootstrapResult, bootstrap } from '../src/cli/bootstrap.ts'
+import { type BootstrapResult, type NewOrganization, planOrganization, slugFromName } from '../src/cli/bootstrap.ts'
 import { examineInstallation } from '../src/cli/examine-installation.ts'
 import { createApiKey } from '../src/cli/create-api-key.ts'
 import { type Config, readConfig } from '../src/config.ts'
+import { hashPassword } from '../src/identity/access/passwords.ts'
 import type { Secret } from '../src/platform/secret/secret.ts'
 import { createTokens } from '../src/identity/access/tokens.ts'
 import { Database } from '../src/platform/database/database.ts'
 import { sql } from '../src/platform/model/sql.ts'
-import { readId } from '../src/platform/model/ids.ts'
+import { newId, readId } from '../src/platform/model/ids.ts'
 import { tablesByPlace } from '../src/places.ts'
 import { intakePool } from '../src/intake/accept/intake.ts'
 import { workPool } from '../src/intake/work/import-workers.ts'
@@ -127,17 +128,9 @@ export async function startTestService(
     logged,
     anonymous: call({}),
     async newOrganization() {
-      const created = await runSequentially(() =>
-        bootstrap({
-          database,
-          secret,
-          tokens,
-          addresses: { baseUrl: `${service.url}/v5`, authUrl: service.url, teamBaseUrl: service.url },
-          email: `${randomUUID()}@example.com`,
-          password: 'a password that is long enough',
-          organization: `Organization ${randomUUID()}`,
-        }),
-      )
+      const addresses = { baseUrl: `${service.url}/v5`, authUrl: service.url, teamBaseUrl: service.url }
+      const { insert } = await planOrganization({ secret, tokens, addresses }, await sampleOrganization())
+      const created = await database.crossTenantTransaction('create an organization', insert)
       const { organizationId, apiKey } = created
       await grantAllScopes(database, organizationId)
       const authorized = (key: string) =>
@@ -157,13 +150,17 @@ export async function startTestService(
   }
 }
 
-/** If many passwords were hashed at once, the last ones would wait longer than the service allows. */
-function runSequentially<Result>(work: () => Promise<Result>): Promise<Result> {
-  const created = previous.then(work)
-  previous = created.catch(() => undefined)
-  return created
+/** The hash of the password of all owners. Hashing takes 100 ms, and most tests never use the password. */
+let passwordHash: Promise<string> | undefined
+
+/** An organization of a new person, like those that `rapport bootstrap` creates. */
+async function sampleOrganization(): Promise<NewOrganization> {
+  const name = `Organization ${randomUUID()}`
+  const local = randomUUID()
+  passwordHash ??= hashPassword('a password that is long enough', 'tests')
+  const owner = { id: newId(), isNew: true, name: local, passwordHash: await passwordHash } as const
+  return { name, slug: slugFromName(name), owner, email: `${local}@example.com` }
 }
-let previous: Promise<unknown> = Promise.resolve()
 
 /** Gives the first key all scopes of an owner by name, because wildcards do not include some of them. */
 const grantAllScopes = (database: Database, organizationId: string): Promise<object[]> =>

@@ -70,14 +70,29 @@ export interface PlannedBootstrap {
 
 /** Prepares what `bootstrap` creates, for callers that do more in the same transaction. Errors: `StartError`. */
 export async function planBootstrap(options: BootstrapOptions): Promise<PlannedBootstrap> {
-  const { database, secret, tokens, addresses } = options
+  const { database } = options
   const name = readName(options.organization)
   const email = readEmail(options.email)
   const timeZone = options.timeZone === undefined ? undefined : readTimeZone(options.timeZone)
   const slug = slugFromName(name)
   if (await hasSlug(database, slug)) throw nameTakenError(name, slug)
   const owner = await readOwner(database, { email, password: options.password, organization: name })
+  return planOrganization(options, { name, slug, timeZone, owner, email })
+}
 
+export interface NewOrganization {
+  name: string
+  slug: string
+  timeZone?: string | undefined
+  owner: Owner
+  email: string
+}
+
+/** Prepares an organization whose name is free, for an owner whose password is accepted or was verified. */
+export async function planOrganization(
+  { secret, tokens, addresses }: Pick<BootstrapOptions, 'secret' | 'tokens' | 'addresses'>,
+  { name, slug, timeZone, owner, email }: NewOrganization,
+): Promise<PlannedBootstrap> {
   const organizationId = newId()
   const sessionId = newId()
   const teamId = newId()
@@ -140,7 +155,7 @@ export async function planBootstrap(options: BootstrapOptions): Promise<PlannedB
   }
 }
 
-type Owner = { id: string; isNew: false } | { id: string; isNew: true; name: string; passwordHash: string }
+export type Owner = { id: string; isNew: false } | { id: string; isNew: true; name: string; passwordHash: string }
 
 async function readOwner(
   database: Database,
