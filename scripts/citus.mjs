@@ -16,9 +16,7 @@ export const allTests = [
   ...['page/lists.laws', 'filter/filter-trees', 'page/search.laws', 'filter/relations', 'rendering/rendered'].map(
     (name) => `server/src/platform/records/${name}`,
   ),
-  ...['http/effects/idempotency', 'operations/wakeups', 'operations/backup/backup'].map(
-    (name) => `server/src/platform/${name}`,
-  ),
+  ...['http/effects/idempotency', 'queue/', 'operations/backup/backup'].map((name) => `server/src/platform/${name}`),
   // Logins, sessions, credentials, people, mails and the audit log
   'server/src/identity',
   ...[

@@ -30,7 +30,7 @@ import type { ReservedPort } from './platform/http/pages/reserved-port.ts'
 import { listedResources, type Route, type Services } from './platform/http/route.ts'
 import { createServer, type ServerOptions } from './platform/http/server.ts'
 import { relationsAmong } from './platform/records/declare/relations.ts'
-import { startSweep, Wakeups } from './platform/operations/wakeups/wakeups.ts'
+import { startSweep, Wakeups } from './platform/queue/wakeups.ts'
 import { listGuides, noGuides } from './platform/http/pages/guides.ts'
 import { noWebApplication, readWebApplication } from './platform/http/pages/web-files.ts'
 import type { HandedConnections } from './processes/connections.ts'
@@ -46,7 +46,7 @@ import { createIntake } from './intake/accept/intake.ts'
 import { createRefusals } from './intake/accept/refusals.ts'
 import { countImportsNearLimit } from './intake/imports/pushed-bytes-store.ts'
 import { alarmingShare } from './intake/imports/resource.ts'
-import { importWork } from './intake/work/due-store.ts'
+import { importQueue } from './intake/work/queue-store.ts'
 import { createImportWorkers } from './intake/work/import-workers.ts'
 import { insertFirstPipeline } from './crm/pipelines/store.ts'
 import { countAlarmingImports } from './intake/refused-pushes/store.ts'
@@ -56,7 +56,7 @@ import { savedViews } from './crm/views/store.ts'
 import { version } from './release.ts'
 import { countImportsOptingOut } from './assistant/suggestions/store.ts'
 import { startNoteAnalysis } from './assistant/suggestions/start.ts'
-import { analysisWork } from './assistant/work/due-store.ts'
+import { noteQueue } from './assistant/work/queue-store.ts'
 import { startMail } from './identity/mails/start.ts'
 
 export interface ServiceOptions {
@@ -129,7 +129,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     onAnalysed: ({ engine, degradedReason = 'ok' }) => metrics.noteAnalysed(engine, degradedReason),
   })
   const wakeNoteAnalysis = (organizationId: string) =>
-    wakeups.announce(analysisWork.kind, [organizationId], () => {
+    wakeups.announce(noteQueue.kind, [organizationId], () => {
       noteAnalysis.wake()
       part?.notify('notes')
     })
@@ -141,10 +141,10 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     leaseSeconds: config.importLeaseSeconds,
     isMaintaining,
     ready,
-    onProcessed: (organizationId) => wakeups.announce(analysisWork.kind, [organizationId], () => noteAnalysis.wake()),
+    onProcessed: (organizationId) => wakeups.announce(noteQueue.kind, [organizationId], () => noteAnalysis.wake()),
   })
   const wakeImports = (organizationIds: Iterable<string>) =>
-    wakeups.announce(importWork.kind, organizationIds, () => {
+    wakeups.announce(importQueue.kind, organizationIds, () => {
       importWorkers.wake()
       part?.notify('imports')
     })
@@ -350,7 +350,7 @@ function startBackground({ config, findOrigin, metrics, ...options }: Background
   const keyMaintenance = createKeyMaintenance(options)
   const auditLogMaintenance = createAuditLogMaintenance(options)
   const organizationRemoval = createOrganizationRemoval({ ...options, directory: tablesByPlace.directory })
-  const sweep = startSweep({ ...options, organizations: organizationsByRecords, kinds: [importWork, analysisWork] })
+  const sweep = startSweep({ ...options, organizations: organizationsByRecords, kinds: [importQueue, noteQueue] })
   const close = async () => {
     await Promise.all([
       sweep.close(),

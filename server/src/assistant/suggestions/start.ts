@@ -1,9 +1,10 @@
+import type { Loop } from '../../platform/background/loop.ts'
 import type { AllowedHost } from '../../platform/egress/allow.ts'
 import { reasoningEgress } from '../settings.ts'
 import { rulesFile } from '../../release.ts'
 import { createModelAnalyser, createRulesAnalyser } from '../analysis/analyser.ts'
 import { RulesThread } from '../analysis/rules-thread.ts'
-import { type AnalysisWorkers, type AnalysisWorkersOptions, createAnalysisWorkers } from '../work/analysis-workers.ts'
+import { type AnalysisWorkersOptions, createAnalysisWorkers } from '../work/analysis-workers.ts'
 import { storedTokenBudget } from '../work/token-store.ts'
 
 export interface NoteAnalysisOptions extends Pick<
@@ -34,9 +35,9 @@ export function startNoteAnalysis({
   wakeups,
   ready,
   onAnalysed,
-}: NoteAnalysisOptions): AnalysisWorkers {
+}: NoteAnalysisOptions): Loop {
   const rules = new RulesThread({ file: rulesFile })
-  const start = (engine: Pick<AnalysisWorkersOptions, 'analyse' | 'maxNotes'>): AnalysisWorkers => {
+  const start = (engine: Pick<AnalysisWorkersOptions, 'analyse' | 'maxNotes'>): Loop => {
     const shared = { database, log, wakeups, ready, workers, ...(onAnalysed && { onAnalysed }) }
     const analysisWorkers = createAnalysisWorkers({ ...shared, ...engine })
     return {

@@ -1,16 +1,17 @@
 import type { Logger } from 'pino'
 import { errorForLog } from '../../platform/background/error-for-log.ts'
 import type { Loop } from '../../platform/background/loop.ts'
-import { startQueueLoop } from '../../platform/background/queue-loop.ts'
-import { retryTransient } from '../../platform/background/retry.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { isTransient } from '../../platform/database/failures.ts'
 import { showId } from '../../platform/model/ids.ts'
 import { imports } from '../../intake/imports/resource.ts'
 import type { Analyse } from '../analysis/analysis.ts'
-import type { Wakeups } from '../../platform/operations/wakeups/wakeups.ts'
-import { chooseOrganization, type Claim, type ClaimedNote, claimNotes, releaseNotes } from './claim-store.ts'
-import { analysisWork, secondsUntilFree } from './due-store.ts'
+import { doublingDelay, type RetryPolicy } from '../../platform/queue/queue.ts'
+import { retryTransient } from '../../platform/queue/retry.ts'
+import type { Wakeups } from '../../platform/queue/wakeups.ts'
+import { startQueueWorkers } from '../../platform/queue/workers.ts'
+import { type Claim, type ClaimedNote, claimNotes, releaseNotes } from './claim-store.ts'
+import { noteQueue } from './queue-store.ts'
 import type { StoredAnalysis } from './result-rows.ts'
 import { type AnalysedNote, storeAnalyses } from './result-store.ts'
 
@@ -29,55 +30,32 @@ export interface AnalysisWorkersOptions {
   onAnalysed?: (analysis: StoredAnalysis) => void
 }
 
-export interface AnalysisWorkers {
-  /** Checks for new notes immediately. */
-  wake(): void
-  /** Stops claiming notes and waits for those in progress. */
-  close(): Promise<void>
-}
-
 const pollIntervals = { shortest: 50, longest: 1000 }
 /** Then the rest of a batch is free for others. */
 const maxBatchSeconds = 20
 /** Longer than a batch can take. If a process dies, another one takes over its notes after this time. */
 const leaseSeconds = 60
-/** Then the note is recorded as failed. */
-const maxAttempts = 5
-const firstDelaySeconds = 5
+/** A note whose process has ended counts as failed, too. After the last attempt, it is recorded as failed. */
+const retryPolicy: RetryPolicy = { attempts: 5, firstDelaySeconds: 5, maxDelaySeconds: 5120 }
 
 /** Analyses queued notes until it is closed. Several processes on one database share the work. */
-export function createAnalysisWorkers({ ready, workers, ...options }: AnalysisWorkersOptions): AnalysisWorkers {
-  const loops = Array.from({ length: workers }, () => startWorker(ready, options))
-  return {
-    wake: () => loops.forEach((loop) => loop.wake()),
-    close: async () => void (await Promise.all(loops.map((loop) => loop.close()))),
-  }
-}
-
-type WorkerOptions = Omit<AnalysisWorkersOptions, 'ready' | 'workers'>
-
-interface Context extends WorkerOptions {
-  /** Aborts when the workers are closed. */
-  signal: AbortSignal
-}
-
-function startWorker(ready: Promise<unknown>, options: WorkerOptions): Loop {
-  const { database, maxNotes, wakeups } = options
-  const onError = (error: unknown) => {
-    if (!isTransient(error)) options.log.error(errorForLog(error), 'notes: reading the queue failed')
-  }
-  const queue = wakeups.queue({
-    kind: analysisWork.kind,
-    onError,
-    choose: (last) => chooseOrganization(database, last),
-    secondsUntilDue: (organizationId) => secondsUntilFree(database, organizationId),
+export function createAnalysisWorkers(options: AnalysisWorkersOptions): Loop {
+  const { database, maxNotes } = options
+  return startQueueWorkers(noteQueue, {
+    ...options,
+    pollIntervals,
+    isTransient,
     work: async (organizationId, signal) => {
       const claim = await claimNotes(database, organizationId, { maxNotes, leaseSeconds })
       if (claim.notes.length > 0) await processClaim({ ...options, signal }, claim)
       return claim.notes.length > 0
     },
   })
-  return startQueueLoop({ ready, pollIntervals, onError, ...queue })
+}
+
+interface Context extends Pick<AnalysisWorkersOptions, 'database' | 'log' | 'analyse' | 'onAnalysed'> {
+  /** Aborts when the workers are closed. */
+  signal: AbortSignal
 }
 
 async function processClaim(context: Context, claim: Claim): Promise<void> {
@@ -91,7 +69,8 @@ async function processClaim(context: Context, claim: Claim): Promise<void> {
     else if (!context.signal.aborted) failed.push(note)
   }
   await store(context, claim, analysed)
-  for (const note of failed) await release(context, { ...claim, notes: [note] }, delayAfter(note))
+  for (const note of failed)
+    await release(context, { ...claim, notes: [note] }, doublingDelay(retryPolicy, note.attempts))
   const done = new Set([...failed, ...analysed.map(({ note }) => note)])
   const rest = claim.notes.filter((note) => !done.has(note))
   if (rest.length > 0) await release(context, { ...claim, notes: rest })
@@ -104,7 +83,7 @@ async function analyseNote(
   { id, text, facts, attempts }: ClaimedNote,
 ): Promise<StoredAnalysis | undefined> {
   // The process has ended during each attempt, or each one failed.
-  if (attempts > maxAttempts) return failedAnalysis
+  if (attempts > retryPolicy.attempts) return failedAnalysis
   try {
     return await analyse({ organizationId, text }, facts, signal)
   } catch (error) {
@@ -128,8 +107,6 @@ const failedAnalysis: StoredAnalysis = {
   degradedReason: 'failed',
 }
 
-const delayAfter = ({ attempts }: ClaimedNote): number => firstDelaySeconds * 2 ** Math.min(attempts - 1, 10)
-
 /** Stores the results together or, if that fails, each alone, so that one does not prevent the others. */
 async function store(context: Context, claim: Claim, analysed: readonly AnalysedNote[]): Promise<void> {
   if (analysed.length === 0) return
@@ -150,7 +127,7 @@ async function store(context: Context, claim: Claim, analysed: readonly Analysed
     }
     const { note } = only
     context.log.error({ note: showId('not', note.id), ...errorForLog(error) }, 'notes: storing an analysis failed')
-    await release(context, { ...claim, notes: [note] }, delayAfter(note))
+    await release(context, { ...claim, notes: [note] }, doublingDelay(retryPolicy, note.attempts))
   }
 }
 

@@ -1,15 +1,14 @@
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { serviceActor } from '../../platform/model/caller.ts'
 import { newId } from '../../platform/model/ids.ts'
-import { raw, type Sql, sql } from '../../platform/model/sql.ts'
+import { raw, sql } from '../../platform/model/sql.ts'
+import { type Lease, maxLossesInBatch } from '../../platform/queue/queue.ts'
 import { readTimeZone } from '../../identity/organizations/store.ts'
 import { maxTextLength, type NoteFacts, type StageKind } from '../analysis/analysis.ts'
+import { isFree, isWaiting } from './queue-store.ts'
 
 /** Notes of one organization that a worker has leased. */
-export interface Claim {
-  organizationId: string
-  /** The fencing token: a note with a different one must not be finished by this worker. */
-  lease: string
+export interface Claim extends Lease {
   notes: readonly ClaimedNote[]
 }
 
@@ -27,34 +26,10 @@ export interface ClaimedNote {
 
 /** Days after which a waiting note is history: an upgrade must not flood people with suggestions about old notes. */
 const maxAgeDays = 30
-/** Number of attempts after which a note is analysed alone, in case it ends the process. */
-const maxAttemptsInBatch = 2
 /** Maximum number of old notes that a claim removes from the queue. */
 const maxOldNotes = 500
 
-export const isWaiting = raw('note.reasoning_queued_at is not null and note.deleted_at is null')
 const isOld = raw(`note.reasoning_queued_at < now() - interval '${maxAgeDays} days'`)
-
-/**
- * The next organization after `last` (uuid) with a note to analyse, in id order and wrapping around: each organization
- * gets one batch before any gets a second.
- */
-export async function chooseOrganization(database: Database, last: string | undefined): Promise<string | undefined> {
-  const after = async (previous: string) => {
-    const [row] = await database.crossTenantQuery<{ organizationId: string }>(
-      'choose whose notes to analyse',
-      sql`select note.organization_id as "organizationId" from notes note
-        where ${isWaiting} and note.organization_id > ${previous}::uuid and ${isFree(sql`note.organization_id`)}
-        order by note.organization_id, note.reasoning_queued_at, note.id limit 1`,
-    )
-    return row?.organizationId
-  }
-  const found = last === undefined ? undefined : await after(last)
-  return found ?? after('00000000-0000-0000-0000-000000000000')
-}
-
-export const isFree = (organization: Sql): Sql => sql`not exists (select from note_leases lease
-  where lease.organization_id = ${organization} and lease.note_id = note.id and lease.expires_at > now())`
 
 export interface ClaimLimits {
   maxNotes: number
@@ -99,7 +74,7 @@ async function leaseNotes(
     taken as (
       select waiting.id from waiting, first
       where waiting.id = first.id
-        or (first.attempts < ${maxAttemptsInBatch} and waiting.attempts < ${maxAttemptsInBatch})),
+        or (first.attempts < ${maxLossesInBatch} and waiting.attempts < ${maxLossesInBatch})),
     -- Not the last part, so that Citus sends the whole statement to the shard.
     leased as (
       insert into note_leases as current (organization_id, note_id, lease, expires_at)

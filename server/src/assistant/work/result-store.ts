@@ -2,9 +2,10 @@ import type { Database, Transaction } from '../../platform/database/database.ts'
 import { serviceActor } from '../../platform/model/caller.ts'
 import { newId } from '../../platform/model/ids.ts'
 import { identifier, raw, sql } from '../../platform/model/sql.ts'
+import type { Lease } from '../../platform/queue/queue.ts'
 import { contactStore } from '../../crm/contacts/store.ts'
 import { endOpenSuggestions } from '../../crm/notes/store.ts'
-import type { Claim, ClaimedNote } from './claim-store.ts'
+import type { ClaimedNote } from './claim-store.ts'
 import { findHeldBack, type HeldBack, lockImports } from './held-back-store.ts'
 import {
   actsAlone,
@@ -32,7 +33,7 @@ export interface AnalysedNote {
  */
 export async function storeAnalyses(
   database: Database,
-  { organizationId, lease }: Pick<Claim, 'organizationId' | 'lease'>,
+  { organizationId, lease }: Lease,
   analysed: readonly AnalysedNote[],
 ): Promise<readonly string[]> {
   return database.transaction(serviceActor('analysis', organizationId), async (transaction) => {

@@ -6,7 +6,8 @@ import type { Database, CrossTenantConnection } from '../../platform/database/da
 import { showId } from '../../platform/model/ids.ts'
 import { startLoop } from '../../platform/background/loop.ts'
 import { errorForLog } from '../../platform/background/error-for-log.ts'
-import { retryTransient } from '../../platform/background/retry.ts'
+import { retryTransient } from '../../platform/queue/retry.ts'
+import { doublingDelay, type RetryPolicy } from '../../platform/queue/queue.ts'
 import { isTransient } from '../../platform/database/failures.ts'
 import { openBody, sealBody } from './body.ts'
 import { type Message, renderBody } from './message.ts'
@@ -63,16 +64,14 @@ const recentSeconds = 15 * 60
 /** Milliseconds between two checks of an empty queue. */
 const pollInterval = 1000
 /** About a day in total: the delays double from the first to the maximum. */
-export const retryPolicy = { attempts: 16, firstDelaySeconds: 30, maxDelaySeconds: 3 * 60 * 60 }
+export const retryPolicy: RetryPolicy = { attempts: 16, firstDelaySeconds: 30, maxDelaySeconds: 3 * 60 * 60 }
 
 /** For a mail whose process stopped, or lost the database, on every attempt. */
 const givenUp = 'too many attempts were interrupted'
 
 /** Seconds until the next attempt, without jitter; undefined after the last one. */
 export const delayAfter = (attempts: number): number | undefined =>
-  attempts < retryPolicy.attempts
-    ? Math.min(retryPolicy.maxDelaySeconds, retryPolicy.firstDelaySeconds * 2 ** (attempts - 1))
-    : undefined
+  attempts < retryPolicy.attempts ? doublingDelay(retryPolicy, attempts) : undefined
 
 /**
  * Composes and sends queued mails until it is closed; several processes share the queue. A mail is sent once, unless

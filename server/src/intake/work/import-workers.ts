@@ -4,15 +4,16 @@ import { isTransactionConflict, isOutage, isTransient, sqlState } from '../../pl
 import { ApiError } from '../../platform/model/errors.ts'
 import { showId } from '../../platform/model/ids.ts'
 import { UniqueConflict } from '../../platform/records/write/unique-conflict.ts'
-import { type Loop, startLoop } from '../../platform/background/loop.ts'
+import { joinLoops, type Loop, startLoop } from '../../platform/background/loop.ts'
 import { errorForLog } from '../../platform/background/error-for-log.ts'
-import { startQueueLoop } from '../../platform/background/queue-loop.ts'
-import { retryTransient } from '../../platform/background/retry.ts'
-import { sharedTurns, type Wakeups } from '../../platform/operations/wakeups/wakeups.ts'
+import type { RetryPolicy } from '../../platform/queue/queue.ts'
+import { retryTransient } from '../../platform/queue/retry.ts'
+import { sharedTurns, type Wakeups } from '../../platform/queue/wakeups.ts'
+import { startQueueWorkers } from '../../platform/queue/workers.ts'
 import { sumCounts } from '../row-counts/store.ts'
 import { processClaim, processNextBatch } from './batch.ts'
-import { importWork, secondsUntilDue } from './due-store.ts'
-import { chooseOrganization, type Claim, failRow, type LeasedRows, releaseRows, WorkLockTimeout } from './work-store.ts'
+import { importQueue } from './queue-store.ts'
+import { type Claim, failRow, type LeasedRows, releaseRows, WorkLockTimeout } from './work-store.ts'
 
 export interface ImportWorkersOptions {
   /** A separate pool, so that imports and requests do not starve each other. */
@@ -29,13 +30,6 @@ export interface ImportWorkersOptions {
   ready: Promise<unknown>
   /** Called after rows of the organization (uuid) were processed, which may have created notes. */
   onProcessed?: (organizationId: string) => void
-}
-
-export interface ImportWorkers {
-  /** Checks for new rows immediately. */
-  wake(): void
-  /** Stops claiming rows and waits for those in progress. */
-  close(): Promise<void>
 }
 
 /**
@@ -58,7 +52,7 @@ const pollIntervals = { shortest: 20, longest: 1000 }
 const compactionInterval = 60_000
 /** Each compaction visits all shards. */
 const distributedCompactionSeconds = 5 * 60
-const retryPolicy = { attempts: 8, firstDelaySeconds: 5, maxDelaySeconds: 3600 }
+const retryPolicy: RetryPolicy = { attempts: 8, firstDelaySeconds: 5, maxDelaySeconds: 3600 }
 /** Number of attempts for a batch after conflicts with other changes. */
 const maxConflictRetries = 3
 
@@ -67,43 +61,33 @@ export function createImportWorkers({
   ready,
   workers,
   isMaintaining,
+  onProcessed,
   ...options
-}: ImportWorkersOptions): ImportWorkers {
-  const loops = Array.from({ length: workers }, () => startWorker(ready, options))
-  if (isMaintaining && workers > 0) loops.push(startCountCompaction(ready, options))
-  return {
-    wake: () => loops.forEach((loop) => loop.wake()),
-    close: async () => void (await Promise.all(loops.map((loop) => loop.close()))),
-  }
+}: ImportWorkersOptions): Loop {
+  const queueWorkers = startQueueWorkers(importQueue, {
+    ...options,
+    ready,
+    workers,
+    pollIntervals,
+    isTransient: isRetryable,
+    work: async (organizationId, signal) => {
+      const hasProcessed = await processOrganization({ ...options, signal }, organizationId)
+      if (hasProcessed) onProcessed?.(organizationId)
+      return hasProcessed
+    },
+  })
+  return isMaintaining && workers > 0 ? joinLoops([queueWorkers, startCountCompaction(ready, options)]) : queueWorkers
 }
 
-type WorkerOptions = Pick<ImportWorkersOptions, 'database' | 'log' | 'wakeups' | 'leaseSeconds' | 'onProcessed'>
-
-interface Context extends WorkerOptions {
+interface Context extends Pick<ImportWorkersOptions, 'database' | 'log' | 'leaseSeconds'> {
   /** Aborts when the workers are closed. */
   signal: AbortSignal
 }
 
-function startWorker(ready: Promise<unknown>, options: WorkerOptions): Loop {
-  const { database, wakeups } = options
-  const onError = (error: unknown) => {
-    if (!isRetryable(error)) options.log.error(errorForLog(error), 'imports: reading the queue failed')
-  }
-  const queue = wakeups.queue({
-    kind: importWork.kind,
-    onError,
-    choose: (last) => chooseOrganization(database, last),
-    secondsUntilDue: (organizationId) => secondsUntilDue(database, organizationId),
-    work: async (organizationId, signal) => {
-      const hasProcessed = await processOrganization({ ...options, signal }, organizationId)
-      if (hasProcessed) options.onProcessed?.(organizationId)
-      return hasProcessed
-    },
-  })
-  return startQueueLoop({ ready, pollIntervals, onError, ...queue })
-}
-
-function startCountCompaction(ready: Promise<unknown>, { database, log }: WorkerOptions): Loop {
+function startCountCompaction(
+  ready: Promise<unknown>,
+  { database, log }: Pick<ImportWorkersOptions, 'database' | 'log'>,
+): Loop {
   const takeTurn = sharedTurns(database, 'compaction', distributedCompactionSeconds)
   const { close } = startLoop({
     ready,

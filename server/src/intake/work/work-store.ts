@@ -1,6 +1,7 @@
 import { serviceActor } from '../../platform/model/caller.ts'
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { withJitter } from '../../platform/background/loop.ts'
+import { type Lease, maxLossesInBatch, type RetryPolicy } from '../../platform/queue/queue.ts'
 import { sqlState } from '../../platform/database/failures.ts'
 import { Parameter, raw, type Sql, sql } from '../../platform/model/sql.ts'
 import { newId, readId } from '../../platform/model/ids.ts'
@@ -11,15 +12,12 @@ import { waiting } from '../imports/store.ts'
 import type { JsonValue, JsonObject } from '../../platform/model/json.ts'
 
 /** Rows of one organization that a worker has leased. */
-export interface Claim {
-  organizationId: string
-  /** The fencing token: a row with a different one must not be finished by this worker. */
-  lease: string
+export interface Claim extends Lease {
   rowIds: readonly string[]
 }
 
 /** Rows of a claim, or `all` while the claimed rows are unknown. */
-export interface LeasedRows extends Omit<Claim, 'rowIds'> {
+export interface LeasedRows extends Lease {
   rowIds: readonly string[] | 'all'
 }
 
@@ -36,32 +34,8 @@ export interface ClaimedRow {
   createdContactId: string | null
 }
 
-/** Number of crashes after which a row is processed alone. After one more, it is dead. */
-const maxLossesInBatch = 2
-
 /** Maximum bytes of the stored payloads of a batch. */
 const maxBytes = 2 * 1024 * 1024
-
-/**
- * The next organization after `last` (uuid) with a row to process, in id order and wrapping around: each organization
- * gets one batch before any gets a second. Costs one index probe per organization that only has later rows.
- */
-export async function chooseOrganization(database: Database, last: string | undefined): Promise<string | undefined> {
-  const found = last === undefined ? undefined : await organizationAfter(database, last)
-  return found ?? organizationAfter(database, '00000000-0000-0000-0000-000000000000')
-}
-
-async function organizationAfter(database: Database, last: string): Promise<string | undefined> {
-  for (let after = last; ;) {
-    const [next] = await database.crossTenantQuery<{ organizationId: string; isDue: boolean }>(
-      'choose whose rows to work on',
-      sql`select organization_id as "organizationId", run_at <= now() as "isDue" from import_rows
-        where ${waiting} and organization_id > ${after}::uuid order by organization_id, run_at limit 1`,
-    )
-    if (!next || next.isDue) return next?.organizationId
-    after = next.organizationId
-  }
-}
 
 /**
  * Two locks per organization, held until the transaction ends: rows of `import_turns`. A worker holds the lock for claims
@@ -230,13 +204,6 @@ async function changeProcessed(transaction: Transaction, change: Sql): Promise<v
 /** Distinct codes as a PostgreSQL array literal. They need no escaping. */
 const codesOf = (findings: readonly Finding[]): string =>
   `{${[...new Set(findings.map(({ code }) => code))].join(',')}}`
-
-/** How often a failing row is retried, with delays that double. */
-export interface RetryPolicy {
-  attempts: number
-  firstDelaySeconds: number
-  maxDelaySeconds: number
-}
 
 /** Schedules a retry of a failed row, with jitter, or marks it as dead. */
 export async function failRow(

@@ -45,6 +45,12 @@ export function startLoop({ ready, run, onError, retryMilliseconds }: LoopOption
   }
 }
 
+/** Wakes and closes several loops together. */
+export const joinLoops = (loops: readonly Loop[]): Loop => ({
+  wake: () => loops.forEach((loop) => loop.wake()),
+  close: async () => void (await Promise.all(loops.map((loop) => loop.close()))),
+})
+
 /** Waits for the given milliseconds, or until the signal aborts. */
 export const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
   delay(milliseconds, undefined, { signal }).catch(() => undefined)

@@ -1,6 +1,6 @@
-import type { Database } from '../../database/database.ts'
-import { newId } from '../../model/ids.ts'
-import { join, raw, type Sql, sql } from '../../model/sql.ts'
+import type { Database } from '../database/database.ts'
+import { newId } from '../model/ids.ts'
+import { join, raw, type Sql, sql } from '../model/sql.ts'
 
 /** Seconds after a touch in which further work needs none: a worker postpones the wakeup to their end at most. */
 export const coverageSeconds = 0.25

@@ -1,4 +1,4 @@
-import { type Loop, type LoopOptions, startLoop } from './loop.ts'
+import { type Loop, type LoopOptions, startLoop } from '../background/loop.ts'
 
 export interface QueueLoopOptions extends Pick<LoopOptions, 'ready' | 'onError'> {
   /** Milliseconds between two checks of an empty queue: increases from the shortest to the longest without work. */

@@ -1,4 +1,4 @@
-import { pause } from './loop.ts'
+import { pause } from '../background/loop.ts'
 
 export interface RetryOptions {
   /** Aborts when retries should stop. */
