@@ -135,7 +135,7 @@ async function readNotes(transaction: Transaction, attempts: ReadonlyMap<string,
 
 /**
  * Gives notes back that were not analysed. `delaySeconds`: another attempt is made after this time; without it, they are
- * free immediately, and this attempt does not count.
+ * free immediately, and this attempt does not count. Repeating it changes nothing: nobody has the new token.
  */
 export async function releaseNotes(
   database: Database,
@@ -145,7 +145,7 @@ export async function releaseNotes(
   await database.transaction(serviceActor('analysis', organizationId), (transaction) =>
     transaction.query(sql`
       update note_leases set
-        attempts = attempts - ${delaySeconds === undefined ? 1 : 0}::integer,
+        lease = ${newId()}::uuid, attempts = attempts - ${delaySeconds === undefined ? 1 : 0}::integer,
         expires_at = now() + make_interval(secs => ${delaySeconds ?? 0})
       where organization_id = ${transaction.organization} and lease = ${lease}::uuid
         and note_id = any(${notes.map(({ id }) => id)}::uuid[])`),
