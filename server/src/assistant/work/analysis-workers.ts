@@ -36,7 +36,7 @@ const maxBatchSeconds = 20
 /** Longer than a batch can take. If a process dies, another one takes over its notes after this time. */
 const leaseSeconds = 60
 /** A note whose process has ended counts as failed, too. After the last attempt, it is recorded as failed. */
-const retryPolicy: RetryPolicy = { attempts: 5, firstDelaySeconds: 5, maxDelaySeconds: 5120 }
+export const retryPolicy: RetryPolicy = { attempts: 5, firstDelaySeconds: 5, maxDelaySeconds: 5120 }
 
 /** Analyses queued notes until it is closed. Several processes on one database share the work. */
 export function createAnalysisWorkers(options: AnalysisWorkersOptions): Loop {
@@ -92,7 +92,8 @@ async function analyseNote(
   }
 }
 
-const failedAnalysis: StoredAnalysis = {
+/** Of a note that could not be analysed. */
+export const failedAnalysis: StoredAnalysis = {
   intent: 'unclear',
   language: 'other',
   actions: [],
