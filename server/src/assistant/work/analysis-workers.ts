@@ -1,4 +1,3 @@
-import type { Logger } from 'pino'
 import { errorForLog } from '../../platform/background/error-for-log.ts'
 import type { Loop } from '../../platform/background/loop.ts'
 import type { Database } from '../../platform/database/database.ts'
@@ -8,25 +7,19 @@ import { imports } from '../../intake/imports/resource.ts'
 import type { Analyse } from '../analysis/analysis.ts'
 import { doublingDelay, type RetryPolicy } from '../../platform/queue/queue.ts'
 import { retryTransient } from '../../platform/queue/retry.ts'
-import type { Wakeups } from '../../platform/queue/wakeups.ts'
-import { startQueueWorkers } from '../../platform/queue/workers.ts'
+import { type QueueWorkersOptions, startQueueWorkers } from '../../platform/queue/workers.ts'
 import { type Claim, type ClaimedNote, claimNotes, releaseNotes } from './claim-store.ts'
 import { noteQueue } from './queue-store.ts'
 import type { StoredAnalysis } from './result-rows.ts'
 import { type AnalysedNote, storeAnalyses } from './result-store.ts'
 
-export interface AnalysisWorkersOptions {
+/** `workers`: the number of batches in progress. */
+export interface AnalysisWorkersOptions extends Pick<QueueWorkersOptions, 'ready' | 'log' | 'wakeups' | 'workers'> {
   /** The pool of background work, so that analyses and requests do not starve each other. */
   database: Database
-  log: Logger
-  wakeups: Wakeups
   analyse: Analyse
-  /** Number of batches in progress; 0 leaves the notes to other processes. */
-  workers: number
   /** Notes of a batch: one if the engine waits for a network, so that a slow answer does not delay other notes. */
   maxNotes: number
-  /** Resolves once the database is available and migrated. */
-  ready: Promise<unknown>
   onAnalysed?: (analysis: StoredAnalysis) => void
 }
 
@@ -53,7 +46,7 @@ export function createAnalysisWorkers(options: AnalysisWorkersOptions): Loop {
   })
 }
 
-interface Context extends Pick<AnalysisWorkersOptions, 'database' | 'log' | 'analyse' | 'onAnalysed'> {
+interface Context extends AnalysisWorkersOptions {
   /** Aborts when the workers are closed. */
   signal: AbortSignal
 }

@@ -1,4 +1,3 @@
-import type { Logger } from 'pino'
 import type { Database } from '../../platform/database/database.ts'
 import { isTransactionConflict, isOutage, isTransient, sqlState } from '../../platform/database/failures.ts'
 import { ApiError } from '../../platform/model/errors.ts'
@@ -8,26 +7,20 @@ import { joinLoops, type Loop, startLoop } from '../../platform/background/loop.
 import { errorForLog } from '../../platform/background/error-for-log.ts'
 import type { RetryPolicy } from '../../platform/queue/queue.ts'
 import { retryTransient } from '../../platform/queue/retry.ts'
-import { sharedTurns, type Wakeups } from '../../platform/queue/wakeups.ts'
-import { startQueueWorkers } from '../../platform/queue/workers.ts'
+import { sharedTurns } from '../../platform/queue/wakeups.ts'
+import { type QueueWorkersOptions, startQueueWorkers } from '../../platform/queue/workers.ts'
 import { sumCounts } from '../row-counts/store.ts'
 import { processClaim, processNextBatch } from './batch.ts'
 import { importQueue } from './queue-store.ts'
 import { type Claim, failRow, type LeasedRows, releaseRows, WorkLockTimeout } from './work-store.ts'
 
-export interface ImportWorkersOptions {
+export interface ImportWorkersOptions extends Pick<QueueWorkersOptions, 'ready' | 'log' | 'wakeups' | 'workers'> {
   /** A separate pool, so that imports and requests do not starve each other. */
   database: Database
-  log: Logger
-  wakeups: Wakeups
-  /** Number of organizations processed at a time; 0 leaves the rows to other processes. */
-  workers: number
   /** Seconds that a batch may take before another process can take over its rows. */
   leaseSeconds: number
   /** Whether this process also compacts the row counts, for all processes. */
   isMaintaining: boolean
-  /** Resolves once the database is available and migrated. */
-  ready: Promise<unknown>
   /** Called after rows of the organization (uuid) were processed, which may have created notes. */
   onProcessed?: (organizationId: string) => void
 }
@@ -57,37 +50,22 @@ const retryPolicy: RetryPolicy = { attempts: 8, firstDelaySeconds: 5, maxDelaySe
 const maxConflictRetries = 3
 
 /** Processes accepted rows until it is closed. Several processes on one database share the work. */
-export function createImportWorkers({
-  ready,
-  workers,
-  isMaintaining,
-  onProcessed,
-  ...options
-}: ImportWorkersOptions): Loop {
+export function createImportWorkers(options: ImportWorkersOptions): Loop {
   const queueWorkers = startQueueWorkers(importQueue, {
     ...options,
-    ready,
-    workers,
     pollIntervals,
     isTransient: isRetryable,
     work: async (organizationId, signal) => {
       const hasProcessed = await processOrganization({ ...options, signal }, organizationId)
-      if (hasProcessed) onProcessed?.(organizationId)
+      if (hasProcessed) options.onProcessed?.(organizationId)
       return hasProcessed
     },
   })
-  return isMaintaining && workers > 0 ? joinLoops([queueWorkers, startCountCompaction(ready, options)]) : queueWorkers
+  const isCompacting = options.isMaintaining && options.workers > 0
+  return isCompacting ? joinLoops([queueWorkers, startCountCompaction(options)]) : queueWorkers
 }
 
-interface Context extends Pick<ImportWorkersOptions, 'database' | 'log' | 'leaseSeconds'> {
-  /** Aborts when the workers are closed. */
-  signal: AbortSignal
-}
-
-function startCountCompaction(
-  ready: Promise<unknown>,
-  { database, log }: Pick<ImportWorkersOptions, 'database' | 'log'>,
-): Loop {
+function startCountCompaction({ ready, database, log }: ImportWorkersOptions): Loop {
   const takeTurn = sharedTurns(database, 'compaction', distributedCompactionSeconds)
   const { close } = startLoop({
     ready,
@@ -102,6 +80,11 @@ function startCountCompaction(
   })
   // New rows do not require compaction.
   return { close, wake: () => undefined }
+}
+
+interface Context extends ImportWorkersOptions {
+  /** Aborts when the workers are closed. */
+  signal: AbortSignal
 }
 
 /** Processes the next rows of the organization; false if another worker has the lock or the rows. */

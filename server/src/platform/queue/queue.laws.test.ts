@@ -11,7 +11,7 @@ import {
 import { lawTimes, seed } from '../../../test/seed.ts'
 import { startTestService, type TestService } from '../../../test/service.ts'
 import type { Database } from '../database/database.ts'
-import { maxLossesInBatch, nextOrganization } from './queue.ts'
+import { findInTurn, maxLossesInBatch } from './queue.ts'
 
 let service: TestService
 const queues = new Map<string, LeasedQueue>()
@@ -173,7 +173,7 @@ class Model {
   /** Law: organizations take turns, however many items one of them has. */
   async #chooseAfter(last: string | undefined): Promise<string | undefined> {
     const { organizationIds, queue } = this.#queue
-    const [chosen, at] = await this.#timed(() => nextOrganization(queue, this.#database, last))
+    const [chosen, at] = await this.#timed(() => findInTurn(last, (id) => queue.findOrganization(this.#database, id)))
     const begin = organizationIds.findIndex((id) => last === undefined || id > last)
     const inTurn = begin < 0 ? organizationIds : [...organizationIds.slice(begin), ...organizationIds.slice(0, begin)]
     const skipped = chosen === undefined ? inTurn : inTurn.slice(0, inTurn.indexOf(chosen))

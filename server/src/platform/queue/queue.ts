@@ -1,15 +1,19 @@
 import type { Database } from '../database/database.ts'
-import type { SweptWork } from './wakeups-store.ts'
+import type { Sql } from '../model/sql.ts'
 
 /**
- * Work of organizations that waits in a table. docs/architecture.md describes the steps of a worker, and
- * `queue.laws.test.ts` states what each queue guarantees. Its statements are in the store of its noun.
+ * Work of organizations that waits in a table. docs/architecture.md describes what workers do with it, and
+ * `queue.laws.test.ts` states what each queue guarantees. The statements are in the store of its noun.
  */
-export interface Queue extends SweptWork {
+export interface Queue {
+  /** Names it in wakeups and in the log. */
+  kind: string
   /** The first organization (uuid) after the given one, in id order, that has a due item. */
   findOrganization: (database: Database, after: string) => Promise<string | undefined>
   /** Seconds until the organization's next item is due or its lease ends, 0 or less if one is due; undefined without any. */
   secondsUntilDue: (database: Database, organizationId: string) => Promise<number | undefined>
+  /** Whether a sweep of all organizations finds one: at least if it has a due item. */
+  hasWork: (organization: Sql) => Sql
 }
 
 /** The lease of a worker on items of one organization. */
@@ -19,22 +23,22 @@ export interface Lease {
   lease: string
 }
 
-/** Number of processes that an item may end, or seem to, before it is claimed alone, so that it does not affect others. */
+/** How often an item may have been lost with its process until it is claimed alone, so that it does not affect others. */
 export const maxLossesInBatch = 2
 
-const beforeAll = '00000000-0000-0000-0000-000000000000'
+/** Precedes all organizations. */
+export const nobody = '00000000-0000-0000-0000-000000000000'
 
 /**
- * The organization (uuid) whose turn is after `last`, wrapping around: each gets one batch before any gets a second.
- * Undefined if no organization has a due item.
+ * What is found after the organization `last` (uuid), in id order and wrapping around: each organization gets one batch
+ * before any gets a second.
  */
-export async function nextOrganization(
-  { findOrganization }: Pick<Queue, 'findOrganization'>,
-  database: Database,
+export async function findInTurn<Found>(
   last: string | undefined,
-): Promise<string | undefined> {
-  const found = last === undefined ? undefined : await findOrganization(database, last)
-  return found ?? findOrganization(database, beforeAll)
+  find: (after: string) => Promise<Found | undefined>,
+): Promise<Found | undefined> {
+  const found = last === undefined ? undefined : await find(last)
+  return found ?? find(nobody)
 }
 
 /** How often a failing item is tried again, with delays that double. */

@@ -1,6 +1,7 @@
 import type { Database } from '../database/database.ts'
 import { newId } from '../model/ids.ts'
 import { join, raw, type Sql, sql } from '../model/sql.ts'
+import { findInTurn, nobody, type Queue } from './queue.ts'
 
 /** Seconds after a touch in which further work needs none: a worker postpones the wakeup to their end at most. */
 export const coverageSeconds = 0.25
@@ -13,13 +14,8 @@ export interface Wakeup {
   coveredSeconds: number
 }
 
-/** A kind of work that a sweep looks for. */
-export interface SweptWork {
-  kind: string
-  hasWork: (organization: Sql) => Sql
-}
-
-const nobody = '00000000-0000-0000-0000-000000000000'
+/** What a sweep looks for. */
+export type SweptQueue = Pick<Queue, 'kind' | 'hasWork'>
 
 /** Makes wakeups due, because there may be work that is committed. */
 export async function touch(database: Database, kind: string, organizationIds: readonly string[]): Promise<void> {
@@ -33,18 +29,19 @@ export async function touch(database: Database, kind: string, organizationIds: r
   )
 }
 
-/** The next due wakeup after the organization `last`, in id order and wrapping around. */
-export async function findDue(database: Database, kind: string, last = nobody): Promise<Wakeup | undefined> {
-  const [found] = await database.crossTenantQuery<Wakeup>(
-    'wake up workers',
-    sql`select kind, organization_id as "organizationId", touch,
-        extract(epoch from touched_at - now())::float8 + ${coverageSeconds} as "coveredSeconds"
-      from wakeups where kind = ${kind} and due_at <= now() and organization_id > ${last}::uuid
-      order by organization_id limit 1`,
-    'find due wakeups',
-  )
-  return found ?? (last === nobody ? undefined : findDue(database, kind))
-}
+/** The next due wakeup after the organization `last`. */
+export const findDue = (database: Database, kind: string, last?: string): Promise<Wakeup | undefined> =>
+  findInTurn(last, async (after) => {
+    const [found] = await database.crossTenantQuery<Wakeup>(
+      'wake up workers',
+      sql`select kind, organization_id as "organizationId", touch,
+          extract(epoch from touched_at - now())::float8 + ${coverageSeconds} as "coveredSeconds"
+        from wakeups where kind = ${kind} and due_at <= now() and organization_id > ${after}::uuid
+        order by organization_id limit 1`,
+      'find due wakeups',
+    )
+    return found
+  })
 
 /** Does nothing if it was touched meanwhile, as does `remove`. */
 export async function postpone(
@@ -86,7 +83,7 @@ export async function claimSweep(database: Database, kind: string, intervalSecon
 export async function findWork(
   database: Database,
   organizations: Sql,
-  kinds: readonly SweptWork[],
+  kinds: readonly SweptQueue[],
 ): Promise<Map<string, string[]>> {
   const each = kinds.map(
     ({ hasWork }, index) => sql`

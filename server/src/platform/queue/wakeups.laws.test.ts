@@ -172,7 +172,7 @@ interface WorkOfModel {
 
 /** A worker that stops before each step. */
 class SteppedWorker {
-  readonly #queue
+  readonly #turns
   #last: string | undefined
   #resume: (() => void) | undefined
   #seconds: number | undefined
@@ -184,22 +184,24 @@ class SteppedWorker {
 
   constructor(wakeups: Wakeups, model: WorkOfModel) {
     this.#model = model
-    this.#queue = wakeups.queue({
+    const queue = {
       kind: 'imports',
-      choose: () => Promise.reject(new Error('The queue itself was searched.')),
-      onError: (error) => {
-        throw error
-      },
+      findOrganization: () => Promise.reject(new Error('The queue itself was searched.')),
       secondsUntilDue: async () => {
         await this.#pauseAt('found')
         return this.#seconds
       },
+    }
+    this.#turns = wakeups.turns(queue, {
       work: async (id) => {
         const finish = model.lease(id)
         if (finish === undefined) return false
         await this.#pauseAt('working')
         finish(this.#fails)
         return true
+      },
+      onError: (error) => {
+        throw error
       },
     })
   }
@@ -227,9 +229,9 @@ class SteppedWorker {
   }
 
   async #find(): Promise<boolean> {
-    this.#last = await this.#queue.choose(this.#last)
+    this.#last = await this.#turns.choose(this.#last)
     if (this.#last === undefined) return false
-    this.#running = this.#queue.work(this.#last, signal)
+    this.#running = this.#turns.work(this.#last, signal)
     return true
   }
 }

@@ -3,14 +3,15 @@ import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
 import { until } from '../../../test/processes.ts'
-import { startQueueLoop } from './queue-loop.ts'
 import { tablesByPlace } from '../../places.ts'
 import { Database } from '../database/database.ts'
 import { newId } from '../model/ids.ts'
 import { sql } from '../model/sql.ts'
+import type { Queue } from './queue.ts'
 import { RecentTouches } from './recent-touches.ts'
 import { claimSweep, findDue, touch } from './wakeups-store.ts'
 import { startSweep, Wakeups } from './wakeups.ts'
+import { startQueueWorkers } from './workers.ts'
 
 let testDatabase: TestDatabase
 let client: pg.Client
@@ -35,6 +36,10 @@ const closing: { close(): Promise<void> }[] = []
 afterEach(async () => void (await Promise.all(closing.splice(0).map((each) => each.close()))))
 
 const log = pino({ level: 'silent' })
+const findOrganization = () => Promise.reject(new Error('The queue itself was searched.'))
+const rethrow = (error: unknown) => {
+  throw error
+}
 const ids = [newId(), newId(), newId()].sort() as [string, string, string]
 const [first, second, third] = ids
 const stored = async () => (await client.query('select * from wakeups order by kind, organization_id')).rows
@@ -54,17 +59,12 @@ test('a kind of work without anything due removes only its own wakeup', async ()
   await touch(database, 'imports', [first])
   await touch(database, 'notes', [first])
   await client.query(`update wakeups set touch = $1, touched_at = now() - interval '1 minute'`, [newId()])
-  const queue = new Wakeups({ database, log }).queue({
-    kind: 'notes',
-    choose: () => Promise.reject(new Error('The queue itself was searched.')),
-    work: () => Promise.reject(new Error('Nothing is due.')),
-    secondsUntilDue: async () => 30,
-    onError: (error) => {
-      throw error
-    },
-  })
+  const turns = new Wakeups({ database, log }).turns(
+    { kind: 'notes', findOrganization, secondsUntilDue: async () => 30 },
+    { work: () => Promise.reject(new Error('Nothing is due.')), onError: rethrow },
+  )
   const { signal } = new AbortController()
-  await queue.work((await queue.choose(undefined)) ?? '', signal)
+  await turns.work((await turns.choose(undefined)) ?? '', signal)
   expect(await findDue(database, 'notes')).toBeUndefined()
   expect(await findDue(database, 'imports')).toMatchObject({ organizationId: first })
 })
@@ -94,21 +94,28 @@ test('an organization whose work fails does not delay others, and is tried again
   await touch(database, 'imports', ids)
   const worked: string[] = []
   const errors: unknown[] = []
-  const onError = (error: unknown) => void errors.push(error)
   const left = new Set([second, third])
-  const queue = wakeups.queue({
+  const queue: Queue = {
     kind: 'imports',
-    choose: () => Promise.reject(new Error('The queue itself was searched.')),
-    secondsUntilDue: async (id) => (id === first || left.has(id) ? 0 : undefined),
-    work: async (id) => {
-      worked.push(id)
-      if (id === first) throw new Error('Its shard is not available.')
-      return left.delete(id)
-    },
-    onError,
-  })
-  const pollIntervals = { shortest: 5, longest: 5 }
-  closing.push(startQueueLoop({ ready: Promise.resolve(), pollIntervals, onError, ...queue }))
+    findOrganization,
+    secondsUntilDue: async (_, id) => (id === first || left.has(id) ? 0 : undefined),
+    hasWork: () => sql`true`,
+  }
+  closing.push(
+    startQueueWorkers(queue, {
+      ready: Promise.resolve(),
+      log,
+      wakeups,
+      workers: 1,
+      pollIntervals: { shortest: 5, longest: 5 },
+      isTransient: (error) => errors.push(error) > 0,
+      work: async (id) => {
+        worked.push(id)
+        if (id === first) throw new Error('Its shard is not available.')
+        return left.delete(id)
+      },
+    }),
+  )
   await until('the others are worked on', async () => left.size === 0)
   expect(worked).toEqual(ids)
   expect(errors).toHaveLength(1)
@@ -122,22 +129,20 @@ test('work that ends before its lease is looked for again, although another work
   await touch(database, 'imports', [first])
   await client.query(`update wakeups set touched_at = now() - interval '1 minute'`)
   let isLeased = false
-  const queueOf = (finished: Promise<void>) =>
-    new Wakeups({ database, log }).queue({
-      kind: 'imports',
-      choose: () => Promise.reject(new Error('The queue itself was searched.')),
-      secondsUntilDue: async () => (isLeased ? 60 : 0),
-      work: async () => {
-        isLeased = true
-        await finished
-        return true
+  const turnsOf = (finished: Promise<void>) =>
+    new Wakeups({ database, log }).turns(
+      { kind: 'imports', findOrganization, secondsUntilDue: async () => (isLeased ? 60 : 0) },
+      {
+        work: async () => {
+          isLeased = true
+          await finished
+          return true
+        },
+        onError: rethrow,
       },
-      onError: (error) => {
-        throw error
-      },
-    })
+    )
   let finish: () => void = () => undefined
-  const [working, other] = [queueOf(new Promise((resolve) => (finish = resolve))), queueOf(Promise.resolve())]
+  const [working, other] = [turnsOf(new Promise((resolve) => (finish = resolve))), turnsOf(Promise.resolve())]
   const { signal } = new AbortController()
   const [chosen, sameChosen] = [await working.choose(undefined), await other.choose(undefined)]
   const work = working.work(chosen ?? '', signal)
@@ -176,14 +181,19 @@ test('on a single server, workers search the queue itself, and nothing is writte
   let isWoken = false
   wakeups.announce('imports', [first], () => (isWoken = true))
   expect(isWoken).toBe(true)
-  const queue = wakeups.queue({
-    kind: 'imports',
-    choose: async () => first,
-    work: async (id) => id === first,
-    secondsUntilDue: () => Promise.reject(new Error('Not needed.')),
-    onError: () => undefined,
-  })
+  const turns = wakeups.turns(
+    {
+      kind: 'imports',
+      findOrganization: async (_, after) => (after < first ? first : undefined),
+      secondsUntilDue: () => Promise.reject(new Error('Not needed.')),
+    },
+    { work: async (id) => id === first, onError: rethrow },
+  )
   const { signal } = new AbortController()
-  expect([await queue.choose(undefined), await queue.work(first, signal)]).toEqual([first, true])
+  expect([await turns.choose(undefined), await turns.choose(first), await turns.work(first, signal)]).toEqual([
+    first,
+    first,
+    true,
+  ])
   expect(await stored()).toEqual([])
 })

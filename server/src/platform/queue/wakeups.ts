@@ -1,22 +1,35 @@
 import type { Logger } from 'pino'
 import { errorForLog } from '../background/error-for-log.ts'
 import { type Loop, startLoop, withJitter } from '../background/loop.ts'
-import type { QueueLoopOptions } from './queue-loop.ts'
 import type { Database } from '../database/database.ts'
 import { isTransient } from '../database/failures.ts'
 import type { Sql } from '../model/sql.ts'
+import { findInTurn, type Queue } from './queue.ts'
 import { RecentTouches } from './recent-touches.ts'
-import { claimSweep, findDue, findWork, postpone, remove, touch, type Wakeup, type SweptWork } from './wakeups-store.ts'
+import {
+  claimSweep,
+  findDue,
+  findWork,
+  postpone,
+  remove,
+  touch,
+  type Wakeup,
+  type SweptQueue,
+} from './wakeups-store.ts'
 
 export interface WakeupsOptions {
   database: Database
   log: Logger
 }
 
-export interface WorkQueue extends Pick<QueueLoopOptions, 'choose' | 'work' | 'onError'> {
-  kind: string
-  /** Seconds until the organization's next work is due, 0 or less if it is; undefined without any. */
-  secondsUntilDue: (organizationId: string) => Promise<number | undefined>
+/** Works on a batch of the organization (uuid); resolves to false if other workers have taken all of it. */
+export type Work = (organizationId: string, signal: AbortSignal) => Promise<boolean>
+
+/** What a worker does again and again. */
+export interface Turns {
+  /** The organization (uuid) whose turn is after that of the last one; undefined if the queue is empty. */
+  choose: (last: string | undefined) => Promise<string | undefined>
+  work: Work
 }
 
 /** Seconds until the work of an organization is tried again whose shard cannot be used. */
@@ -68,12 +81,15 @@ export class Wakeups {
     while (this.#pending.size > 0) await Promise.all(this.#pending)
   }
 
-  /** In a distributed database, the queue with wakeups: without any, it sends nothing to the shards. */
-  queue({ kind, choose, work, secondsUntilDue, onError }: WorkQueue): Pick<QueueLoopOptions, 'choose' | 'work'> {
+  /** The turns of one worker. In a distributed database, they follow the wakeups: without any, nothing is sent to the shards. */
+  turns(
+    { kind, findOrganization, secondsUntilDue }: Omit<Queue, 'hasWork'>,
+    { work, onError }: { work: Work; onError: (error: unknown) => void },
+  ): Turns {
     const database = this.#database
     let wakeup: Wakeup | undefined
     const respond = async (found: Wakeup, signal: AbortSignal): Promise<boolean> => {
-      const seconds = await secondsUntilDue(found.organizationId)
+      const seconds = await secondsUntilDue(database, found.organizationId)
       if (seconds === undefined || seconds > 0) {
         await putOff(database, found, seconds)
         return true
@@ -85,7 +101,7 @@ export class Wakeups {
     }
     return {
       choose: async (last) => {
-        if (!database.isDistributed) return choose(last)
+        if (!database.isDistributed) return findInTurn(last, (after) => findOrganization(database, after))
         wakeup = await findDue(database, kind, last)
         return wakeup?.organizationId
       },
@@ -113,7 +129,7 @@ export interface SweepOptions extends WakeupsOptions {
   ready: Promise<unknown>
   /** A relation with one row of each organization, stored with its records. */
   organizations: Sql
-  kinds: readonly SweptWork[]
+  kinds: readonly SweptQueue[]
 }
 
 /** Finds work that was not announced: at the start, and once a minute in one of all processes. */
@@ -145,7 +161,7 @@ export function sharedTurns(database: Database, kind: string, seconds: number): 
   }
 }
 
-export async function sweep(database: Database, organizations: Sql, kinds: readonly SweptWork[]): Promise<void> {
+export async function sweep(database: Database, organizations: Sql, kinds: readonly SweptQueue[]): Promise<void> {
   const found = await findWork(database, organizations, kinds)
   for (const [kind, organizationIds] of found)
     if (organizationIds.length > 0) await touch(database, kind, organizationIds)
