@@ -1,4 +1,4 @@
-// The types of the API for the web application, generated from openapi.json: not committed, written when it changed.
+// The types of the API for the web application, generated from openapi.json. Not committed; written when they change.
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -9,7 +9,7 @@ import { root } from './run.mjs'
 
 const file = join(root, 'web/src/api/openapi.d.ts')
 
-/** Writes web/src/api/openapi.d.ts, unless it was generated from the document of the current code, which it builds. */
+/** Writes web/src/api/openapi.d.ts, unless it matches the current code's document, which is built first. */
 export async function writeApiTypes() {
   await buildService({ log: () => undefined })
   const text = readFileSync(documentFile, 'utf8')

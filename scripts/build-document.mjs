@@ -1,5 +1,5 @@
-// Writes openapi.json, the OpenAPI document of the service that was just built. A process of its own, because the routes
-// would stay in the memory of the service that starts after a build.
+// Writes openapi.json, the OpenAPI document of the service that was just built. A separate process, because the routes
+// would stay in the memory of a service that starts after the build.
 import { pathToFileURL } from 'node:url'
 import { notWritable, writeAtomically } from './built-files.mjs'
 import { bundle, documentFile } from './bundle.mjs'

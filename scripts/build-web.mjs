@@ -1,4 +1,4 @@
-// Builds the web application into web/dist. A process of its own, because Vite would stay in the service's memory.
+// Builds the web application into web/dist. A separate process, because Vite would stay in the service's memory.
 import { readFileSync, rmSync } from 'node:fs'
 import { extname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
@@ -13,7 +13,9 @@ const sources = join(root, 'web')
 const output = join(sources, 'dist')
 const page = 'index.html'
 
-/** The service completes the page before it sends it, so that is not compressed. Fonts and pictures are already. */
+/**
+ * Not compressed: the page, because the service completes it before sending, and fonts and pictures, which already are.
+ */
 const compressed = new Set(['.js', '.css', '.svg', '.json', '.webmanifest'])
 
 await exitOnRefusal(async () => {
@@ -25,7 +27,7 @@ await exitOnRefusal(async () => {
   }
 })
 
-/** The page last, because it names the others; then the files of the last build are removed. */
+/** Writes the page last, because it refers to the others; then removes the files of the previous build. */
 function write(built, hash) {
   const before = lastFiles(output)
   const pageLast = built.sort((one, other) => Number(one.name === page) - Number(other.name === page))
@@ -35,7 +37,7 @@ function write(built, hash) {
   for (const name of before) if (!files.includes(name)) rmSync(join(output, name), { force: true })
 }
 
-/** The files with a hash in their names, which Vite makes, and those of `web/public`. */
+/** The files that Vite names by their hash, and those of `web/public`. */
 async function allFiles() {
   const results = await build({ root: sources, logLevel: 'warn', build: { write: false } })
   const bundled = [results].flat().flatMap((result) => result.output)
@@ -46,7 +48,7 @@ async function allFiles() {
   ].filter(({ name }) => !name.startsWith('.vite/'))
 }
 
-/** The file and, where that is smaller, its compressed forms. Compressed once, here, as well as possible. */
+/** A file and its compressed forms, if smaller. Compression runs once, at build time, so it uses the highest level. */
 async function withCompressed({ name, content }) {
   if (!compressed.has(extname(name))) return [{ name, content }]
   const params = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY }

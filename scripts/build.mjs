@@ -15,17 +15,17 @@ const web = join(root, 'web')
 /** The installed packages, as recorded by npm. */
 const installed = join(root, 'node_modules/.package-lock.json')
 
-/** What is built. Without a change to its sources or to the installed packages, it is not built again. */
+/** The parts to build. A part is only rebuilt if its sources or the installed packages have changed. */
 const service = { name: 'the service', output, sources: serverSources, build: buildServer }
 const application = { name: 'the web application', output: join(web, 'dist'), sources: webSources, build: buildWeb }
 
 /**
- * Builds the service (server/src/main.ts) with its OpenAPI document, and the web application, as far as they changed.
+ * Builds the service (server/src/main.ts) with its OpenAPI document, and the web application, if they have changed.
  * Logs the progress.
  */
 export const build = ({ log }) => buildParts([service, application], log)
 
-/** Builds only the service and its OpenAPI document, if they changed. */
+/** Builds only the service and its OpenAPI document, if they have changed. */
 export const buildService = ({ log }) => buildParts([service], log)
 
 async function buildParts(parts, log) {
@@ -50,7 +50,7 @@ function serverSources() {
   return filesIn(sources).filter((file) => /\.(?:ts|json)$/.test(file) && !isTest(file))
 }
 
-/** Empty if this copy has no web application. Types and tests do not change what is built. */
+/** Empty if this copy has no web application. Types and tests do not affect the build. */
 function webSources() {
   if (!existsSync(join(web, 'index.html'))) return []
   const names = ['index.html', 'package.json', 'tsconfig.json', 'vite.config.ts', '../tsconfig.json']
@@ -80,7 +80,7 @@ function buildWeb(hash) {
   return runBuilder('build-web.mjs', [hash], 'The web application could not be built; the reason is above.')
 }
 
-/** Runs a script of this folder in a process of its own. Throws a `Refusal` with this reason if it fails. */
+/** Runs a script of this folder in a separate process. Throws a `Refusal` with this reason if it fails. */
 async function runBuilder(script, parameters, reason) {
   const options = { cwd: root, env: { ...process.env, NODE_ENV: 'production' }, stdio: ['ignore', 2, 2] }
   const child = spawn(process.execPath, [join(root, 'scripts', script), ...parameters], options)
@@ -89,9 +89,9 @@ async function runBuilder(script, parameters, reason) {
 }
 
 /**
- * Bundles packages too, because finding and reading their hundreds of files would take longer than most commands
- * themselves. External are packages that are built for one platform or are mostly data, which a bundle would keep in
- * memory, and dynamic imports: a service may keep running long after a newer bundle has replaced its own.
+ * Includes packages, because finding and reading their hundreds of files would take longer than most commands. External
+ * are packages that are built for one platform or consist mostly of data, which a bundle would keep in memory, and
+ * dynamic imports: a service may keep running long after a newer bundle has replaced its own.
  */
 const bundledPackages = {
   packages: 'bundle',
@@ -114,9 +114,9 @@ const bundledPackages = {
 }
 
 /**
- * Bundles one entry point; packages stay external unless `options` log otherwise. Dynamic imports become separate
+ * Bundles one entry point; packages stay external unless `options` says otherwise. Dynamic imports become separate
  * files, so that a command loads only what it uses. Each file appears complete or not at all, the entry last. Resolves
- * to the file names and the packages that stay outside.
+ * to the file names and the packages that stay external.
  */
 export async function bundleTo(entry, file, options = { packages: 'external' }) {
   const esbuild = await import('esbuild')
@@ -158,14 +158,14 @@ export async function bundleTo(entry, file, options = { packages: 'external' }) 
   return { files: written, packages: packagesIn(metafile) }
 }
 
-/** The packages that the bundle loads when it runs. */
+/** The packages that the bundle loads at run time. */
 function packagesIn({ outputs }) {
   const paths = Object.values(outputs).flatMap(({ imports }) => imports.filter(({ external }) => external))
   const names = paths.map(({ path }) => path).filter((path) => !isBuiltin(path))
   return [...new Set(names.map((path) => /^(?:@[^/]+\/)?[^/]+/.exec(path)[0]))].sort()
 }
 
-/** The packages that can change what is built. */
+/** The packages that can affect the build. */
 function installedPackages() {
   try {
     const { packages } = JSON.parse(readFileSync(installed, 'utf8'))

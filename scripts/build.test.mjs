@@ -142,7 +142,7 @@ test('a dynamically imported package stays external, so that a running service c
   expect(runMain()).toBe('first second')
 })
 
-/** A copy with a web application of one script. */
+/** A copy that has a web application with one script. */
 function addWeb() {
   symlinkSync(join(dirname(scripts), 'node_modules/vite'), join(root, 'node_modules/vite'))
   write('web/package.json', '{"type":"module"}')

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { dirname, join, relative } from 'node:path'
 import { Refusal } from './refusal.mjs'
 
-/** Hashes names below `root` and contents, not modification times, which a checkout changes. Hashes `facts` too. */
+/** Hashes names below `root`, contents and `facts`, but no modification times, because a checkout changes these. */
 export function hashOf(root, files, facts) {
   const hash = createHash('sha256').update(JSON.stringify(facts))
   for (const file of files)
@@ -21,7 +21,7 @@ export const filesIn = (folder) =>
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
     .sort()
 
-/** The hash that `recordBuild` wrote last to this folder; undefined if one of its files is missing. */
+/** The hash that `recordBuild` last wrote to this folder; undefined if one of the files is missing. */
 export function lastHash(output) {
   try {
     const { hash, files } = readStamp(output)
@@ -31,7 +31,7 @@ export function lastHash(output) {
   }
 }
 
-/** Records which files of a folder were built from which sources, and which packages they need when they run. */
+/** Records the files of a folder, the hash of their sources, and the packages that they need at run time. */
 export const recordBuild = (output, { hash, files, packages }) =>
   writeAtomically(stampOf(output), JSON.stringify({ hash, files, packages }))
 
@@ -44,7 +44,7 @@ export function lastFiles(output) {
   }
 }
 
-/** A file appears complete or not at all. */
+/** Writes a file atomically. */
 export function writeAtomically(file, content) {
   const temporary = `${file}.${process.pid}`
   mkdirSync(dirname(file), { recursive: true })

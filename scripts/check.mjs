@@ -40,7 +40,7 @@ const generated = {
   run: () => runTool('../scripts/generate.mjs', ['check']),
 }
 
-/** Runs all checks one after the other and counts the results. Their output may go to a file descriptor. */
+/** Runs all checks one after the other and counts the results. `output`: a file descriptor for their output. */
 export async function runChecks(chosen = checks, output = 'inherit') {
   const counts = { passed: 0, failed: 0, skipped: 0 }
   for (const { name, run } of chosen) {

@@ -2,12 +2,12 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** In each `npm run verify`: what only Citus can break, in less than 90 seconds. */
+/** For each `npm run verify`: what only Citus can break, in less than 90 seconds. */
 export const shortTests = [
   ...['remote-commands', 'writes', 'crashes', 'idle', 'doctor'].map((name) => `server/test/citus-${name}.test.ts`),
 ]
 
-/** In `npm run test:citus`: what must give the same results on Citus as on a single PostgreSQL. Parts of paths. */
+/** For `npm run test:citus`: what must give the same results on Citus as on a single PostgreSQL. Parts of paths. */
 export const allTests = [
   'server/test/citus-',
   // Conformance of each route and list, and the border between organizations
@@ -26,7 +26,7 @@ export const allTests = [
   ].map((name) => `server/src/${name}`),
 ]
 
-/** Why nothing can run on Citus; undefined if it can. */
+/** Why tests cannot run on Citus; undefined if they can. */
 export function citusObstacle() {
   const files = process.env.CITUS_FILES
   if (!files) return 'CITUS_FILES is not set'

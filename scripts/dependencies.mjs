@@ -16,19 +16,20 @@ export const heldBack = {
   oxlint: 'later versions write lockfiles that npm ci refuses',
   oxfmt: 'later versions write lockfiles that npm ci refuses',
   openai: 'version 7 needs Node 22',
-  // Fastify’s; direct only so that it also has this version where the package is installed, which has no lockfile.
+  // A dependency of Fastify. Listed directly so that `npm pack`'s package, which has no lockfile, gets this version
+  // too.
   'light-my-request': 'later versions need Node 22, because of cookie 2',
   '@types/node': 'describes the oldest Node that is supported',
 }
 
-/** Of a version without any. */
+/** The rank of a release, above all of its betas. */
 const maxBeta = 1_000_000
 
 const day = 24 * 60 * 60 * 1000
 
 /**
- * 0 if equal, negative if the left one is older; undefined if one has another form than 1.2.3, or 1.2.3-beta.4 as all
- * releases of the embedded PostgreSQL have. A release follows its own beta versions.
+ * 0 if equal, negative if the left one is older; undefined unless both have the form 1.2.3 or, like all releases of the
+ * embedded PostgreSQL, 1.2.3-beta.4. A release follows its own beta versions.
  */
 export function compareVersions(left, right) {
   const parts = (text) => /^(\d+)\.(\d+)\.(\d+)(?:-beta\.(\d+))?$/.exec(text)?.slice(1)

@@ -5,8 +5,8 @@ import { isReadOnly, runningServices, withInstallLock } from './lock.mjs'
 import { Refusal } from './refusal.mjs'
 
 /**
- * Installs what package-lock.json lists, if node_modules differs from it. `development` includes the packages of tests
- * and checks. `log` receives the progress.
+ * Installs the packages of package-lock.json if node_modules differs from it. `development` includes the packages for
+ * tests and checks. `log` receives the progress.
  */
 export async function ensureInstalled(root, { development, log }) {
   if (isInstalled(root, development)) return
@@ -22,7 +22,7 @@ export async function ensureInstalled(root, { development, log }) {
   }
 }
 
-/** npm writes `node_modules/.package-lock.json` last, so it lists what is installed completely. */
+/** npm writes `node_modules/.package-lock.json` last, so it only lists completed installations. */
 export function isInstalled(root, development) {
   const wanted = packagesOf(join(root, 'package-lock.json'))
   const present = packagesOf(join(root, 'node_modules/.package-lock.json'))
@@ -40,7 +40,7 @@ export function isInstalled(root, development) {
 
 async function installUnderLock(root, { development, log, recordPid }) {
   const [service] = runningServices(root)
-  // Adding development packages changes no installed package; any other installation deletes packages of the running
+  // Adding development packages changes no installed package; any other installation deletes packages of a running
   // service.
   const additive = development && isInstalled(root, false)
   if (service !== undefined && !additive && existsSync(join(root, 'node_modules'))) {
@@ -83,7 +83,7 @@ async function whyUnreachable(root, recordPid) {
   return `the npm registry${registry ? ` ${registry}` : ''} cannot be reached (${code === 'FETCH_ERROR' ? 'no response' : code})`
 }
 
-/** Installs from the cache of npm, which may contain everything. */
+/** Installs from npm's cache, which may contain everything. */
 async function installFromCache(root, parameters, { recordPid, unreachable }) {
   const { code } = await run(root, [...parameters, '--offline'], { recordPid, output: 'pipe' })
   if (code === 0) return
@@ -99,7 +99,7 @@ async function npm(root, parameters, recordPid) {
   throw new Refusal(`npm ${parameters[0]} failed (${signal ?? `exit code ${code}`}); its message is above.`)
 }
 
-/** Runs npm for at most `timeout` ms. Resolves to how it ended and, if its output is piped, to the output. */
+/** Runs npm for at most `timeout` ms. Resolves to how it ended and, if piped, to its output. */
 function run(root, parameters, { recordPid, output, timeout }) {
   const script = process.env.npm_execpath ?? ''
   const [program, first] = basename(script) === 'npm-cli.js' ? [process.execPath, [script]] : ['npm', []]

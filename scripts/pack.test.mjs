@@ -9,7 +9,7 @@ import { freePort } from '../lab/shared/free-port.ts'
 import { root } from './run.mjs'
 
 const run = promisify(execFile)
-/** An empty folder in which the package is installed, as a person would who has no copy of the repository. */
+/** An empty folder with the installed package, as for a person without a copy of the repository. */
 let folder
 let installation
 beforeAll(async () => {

@@ -1,4 +1,4 @@
-// `npm run pictures`: takes the pictures of docs/application again, which web/test/pictures.test.ts compares with.
+// `npm run pictures`: retakes the pictures of docs/application, with which web/test/pictures.test.ts compares.
 import './node-version.mjs'
 import { exit } from './exit.mjs'
 import { ensureInstalled } from './install.mjs'

@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url'
 export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
 /**
- * Runs a program of a package with Node and resolves to its exit code. Signals to this process are passed on. The
- * output is inherited or goes to a file descriptor.
+ * Runs a package's program with Node and resolves to its exit code. Forwards signals. The output is inherited or goes
+ * to a file descriptor.
  */
 export function runTool(script, parameters, { environment = {}, output = 'inherit' } = {}) {
   return new Promise((resolve, reject) => {

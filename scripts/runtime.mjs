@@ -1,17 +1,17 @@
-// `node scripts/runtime.mjs <folder>`: copies what runs to a folder, for the image: what `npm pack` includes, and the
-// packages that are not part of the bundle.
+// `node scripts/runtime.mjs <folder>`: copies the files needed at run time to a folder, for the image: the files of
+// `npm pack`, and the packages that are not bundled.
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { lastPackages } from './built-files.mjs'
 import { root } from './run.mjs'
 
-/** Packages whose files the code finds by their paths, which no bundler sees. */
+/** Packages whose files the code finds by path, which bundlers cannot see. */
 const resolvedWhenRun = ['swagger-ui-dist']
 
 const readJson = (file) => JSON.parse(readFileSync(file, 'utf8'))
 const { files, optionalDependencies } = readJson(join(root, 'package.json'))
 
-/** The files and folders that the package has; only the last part of a name can contain a `*`. */
+/** The files and folders in the package; only the last part of a pattern can contain a `*`. */
 function packedPaths() {
   const included = files.filter((name) => !name.startsWith('!'))
   return ['package.json', 'README.md', 'LICENSE', ...included].flatMap((name) => {
@@ -22,7 +22,7 @@ function packedPaths() {
   })
 }
 
-/** The folders of these packages and of all that they need, as far as they are installed. */
+/** The folders of these packages and of their dependencies, as far as they are installed. */
 function packageFolders(names, from = root, found = new Set()) {
   for (const name of names) {
     const folder = folderOf(name, from)
@@ -34,7 +34,7 @@ function packageFolders(names, from = root, found = new Set()) {
   return found
 }
 
-/** As Node resolves it: in the nearest `node_modules` of a parent folder. */
+/** Resolved like in Node: in the nearest `node_modules` of a parent folder. */
 function folderOf(name, from) {
   for (let folder = from; ; folder = dirname(folder)) {
     const candidate = join(folder, 'node_modules', name)
@@ -47,7 +47,7 @@ const target = resolve(process.argv[2])
 const excluded = files.filter((name) => name.startsWith('!')).map((name) => join(root, name.slice(1)))
 const copy = (path) => {
   mkdirSync(dirname(join(target, path)), { recursive: true })
-  // Links in packages point to other files of the package.
+  // Links in packages point to other files of the same package.
   const filter = (source) => !excluded.includes(source)
   cpSync(join(root, path), join(target, path), { recursive: true, verbatimSymlinks: true, dereference: false, filter })
 }
@@ -55,6 +55,6 @@ for (const path of packedPaths()) copy(path)
 const needed = [...lastPackages(join(root, 'server/dist')), ...resolvedWhenRun, ...Object.keys(optionalDependencies)]
 for (const folder of packageFolders(needed)) {
   const path = folder.slice(root.length + 1)
-  // Those in a package are copied with it.
+  // Nested packages are copied with their parent.
   if (path.lastIndexOf('node_modules') === 0) copy(path)
 }

@@ -1,5 +1,5 @@
-// What `npm test` and `npm run verify` share: they run a part of the suite (vitest.config.ts), count what passed, and list
-// failures and what was missing again at the end.
+// Shared by `npm test` and `npm run verify`: runs a part of the suite (vitest.config.ts), counts the results, and
+// repeats failures and missing requirements at the end.
 import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
@@ -20,7 +20,7 @@ export function add(counts) {
   for (const kind of Object.keys(total)) total[kind] += counts[kind]
 }
 
-/** Counts a skip, which a machine may have. */
+/** Counts a skip that is permitted on any machine. */
 export function skip(reason) {
   total.skipped++
   remarks.push(`Skipped: ${reason}.`)
@@ -33,7 +33,7 @@ export function missing(reason) {
   remarks.push(`FAILED: ${reason}.`)
 }
 
-/** Calls it with a file descriptor and prints what it wrote there in one piece, because the suite prints meanwhile. */
+/** Calls it with a file descriptor and prints its output in one piece, because the suite prints at the same time. */
 export async function inOnePiece(work) {
   const file = join(folder, 'output')
   const output = openSync(file, 'w')
@@ -45,7 +45,7 @@ export async function inOnePiece(work) {
   }
 }
 
-/** Runs a part of the suite on an engine (server/test/global-setup.ts), or only the chosen files of it. */
+/** Runs a part of the suite on an engine (server/test/global-setup.ts), or only the given files. */
 export async function runSuite(suite, engine, chosen = []) {
   const file = join(folder, `results-${suite}-${engine}.json`)
   const options = ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${file}`, ...chosen]
@@ -53,7 +53,7 @@ export async function runSuite(suite, engine, chosen = []) {
   return countsOf(file, code)
 }
 
-/** Runs it, then prints the remarks and the totals, and ends the process with the exit code. */
+/** Runs it, prints the remarks and the totals, and exits with the exit code. */
 export async function summarize(work) {
   await work()
   for (const remark of remarks) console.log(remark)
@@ -85,7 +85,7 @@ function countsOf(file, code) {
   }
 }
 
-/** Whether a PostgreSQL of Debian is installed on which the suite can run. */
+/** Whether a PostgreSQL from Debian is installed that the suite can use. */
 export function hasDebianPostgres() {
   const folder = '/usr/lib/postgresql'
   return (

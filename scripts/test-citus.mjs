@@ -1,4 +1,5 @@
-// `npm run test:citus`: starts a Citus cluster and runs on it what must give the same results as on one PostgreSQL.
+// `npm run test:citus`: starts a Citus cluster, and runs the tests that must give the same results on Citus as on one
+// PostgreSQL.
 import './node-version.mjs'
 import { allTests, citusObstacle, shortTests } from './citus.mjs'
 import { exit } from './exit.mjs'

@@ -1,5 +1,6 @@
-// `npm run verify`: installs what is missing, then tests what surrounds the product: benchmark, faults, fuzzing, planted
-// mistakes, costs, guides, packages, images, the second engine, and Citus. The last line shows the totals.
+// `npm run verify`: installs missing packages, then runs all tests besides those of the product: benchmark, faults,
+// fuzzing, planted mistakes, costs, guides, packages, images, the second engine, and Citus. The last line shows the
+// totals.
 import './node-version.mjs'
 import { citusObstacle, shortTests } from './citus.mjs'
 import { ensureInstalled } from './install.mjs'
@@ -15,7 +16,7 @@ await summarize(async () => {
   await verifyCitus()
 })
 
-/** Citus is not a package of Debian, so that a machine without it lacks nothing; but what is announced must work. */
+/** Citus is not a Debian package, so a machine may lack it; but if `CITUS_FILES` is set, it must work. */
 async function verifyCitus() {
   const obstacle = citusObstacle()
   if (obstacle === undefined) return add(await runSuite('citus', 'citus', shortTests))

@@ -6,7 +6,7 @@ import { defineConfig, type Plugin } from 'vite'
 const service = process.env.SERVICE ?? 'http://localhost:4000'
 const proxied = { target: service, headers: { origin: service } }
 
-/** Parses the texts of the catalogue now, so that browsers need not load the parser, 10 kB. */
+/** Precompiles the messages of the catalogue, so that browsers need not load the parser (10 kB). */
 const compiledMessages: Plugin = {
   name: 'compiled messages',
   enforce: 'pre',
@@ -19,7 +19,7 @@ const compiledMessages: Plugin = {
   },
 }
 
-/** Lets every part of the application that is loaded later wait for the connection, and survive an upgrade. */
+/** Makes every part that is loaded later wait for the connection, and survive an upgrade. */
 const patientImports: Plugin = {
   name: 'patient imports',
   enforce: 'pre',
@@ -34,7 +34,7 @@ const patientImports: Plugin = {
   },
 }
 
-/** Parts of records, the log-in, forms and the settings are not on the first page. */
+/** Parts that the first page does not need: record parts, log-in, forms and settings. */
 const laterParts = [
   /\/src\/(?:tasks|timeline|deals|settings|imports)\//,
   /\/src\/access\/(?!reauthenticate)[^/]+\.tsx$/,
@@ -50,7 +50,7 @@ export default defineConfig({
   resolve: { alias: { 'use-intl/format-message': 'use-intl/format-message/format-only' } },
   build: {
     target: 'baseline-widely-available',
-    // Inlined files would be data: URLs, which the content security policy refuses.
+    // Inlined files would become data: URLs, which the Content-Security-Policy refuses.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     manifest: true,

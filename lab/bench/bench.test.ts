@@ -27,7 +27,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'rapport-bench-test-'))
   temporary = join(folder, 'tmp')
   await mkdir(temporary)
-  // The database of a run as root belongs to another user, who must be able to pass through.
+  // As root, the database runs as another user, who needs access through this folder.
   for (const path of [folder, temporary]) await chmod(path, 0o711)
   env = { ...process.env, TMPDIR: temporary, TEMP: temporary }
 })
@@ -50,17 +50,17 @@ function assertMeasured(row: string, { perSecond, p50, p99, serviceCpu, database
 }
 
 const { one, page, deep, deepByLink, email, created } = rowNames
-/** Everything but what is measured in a browser. */
+/** All rows except those measured in a browser. */
 const requestRows = Object.values(rowNames).filter((name) => name !== rowNames.interactions)
 const processed: readonly string[] = [rowNames.processed, rowNames.processedOfTwo]
 const compared: readonly string[] = [rowNames.createHistory, rowNames.changeHistory, ...reachNames]
-/** Measured by the bench's own process. */
+/** Rows measured by the bench's own process. */
 const inProcess = [...compared, ...suggestionNames]
 const withoutRequests = [...processed, ...inProcess]
-/** With one connection, without the driver and the memory, which they do not compare. */
+/** One connection and neither driver nor memory, which these rows do not compare. */
 const nextTo = tenantNames
 const searches = [rowNames.property, rowNames.commonProperty, rowNames.rare, rowNames.common, rowNames.absent]
-/** Pushes have a target only at 64 connections. */
+/** Pushes only have a target at 64 connections. */
 const expectedTargets = [
   ...[one, page, email, created, ...compared.slice(0, -2)].map((name) => `${name}: ratio to the floor`),
   ...processed.map((name) => `${name}: per second`),

@@ -10,9 +10,9 @@ import { rowNames } from './row-names.ts'
 import type { Sample } from './sample.ts'
 import { type Stage, startFloor } from './stage.ts'
 
-/** Number of contacts that are changed in turn: more than connections, so that few wait for each other. */
+/** Number of contacts that are changed in turn: more than connections, so that few have to wait for each other. */
 const contacts = 500
-/** The number in the recorded changes; the placeholders get other ones. */
+/** The number in the recorded changes, which placeholders replace. */
 const recordedNumber = '98764321'
 
 /** Measures changes of two fields of a contact. Floor and driver change the same contacts. */

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-/** The programs of lab/bench/roles; scripts/bench.mjs builds them next to this one. */
+/** The programs in lab/bench/roles; scripts/bench.mjs builds them into the same folder as this one. */
 export type Role = 'load' | 'floor' | 'driver'
 
 /** Starts one of them and sends it its task. */
@@ -20,7 +20,7 @@ export function linesOf(child: ChildProcess): AsyncIterable<string> {
   return createInterface(child.stdout)
 }
 
-/** The first line of its output. Errors: it exits before that. */
+/** The first line of its output. Errors: it exits earlier. */
 export async function firstLineOf(child: ChildProcess): Promise<string> {
   if (!child.stdout) throw new Error('the output must be a pipe')
   const ended = once(child, 'exit').then(() => {

@@ -22,7 +22,7 @@ export async function fillDeals(
     makeDeal(random, index, { stages, companies }),
   ])
   await copyRows(client, 'deals', Object.keys(rows[0]?.[1] ?? {}), rows)
-  // Not at the time of the contacts, which is the same in every year: a history of years is purged.
+  // Dated now, unlike the contacts, whose dates are fixed: the service purges histories that are years old.
   await client.query(
     `insert into contact_changes (organization_id, id, contact_id, action, source, changes, created_at)
      select organization_id, new_id(), id, 'updated', 'person', '[{"field": "city", "before": "Bern", "after": "Basel"}]',

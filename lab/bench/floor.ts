@@ -24,12 +24,12 @@ export interface PushTarget {
   importId: string
 }
 
-/** The same as the service's, so that both keep their connections between turns. */
+/** Same as the service's, so that both keep their connections between turns. */
 const idleTimeoutMillis = 60_000
 
 /**
- * The minimum that a service with this framework and driver does: the same statements and nothing else. No credentials,
- * no limits, no log, no headers of ours. It prints its port and runs until SIGTERM.
+ * The minimum for a service with this framework and driver: only the same statements. No credential check, limits, log
+ * or custom headers. It prints its port and runs until SIGTERM.
  */
 export async function runFloor(): Promise<void> {
   const { connection, connections, reads, creates, changes, pushes } = JSON.parse(
@@ -63,7 +63,7 @@ function serveReads(app: FastifyInstance, pool: pg.Pool, { targets, packed }: No
       if (!exchange) return reply.code(404).send()
       const [[statement, ...others] = [], ...moreTrips] = exchange
       const isOne = statement && others.length + moreTrips.length === 0
-      // Definitions of custom properties are read before the records.
+      // Definitions of custom properties are fetched before the records.
       const text = isOne ? textOf(await pool.query(toQueryConfig(statement))) : await runOnOne(pool, exchange)
       return reply.type(jsonContentType).send(text)
     })

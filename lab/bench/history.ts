@@ -10,15 +10,17 @@ import { rowNames } from './row-names.ts'
 import type { Stage } from './stage.ts'
 import type { Change } from '../../server/src/platform/records/declare/changes.ts'
 
-/** Writes at a time, as many as connections. */
+/** Concurrent writes: one per connection. */
 export const concurrency = 16
-/** Operations of a turn: short turns that alternate often, because the differences are small. Fewer in a brief run. */
+/**
+ * Operations per turn. Turns are short and alternate often, because the differences are small. Fewer in a brief run.
+ */
 export const perTurn = ({ seconds }: { seconds: number }): number => Math.min(128, Math.ceil(seconds * 640))
-/** Turns of each target for each second of the options, and those before counting. */
+/** Turns per target and second of the options, and uncounted ones before. */
 const turnsPerSecond = 8
 const warmUpTurns = 4
 
-/** One way of writing: with the history of the product, or without. */
+/** A way of writing: with or without the product's history. */
 interface Writer {
   name: 'service' | 'floor'
   database: Database
@@ -28,8 +30,8 @@ interface Writer {
 }
 
 /**
- * Measures what recording its history adds to a write of a contact: the same transactions of the service's own code,
- * without HTTP, with the history and, as the floor, without it.
+ * Measures what recording the history adds to a write of a contact: the service's own transactions, without HTTP, with
+ * the history and, as the floor, without it.
  */
 export async function measureHistory(stage: Stage, names: readonly string[]): Promise<Row[]> {
   const { createHistory, changeHistory } = rowNames
@@ -91,7 +93,7 @@ const newContact = (id: string) => ({
 const write = ({ database, actor }: Writer, change: Change): Promise<unknown> =>
   database.transaction(actor, (transaction) => writeOne(contactStore, transaction, change, { isSoleOperation: true }))
 
-/** Runs the work for each id, as many at a time as there are connections. */
+/** Runs the work for each id, with as much concurrency as there are connections. */
 export async function time(ids: readonly string[], run: (id: string) => Promise<unknown>): Promise<Measurement> {
   const startedAt = performance.now()
   const waiting = [...ids]

@@ -32,13 +32,13 @@ const sender =
     return JSON.parse(text) as Definition
   }
 
-/** Defines the properties without an index, before there are records whose values would be checked. */
+/** Defines the properties without an index, before any record exists whose values would have to be checked. */
 export async function defineProperties(stage: Stage): Promise<void> {
   for (const key of keys)
     await sender(stage)('POST', '/v5/properties', { resource: 'contacts', key, type: 'number', label: key })
 }
 
-/** Builds the indexes of the properties. Returns what drops them. */
+/** Builds the indexes of the properties. Returns a function that drops them. */
 export async function indexProperties(stage: Stage): Promise<() => Promise<void>> {
   const { client, measured, log } = stage
   const send = sender(stage)
@@ -48,7 +48,7 @@ export async function indexProperties(stage: Stage): Promise<() => Promise<void>
   ])
   const ids = rows.map(({ id }) => showId('prp', id))
   for (const id of ids) await send('PATCH', `/v5/properties/${id}`, { indexed: true })
-  // What the service would do in small steps. It leaves alone what another process has locked.
+  // The service would do this in small steps. It skips what another process has locked.
   await client.query('begin')
   await client.query('select from property_indexes where organization_id = $1 for update', [measured.organizationId])
   await client.query(

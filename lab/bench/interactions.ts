@@ -6,12 +6,12 @@ import { quantile } from '../shared/quantile.ts'
 import type { Stage } from './stage.ts'
 
 /**
- * How soon the application's list of contacts responds to a person: the time from an input until the browser has painted
- * the result (https://web.dev/articles/inp). The browser rounds it to 8 ms.
+ * The response time of the application's list of contacts: from an input until the browser has painted the result
+ * (https://web.dev/articles/inp). The browser rounds it to 8 ms.
  */
 export interface Interactions {
   name: string
-  /** Of 16 ms or more. */
+  /** Interactions of 16 ms or more. */
   count: number
   /** Milliseconds. */
   p50: number
@@ -22,10 +22,10 @@ export interface Interactions {
 export const floorName = 'keys on a bare page'
 export const firstRowsName = 'first rows after the click'
 
-/** Milliseconds; the browser reports no faster interaction. */
+/** Milliseconds; the browser reports no faster interactions. */
 const shortest = 16
 
-/** Measures the list of all contacts of the organization in Chromium; nothing if it is not installed. */
+/** Measures the list of all contacts in Chromium; returns nothing if Chromium is not installed. */
 export async function measureInteractions(stage: Stage): Promise<Interactions[]> {
   if (!chromium) {
     stage.log('Interactions are not measured: Chromium is not installed, and CHROMIUM_PATH does not name it.')
@@ -62,7 +62,7 @@ async function logIn(page: Page): Promise<void> {
   await page.getByRole('navigation', { name: 'Main navigation' }).first().waitFor()
 }
 
-/** Keys of one kind each: what a salesperson does all day. */
+/** Keys of one kind each, as in a salesperson's day. */
 const scripts: Record<string, (page: Page) => Promise<void>> = {
   'arrow keys': (page) => page.keyboard.press('ArrowDown'),
   'a page of rows down': (page) => page.keyboard.press('PageDown'),
@@ -96,7 +96,7 @@ const scripts: Record<string, (page: Page) => Promise<void>> = {
 
 export const interactionNames = [firstRowsName, ...Object.keys(scripts)]
 
-/** What the browser itself needs for a key that changes one text. */
+/** The browser's own time for a key that changes one text. */
 async function measureFloor(page: Page, times: number): Promise<Interactions> {
   await page.goto('/healthz')
   await page.evaluate('addEventListener("keydown", ({ timeStamp }) => (document.body.textContent = timeStamp))')
@@ -119,7 +119,7 @@ async function measure(
   return figuresOf(name, await page.evaluate<number[]>('[...interactions.values()]'))
 }
 
-/** From the click until the rows are painted; each time begins on the start page. */
+/** From the click until the rows are painted; each time starts on the start page. */
 async function measureFirstRows(page: Page, times: number): Promise<Interactions> {
   const durations: number[] = []
   for (let time = 0; time < times; time++) {
@@ -140,7 +140,10 @@ function figuresOf(name: string, durations: readonly number[]): Interactions {
 const painted = (page: Page): Promise<void> =>
   page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(() => setTimeout(done, 30))))')
 
-/** The longest event of each interaction by its id. Without the fastest, the figures are too high rather than too low. */
+/**
+ * The longest event of each interaction by id. Interactions that are too fast to be reported are missing, so the
+ * figures are rather too high.
+ */
 const observer = `
   globalThis.interactions = new Map()
   new PerformanceObserver((list) => {

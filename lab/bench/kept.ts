@@ -5,19 +5,19 @@ import { UsageError } from '../shared/command.ts'
 import type { Account, Workspace } from '../shared/service.ts'
 import type { BenchOptions } from './options.ts'
 
-/** What later runs must know of a filled database in a folder. */
+/** State of a filled database in a folder, for later runs. */
 export interface Filled extends Pick<BenchOptions, 'contacts' | 'organizations'> {
   account: Account
-  /** Number of runs that have measured it, whose contacts are still there. */
+  /** Number of runs that have measured it; the contacts that they created are still there. */
   runs: number
 }
 
-/** Runs of the same database, each with numbers of its own for what it creates. */
+/** Runs on the same database use different numbers for what they create. */
 export const maxRuns = 16
 
 const fileName = 'filled.json'
 
-/** A workspace in a folder that stays after the command. */
+/** A workspace in a folder that remains after the command. */
 export async function keptWorkspace(root: string, path: string): Promise<Workspace> {
   const folder = resolve(path)
   await mkdir(folder, { recursive: true })
@@ -26,7 +26,10 @@ export async function keptWorkspace(root: string, path: string): Promise<Workspa
   return { root, folder, settings: {}, remove: async () => undefined }
 }
 
-/** What an earlier run left in the folder; undefined if it is to be filled. Errors: `UsageError` if it does not fit. */
+/**
+ * The state that an earlier run left in the folder; undefined if it is not filled yet. Errors: `UsageError` if it does
+ * not match.
+ */
 export async function readFilled({ folder }: Workspace, options: BenchOptions): Promise<Filled | undefined> {
   const file = join(folder, fileName)
   if (!existsSync(file)) {
@@ -43,6 +46,6 @@ export async function readFilled({ folder }: Workspace, options: BenchOptions): 
   return filled
 }
 
-/** Replaces what is known of the filled database. */
+/** Stores the state of the filled database. */
 export const writeFilled = ({ folder }: Workspace, filled: Filled): Promise<void> =>
   writeFile(join(folder, fileName), `${JSON.stringify(filled, null, 2)}\n`, { mode: 0o600 })

@@ -48,7 +48,7 @@ export const generateTemplates = ({ companies }: ExistingRecords, count: number,
   })
 }
 
-/** A lead as an enriched form pushes it, about 600 bytes: a person, their job and their employer. */
+/** A lead like an enriched form pushes it, about 600 bytes: a person, their job and their employer. */
 function generateLead(random: Random, { key, email, company }: { key: string; email?: string; company: Employer }) {
   const [first, last] = [random.pick(firstNames), random.pick(lastNames)]
   const handle = `${toAscii(first)}-${toAscii(last)}-${key}`

@@ -24,7 +24,7 @@ export interface BenchOptions {
   chart: string | undefined
   /** The JSON of an earlier run with fewer contacts, to compare with. */
   compare: string | undefined
-  /** A folder that keeps the filled database, so that later runs need not fill it again. */
+  /** A folder for the filled database, so that later runs need not fill it again. */
   folder: string | undefined
   /** The JSON of an earlier run: nothing is measured, and only the chart is drawn. */
   from: string | undefined

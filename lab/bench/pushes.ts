@@ -22,7 +22,7 @@ const templates = 256
 export async function measurePushes(stage: Stage, existing: ExistingRecords): Promise<Row[]> {
   const { client, measured, connection, options, log } = stage
   const { organizationId } = measured
-  // Rows are left from the measurement with another number of processes.
+  // Rows remain from the measurement with another number of processes.
   await client.query(removeRows)
   const [floorImport, driverImport] = [await makeImport(stage), await makeImport(stage)]
   const pushes = { organizationId, importId: floorImport }

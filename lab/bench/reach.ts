@@ -17,7 +17,7 @@ import type { Sample } from './sample.ts'
 import type { Stage } from './stage.ts'
 import type { ReachLevel } from '../../server/src/platform/model/reach.ts'
 
-/** Turns of each person for each second of the options. */
+/** Turns per person and second of the options. */
 const turnsPerSecond = 8
 const warmUpTurns = 4
 
@@ -51,8 +51,8 @@ const works: Readonly<Record<string, Work>> = {
 }
 
 /**
- * Measures what the reach of a role adds: the same reads and writes of the service's own code, without HTTP, for a person
- * with a role of the organization's own and, as the floor, with a built-in one.
+ * Measures what the reach of a role adds: the service's own reads and writes, without HTTP, for a person with a custom
+ * role and, as the floor, with a built-in one.
  */
 export async function measureReach(stage: Stage, sample: Sample, names: readonly string[]): Promise<Row[]> {
   const wanted = Object.entries(works).filter(([name]) => names.includes(name))
@@ -87,7 +87,7 @@ export async function measureReach(stage: Stage, sample: Sample, names: readonly
     )
   }
   await database.close()
-  // Imports find the contacts of the default team only.
+  // Imports only match contacts of the default team.
   await stage.client.query(
     `update contacts set team_id = (select id from teams where organization_id = $1 and is_default)
      where organization_id = $1 and team_id in (select id from teams where organization_id = $1 and name = 'Reach')`,

@@ -67,7 +67,7 @@ export const readNames: readonly string[] = [
   rowNames.timeline,
 ]
 
-/** Rows that compare a role of the organization's own with a built-in one. */
+/** Rows that compare a custom role with a built-in one. */
 export const reachNames: readonly string[] = [
   rowNames.reachOne,
   rowNames.reachPage,
@@ -79,7 +79,7 @@ export const reachNames: readonly string[] = [
 /** Rows about the suggestions of notes. */
 export const suggestionNames: readonly string[] = [rowNames.notesAnalysed, rowNames.accepted]
 
-/** Rows that compare what one organization gets next to another one with what it gets alone. */
+/** Rows that compare an organization's response times next to a busy one with those alone. */
 export const tenantNames: readonly string[] = [rowNames.nextToReads, rowNames.nextToNotes]
 
 /** The read rows of indexed properties. */

@@ -11,7 +11,7 @@ import { rowNames } from './row-names.ts'
 import type { Sample } from './sample.ts'
 import type { Stage } from './stage.ts'
 
-/** As many as the service takes at a time. */
+/** The batch size of the service. */
 const maxNotes = 50
 const leaseSeconds = 60
 const turnsPerSecond = 2
@@ -20,8 +20,8 @@ const warmUpTurns = 2
 type Measured = Record<'service' | 'floor', Measurement[]>
 
 /**
- * Measures how waiting notes are analysed by the rules (the floor: the rules alone, without the queue and without
- * storing what they find), and how suggestions are accepted (the floor: the creation of the same tasks).
+ * Measures the analysis of waiting notes by the rules (the floor: the rules alone, without the queue and without
+ * storing the results), and the acceptance of suggestions (the floor: creating the same tasks).
  */
 export async function measureSuggestions(stage: Stage, sample: Sample, names: readonly string[]): Promise<Row[]> {
   const { notesAnalysed, accepted } = rowNames
@@ -108,7 +108,7 @@ const measurementSince = (startedAt: number, responses: number): Measurement => 
   databaseCpu: undefined,
 })
 
-/** The ids (uuids) of what was suggested for these notes. Errors: not one suggestion for each. */
+/** The ids (UUIDs) of the suggestions for these notes. Errors: a note does not have exactly one. */
 async function pendingSuggestions(
   { client, measured: { organizationId } }: Stage,
   notes: readonly ClaimedNote[],

@@ -24,7 +24,7 @@ const ratios: readonly [row: string, min: number][] = [
   [names.reachChange, 0.95],
 ]
 
-/** Maximum p50 of one organization next to another one, relative to that alone. */
+/** Maximum p50 of an organization next to a busy one, relative to its p50 alone. */
 const maxNextTo: Readonly<Record<string, number>> = { [names.nextToReads]: 3, [names.nextToNotes]: 1.5 }
 
 interface Rate {
@@ -60,7 +60,7 @@ const maxFirstRows = 300
 /** Maximum p50 of a deep page relative to that of the first page. */
 const maxDeepRatio = 1.3
 
-/** Rows whose p50 must not grow with the number of contacts, and how much it may. */
+/** Rows whose p50 must not grow with the number of contacts, and the permitted factor. */
 const steady: readonly string[] = [names.one, names.page, names.deep, names.deepByLink, names.email, names.created]
 const maxSteadyRatio = 1.3
 

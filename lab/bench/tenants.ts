@@ -9,7 +9,7 @@ import { figuresOf, type Measurement, type Row, rowOf } from './report.ts'
 import { rowNames } from './row-names.ts'
 import type { Stage } from './stage.ts'
 
-/** Connections of the organization that asks for as much as it can get. */
+/** Connections of the busy organization. */
 const greedyConnections = 64
 /** 200 in a full run. */
 const pushesPerSecond = 70
@@ -17,8 +17,8 @@ const pushesPerSecond = 70
 const note = 'Rückruf am 3. März um 14 Uhr, sonst nächsten Dienstag gegen halb zehn oder in drei Wochen. '.repeat(210)
 
 /**
- * Measures what one organization notices of another: its reads, one at a time, while the other does as much as it can
- * and, as the floor, alone. A response of the first that is no 200 is an error.
+ * Measures how one organization affects another: the latter's reads, one at a time, while the former sends as much as
+ * it can and, as the floor, alone. Any status except 200 in the measured organization is an error.
  */
 export async function measureTenants(stage: Stage, names: readonly string[]): Promise<Row[]> {
   const works = { [rowNames.nextToReads]: nextToReads, [rowNames.nextToNotes]: nextToNotes }
@@ -49,7 +49,7 @@ export async function measureTenants(stage: Stage, names: readonly string[]): Pr
   return rows
 }
 
-/** Reads with one key, also those that are refused, until the returned function is called. */
+/** Sends reads with one key, including refused ones, until the returned function is called. */
 async function nextToReads({ service, account }: Stage): Promise<() => Promise<void>> {
   const requests = [{ bytes: requestBytes('GET', '/v5/contacts?limit=1', headersOf(account)), length: undefined }]
   const task: LoadTask = {
@@ -67,7 +67,7 @@ async function nextToReads({ service, account }: Stage): Promise<() => Promise<v
   return end
 }
 
-/** Pushes long notes, which the service reads from then on. The returned function waits until it has read all of them. */
+/** Pushes long notes, which the service then analyses. The returned function waits until all are analysed. */
 async function nextToNotes({ service, account, client, measured, options }: Stage): Promise<() => Promise<void>> {
   const url = new URL(new URL(account.triggerUrl).pathname, `http://127.0.0.1:${service.port}`)
   for (let count = 0; count < options.seconds * pushesPerSecond; count++) {

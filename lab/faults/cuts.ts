@@ -36,7 +36,7 @@ export async function cuts(run: Run, { rounds, responseLimit }: CutOptions): Pro
   const times = new Map<RealFault, number[]>(names.map((name) => [name, []]))
   writers.start()
   await recovery(writers, performance.now())
-  // Without unknown changes, repeating them would prove nothing.
+  // Without unknown changes, the test of repeating them would be void.
   for (let round = 0; round < rounds || writers.counts.unknown === 0; round++) {
     const name = names[round] ?? pickOne(names, random)
     const [min, max] = faults[name]

@@ -15,8 +15,9 @@ import { quantile } from '../shared/quantile.ts'
 import { createTemplate, type Template } from './template.ts'
 import { seed } from '../../server/test/seed.ts'
 
-// The short form of `npm run faults`: each scenario at its minimum size. Scenarios wait most of the time, so some run
-// concurrently, the longest first, on copies of one database. Overload is left out: its measurements need an idle machine.
+// The short form of `npm run faults`: each scenario at its minimum size. Scenarios mostly wait, so some run
+// concurrently, the longest first, on copies of one database. Overload is omitted, because its measurements need an
+// idle machine.
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const script = fileURLToPath(new URL('../../scripts/faults.mjs', import.meta.url))
 const timeout = 180_000

@@ -25,7 +25,7 @@ export async function kills(run: Run, { cycles, recoveryLimit }: KillOptions): P
   const times = new Map<Victim, number[]>(victims.map((victim) => [victim, []]))
   writers.start()
   await recovery(writers, performance.now())
-  // Without unknown changes, repeating them would prove nothing.
+  // Without unknown changes, the test of repeating them would be void.
   for (let cycle = 1; cycle <= cycles || writers.counts.unknown === 0; cycle++) {
     await delay(50 + random() * 500)
     // Each kind once, then at random.

@@ -10,15 +10,15 @@ import { type Account, isReady } from '../shared/service.ts'
 import { fillDisk, mountSmallDisk } from './disk.ts'
 import type { Place } from './operator-place.ts'
 
-/** A fault as operators meet it, and what must explain it. */
+/** A fault that operators meet, and what must explain it. */
 export interface OperatorFault {
   /** Causes the fault and leaves it in place. */
   cause: (place: Place, account: Account, root: string) => Promise<void>
-  /** What the service prints; undefined if it has no reason to. */
+  /** The expected log line; undefined if the service has no reason to log one. */
   log?: RegExp
-  /** The line of the doctor. */
+  /** The expected line of the doctor. */
   doctor: RegExp
-  /** A text of docs/guides/troubleshooting.md. */
+  /** The expected text of docs/guides/troubleshooting.md. */
   guide: string
   needsRoot?: boolean
 }
@@ -248,7 +248,7 @@ const running: Record<string, OperatorFault> = {
         if (!client) break
         place.onStop(() => void client.end())
       }
-      // More at once than the service has connections now.
+      // More concurrent requests than the service has connections now.
       const headers = { authorization: `Bearer ${apiKey}`, 'service-organization-id': organizationId }
       await Promise.all(Array.from({ length: 60 }, () => fetch(`${place.url}/v5/contacts`, { headers })))
     },
@@ -311,7 +311,7 @@ function resume(pid: number): void {
   }
 }
 
-/** Moves the data to a small disk of its own, and returns that. */
+/** Moves the data to a separate small disk, and returns that. */
 async function onDisk(place: Place): Promise<string> {
   const mount = await mountSmallDisk(place)
   if (!mount) throw new Error('The disk could not be mounted.')

@@ -56,7 +56,7 @@ export class Place {
     return `http://127.0.0.1:${this.environment.PORT}`
   }
 
-  /** What the service, and starts that failed, have printed. */
+  /** Output of the service, including failed starts. */
   get printed(): string {
     return this.#printed
   }
@@ -77,7 +77,7 @@ export class Place {
     return child
   }
 
-  /** Starts a service that is refused. */
+  /** Starts a service and expects it to be refused. */
   async startInVain(environment: Environment = {}): Promise<void> {
     await once(await this.start({ environment, waits: false }), 'close')
   }
@@ -114,17 +114,17 @@ export class Place {
     return Number.parseInt(await readFile(join(this.dataFolder, 'postgres/postmaster.pid'), 'utf8'), 10)
   }
 
-  /** Runs before the services stop: ends the fault. */
+  /** Runs before the services stop, to end the fault. */
   onStop(end: () => unknown): void {
     this.#ends.push(end)
   }
 
-  /** Runs when the services have stopped: removes what they used. */
+  /** Runs after the services have stopped, to remove what they used. */
   afterStop(end: () => unknown): void {
     this.#removals.push(end)
   }
 
-  /** Ends the fault and stops every service of this place. */
+  /** Ends the fault and stops all services. */
   async stop(): Promise<void> {
     for (const end of this.#ends.splice(0).reverse()) await end()
     for (const child of this.#children.splice(0)) {

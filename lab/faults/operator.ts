@@ -10,7 +10,7 @@ import { createFaultsWorkspace } from './workspace.ts'
 /** Milliseconds for the log to explain a fault. */
 const logTimeout = 40_000
 
-/** Causes each fault that operators meet, and shows what the log, the doctor and the guide say about it. */
+/** Causes each fault that operators meet, and shows what log, doctor and guide say about it. */
 export async function operator(
   run: Run,
   only: readonly string[] = Object.keys(operatorFaults),

@@ -14,7 +14,7 @@ export async function serverProcesses(cluster: string): Promise<number[]> {
   return postmaster === undefined ? [] : [postmaster, ...childrenOf(postmaster)]
 }
 
-/** Sends a signal to our processes; ignores those that have exited. */
+/** Sends a signal to processes of this run; ignores those that have exited. */
 export function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
   for (const pid of pids) {
     try {

@@ -67,7 +67,6 @@ export function createRandom(seed: number): () => number {
   }
 }
 
-/** One of several. */
 export function pickOne<Value>(values: readonly Value[], random: () => number): Value {
   const value = values[Math.floor(random() * values.length)]
   if (value === undefined) throw new Error('the list must not be empty')

@@ -44,7 +44,7 @@ export async function auditSuggestions({ client, writers, guarantees }: AuditOpt
     const { emailOptOut } = await client.read<{ emailOptOut: boolean }>(`/v5/contacts/${contactId}`)
     const { count } = await client.read<{ count: number }>(`/v5/contacts/${contactId}/timeline/count?kind=change`)
     const isWaiting = waitingReason === 'many_opt_outs' && status === 'pending'
-    // Its creation is an import.
+    // The contact's creation counts as an import, not as a change.
     if (emailOptOut === isWaiting || count !== (isWaiting ? 0 : 1)) wrong.push(contactId)
   })
   guarantees.checkNone('each contact who asked for it is opted out once, or waits for a person', wrong)

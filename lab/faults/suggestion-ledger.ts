@@ -29,7 +29,7 @@ export interface ListedSuggestion {
   resultTaskId: string | null
 }
 
-/** Ids of notes that were analysed never or several times, or whose analysis has not exactly one suggestion. */
+/** Ids of notes that were never analysed, or several times, or whose analysis does not have exactly one suggestion. */
 export function wronglyAnalysed(
   noteIds: readonly string[],
   analyses: readonly ListedAnalysis[],
@@ -51,7 +51,9 @@ function byNote<Item extends { noteId: string }>(items: readonly Item[]): Readon
   return found
 }
 
-/** Suggestions that are accepted without an acknowledgement, or by none or several acknowledged requests. */
+/**
+ * Suggestions whose number of acknowledged acceptances does not match their status: one if accepted, otherwise none.
+ */
 export function wronglyAccepted(
   acceptances: readonly Acceptance[],
   suggestions: readonly ListedSuggestion[],
@@ -63,7 +65,7 @@ export function wronglyAccepted(
   })
 }
 
-/** Accepted suggestions without a task of their own, and tasks that no suggestion names. */
+/** Accepted suggestions without their own task, and tasks to which no suggestion refers. */
 export function wrongTasks(suggestions: readonly ListedSuggestion[], taskIds: readonly string[]): string[] {
   const accepted = suggestions.filter(({ status, type }) => status === 'accepted' && type !== 'suppress')
   const named = accepted.map(({ resultTaskId }) => resultTaskId ?? '')

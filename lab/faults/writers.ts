@@ -223,7 +223,7 @@ export class Writers {
 
   #judge({ method, path }: Request, reply: Reply): Outcome {
     const { status, milliseconds, headers } = reply
-    // A refusal that is right is not a failed request.
+    // A correct refusal is not a failed request.
     if (!isDecided(reply)) this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
     this.slowest = Math.max(this.slowest, milliseconds)
     if (status === 503 && !(Number(headers.get('retry-after')) >= 1)) this.withoutRetryAfter.push(`${method} ${path}`)

@@ -49,7 +49,7 @@ export async function populate(options: PopulationOptions): Promise<Population> 
   return populator.population()
 }
 
-/** Unlike the counts of the example data. */
+/** Different from the counts of the example data. */
 const returnsRecord = (contents: ReadonlyMap<string, Schema> | undefined): boolean =>
   [...(contents?.values() ?? [])].some(({ properties }) => Object.hasOwn((properties ?? {}) as Schema, 'id'))
 
@@ -202,7 +202,7 @@ class Populator {
     return { words, domain, ids: this.#ids }
   }
 
-  /** A service that says that it is overloaded is asked again when it says. */
+  /** If the service is overloaded, retries after the time that it returns. */
   async #call(
     method: string,
     path: string,

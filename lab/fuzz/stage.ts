@@ -19,7 +19,7 @@ export interface Stage {
   port: number
   /** The organization whose credentials the requests use. */
   ours: Account
-  /** The organization whose data must be neither returned nor changed. */
+  /** The organization whose data must not be returned or changed. */
   theirs: Account
   /** The owner of a third organization, to whose own account requests apply. */
   person: Person
@@ -74,7 +74,7 @@ export async function startStage(root: string): Promise<Stage> {
   }
 }
 
-/** All texts of the other organization contain this, and no request does. */
+/** All texts of the other organization contain this; no request does. */
 export const mark = 'Zwetschgenmus'
 export const names = { ours: 'Ours', theirs: mark, spare: 'Spare' } as const
 export const narrowScopes = ['contact:*:read', 'team:list:read']

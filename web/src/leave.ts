@@ -7,22 +7,22 @@ import { forgetOrganizationDrafts, leavePage } from './preferences/drafts.ts'
 import { forgetPerson } from './preferences/storage.ts'
 import { router } from './router.tsx'
 
-/** Nothing of the person stays on the screen or in the browser, not even an unsaved form. */
+/** Leaves the page. Nothing of the person may stay on the screen or in the browser, not even an unsaved form. */
 export function endPage(reason: EndReason): void {
   const { pathname, href } = router.latestLocation
   forgetAll()
-  // The page of the person who is logged in now begins anew, and claims the storage.
+  // The reloaded page belongs to the person who is now logged in, and claims the storage.
   if (reason === 'someone-else') return leavePage(location.href)
   forgetPerson()
-  // Several requests may be refused at once.
+  // Several requests may be refused at the same time.
   if (pathname !== '/login') void router.navigate({ to: '/login', search: { next: href }, ignoreBlocker: true })
 }
 
 let isChecking = false
 
 /**
- * After the service denied something: reads again what the person may do, so that the page offers only that. If the
- * organization refuses them as a whole, the page is left and nothing of the organization stays in it.
+ * After the service refused something: refetches the person's permissions, so that the page offers only what is
+ * allowed. If the organization refuses the person entirely, leaves the page and clears the organization's data.
  */
 export async function checkAccess(): Promise<void> {
   if (isChecking || router.latestLocation.pathname === '/no-organization') return

@@ -28,7 +28,7 @@ import { RecordName } from './views/record-name.tsx'
 
 const ConflictDialog = lazyRouteComponent(() => import('./views/conflict-dialog.tsx'), 'ConflictDialog')
 
-/** Loaded when it is needed. */
+/** Loaded on demand. */
 const Conflicts = () =>
   useConflict() && (
     <Suspense>

@@ -14,7 +14,7 @@ import { ApplicationError, Loading, PageError, UnknownPage } from './ui/states.t
 
 const root = createRootRoute({ notFoundComponent: UnknownPage })
 
-// Pages that need no log-in.
+// Pages that work without a log-in.
 
 const login = createRoute({
   getParentRoute: () => root,
@@ -36,7 +36,7 @@ const singleSignOn = createRoute({
   path: '/single-sign-on',
   component: lazyRouteComponent(() => import('./access/single-sign-on.tsx'), 'SingleSignOn'),
 })
-/** Where links in mails and on the terminal lead; the link's kind and secret are in the fragment. */
+/** The page for links from mails and the terminal; the kind of link and its secret are in the fragment. */
 const account = createRoute({
   getParentRoute: () => root,
   path: '/account',
@@ -51,7 +51,7 @@ const logout = createRoute({
   path: '/logout',
   component: lazyRouteComponent(() => import('./access/logout.tsx'), 'Logout'),
 })
-/** In place of the application while the current organization refuses the session. */
+/** Replaces the application while the current organization refuses the session. */
 const noOrganization = createRoute({
   getParentRoute: () => root,
   path: '/no-organization',
@@ -163,7 +163,7 @@ export const router = createRouter({
   routeTree,
   defaultPreload: 'intent',
   defaultPendingMs: 200,
-  // What is shown meanwhile can hardly be seen, so the page replaces it at once.
+  // The pending state is hardly visible, so the page replaces it at once.
   defaultPendingMinMs: 0,
   defaultPendingComponent: Loading,
   defaultErrorComponent: PageError,

@@ -84,7 +84,7 @@ test.skipIf(!chromium)('a person resets a forgotten password by mail, logs in an
   await page.evaluate(`localStorage.setItem('rapport.theme', 'dark')`)
   await send(page, 'Log in', { password: 'another quiet harbour' })
   await isInside(page)
-  // A link from elsewhere logs nobody out; the menu does.
+  // A link from elsewhere must not log the person out; the menu does.
   await page.goto(`${mailed.service.url}/account#log-out`)
   await heading(page, 'Log out')
   await page.goto(`${mailed.service.url}/profile`)
@@ -114,7 +114,7 @@ test.skipIf(!chromium)('a log-in continues at the page that demanded it, and nev
     await isInside(page, path)
     expect(new URL(page.url()).origin).toBe(mailed.service.url)
   }
-  // A person who is logged in continues at once.
+  // A person who is logged in is redirected at once.
   await page.goto(`${mailed.service.url}/login?next=%2Fimports`)
   await isInside(page, '/imports')
 })
@@ -155,7 +155,7 @@ const borderContrast = `(() => {
 })()`
 
 test.skipIf(!chromium).each(['light', 'dark'] as const)(
-  'in the %s theme, borders have a contrast of 3:1 and axe finds no violation on any way in at phone width',
+  'in the %s theme, borders have a contrast of 3:1 and axe finds no violation on any log-in page at phone width',
   async (colorScheme) => {
     const owner = await newOwner(mailed.service)
     const { token } = await mailed.invite(owner.call)

@@ -35,7 +35,7 @@ test.skipIf(!chromium)('the set-up link opens a form that creates the first owne
     timezoneId: 'Asia/Tokyo',
   })
   await heading(page, 'Set up Rapport')
-  // The page removes the token from the address and the history.
+  // The page removes the token from the URL and the history.
   expect(page.url()).toBe(`${service.url}/account`)
   expect(await page.evaluate('history.length')).toBeLessThanOrEqual(2)
   await expect.poll(() => page.title()).toBe('Set up Rapport · Rapport')
@@ -45,7 +45,7 @@ test.skipIf(!chromium)('the set-up link opens a form that creates the first owne
   await send(page, 'Set up', { ...person, password: 'password1234' })
   await page.getByText('most common').waitFor()
   expect(await errorOf(page, 'password')).toContain('most common')
-  // The response to the form moves the focus; the error may appear earlier, from the check when the field is left.
+  // The response to the form moves the focus; the error may appear earlier, from the check on blur.
   await expect.poll(() => focused(page)).toBe('password')
   await page.fill('[name=password]', goodPassword)
   await page.getByRole('button', { name: 'Set up' }).dblclick()
@@ -87,7 +87,7 @@ test.skipIf(!chromium)('each link in a mail opens a form that works once', async
   expect([...signUp.errors, ...reset.errors, ...again.errors]).toEqual([])
 })
 
-test.skipIf(!chromium)('a person with an account who is logged in accepts an invitation with one click', async () => {
+test.skipIf(!chromium)('a logged-in person with an account accepts an invitation with one click', async () => {
   const [email, inviter] = [newEmail(), await newOwner(service)]
   await service.anonymous('POST', '/auth/sign-up', { body: { email } })
   const own = await open(`sign-up=${await receiveLinkToken(receiver, email, 'sign-up')}`)

@@ -10,8 +10,8 @@ const paths = ['/', '/contacts', '/companies', '/campaigns', '/imports', '/setti
 const horizontalOverflow = (page: Page): Promise<number> =>
   page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
 
-browserTest('at 200 % zoom, no page scrolls to the side', async () => {
-  // A window of 1280 pixels shows as much as one of 640. For phones, see axe.test.ts.
+browserTest('at 200 % zoom, no page scrolls horizontally', async () => {
+  // At 200 % zoom, a window of 1280 pixels shows as much as one of 640. For phones, see axe.test.ts.
   const page = await openPage({ organization: 'small', width: 640 })
   for (const path of paths) {
     await page.goto(path)
@@ -33,7 +33,7 @@ browserTest('the first frame has the background of the chosen theme, whatever th
   await page.getByRole('menuitem', { name: 'Dark theme' }).click()
   await expect.poll(background).not.toBe(light)
   const dark = await background()
-  // What would be painted before any module of the application has run.
+  // What the browser would paint before any module of the application has run.
   await page.route(/assets\/.*\.js$/, () => undefined)
   await page.reload({ waitUntil: 'commit' })
   const isStyled = () => page.evaluate('document.readyState !== "loading" && document.styleSheets.length > 0')
@@ -59,7 +59,7 @@ browserTest('with reduced motion, nothing moves', async () => {
   expect(await moving(page)).toEqual([])
 })
 
-browserTest('whatever has the focus shows it', async () => {
+browserTest('every focused element has a visible focus indicator', async () => {
   const page = await openPage({ organization: 'small', path: '/contacts' })
   await page.getByRole('grid').getByRole('link').first().waitFor()
   const unmarked: string[] = []
@@ -67,7 +67,7 @@ browserTest('whatever has the focus shows it', async () => {
     await page.keyboard.press('Tab')
     const found = await page.locator(':focus').evaluateAll((elements: Json[]) =>
       elements.map((element) => {
-        // A search field shows it on its box.
+        // A search field shows the focus on its box.
         for (let marked = element; marked && marked !== element.ownerDocument.body; marked = marked.parentElement) {
           const style = element.ownerDocument.defaultView.getComputedStyle(marked)
           if (style.outlineStyle !== 'none' && Number.parseFloat(style.outlineWidth) >= 1.5) return ''

@@ -14,38 +14,40 @@ import {
   secret,
 } from './seeded-database.ts'
 
-/** A test in a browser: skipped where none is installed, which fails in CI (server/test/chromium.ts). */
+/** A test in a browser: skipped if none is installed, which fails in CI (server/test/chromium.ts). */
 export const browserTest = test.skipIf(!chromium)
 
 export interface PageOptions {
-  /** Default: the owner. Nobody is logged in with `null`. */
+  /** Default: the owner. `null`: nobody is logged in. */
   as?: Role | null
-  /** Default: `large`, with 100,000 contacts. `small` has few, pretty ones, for pictures. */
+  /** Default: `large`, with 100,000 contacts. `small` has a few presentable ones, for pictures. */
   organization?: OrganizationName
   /** Default: `/`. */
   path?: string
   /** Default: light. */
   theme?: 'light' | 'dark'
-  /** Default: 1440. Below 768, the page is that of a phone with a touch screen. */
+  /** Default: 1440. Below 768, the page emulates a phone with a touch screen. */
   width?: number
   height?: number
   locale?: string
   timezone?: string
   /** Stops the clock at this time; timers still run. */
   now?: string | Date
-  /** Default: reduced, so that nothing waits for movement. */
+  /** Default: reduced, so that tests need not wait for animations. */
   motion?: 'reduce' | 'no-preference'
 }
 
 export interface Application {
   service(): TestService
-  /** A page of its own context and session, which is ready to use. It is closed after the file's last test. */
+  /** A loaded page with its own context and session. It is closed after the file's last test. */
   openPage(options?: PageOptions): Promise<Page>
   /** A second page in the context of another one, like a new tab. */
   openTab(page: Page, path?: string): Promise<Page>
   /** Calls the API as a person in one of the organizations. */
   callAs(role?: Role, organization?: OrganizationName): Promise<Call>
-  /** Lets the following errors of this page pass: a browser logs each refused request. Otherwise they fail the test. */
+  /**
+   * Permits the following errors on this page, because a browser logs each refused request. Other errors fail the test.
+   */
   expectFaults(page: Page, expected: RegExp): void
 }
 
@@ -68,9 +70,9 @@ async function start(environment: Record<string, string> = {}): Promise<Shared> 
 }
 
 /**
- * The application for the tests of a file: call it once, at its top. After each test, what went wrong in any page fails
- * it: uncaught errors, messages in the console such as those of the Content-Security-Policy, requests to other hosts.
- * `isAlone`: with a database and a service of its own, where no other file has left records, and with this environment.
+ * The application for the tests of a file: call it once, at the top. After each test, problems in any page fail the
+ * test: uncaught errors, console messages such as those of the Content-Security-Policy, requests to other hosts.
+ * `isAlone`: with a separate database and service, without records of other files, and with this environment.
  */
 export function useApplication({
   isAlone = false,
@@ -146,10 +148,10 @@ export function useApplication({
   }
 }
 
-/** What a browser logs when the service refuses a request for a moment, which the page then sends again. */
+/** A browser's log message when the service refuses a request temporarily; the page then retries it. */
 const overloaded = /^Console: .*status of 503/
 
-/** Next to browsers, the machine is busy. */
+/** Browsers make the machine busy. */
 const patient =
   (call: Call): Call =>
   (...request) =>
@@ -172,13 +174,13 @@ function contextOptions(baseURL: string, options: PageOptions) {
   }
 }
 
-/** Each context has a session of its own: a refresh token can be used once. */
+/** A new session for each context, because a refresh token can be used once. */
 async function cookieFor(service: TestService, role: Role, organization: OrganizationName) {
   const { refreshToken } = await newSession(service, role, organization)
   return { name: 'rapport', value: refreshToken, url: service.url, httpOnly: true, sameSite: 'Strict' as const }
 }
 
-/** As after a log-in, without the deliberately slow check of the password. */
+/** Logs in without the deliberately slow password check. */
 const newSession = ({ database }: TestService, role: Role, organization: OrganizationName) =>
   database.crossTenantTransaction('check the database', async (db) => {
     const [found] = await db.query<{ userId: string; organizationId: string }>(

@@ -1,11 +1,11 @@
 import type { Locator, Page } from 'playwright-core'
 import type { Records } from './screens.ts'
 
-/** A page that somebody has brought into a state, such as with an open dialog. */
+/** A page in a certain state, such as with an open dialog. */
 interface State {
   name: string
   path: string | ((records: Records) => string)
-  /** Leads to the state, and returns what is visible then. */
+  /** Brings the page into the state, and returns what is visible then. */
   enter(page: Page): Promise<Locator> | Locator
 }
 

@@ -12,7 +12,7 @@ import { prepareRecords, type Records, type Screen, screens, show, useTheme } fr
 const { service, openPage, callAs, expectFaults } = useApplication()
 
 const standards = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
-/** Those whose result depends on the theme. Experimental ones run in neither theme, unless they are named. */
+/** Rules whose result depends on the theme. Experimental rules only run if they are listed here. */
 const colorRules = axe
   .getRules(standards)
   .filter(({ tags }) => tags.includes('cat.color') && !tags.includes('experimental'))
@@ -23,7 +23,7 @@ beforeAll(async () => {
   records = await prepareRecords(service(), await callAs('owner', 'small'))
 })
 
-test('every route and every section of the settings is among the screens', () => {
+test('the screens include every route and every section of the settings', () => {
   const source = (path: string) => readFileSync(fileURLToPath(new URL(`../src/${path}`, import.meta.url)), 'utf8')
   const captures = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, found = '']) => found)
   const routes = captures(source('router.tsx'), /\bpath: '([^']+)'/g).filter((path) => path !== '/settings/$section')
@@ -138,7 +138,7 @@ browserTest(
 
 const pages = new Map<string, Promise<Page>>()
 
-/** A page per person and width. It is low, because axe takes time for everything that is in view. */
+/** One page per person and width. The height is low, because axe takes time for everything in view. */
 function pageFor({ as = 'owner', organization = 'small' }: Pick<Screen, 'as' | 'organization'>, width = 1440) {
   const key = `${as} ${organization} ${width}`
   const page = pages.get(key) ?? openPage({ as, organization, width, height: 600, path: '/forgot-password' })
@@ -149,7 +149,7 @@ function pageFor({ as = 'owner', organization = 'small' }: Pick<Screen, 'as' | '
   })
 }
 
-/** How far what was visible has moved since the page began to load (https://web.dev/articles/cls). */
+/** The layout shift since the page started to load (https://web.dev/articles/cls). */
 const layoutShift = (page: Page): Promise<number> =>
   page.evaluate<number>(`new Promise((done) => {
     let shift = 0
@@ -159,7 +159,7 @@ const layoutShift = (page: Page): Promise<number> =>
     requestAnimationFrame(() => requestAnimationFrame(() => done(shift)))
   })`)
 
-/** Runs every rule of the standards, and in the dark theme again those about colours. */
+/** Runs all rules of the standards in the light theme, and the rules about colours in the dark one too. */
 async function violations(page: Page): Promise<string[]> {
   await useTheme(page, 'light')
   const light = await run(page, { type: 'tag', values: standards })
@@ -168,10 +168,10 @@ async function violations(page: Page): Promise<string[]> {
   return [...light, ...dark.map((violation) => `in the dark theme: ${violation}`)]
 }
 
-/** The source is evaluated by the browser's debugger, so the page keeps its Content-Security-Policy. */
+/** The debugger evaluates the source, so the page keeps its Content-Security-Policy. */
 async function run(page: Page, runOnly: RunOnly): Promise<string[]> {
   if (!(await page.evaluate<boolean>('"axe" in window'))) await page.evaluate(axe.source)
-  // Stylesheets are fetched again only for rules about rotated and self-playing content, which the application has not.
+  // axe only refetches style sheets for rules about rotated and self-playing content, which the application lacks.
   const options = JSON.stringify({ runOnly, resultTypes: ['violations'], preload: false })
   const results = await page.evaluate<AxeResults>(`axe.run(document, ${options})`)
   return results.violations.flatMap(({ id, nodes }) =>

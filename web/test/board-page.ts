@@ -2,7 +2,7 @@ import type { Locator, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import type { Call, Json } from '../../server/test/service.ts'
 
-/** A pipeline of its own with deals, and what a person sees of it on the board. */
+/** A separate pipeline with deals, and helpers to read the board. */
 export class BoardPage {
   readonly page: Page
   readonly call: Call
@@ -44,7 +44,7 @@ export class BoardPage {
   }
 
   column = (stage: string): Locator => this.page.getByRole('region', { name: stage, exact: true })
-  /** The total of a column, or what is likely of it. */
+  /** The total of a column, or its weighted total. */
   total = (stage: string, text: string): Locator => this.column(stage).getByRole('paragraph').filter({ hasText: text })
   card = (name: string): Locator =>
     this.page.getByRole('listitem').filter({ has: this.page.getByRole('link', { name, exact: true }) })
@@ -63,7 +63,7 @@ export class BoardPage {
     for (const [stage, names] of Object.entries(expected)) await expect.poll(() => this.names(stage)).toEqual(names)
   }
 
-  /** The same in the service. */
+  /** The same on the service. */
   async expectStored(expected: Record<string, string[]>): Promise<void> {
     for (const [stage, names] of Object.entries(expected)) {
       const path = `/v5/deals?stageId=${this.stages[stage]}&orderBy=position&sort=asc`
@@ -77,7 +77,7 @@ export class BoardPage {
     return body[0]
   }
 
-  /** Presses on one card and moves to the middle of another place, in steps as a hand does. */
+  /** Drags from a card to the middle of an element, in steps like a hand. */
   async drag(name: string, to: { x: number; y: number }): Promise<void> {
     const box = await this.boxOf(name)
     await this.page.mouse.move(box.x + 20, box.y + box.height / 2)
@@ -91,7 +91,7 @@ export class BoardPage {
     return box
   }
 
-  /** Where the pointer has to be so that a dragged card is at the top of a column. */
+  /** The pointer position that puts a dragged card at the top of a column. */
   async topOf(stage: string): Promise<{ x: number; y: number }> {
     const box = await this.column(stage).getByRole('list').boundingBox()
     if (!box) throw new Error(`There is no column ${stage}.`)

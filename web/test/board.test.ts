@@ -86,7 +86,7 @@ browserTest('a refused move puts the card back with the reason', async () => {
   await board.expectNames({ Lead: ['a', 'b'], Won: ['c'] })
 })
 
-browserTest('Undo and Ctrl+Z take a move back to the same place, unless someone else has moved the deal', async () => {
+browserTest('Undo and Ctrl+Z revert a move to the same position, unless someone else has moved the deal', async () => {
   const board = await open({ Lead: ['a', 'b', 'c'], Offer: [] })
   await board.card('b').getByRole('link').focus()
   await page.keyboard.press('Alt+ArrowRight')
@@ -101,7 +101,7 @@ browserTest('Undo and Ctrl+Z take a move back to the same place, unless someone 
   await board.expectStored({ Lead: ['a', 'c', 'b'] })
   await page.getByRole('button', { name: 'Undo' }).first().click()
   await board.expectStored({ Lead: ['a', 'b', 'c'] })
-  // Without the messages of before.
+  // Without the earlier messages.
   await board.show()
   await board.card('b').getByRole('link').focus()
   await page.keyboard.press('Alt+ArrowRight')
@@ -114,11 +114,11 @@ browserTest('Undo and Ctrl+Z take a move back to the same place, unless someone 
 })
 
 browserTest(
-  'the keyboard moves cards: Space carries one, Alt with an arrow moves it, and both are announced',
+  'the keyboard moves cards: Space picks one up, Alt with an arrow moves it, and both are announced',
   async () => {
     const board = await open({ Lead: ['a', 'b'], Offer: ['c'], Won: [] })
     await page.getByRole('button', { name: 'Filter', exact: true }).focus()
-    // One Tab stop: the next one after the toolbar is a card, and after it nothing of the board.
+    // The board has one tab stop: a card comes right after the toolbar, and nothing else of the board after it.
     await page.getByRole('button', { name: 'More actions' }).focus()
     await page.keyboard.press('Tab')
     const expectFocus = (name: string) => inFocus(page.getByRole('link', { name, exact: true }))
@@ -175,7 +175,7 @@ browserTest('the menu of a card moves it; a lost deal asks why, and can be reope
   await dialog.getByRole('button', { name: 'Cancel' }).click()
   await dialog.waitFor({ state: 'detached' })
   await board.expectNames({ Lead: ['a', 'b'], Lost: [] })
-  // The dialog returns the focus before it goes anywhere else.
+  // The dialog returns the focus before anything else moves it.
   await board.card('a').locator(':focus').waitFor()
   await board.card('a').getByRole('link').focus()
   await page.keyboard.press('m')
@@ -194,7 +194,7 @@ browserTest('the menu of a card moves it; a lost deal asks why, and can be reope
   expect(await board.deal('a')).toMatchObject({ lostReason: 'Too expensive' })
 })
 
-browserTest('the board knows at once what was changed on the page of a deal', async () => {
+browserTest('the board immediately shows changes made on the page of a deal', async () => {
   const board = await open({ Lead: ['a', 'b'], Won: [] })
   await board.card('a').getByRole('link').click()
   await page.getByRole('button', { name: 'Won', exact: true }).first().click()
@@ -202,7 +202,7 @@ browserTest('the board knows at once what was changed on the page of a deal', as
   await page.goBack()
   await board.expectNames({ Lead: ['b'], Won: ['a'] })
   await board.total('Won', '€100').waitFor()
-  // And the table what was moved on the board.
+  // The table also shows the move.
   await page.getByRole('button', { name: 'Table', exact: true }).click()
   const row = page
     .getByRole('row')
@@ -228,7 +228,7 @@ browserTest('on a touch screen, a long press lifts a card, and a swipe scrolls',
     return { x: x + 60, y: y + 50 }
   }
   const swiped = await inCard('b')
-  // Sent together: on a busy machine, waiting for each answer would make the swipe a long press.
+  // Sent together: on a busy machine, waiting for each response would turn the swipe into a long press.
   await Promise.all([
     send('touchStart', swiped),
     send('touchMove', { x: swiped.x, y: swiped.y - 60 }),
@@ -244,7 +244,7 @@ browserTest('on a touch screen, a long press lifts a card, and a swipe scrolls',
   await send('touchEnd')
   await board.expectNames({ Lead: ['b', 'a', 'c'] })
   await board.expectStored({ Lead: ['b', 'a', 'c'] })
-  // To a column that is not on the screen: the board scrolls while the finger is at its edge.
+  // To a column off the screen: the board scrolls while the finger is at its edge.
   const from = await inCard('c')
   await send('touchStart', from)
   await phone.locator('[data-dragging]').waitFor()
@@ -261,7 +261,7 @@ browserTest('the search and the filters of the list apply to cards and totals', 
   await board.total('Lead', '€100').waitFor()
   await page.goto(`/deals?view=board&board=${board.pipelineId}&filter.amount.gt=1000`)
   await page.getByText('Nothing matches').waitFor()
-  // The view is in the address; a bare one shows what the person chose last.
+  // The layout is in the URL; without it, the page shows the layout that the person chose last.
   await page.getByRole('button', { name: 'Table', exact: true }).click()
   await page.getByRole('grid').waitFor()
   expect(new URL(page.url()).searchParams.get('filter.amount.gt')).toBe('1000')
@@ -320,7 +320,7 @@ browserTest('a viewer sees the board but cannot move its cards', async () => {
   await owners.expectStored({ Lead: ['a'], Offer: [] })
 })
 
-browserTest('a card stays where it was dropped while the board is loaded again', async () => {
+browserTest('a card stays where it was dropped while the board reloads', async () => {
   const start = Date.now()
   await page.clock.setFixedTime(start)
   const board = await open({ Lead: ['a', 'b'], Offer: ['c', 'd'] })

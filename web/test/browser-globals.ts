@@ -1,6 +1,8 @@
 import { vi } from 'vitest'
 
-/** What modules of the application expect of a browser, for unit tests. Returns what takes it away again. */
+/**
+ * Defines the browser globals that modules of the application need in unit tests. Returns a function that removes them.
+ */
 export function inBrowser(more: Record<string, unknown> = {}): () => void {
   const values = {
     document: { querySelector: () => null },
@@ -15,9 +17,7 @@ export function inBrowser(more: Record<string, unknown> = {}): () => void {
   return () => void vi.unstubAllGlobals()
 }
 
-/** No other tab is open. */
+/** Simulates that no other tab is open. */
 class Channel {
-  postMessage(): void {
-    // Nobody listens.
-  }
+  postMessage(): void {}
 }

@@ -21,7 +21,7 @@ const widthOf = (name: string): Promise<number> => header(name).evaluate((cell) 
 const titles = async (): Promise<string[]> =>
   (await grid.box.getByRole('columnheader').allInnerTexts()).map((text) => text.trim()).filter((text) => text !== '')
 
-/** Does each cell of the first row stand below its header? */
+/** Is each cell of the first row below its header? */
 async function expectAligned(): Promise<void> {
   const edges = (cells: Json[]) =>
     cells.map((cell) => {
@@ -48,7 +48,7 @@ browserTest('dragging the edge of a header changes the width of the column, also
   expect(await widthOf('Email')).toBe(before + 80)
 })
 
-browserTest('by keyboard, the columns menu resizes, moves, hides, pins and adds columns', async () => {
+browserTest('the columns menu resizes, moves, hides, pins and adds columns with the keyboard', async () => {
   const [before, names] = [await widthOf('Company'), await titles()]
   const press = async (name: string) => {
     await page.getByRole('dialog', { name: 'Columns' }).getByRole('button', { name, exact: true }).focus()
@@ -92,12 +92,12 @@ browserTest(
   },
 )
 
-browserTest('two changes that follow each other at once are both kept', async () => {
+browserTest('two changes in immediate succession are both kept', async () => {
   const before = await widthOf('Company')
   await page.getByRole('button', { name: 'Columns', exact: true }).click()
   const menu = page.getByRole('dialog', { name: 'Columns' })
   await menu.waitFor()
-  // In one task of the page, which shows none of them before the others.
+  // In a single task, so that the page renders none of the changes before the others.
   await menu.evaluate((element: Json) => {
     for (const label of ['Company: wider', 'Company: wider', 'Phone: pin'])
       element.querySelector(`[aria-label="${label}"]`).click()
@@ -107,7 +107,7 @@ browserTest('two changes that follow each other at once are both kept', async ()
   await page.keyboard.press('Escape')
 })
 
-browserTest('two filters that are removed at once are both gone', async () => {
+browserTest('two filters removed in immediate succession are both gone', async () => {
   await page.goto('/contacts?filter.status.equals=active&filter.city.not=Paris&filter.email.not=null')
   const toolbar = page.getByRole('toolbar').first()
   const removals = toolbar.getByRole('button', { name: 'Remove the filter' })

@@ -37,7 +37,7 @@ const show = async (path = `/deals/${deal.id}`) => {
 }
 const section = (name: string) => page.getByRole('region', { name, exact: true })
 
-browserTest('a cell of a day, an amount, a currency and a stage has an editor that fits', async () => {
+browserTest('cells with a day, an amount, a currency and a stage have fitting editors', async () => {
   await show(`/deals?view=table&query=${encodeURIComponent(deal.name)}`)
   const grid = new Grid(page)
   await grid.settle()
@@ -64,7 +64,7 @@ browserTest('a cell of a day, an amount, a currency and a stage has an editor th
   await expect.poll(() => grid.cell(0, 'stage').innerText()).toBe('Proposal')
 })
 
-browserTest('the page of a deal moves it along its stages, closes it and shows how long it was where', async () => {
+browserTest('the page of a deal moves it along its stages, closes it and shows the time in each stage', async () => {
   const { stageId } = (await call('GET', `/v5/deals/${deal.id}`)).body
   // Newer ones are above it.
   for (const name of ['Newer', 'Newest']) await create('deals', { name: `${name} ${number}`, stageId })
@@ -156,7 +156,7 @@ browserTest('a company and a contact show their deals, and a new one belongs to 
   await expect.poll(() => page.getByRole('grid').getAttribute('aria-rowcount')).toBe('2')
 })
 
-browserTest('a deal without activity for too long has a mark on the board', async () => {
+browserTest('a deal without activity for too long is marked on the board', async () => {
   const name = `Old ${number}`
   const { id } = await create('deals', { name })
   await service().database.crossTenantQuery(

@@ -4,7 +4,7 @@ import type { Call, Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
 import { Grid } from './grid.ts'
 
-// Alone: definitions change the forms and lists of everybody in the organization.
+// Runs alone, because definitions change the forms and lists of everybody in the organization.
 const { openPage, callAs, expectFaults } = useApplication({ isAlone: true })
 
 let page: Page
@@ -12,7 +12,7 @@ let call: Call
 const dialog = (name: string | RegExp) => page.getByRole('dialog', { name })
 const toast = (text: string | RegExp) => page.getByRole('region', { name: 'Notifications' }).getByText(text).first()
 
-/** What finds only the companies of the tests. */
+/** A text that only the companies of these tests contain. */
 const tag = 'has values'
 let people: Json[]
 const created = async (path: string, body: object): Promise<Json> => {
@@ -157,14 +157,14 @@ browserTest('lists are filtered and sorted by the types of properties', async ()
     await page.getByRole('menuitem', { name: 'Sort ascending' }).click()
   }
   await sort('Rating')
-  // As numbers: as texts, 30 would come before 7.
+  // Sorted as numbers: as texts, 30 would come before 7.
   await expect.poll(names).toEqual(['Alpha Typed', 'Beta Typed'])
   await sort('Budget')
   await expect.poll(() => new URL(page.url()).searchParams.get('orderBy')).toBe('customProperties.budget.amount')
 })
 
 browserTest(
-  'the form marks required properties, begins with defaults, and shows a fault beside its field',
+  'the form marks required properties, starts with defaults, and shows an error next to its field',
   async () => {
     expectFaults(page, /status of 422/)
     await page.goto('/companies?new=1')
@@ -198,7 +198,7 @@ browserTest(
 )
 
 browserTest(
-  'the record page edits properties and tells their changes, and shows archived ones that have a value',
+  'the record page edits properties and lists their changes, and shows archived ones that have a value',
   async () => {
     const former = (await call('GET', '/v5/properties?filter.key.equals=former')).body[0]
     await call('PATCH', `/v5/properties/${former.id}`, { body: { archived: true } })

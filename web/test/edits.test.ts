@@ -10,7 +10,7 @@ const { openPage, callAs, expectFaults } = useApplication()
 let page: Page
 let grid: Grid
 let call: Call
-/** The contacts of the test, in the order of the list, and what finds only them. */
+/** The contacts of the test in list order, and a text that only they contain. */
 let contacts: Json[]
 let tag: string
 let number = 0
@@ -38,7 +38,7 @@ const toTitle = async () => {
 }
 const toast = (text: string | RegExp) => page.getByRole('region', { name: 'Notifications' }).getByText(text).first()
 
-/** Requests about one contact wait until the returned function is called. */
+/** Delays requests about one contact until the returned function is called. */
 async function holdRequests(): Promise<() => void> {
   const pattern = /v5\/contacts\/con_/
   let release = () => {}
@@ -88,7 +88,7 @@ browserTest(
     await toast(/^Expected an email address/).waitFor()
     await expect.poll(() => grid.cell(0, 'email').innerText()).toBe('')
     await expectStored(0, { email: null })
-    // Nobody has to type it again, unless Escape gives it up.
+    // The text is still there, unless Escape discarded it.
     await grid.press('ArrowUp', 'Enter')
     expect(await grid.cell(0, 'email').getByRole('textbox').inputValue()).toBe('bad address')
     await grid.press('Escape', 'Enter')
@@ -97,7 +97,7 @@ browserTest(
   },
 )
 
-browserTest('the Undo of the toast and Ctrl+Z take changes back, the last one first', async () => {
+browserTest("the toast's Undo and Ctrl+Z undo changes, most recent first", async () => {
   await toTitle()
   for (const title of ['First', 'Second']) {
     await page.keyboard.type(title)
@@ -120,7 +120,7 @@ async function storeTitle(title: string): Promise<void> {
   await toast('Job title saved').waitFor()
 }
 
-browserTest('Ctrl+Z takes back the change that is still on its way, not the one before it', async () => {
+browserTest('Ctrl+Z undoes the change that is still being stored, not the previous one', async () => {
   await storeTitle('Stored')
   const release = await holdRequests()
   await grid.press('ArrowUp')
@@ -131,7 +131,7 @@ browserTest('Ctrl+Z takes back the change that is still on its way, not the one 
   await expectStored(0, { employmentTitle: 'Stored' })
 })
 
-browserTest('Ctrl+Z for a change that is refused takes nothing back', async () => {
+browserTest('Ctrl+Z for a refused change undoes nothing', async () => {
   expectFaults(page, /status of 422/)
   await storeTitle('Stored')
   const release = await holdRequests()
@@ -145,7 +145,7 @@ browserTest('Ctrl+Z for a change that is refused takes nothing back', async () =
   await expectStored(0, { employmentTitle: 'Tester' })
 })
 
-browserTest('a change is taken back once: by the toast or by Ctrl+Z, which closes the toast', async () => {
+browserTest('a change is undone once: by the toast or by Ctrl+Z, which closes the toast', async () => {
   await toTitle()
   const undo = page.getByRole('button', { name: 'Undo' })
   for (const title of ['One', 'Two', 'Three']) {
@@ -156,9 +156,9 @@ browserTest('a change is taken back once: by the toast or by Ctrl+Z, which close
     await grid.press('ArrowUp')
   }
   await expect.poll(() => undo.count()).toBe(3)
-  // To redo, elsewhere: it must not undo.
+  // Ctrl+Shift+Z means redo elsewhere, so it must not undo.
   await grid.press('Control+Shift+z')
-  // The second one looks at what the first one leaves.
+  // The second undo checks the state that the first one left.
   await grid.press('Control+z', 'Control+z')
   await expectStored(0, { employmentTitle: 'One' })
   await expect.poll(() => undo.count()).toBe(1)
@@ -181,7 +181,7 @@ browserTest('Undo does not overwrite what someone else has changed meanwhile', a
   await expectStored(0, { employmentTitle: 'Theirs' })
 })
 
-browserTest('deleting a selection names what and how many, and Undo restores exactly those', async () => {
+browserTest('deleting a selection states the kind and number of records, and Undo restores exactly those', async () => {
   await grid.press('x', 'Shift+ArrowDown')
   await page.getByRole('region', { name: 'Actions for the selection' }).getByRole('button', { name: 'Delete' }).click()
   const dialog = page.getByRole('dialog', { name: 'Delete 2 contacts?' })
@@ -189,7 +189,7 @@ browserTest('deleting a selection names what and how many, and Undo restores exa
   await toast('Deleted 2 contacts').waitFor()
   await expect.poll(() => grid.box.getAttribute('aria-rowcount')).toBe('3')
   await expect.poll(async () => [...(await grid.rows()).values()]).toEqual([contacts[2].id, contacts[3].id])
-  // The focus is in the list again, on a row that is still there.
+  // The focus returns to the list, on a row that still exists.
   await expect.poll(() => grid.box.evaluate((box) => box === box.ownerDocument.activeElement)).toBe(true)
   expect([contacts[2].id, contacts[3].id]).toContain(await grid.activeId())
   expect((await call('GET', `/v5/contacts/${contacts[0].id}`)).status).toBe(404)
@@ -198,7 +198,7 @@ browserTest('deleting a selection names what and how many, and Undo restores exa
   await expect.poll(() => grid.box.getAttribute('aria-rowcount')).toBe('5')
 })
 
-browserTest('Undo takes a tag back from exactly those that were tagged', async () => {
+browserTest('Undo removes a tag from exactly the records that got it', async () => {
   const added = `${tag} added`
   await call('PATCH', `/v5/contacts/${contacts[1].id}`, { body: { tags: [tag, 'kept'] } })
   await grid.press('x', 'Shift+ArrowDown')
@@ -212,7 +212,7 @@ browserTest('Undo takes a tag back from exactly those that were tagged', async (
   await expectStored(1, { tags: [tag, 'kept'] })
 })
 
-browserTest('a value stays when an answer arrives that was requested before it was saved', async () => {
+browserTest('a saved value survives a response that was requested before', async () => {
   await grid.press('ArrowDown', 'ArrowDown', 'x')
   await page.getByRole('region', { name: 'Actions for the selection' }).getByRole('button', { name: 'Delete' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
@@ -240,7 +240,7 @@ browserTest('a value stays when an answer arrives that was requested before it w
   expect(await grid.cell(0, 'employmentTitle').innerText()).toBe('Saved meanwhile')
 })
 
-browserTest('what is selected while others are deleted stays selected, and other lists forget them too', async () => {
+browserTest('records selected during a deletion stay selected, and other lists drop the deleted ones too', async () => {
   await grid.press('x')
   let release = () => undefined as void
   const held = new Promise<void>((resolve) => (release = resolve))

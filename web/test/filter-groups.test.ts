@@ -17,7 +17,7 @@ const form = () => page.getByRole('dialog', { name: 'Add a filter' })
 const chip = (text: RegExp | string) => page.getByRole('toolbar').getByRole('button', { name: text })
 const treeOf = () => JSON.parse(new URL(page.url()).searchParams.get('tree') ?? 'null') as unknown
 
-/** Moves the focus with Tab alone until it is on this element of a form. */
+/** Presses Tab until the focus is on this element of a form. */
 async function tabTo(target: Locator): Promise<void> {
   await page.locator('[role=dialog] :focus').waitFor()
   await target.waitFor()
@@ -28,7 +28,7 @@ async function tabTo(target: Locator): Promise<void> {
   throw new Error('Tab does not reach the element.')
 }
 
-/** Chooses an option by typing its beginning, as with the keyboard. */
+/** Chooses an option by typing its first letters. */
 async function choose(target: Locator, option: string): Promise<void> {
   await tabTo(target)
   await typeAtOnce(page, option)
@@ -42,7 +42,7 @@ async function press(target: Locator): Promise<void> {
   await page.keyboard.press('Enter')
 }
 
-/** The number that is announced is that of the API. */
+/** The announced number of records matches the API. */
 async function expectCount(resource: string, filter: object): Promise<void> {
   const { status, body } = await (await callAs())('POST', `/v5/${resource}/search/count`, { body: { filter } })
   expect(status).toBe(200)
@@ -123,7 +123,7 @@ browserTest('a group of alternatives with a group in it, and relative dates, are
   expect(treeOf()).toEqual({ or: either })
   await expectCount('contacts', { status: { equals: 'active' }, or: either })
 
-  // The same filter after a reload; then its negation.
+  // The same filter after a reload, then its negation.
   await page.reload()
   await grid.settle()
   await chip(/^Country is Germany or/).focus()
@@ -152,7 +152,7 @@ browserTest('a group of alternatives with a group in it, and relative dates, are
   await expectCount('contacts', { status: { equals: 'active' }, ...old })
 })
 
-browserTest('what is done to selected records is done to those that the tree finds', async () => {
+browserTest('bulk actions apply to the records that the filter tree finds', async () => {
   const call = await callAs()
   for (const name of ['Tree 1', 'Tree 2', 'Other 3'])
     await call('POST', '/v5/contacts', { body: { name, customProperties: { group: 'trees' } } })
@@ -173,7 +173,7 @@ browserTest('what is done to selected records is done to those that the tree fin
   await expect.poll(tagged).toEqual(['Tree 1', 'Tree 2'])
 })
 
-browserTest('a filter that cannot be read or is refused shows a notice instead of records', async () => {
+browserTest('an invalid or refused filter shows a notice instead of records', async () => {
   const notice = () => page.getByRole('alert').getByText('This filter is not valid')
   for (const tree of ['{"or":[', '[]', '7']) {
     await page.goto(`/contacts?tree=${encodeURIComponent(tree)}`)
@@ -189,7 +189,7 @@ browserTest('a filter that cannot be read or is refused shows a notice instead o
   await expectCount('contacts', {})
 })
 
-browserTest('a tree with more levels than the form is shown as it is, and stays when the view is saved', async () => {
+browserTest('a tree with too many levels for the form is shown as text, and stays when the view is saved', async () => {
   const call = await callAs()
   const deep = { or: [{ not: { or: [{ not: { name: { equals: 'x' } } }, { city: { equals: null } }] } }] }
   const body = {

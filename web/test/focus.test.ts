@@ -4,7 +4,7 @@ import { chromium } from '../../server/test/chromium.ts'
 import type { Call, Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
 
-// Alone: it changes stages, teams and properties.
+// Runs alone, because it changes stages, teams and properties.
 const { openPage, callAs, expectFaults } = useApplication({ isAlone: true })
 
 let page: Page
@@ -26,7 +26,7 @@ const button = (name: string | RegExp) => page.getByRole('button', { name, exact
 const item = (name: string) => page.getByRole('menuitem', { name, exact: true })
 const gone = () => dialog().first().waitFor({ state: 'detached' })
 
-/** The focus has settled on something that can have it. */
+/** Expects that the focus has settled on a focusable element. */
 async function expectFocus(after: string): Promise<void> {
   const place = () =>
     page.evaluate<string>(
@@ -35,7 +35,7 @@ async function expectFocus(after: string): Promise<void> {
   await expect.poll(place, { message: after }).toBe('somewhere')
 }
 
-/** Opens and leaves a dialog by keyboard, in each way that there is. */
+/** Opens and closes a dialog with the keyboard, in every possible way. */
 async function leave(name: string, open: () => Promise<unknown>): Promise<void> {
   for (const way of ['Escape', 'Cancel', 'Close']) {
     await open()
@@ -49,7 +49,7 @@ async function leave(name: string, open: () => Promise<unknown>): Promise<void> 
   }
 }
 
-browserTest('the focus stays in the page when dialogs of lists are left, and after what they do', async () => {
+browserTest('the focus stays in the page when dialogs of lists are cancelled, and after their actions', async () => {
   await page.goto('/contacts')
   await page.getByRole('row').nth(1).waitFor()
   await leave('new contact', () => button('New contact').press('Enter'))
@@ -65,7 +65,7 @@ browserTest('the focus stays in the page when dialogs of lists are left, and aft
   await button('Add a tag').press('Enter')
   await page.getByRole('textbox', { name: 'Tag' }).fill('more')
   await page.keyboard.press('Enter')
-  // The rows that were changed are no longer selected.
+  // The changed rows are no longer selected.
   await button('Add a tag').waitFor({ state: 'detached' })
   await expectFocus('a tag was added')
   await page.getByRole('row').nth(1).getByRole('checkbox').click()
@@ -78,7 +78,7 @@ browserTest('the focus stays in the page when dialogs of lists are left, and aft
   await expectFocus('a filter was removed')
 })
 
-browserTest('the focus stays in the page when things of a record are created, changed and deleted', async () => {
+browserTest('the focus stays in the page when parts of a record are created, changed and deleted', async () => {
   const contact = await created('/v5/contacts', { name: `Focus ${++number}` })
   await created('/v5/tasks', { title: 'To edit', contactId: contact.id })
   await created(`/v5/contacts/${contact.id}/notes`, { body: 'To delete' })
@@ -99,7 +99,7 @@ browserTest('the focus stays in the page when things of a record are created, ch
   await item('Delete').press('Enter')
   await page.getByText('Deleted: Edited').first().waitFor()
   await expectFocus('a task was deleted')
-  // The page may be asking for its timeline when the record is deleted.
+  // The page may be fetching its timeline when the record is deleted.
   expectFaults(page, /status of 404/)
   await button('More actions').press('Enter')
   await item('Delete').press('Enter')

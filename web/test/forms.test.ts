@@ -91,7 +91,7 @@ browserTest('text can be pasted into every field of a form', async () => {
   }
 })
 
-browserTest('a value that another record has is answered with a link to that record by its name', async () => {
+browserTest('a duplicate of a unique value shows a link to the other record with its name', async () => {
   expectFaults(page, /status of 409/)
   const call = await callAs('owner', 'small')
   const email = 'form-taken@example.com'
@@ -136,7 +136,7 @@ browserTest('the tasks of the list and those of a record are created in the same
   expect(await form.getByRole('textbox', { name: 'Title' }).inputValue()).toBe('Call them')
   await form.getByRole('combobox', { name: /^About/ }).selectOption({ label: 'Contact' })
   await form.getByRole('combobox', { name: /^Contact/ }).fill('Form Subject')
-  // A suggestion for the text of before is not chosen at once.
+  // Enter must not choose a suggestion for the earlier text.
   await page.locator('[role=listbox][aria-busy=false]').getByRole('option', { name: 'Form Subject' }).waitFor()
   await page.keyboard.press('Enter')
   await form.getByRole('button', { name: 'Add task' }).click()
@@ -146,7 +146,7 @@ browserTest('the tasks of the list and those of a record are created in the same
   expect(body).toMatchObject([{ title: 'Call them', assigneeId: id, dueDate: null, dueAt: null }])
 })
 
-browserTest('a web address is accepted as people write it', async () => {
+browserTest('a web address is accepted without its scheme', async () => {
   await page.goto('/contacts?new=1')
   await input(/^Name/).fill('Form Website')
   await dialog()

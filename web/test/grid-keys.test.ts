@@ -16,7 +16,7 @@ beforeEach(async () => {
   await grid.expectActive(0, 'name')
 })
 
-/** Is the active cell in the part of the grid that is not covered by its head and its pinned columns? */
+/** Is the active cell visible, and not covered by the grid's head or pinned columns? */
 async function expectActiveIsVisible(): Promise<void> {
   await expect
     .poll(() =>
@@ -91,7 +91,7 @@ browserTest('scrolling away from the active cell stays where it is while rows ar
   await grid.box.focus()
   await grid.press('ArrowDown', 'ArrowDown', 'ArrowDown')
   const place = () => grid.box.evaluate((box) => [box.scrollLeft, box.scrollTop])
-  // By less than the rows that are kept outside the screen, so that the active cell is still in the document.
+  // By less than the rows that are rendered outside of the screen, so that the active cell stays in the document.
   for (const [x, y] of [
     [200, 0],
     [200, 150],
@@ -103,7 +103,7 @@ browserTest('scrolling away from the active cell stays where it is while rows ar
   await grid.press('Control+Home')
 })
 
-browserTest('Space shows the active record beside the list, and the arrow keys change it', async () => {
+browserTest('Space shows the active record next to the list, and the arrow keys change it', async () => {
   const panel = page.getByRole('complementary')
   await grid.press('ArrowDown', ' ')
   const [first, second] = [await nameAt(1), await nameAt(2)]
@@ -118,7 +118,7 @@ browserTest('Space shows the active record beside the list, and the arrow keys c
 
 const nameAt = (index: number): Promise<string> => grid.cell(index, 'name').getByRole('link').innerText()
 
-browserTest('Enter opens the record that is shown beside the list, and Back restores the place', async () => {
+browserTest('Enter opens the record that is shown next to the list, and Back restores the position', async () => {
   for (let count = 0; count < 3; count++) await grid.press('PageDown')
   await expectActiveIsVisible()
   await grid.settle()
@@ -138,7 +138,7 @@ browserTest('Enter opens the record that is shown beside the list, and Back rest
 
 const bulk = () => page.getByRole('region', { name: 'Actions for the selection' })
 
-browserTest('x, Shift with arrows and Shift with a click select rows, and the bar says how many', async () => {
+browserTest('x, Shift+arrows and Shift+click select rows, and the bar shows their number', async () => {
   await grid.press('x')
   await bulk().getByText('1 selected').waitFor()
   await grid.press('Shift+ArrowDown', 'Shift+ArrowDown')

@@ -17,7 +17,7 @@ beforeEach(async () => {
   await grid.settle()
 })
 
-/** The ids of the API from one place to another, along the pages. */
+/** The ids from the API between two indexes, page by page. */
 async function idsOf(query: string, first: number, last: number): Promise<string[]> {
   const call = await callAs()
   const ids: string[] = []
@@ -40,7 +40,7 @@ async function expectRowsOfApi(query: string): Promise<void> {
 
 const newestFirst = 'orderBy=createdAt&sort=desc'
 
-browserTest('of 100,000 rows, fewer than 60 are in the document', async () => {
+browserTest('fewer than 60 of 100,000 rows are in the document', async () => {
   expect(Number(await grid.box.getAttribute('aria-rowcount'))).toBeGreaterThan(100_000)
   expect((await grid.rows()).size).toBeLessThan(60)
   await grid.scrollTo(36 * 500)
@@ -50,8 +50,8 @@ browserTest('of 100,000 rows, fewer than 60 are in the document', async () => {
   await expectRowsOfApi(newestFirst)
 })
 
-browserTest('a thrown scrollbar shows skeletons, never nothing, until the rows are there', async () => {
-  // What the person sees in each frame: the number of rows that cover the middle of the grid.
+browserTest('fast scrolling shows skeletons, never an empty grid, until the rows arrive', async () => {
+  // Records, for each frame, the number of rows that cover the middle of the grid.
   await grid.box.evaluate((box) => {
     const seen: string[] = ((globalThis as Json).framesSeen = [])
     const look = () => {
@@ -66,7 +66,7 @@ browserTest('a thrown scrollbar shows skeletons, never nothing, until the rows a
     ;(globalThis as Json).requestAnimationFrame(look)
   })
   const frames = (): Promise<string[]> => page.evaluate('framesSeen')
-  // Until a skeleton was seen, no rows arrive.
+  // Delay the rows until a skeleton was seen.
   let release = () => undefined as void
   const held = new Promise<void>((resolve) => (release = resolve))
   await page.route(/\/v5\/contacts\?/, async (route) => (await held, route.continue()))
@@ -86,7 +86,7 @@ browserTest('a thrown scrollbar shows skeletons, never nothing, until the rows a
 })
 
 browserTest(
-  'a row in the middle of 100,000 is reached with a few requests, also while others are inserted',
+  'a row in the middle of 100,000 is reached with a few requests, even while others are inserted',
   async () => {
     const call = await callAs()
     await page.reload()
@@ -111,7 +111,7 @@ browserTest(
   },
 )
 
-/** Ids at places of the list of all contacts, as the database has them. */
+/** Ids at indexes of the list of all contacts, from the database. */
 async function newestContacts(first: number, count: number): Promise<string[]> {
   const { database } = service()
   const [large] = await database.crossTenantQuery<{ id: string }>(
@@ -126,7 +126,7 @@ async function newestContacts(first: number, count: number): Promise<string[]> {
   return rows.map(({ id }) => showId('con', id))
 }
 
-browserTest('rows that are inserted while the list is open are neither missing nor shown twice', async () => {
+browserTest('rows inserted while the list is open are neither missing nor shown twice', async () => {
   const call = await callAs()
   await grid.scrollTo(0)
   await page.reload()
@@ -139,7 +139,7 @@ browserTest('rows that are inserted while the list is open are neither missing n
     await expect.poll(async () => (await grid.rows()).has(300 * (count + 1))).toBe(true)
   }
   await grid.settle()
-  // The places before the insertion, so that nothing moves under the person's eyes.
+  // Indexes before the insertion, so that nothing moves while the person reads.
   const shown = [...(await grid.rows()).values()]
   const all = await idsOf(newestFirst, 0, 1000)
   const first = all.indexOf(shown[0] ?? '')
@@ -150,7 +150,7 @@ browserTest('rows that are inserted while the list is open are neither missing n
   await expectRowsOfApi(newestFirst)
 })
 
-browserTest('a list that is ordered by name shows the rows of the API at both ends', async () => {
+browserTest('a list ordered by name shows the same rows as the API at both ends', async () => {
   await page.goto('/contacts?orderBy=name&sort=asc&filter.status.equals=archived')
   await grid.settle()
   await expectRowsOfApi('orderBy=name&sort=asc&filter.status.equals=archived')

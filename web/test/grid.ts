@@ -2,7 +2,7 @@ import type { Locator, Page } from 'playwright-core'
 import { expect } from 'vitest'
 import type { Json } from '../../server/test/service.ts'
 
-/** What a person sees of a list: the rows of the grid, the active cell, the selection. */
+/** Reads what a person sees of a list: the rows of the grid, the active cell, the selection. */
 export class Grid {
   readonly page: Page
   readonly box: Locator
@@ -18,7 +18,7 @@ export class Grid {
     await expect.poll(() => this.box.locator('[aria-busy=true]').count(), { timeout: 20_000 }).toBe(0)
   }
 
-  /** The rows in the document, by their place in the list, which begins with 0. */
+  /** The rows in the document by their index in the list, which starts at 0. */
   async rows(): Promise<Map<number, string | undefined>> {
     const found: [number, string | undefined][] = await this.box.evaluate((box) =>
       [...box.querySelectorAll('[role=row]')]
@@ -31,7 +31,7 @@ export class Grid {
     return new Map(found.sort(([one], [other]) => one - other))
   }
 
-  /** The place and the column of the active cell, as assistive technology knows it. */
+  /** Row and column of the active cell, as assistive technology reports them. */
   async active(): Promise<{ index: number; column: string } | undefined> {
     const id = await this.box.getAttribute('aria-activedescendant')
     const [, index, column = ''] = /^cell-(\d+)-(.+)$/.exec(id ?? '') ?? []

@@ -5,7 +5,7 @@ import { browserTest, useApplication } from './application.ts'
 
 const { openPage, callAs } = useApplication()
 
-browserTest('a part of a bar leads to the contacts of its day and source', async () => {
+browserTest('a segment of a bar links to the contacts of its day and source', async () => {
   const call = await callAs()
   expect((await call('POST', '/v5/contacts', { body: { email: 'charted@example.com' } })).status).toBe(201)
   const page = await openPage()
@@ -42,7 +42,7 @@ browserTest('each chart has a table with the same numbers', async () => {
   expect(cells.reduce((sum, cell) => sum + Number(cell), 0)).toBe(total)
 })
 
-browserTest('a country of the map leads to its contacts', async () => {
+browserTest('a country on the map links to its contacts', async () => {
   const page = await openPage({ organization: 'small' })
   const country = page.getByRole('group', { name: 'Contacts by country' }).getByRole('link').first()
   const [, name, count] = /^(.+): ([\d,]+)$/.exec((await country.getAttribute('aria-label')) ?? '') ?? []
@@ -53,7 +53,7 @@ browserTest('a country of the map leads to its contacts', async () => {
   expect(name).not.toMatch(/^[A-Z]{2}$/)
 })
 
-/** Moves the session of a page to a new organization; the page's next load shows it. */
+/** Switches the session of a page to a new organization; the next load of the page shows it. */
 const moveToNewOrganization = (page: Page) =>
   page.evaluate(async () => {
     const post = async (path: string, body: object, token?: string): Promise<Record<string, string>> => {
@@ -72,7 +72,7 @@ browserTest('a new organization sees what is missing, and the first steps until 
   const token = await moveToNewOrganization(page)
   await page.goto('/')
   await page.getByText('0 of 4 done').waitFor()
-  // They lead: an empty page would say nothing.
+  // The first steps replace the rest of the page, which would be empty.
   for (const nothing of ['No contacts yet', 'Nothing is due']) expect(await page.getByText(nothing).count()).toBe(0)
   await page.getByRole('button', { name: /^Fill with example data/ }).click()
   await page.getByText('The example data are there').waitFor()
@@ -96,7 +96,7 @@ browserTest('a new organization sees what is missing, and the first steps until 
   expect(await page.getByText('First steps').count()).toBe(0)
 })
 
-browserTest('who may only read is offered no first steps', async () => {
+browserTest('a viewer is offered no first steps', async () => {
   const page = await openPage({ as: 'viewer' })
   await page.getByRole('group', { name: 'New contacts' }).or(page.getByText('No new contacts')).waitFor()
   expect(await page.getByText('First steps').count()).toBe(0)
@@ -108,7 +108,7 @@ const group = (page: Page, name: string) =>
     .getByRole('list', { name: new RegExp(`^${name}`) })
     .getByRole('listitem')
 
-/** Creates a task of the caller, and returns it. */
+/** Creates a task assigned to the caller, and returns it. */
 async function createTask(call: Call, body: object): Promise<Json> {
   const created = await call('POST', '/v5/tasks', { body })
   expect(created.status, created.text).toBe(201)
@@ -118,7 +118,7 @@ async function createTask(call: Call, body: object): Promise<Json> {
 const later = (milliseconds: number) => new Date(Date.now() + milliseconds).toISOString()
 const hour = 3_600_000
 
-browserTest('my day shows what is late, due today and soon, finishes a task and leads to its record', async () => {
+browserTest('my day shows tasks overdue, due today and due soon, finishes one and links to its record', async () => {
   const call = await callAs('member')
   const contact = (await (await callAs())('POST', '/v5/contacts', { body: { name: 'Mona Today' } })).body
   const late = await createTask(call, { title: 'Late', dueAt: later(-hour), contactId: contact.id })
@@ -148,15 +148,15 @@ browserTest('my day shows what is late, due today and soon, finishes a task and 
   expect(await page.getByRole('grid').getByText('Of somebody else').count()).toBe(0)
 })
 
-/** A time zone whose clock is at this hour now. */
+/** A time zone in which it is currently this hour. */
 const zoneAt = (wanted: number): string => {
   const offset = ((wanted - new Date().getUTCHours() + 36) % 24) - 12
   return `Etc/GMT${offset > 0 ? '-' : '+'}${Math.abs(offset)}`
 }
 
-browserTest('today is the day of the person’s time zone: that of the profile, otherwise the browser’s', async () => {
+browserTest('“today” depends on the person’s time zone, from the profile or else the browser', async () => {
   const call = await callAs('member')
-  // In one zone it is noon, in the other one the day is about to end, but not while the test runs.
+  // In one zone it is noon; in the other, the day is about to end, but not during the test.
   const [noon, night] = [zoneAt(11), zoneAt(22)]
   await createTask(call, { title: 'In two hours', dueAt: later(2 * hour) })
   const atNoon = await openPage({ as: 'member', timezone: noon })
@@ -172,7 +172,7 @@ browserTest('today is the day of the person’s time zone: that of the profile, 
   await call('PATCH', '/v5/me', { body: { timeZone: null } })
 })
 
-browserTest('the number of overdue tasks is exact, and so is how many more there are than are shown', async () => {
+browserTest('the number of overdue tasks is exact, and so is the number of hidden ones', async () => {
   const call = await callAs('member')
   const { body: me } = await call('GET', '/v5/me')
   const overdue = `assigneeId=${me.id}&done=false&filter.dueAt.lt=${new Date().toISOString()}`

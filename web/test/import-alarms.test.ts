@@ -8,7 +8,7 @@ const { openPage } = useApplication({
   environment: { IMPORT_BYTES_PER_DAY: '5000', REASONING_CONCURRENCY: '1' },
 })
 
-/** A new import on its page, and its URL. */
+/** Creates an import, opens its page, and returns its URL. */
 async function createImport(name: string): Promise<{ page: Page; url: string }> {
   const page = await openPage({ path: '/imports?new=1', organization: 'small' })
   await page.getByLabel('Name').fill(name)
@@ -20,7 +20,7 @@ async function createImport(name: string): Promise<{ page: Page; url: string }> 
 const pushContact = (url: string, contact: object): Promise<number> => push(url, { contact })
 
 browserTest(
-  'the page of an import shows what it has received today, and an alarm before it may receive no more',
+  'the page of an import shows what it has received today, and a warning before it reaches its limit',
   async () => {
     const { page, url } = await createImport('Flooded')
     expect(await pushContact(url, { email: 'small@example.com' })).toBe(200)
@@ -38,7 +38,7 @@ browserTest(
   },
 )
 
-browserTest('many opt-outs of an import raise an alarm, and lead to the suggestions that wait', async () => {
+browserTest('many opt-outs of an import raise an alarm, which links to the waiting suggestions', async () => {
   const { page, url } = await createImport('Abused')
   for (let number = 1; number <= 11; number++)
     expect(await pushContact(url, { email: `victim-${number}@example.com`, note: 'Unsubscribe me.' })).toBe(200)
@@ -54,7 +54,7 @@ browserTest('many opt-outs of an import raise an alarm, and lead to the suggesti
   await expect.poll(() => page.getByRole('link', { name: 'Decide on them' }).count()).toBe(0)
 })
 
-browserTest('all opt-outs of an import that wait are decided at once, after a question', async () => {
+browserTest('all waiting opt-outs of an import are decided at once, after a confirmation', async () => {
   const { page, url } = await createImport('Abused again')
   const push12 = async (first: number) => {
     for (let number = first; number < first + 12; number++)

@@ -7,7 +7,7 @@ import { push as send } from './pushes.ts'
 
 const { openPage, expectFaults, service } = useApplication()
 
-/** A new import on its page, and its URL. */
+/** Creates an import, opens its page, and returns its URL. */
 async function createImport(name: string): Promise<{ page: Page; url: string }> {
   const page = await openPage({ path: '/imports' })
   await page.getByRole('button', { name: 'New import' }).first().click()
@@ -31,7 +31,7 @@ async function pushConflict(page: Page, url: string, name: string): Promise<void
 }
 
 browserTest(
-  'a new import shows its URL once, and the command beside it pushes a row that appears at once',
+  'a new import shows its URL once, and the command next to it pushes a row that appears at once',
   async () => {
     const { page, url } = await createImport('Website form')
     expect(await copiedBy(page.getByRole('button', { name: 'Copy: Trigger URL' }))).toBe(url)
@@ -46,7 +46,7 @@ browserTest(
   },
 )
 
-browserTest('a failed row shows its reason, and its corrected payload changes the contact that exists', async () => {
+browserTest('a failed row shows its reason, and its corrected payload updates the existing contact', async () => {
   const { page, url } = await createImport('Corrected')
   await pushConflict(page, url, 'corrected')
   await rowsWith(page, 'CONFLICT').getByRole('link').first().click()
@@ -69,7 +69,7 @@ browserTest('a failed row shows its reason, and its corrected payload changes th
   await page.getByRole('button', { name: 'Processed 3' }).waitFor()
 })
 
-browserTest('rows that arrive move neither the focus nor what is read', async () => {
+browserTest('arriving rows move neither the focus nor the visible rows', async () => {
   const { page, url } = await createImport('Busy')
   for (let number = 0; number < 40; number++) await push(url, { contact: { email: `busy-${number}@example.com` } })
   await rowsWith(page, 'PROCESSED').nth(39).waitFor()
@@ -84,7 +84,7 @@ browserTest('rows that arrive move neither the focus nor what is read', async ()
   expect(await page.evaluate<string>('document.activeElement.id')).toBe(id)
 })
 
-browserTest('the open row is in the address; Escape closes it and returns the focus', async () => {
+browserTest('the open row is in the URL; Escape closes it and returns the focus', async () => {
   const { page, url } = await createImport('Addressed')
   await push(url, { contact: { email: 'addressed@example.com', website: 'nonsense' } })
   const link = rowsWith(page, 'PROCESSED').getByRole('link').first()
@@ -99,7 +99,7 @@ browserTest('the open row is in the address; Escape closes it and returns the fo
   await expect.poll(() => page.evaluate<string>('document.activeElement.id')).toBe(id)
 })
 
-browserTest('the retry of many rows names their number first', async () => {
+browserTest('a retry of many rows shows their number first', async () => {
   const { page, url } = await createImport('Retried')
   await pushConflict(page, url, 'retried')
   await page.getByRole('button', { name: 'Retry all failed…' }).waitFor()
@@ -112,7 +112,7 @@ browserTest('the retry of many rows names their number first', async () => {
   await page.getByText('1 row is queued again').waitFor()
 })
 
-browserTest('waiting rows are cancelled, one from its panel, and the others after their number was shown', async () => {
+browserTest('waiting rows are cancelled, one from its panel, and the others after showing their number', async () => {
   const { page } = await createImport('Cancelled')
   const importId = new URL(page.url()).pathname.split('/').at(-1) ?? ''
   const inAnHour = new Date(Date.now() + 3_600_000).toISOString()
@@ -128,7 +128,7 @@ browserTest('waiting rows are cancelled, one from its panel, and the others afte
   await expect.poll(() => rowsWith(page, 'CANCELLED').count()).toBe(3)
 })
 
-browserTest('a new import whose answer was lost is one import', async () => {
+browserTest('a new import whose response was lost is created once', async () => {
   const page = await openPage({ path: '/imports?new=1' })
   expectFaults(page, /ERR_FAILED/)
   let isLost = false
@@ -141,7 +141,7 @@ browserTest('a new import whose answer was lost is one import', async () => {
   await page.getByLabel('Name').fill('Created once')
   await page.keyboard.press('Enter')
   await expect.poll(() => isLost).toBe(true)
-  // It is sent again by itself, with the same key.
+  // The page retries it with the same key.
   await page.getByRole('group', { name: 'Trigger URL' }).waitFor()
   await page.goto('/imports')
   await page.getByRole('link', { name: 'Created once' }).first().waitFor()
@@ -170,7 +170,7 @@ browserTest('an import is disabled and enabled, gets another URL, and is restore
   await page.getByRole('link', { name: 'Managed' }).waitFor()
 })
 
-browserTest('what a bad sender pushed is removed from a disabled import, after its number was shown', async () => {
+browserTest('what a bad sender pushed is removed from a disabled import, after showing its amount', async () => {
   const { page, url } = await createImport('Unwanted')
   for (const name of ['one', 'two', 'three'])
     await push(url, { contact: { email: `${name}@unwanted.example` }, company: { name: 'Unwanted Ltd' } })
@@ -194,7 +194,7 @@ browserTest('what a bad sender pushed is removed from a disabled import, after i
   await page.getByText('Nothing matches').first().waitFor()
 })
 
-browserTest('who may only read imports is offered no changes', async () => {
+browserTest('read-only access to imports offers no changes', async () => {
   const { page: owners, url } = await createImport('Read only')
   await push(url, { contact: { email: 'read-only@example.com', name: 'Read Only' } })
   const page = await openPage({ as: 'viewer', path: new URL(owners.url()).pathname })

@@ -8,7 +8,7 @@ const { openPage, callAs } = useApplication()
 let page: Page
 let call: Call
 let number = 0
-/** What only the records of this test contain. */
+/** A text that only the records of this test contain. */
 let tag: string
 beforeEach(async () => {
   page ??= await openPage({ organization: 'small', path: '/contacts' })
@@ -33,12 +33,12 @@ const labelOf = (element: unknown): string | undefined => {
 }
 const focusedLabel = () => page.locator(':focus').evaluate(labelOf)
 
-/** Waits for a suggestion for all that was typed: one for its beginning is not chosen. */
+/** Waits for a suggestion for the whole text: Enter does not choose one for its beginning. */
 async function suggested(name: string): Promise<void> {
   await page.locator('[role=listbox][aria-busy=false]').getByRole('option', { name }).waitFor()
 }
 
-/** Holds the answers to requests for suggestions until it is called. */
+/** Delays the responses to requests for suggestions until the returned function is called. */
 async function holdSuggestions(path: RegExp): Promise<() => void> {
   let release = () => undefined as void
   const held = new Promise<void>((resolve) => (release = resolve))
@@ -50,7 +50,7 @@ async function holdSuggestions(path: RegExp): Promise<() => void> {
   return release
 }
 
-browserTest('a form is filled in by keyboard alone, references included', async () => {
+browserTest('a form can be filled in with the keyboard alone, including references', async () => {
   const company = await created('/v5/companies', { name: `${tag} Works` })
   await page.goto('/contacts?new=1')
   const form = dialog('New contact')
@@ -61,7 +61,7 @@ browserTest('a form is filled in by keyboard alone, references included', async 
   await page.keyboard.type(tag)
   await suggested(`${tag} Works`)
   await page.keyboard.press('Enter')
-  // The dialog is still there, and so is the focus.
+  // The dialog is still open and has the focus.
   expect(await reference.inputValue()).toBe(`${tag} Works`)
   expect(await focusedLabel()).toBe('Company')
   const fields = await form.locator('input, select, textarea').all()
@@ -69,7 +69,7 @@ browserTest('a form is filled in by keyboard alone, references included', async 
   await page.keyboard.press('Tab')
   expect(await focusedLabel()).toBe(labels[labels.indexOf('Company') + 1])
   await form.getByRole('textbox', { name: /^Name/ }).fill(`${tag} Person`)
-  // With Tab, the selected record is chosen, and the focus goes on as well.
+  // Tab also selects the record, and moves the focus on.
   const owner = form.getByRole('combobox', { name: /^Owner/ })
   await owner.focus()
   await page.keyboard.type('Ada')
@@ -78,7 +78,7 @@ browserTest('a form is filled in by keyboard alone, references included', async 
   expect(await owner.inputValue()).toBe('Ada Lovelace')
   expect(await focusedLabel()).not.toBe('Owner')
   expect(await page.locator('[role=dialog] :focus').count()).toBe(1)
-  // Escape closes the suggestions, then the question before the dialog.
+  // The first Escape closes the suggestions, the next one the confirmation.
   await owner.focus()
   await page.keyboard.type('Al')
   await page.getByRole('listbox').getByRole('option').first().waitFor()
@@ -91,7 +91,7 @@ browserTest('a form is filled in by keyboard alone, references included', async 
   expect(body).toMatchObject({ companyId: company.id, ownerId: expect.stringMatching(/^usr_/) })
 })
 
-browserTest('text that names no record is said, and the form is not sent', async () => {
+browserTest('text that matches no record is an error, and the form is not sent', async () => {
   await page.goto('/contacts?new=1')
   const form = dialog('New contact')
   await form.getByRole('textbox', { name: /^Name/ }).fill(`${tag} Person`)
@@ -108,7 +108,7 @@ browserTest('text that names no record is said, and the form is not sent', async
   await page.getByRole('heading', { level: 1, name: `${tag} Person` }).waitFor()
 })
 
-browserTest('Enter before the suggestions of a text chooses only the record of that name', async () => {
+browserTest('Enter before the suggestions arrive only selects the record with exactly that name', async () => {
   const contact = await created('/v5/contacts', { name: `${tag} Person` })
   const company = await created('/v5/companies', { name: `${tag} Exact` })
   await created('/v5/companies', { name: `${tag} Exact Holding` })
@@ -122,7 +122,7 @@ browserTest('Enter before the suggestions of a text chooses only the record of t
   await page.keyboard.press('Enter')
   release()
   await expect.poll(() => page.getByRole('option').count()).toBe(2)
-  // None of the two was chosen: neither was shown when Enter was pressed.
+  // Enter chose neither, because neither was visible when it was pressed.
   expect(await editor.inputValue()).toBe(`${tag} Ex`)
   expect((await call('GET', `/v5/contacts/${contact.id}`)).body.companyId).toBeNull()
   await editor.press('Escape')
@@ -136,7 +136,7 @@ browserTest('Enter before the suggestions of a text chooses only the record of t
   await expect.poll(async () => (await call('GET', `/v5/contacts/${contact.id}`)).body.companyId).toBe(company.id)
 })
 
-browserTest('the palette opens nothing that an earlier text found', async () => {
+browserTest('the palette opens no result of an earlier text', async () => {
   await created('/v5/contacts', { name: `${tag} Person` })
   const other = await created('/v5/contacts', { name: `${tag} Else` })
   await page.goto('/contacts')
@@ -157,7 +157,7 @@ browserTest('the palette opens nothing that an earlier text found', async () => 
   await page.waitForURL(`**/contacts/${other.id}`)
 })
 
-browserTest('in the properties of a record, Tab goes on to the next one, and back with Shift', async () => {
+browserTest('in the properties of a record, Tab moves to the next one, and Shift+Tab back', async () => {
   const company = await created('/v5/companies', { name: `${tag} Tab` })
   const contact = await created('/v5/contacts', { name: `${tag} Person` })
   await page.goto(`/contacts/${contact.id}`)
@@ -176,13 +176,13 @@ browserTest('in the properties of a record, Tab goes on to the next one, and bac
   await expect.poll(focusedLabel).toBe('Edit Company')
 })
 
-/** A composition as an input method makes it: the keys come while a part of the text is not decided. */
+/** Simulates an input method: key events arrive while a part of the text is undecided. */
 async function compose(session: CDPSession, text: string, keys: readonly string[]): Promise<void> {
   await session.send('Input.imeSetComposition', { text, selectionStart: text.length, selectionEnd: text.length })
   for (const key of keys) await page.keyboard.press(key)
 }
 
-browserTest('the keys of a composition do nothing else', async () => {
+browserTest("keys of an input method's composition do nothing else", async () => {
   const contact = await created('/v5/contacts', { name: `${tag} Person` })
   await created('/v5/companies', { name: `日本 ${tag}` })
   const session = await page.context().newCDPSession(page)

@@ -27,7 +27,7 @@ const expectTop = async () => {
   expect((await grid.rows()).has(0)).toBe(true)
 }
 
-browserTest('other records begin with the first one: after a filter, a search, an order, a view, the bin', async () => {
+browserTest('other records start at the top: after a filter, a search, an order, a view, the bin', async () => {
   const call = await callAs()
   const view = { resource: 'contacts', name: 'By name', orderBy: 'name', sort: 'asc', columns: ['name', 'email'] }
   const { body, status } = await call('POST', '/v5/views', { body: view })
@@ -47,7 +47,7 @@ browserTest('other records begin with the first one: after a filter, a search, a
   await expectTop()
 
   await page.goBack()
-  // Back finds the place again.
+  // Back restores the position.
   await expect.poll(() => grid.scrollTop()).toBe(far)
   await page.getByRole('searchbox').fill('a')
   await page.waitForURL(/query=a/)
@@ -74,7 +74,7 @@ browserTest('other records begin with the first one: after a filter, a search, a
   await expect.poll(() => grid.scrollTop()).toBe(0)
 })
 
-browserTest('cards of a board, rows of an import and hits of the palette begin at the top too', async () => {
+browserTest('cards of a board, rows of an import and results of the palette start at the top too', async () => {
   const call = await callAs()
   const names = Array.from({ length: 30 }, (_, index) => `Deal ${index}`)
   const board = await BoardPage.open(page, call, 'Long board', { Lead: names })

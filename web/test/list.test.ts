@@ -18,12 +18,12 @@ const count = async (query: string): Promise<string> => {
   return `${Number(body.count).toLocaleString('en')} records`
 }
 
-/** The number of records as it is announced. */
+/** The announced number of records. */
 const status = () => page.getByRole('status').filter({ hasText: 'record' })
 const chip = (text: RegExp | string) => page.getByRole('toolbar').getByRole('button', { name: text })
 
 browserTest(
-  'a filter is made with the keyboard only, reads as a sentence, and changes the announced count',
+  'a filter is created with the keyboard alone, reads as a sentence, and changes the announced count',
   async () => {
     await page.goto('/contacts')
     await grid.settle()
@@ -105,7 +105,7 @@ browserTest(
   },
 )
 
-browserTest('while other rows are loaded, the former ones stay and nothing moves', async () => {
+browserTest('while other rows load, the previous ones stay and nothing moves', async () => {
   await page.goto('/contacts')
   await grid.settle()
   await page.evaluate(`
@@ -135,7 +135,7 @@ browserTest('while other rows are loaded, the former ones stay and nothing moves
   expect(await page.evaluate('shift')).toBeLessThan(0.02)
 })
 
-browserTest('a list says what it lacks: no match, no permission, an error with its request, nothing yet', async () => {
+browserTest('an empty list says why: no match, no permission, an error with its request, no records yet', async () => {
   await page.goto('/contacts?query=xqzvwkj')
   await page.getByRole('heading', { name: 'Nothing matches' }).waitFor()
   await page.getByRole('button', { name: 'Clear filters' }).click()
@@ -168,7 +168,7 @@ browserTest('a list says what it lacks: no match, no permission, an error with i
   await page.keyboard.press('Escape')
 })
 
-browserTest('a list that was left for longer than it stays fresh shows its rows where the person was', async () => {
+browserTest("a list reopened after it became stale shows its rows at the person's position", async () => {
   const start = Date.now()
   await page.clock.setFixedTime(start)
   await page.goto('/contacts')
@@ -187,7 +187,7 @@ browserTest('a list that was left for longer than it stays fresh shows its rows 
   expect([...(await grid.rows()).values()]).not.toContain(undefined)
 })
 
-browserTest('rows that are scrolled to while the list is loaded again are filled', async () => {
+browserTest('rows scrolled into view during a reload are loaded', async () => {
   await page.goto('/contacts')
   await grid.settle()
   const { body } = await (await callAs())('POST', '/v5/contacts', { body: { name: 'Restored Row' } })

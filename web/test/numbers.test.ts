@@ -4,7 +4,7 @@ import { chromium } from '../../server/test/chromium.ts'
 import type { Call, Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
 
-// Alone: definitions change the forms of everybody in the organization.
+// Runs alone, because definitions change the forms of everybody in the organization.
 const { openPage, callAs, expectFaults } = useApplication({ isAlone: true })
 
 let page: Page
@@ -45,7 +45,7 @@ async function openCompany(): Promise<string> {
 }
 
 browserTest(
-  'an amount in a form is read as the page writes numbers, and what the list shows can be pasted',
+  "an amount in a form has the page's number format, and text copied from the list can be pasted",
   async () => {
     for (const [text, amount] of [
       ['1.234', '1234'],
@@ -65,7 +65,7 @@ browserTest(
   },
 )
 
-browserTest('text that is no number is explained in the language of the page, and is not sent', async () => {
+browserTest('text that is not a number is explained in the language of the page, and is not sent', async () => {
   await page.goto('/deals?new=1')
   await dialog().getByRole('textbox', { name: /^Name/ }).fill('Kein Betrag')
   const amount = dialog().getByRole('textbox', { name: /^Betrag/ })
@@ -83,7 +83,7 @@ browserTest('text that is no number is explained in the language of the page, an
   await page.getByRole('heading', { level: 1, name: 'Kein Betrag' }).waitFor()
 })
 
-browserTest('every numeric property of a record is edited in the numbers of the page', async () => {
+browserTest("every numeric property of a record is edited in the page's number format", async () => {
   const path = await openCompany()
   const cases = [
     ['Jahresumsatz', '12.500.000,50', { annualRevenue: '12500000.50' }],
@@ -108,7 +108,7 @@ browserTest('every numeric property of a record is edited in the numbers of the 
   await properties()
     .getByRole('button', { name: /weitere/ })
     .click()
-  // What is stored stands there as people write it.
+  // Stored values appear in the locale's format.
   await properties().getByRole('button', { name: 'Jahresumsatz bearbeiten' }).click()
   const revenue = properties().getByRole('textbox', { name: 'Jahresumsatz' })
   expect(await revenue.inputValue()).toBe('12500000,50')
@@ -122,7 +122,7 @@ browserTest('every numeric property of a record is edited in the numbers of the 
   expect(await read(path)).toMatchObject({ annualRevenue: '12500000.50' })
 })
 
-browserTest('filters read and write numbers as the page does, one and several', async () => {
+browserTest("filters use the page's number format, for one number and several", async () => {
   const tag = `zahlfilter-${++number}`
   for (const annualRevenue of ['1234.5', '2000', '9'])
     await created('/v5/companies', { name: `${tag} ${annualRevenue}`, annualRevenue, tags: [tag] })
@@ -147,7 +147,7 @@ browserTest('filters read and write numbers as the page does, one and several', 
 })
 
 browserTest(
-  'the settings of a stage take numbers of the page, and messages of the service are in its language',
+  "the settings of a stage use the page's number format, and the service's messages are in its language",
   async () => {
     expectFaults(page, /status of 422/)
     const pipeline = await created('/v5/pipelines', { name: `Zahlen ${++number}` })

@@ -5,7 +5,7 @@ const { openPage, expectFaults } = useApplication({ isAlone: true })
 const name = organizations.small
 
 browserTest(
-  'an owner deletes the organization by typing its name, and keeps it afterwards; others cannot',
+  'an owner deletes the organization by typing its name, and can undo that later; others can do neither',
   async () => {
     const [page, member] = [
       await openPage({ organization: 'small', path: '/settings/organization' }),

@@ -10,7 +10,7 @@ import { expectAccessible, heading, isInside } from './visit.ts'
 
 const browserTest = test.skipIf(!chromium)
 
-/** The service, which the tests stop and start again at one address. */
+/** The service, which the tests stop and restart at the same address. */
 let service: TestService
 let browser: Browser | undefined
 let database: Awaited<ReturnType<typeof createDatabase>>
@@ -69,7 +69,7 @@ const offline = /^You are offline/
 const place = (page: Page, name: string) =>
   page.getByRole('navigation', { name: 'Main navigation' }).first().getByRole('link', { name, exact: true })
 
-/** Answers with 503 at the address of the service, as while it starts. */
+/** Responds with 503 at the service's address, as while it starts. */
 function busyServer(retryAfter: string): Promise<Server & { requests: number[] }> {
   const requests: number[] = []
   const server = createServer((_request, response) => {
@@ -83,7 +83,7 @@ function busyServer(retryAfter: string): Promise<Server & { requests: number[] }
 }
 const stop = (server: Server): Promise<void> => new Promise((resolve) => server.close(() => resolve()))
 
-browserTest('after a restart, the page goes on without a click, and what was loaded stayed readable', async () => {
+browserTest('after a restart, the page continues without a click, and loaded data stayed readable', async () => {
   const id = await newContact('Stays readable')
   const { page } = await openPage(`/contacts/${id}`)
   await page.getByLabel('New note').fill('Typed during the restart')
@@ -91,7 +91,7 @@ browserTest('after a restart, the page goes on without a click, and what was loa
   await banner(page, unreachable).waitFor()
   expect(await page.getByRole('heading', { name: 'Stays readable', level: 2 }).isVisible()).toBe(true)
   await expectAccessible(page)
-  // A page that is not loaded yet says so in the frame.
+  // A page that is not loaded yet shows this inside the frame.
   await place(page, 'Suggestions').click()
   await heading(page, 'Not loaded yet')
   await page.goBack()
@@ -104,7 +104,7 @@ browserTest('after a restart, the page goes on without a click, and what was loa
   expect(notes.map(({ body }: { body: string }) => body)).toEqual(['Typed during the restart'])
 })
 
-browserTest('a page that is opened while the service is overloaded appears by itself, after Retry-After', async () => {
+browserTest('a page opened while the service is overloaded appears automatically, after Retry-After', async () => {
   const id = await newContact('Seen later')
   const { page } = await openPage('/')
   await service.close()
@@ -136,7 +136,7 @@ browserTest(
     await page.keyboard.press('Enter')
     await page.keyboard.type('Typed offline')
     await page.keyboard.press('Enter')
-    // Its code was never loaded.
+    // Its code was not loaded yet.
     await place(page, 'Imports').click()
     await heading(page, 'Not loaded yet')
     await expectAccessible(page)
@@ -149,11 +149,11 @@ browserTest(
   },
 )
 
-browserTest('after an upgrade replaced the files, the next page is that of the new version', async () => {
+browserTest('after an upgrade has replaced the files, the next page is that of the new version', async () => {
   const { page } = await openPage('/')
   const isReplaced = /\/assets\/imports-[\w-]+\.js$/
   let misses = 0
-  // As after an upgrade: the file of the old version is gone, and the page names another one.
+  // As after an upgrade: the old version's file is gone, and the page refers to another one.
   await page.route(isReplaced, (route) => {
     misses++
     return route.fulfill({ status: 404, body: '' })

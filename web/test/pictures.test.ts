@@ -9,13 +9,13 @@ import { now, prepareRecords, type Records, type Screen, screens, show, useTheme
 
 const { service, openPage, callAs, expectFaults } = useApplication({ isAlone: true })
 
-/** `npm run pictures` takes them anew. */
+/** `npm run pictures` takes new ones. */
 const isWriting = process.env.PICTURES === 'write'
 const maxDifferingPixels = 40
 
-/** Where the navigation leaves little room: also 1024 and 768 pixels, in the light theme. */
+/** Pages that are narrow next to the navigation: also at 1024 and 768 pixels, in the light theme. */
 const onTablets = ['contacts', 'contact', 'suggestions']
-/** What the pictures are compared in: both themes, and the widths of a desktop and of a phone. */
+/** The variants that are compared: both themes, at desktop and phone width. */
 const compared = [
   'login',
   'home',
@@ -33,7 +33,7 @@ const compared = [
   'pipeline',
   'suggestions',
 ]
-/** Shown in the documentation only: they contain the time of the login or new ids, or are as simple as the login. */
+/** Only in the documentation, not compared: they contain the log-in time or new ids, or are as simple as the log-in. */
 const documented = [
   'forgot-password',
   'sign-up',
@@ -42,7 +42,7 @@ const documented = [
   'no-organization',
   'logout',
   'profile',
-  // The service says which tasks are overdue, by its own clock.
+  // The service determines with its own clock which tasks are overdue.
   'tasks',
   'view',
   'campaign',
@@ -118,7 +118,7 @@ if (isWriting) {
 
 for (const screen of isWriting ? screens.filter(({ name }) => documented.includes(name)) : []) {
   browserTest(`a picture of ${screen.name} is taken`, async () => {
-    // Their records are of this day, not of that of the demo data.
+    // Their records are created today, not on the day of the demo data.
     const page = await pageFor(screen, 1440, new Date().toISOString())
     // A dead link is one of the pages.
     expectFaults(page, /status of 4\d\d/)
@@ -150,12 +150,12 @@ async function pageFor(
     pages.get(key) ?? openPage({ as, organization, width, path: '/forgot-password', ...(at && { now: at }) })
   pages.set(key, known)
   const page = await known
-  // The application asks whether the person is logged in.
+  // The application checks whether the person is logged in.
   if (as === null) expectFaults(page, /status of 401/)
   return page
 }
 
-/** What is wrong with the temporary database of the tests is no example. */
+/** Hides problems of the tests' temporary database, which are not typical. */
 async function withoutTestFindings(route: Route): Promise<void> {
   const response = await route.fetch()
   const { findings, ...status } = (await response.json()) as { findings: { name: string }[] }

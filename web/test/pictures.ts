@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url'
 import { inflateSync } from 'node:zlib'
 import type { Browser, Page } from 'playwright-core'
 
-/** The pictures of the documentation, which are also those that the tests compare with. */
+/** The pictures of the documentation, with which the tests compare. */
 export const picturesFolder = fileURLToPath(new URL('../../docs/application/pictures', import.meta.url))
 
-/** Takes a picture when two in a row are equal, so that nothing is still loading. */
+/** Takes a picture once two in a row are equal, so that nothing is still loading. */
 export async function takePicture(page: Page): Promise<Buffer> {
   await page.evaluate('document.fonts.ready')
   await page.evaluate(replaceIds)
@@ -19,7 +19,7 @@ export async function takePicture(page: Page): Promise<Buffer> {
   }
 }
 
-/** Ids differ in each run: the pictures show the same one. */
+/** Ids differ in each run, so pictures show a fixed one. */
 const replaceIds = `{
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
   while (texts.nextNode()) {
@@ -29,10 +29,7 @@ const replaceIds = `{
   }
 }`
 
-/**
- * Identifies how this machine draws: the same engine with other fonts or another smoothing gives different pictures, which
- * cannot be compared.
- */
+/** Identifies how this machine renders: other fonts or another anti-aliasing make pictures that cannot be compared. */
 export async function renderingOf(browser: Browser): Promise<string> {
   const font = readFileSync(
     createRequire(import.meta.url).resolve('@fontsource-variable/inter/files/inter-latin-wght-normal.woff2'),
@@ -48,7 +45,7 @@ export async function renderingOf(browser: Browser): Promise<string> {
   return createHash('sha256').update(decode(picture).pixels).digest('hex')
 }
 
-/** The smoothing of corners and curves varies by one level from run to run. */
+/** Anti-aliasing of corners and curves varies by one level between runs. */
 const tolerance = 2
 
 /** The number of pixels that differ visibly; undefined if the pictures have different sizes. */
@@ -65,7 +62,7 @@ export function differingPixels(one: Buffer, other: Buffer): number | undefined 
 
 const channels = 3
 
-/** Reads a PNG of Chromium: 8 bits each of red, green and blue, without a palette, not interlaced. */
+/** Parses a PNG from Chromium: 8 bits per channel, RGB, without palette and interlacing. */
 function decode(file: Buffer): { width: number; pixels: Buffer } {
   const chunks = [...chunksOf(file)]
   const header = chunks.find(({ type }) => type === 'IHDR')?.content
@@ -92,7 +89,7 @@ function* chunksOf(file: Buffer): Generator<{ type: string; content: Buffer }> {
   }
 }
 
-/** What the filters of PNG (section 9 of its specification) add to a byte, from those to the left and above. */
+/** The predictors of PNG filters (section 9 of the specification), from the bytes to the left and above. */
 function predict(filter: number, pixels: Buffer, at: number, index: number, size: number): number {
   const left = index < channels ? 0 : (pixels[at - channels] ?? 0)
   const above = pixels[at - size] ?? 0

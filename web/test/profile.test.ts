@@ -28,18 +28,18 @@ async function openProfile(person: Pick<TestPerson, 'email' | 'password'>): Prom
   return page
 }
 
-/** A part of the page, by its heading. */
+/** A section of the page, by its heading. */
 const panel = (page: Page, name: string) => page.getByRole('region', { name, exact: true })
 
 const dialog = (page: Page, name: string) => page.getByRole('dialog', { name, exact: true })
 
-/** Fills in the only field of a form and sends it by Enter. */
+/** Fills in the only field of a form and submits it with Enter. */
 async function enter(field: Locator, text: string): Promise<void> {
   await field.fill(text)
   await field.press('Enter')
 }
 
-/** As if all sessions of the person had begun ten minutes ago. */
+/** Simulates that all sessions of the person started ten minutes ago. */
 const backdateSessions = ({ userId }: TestPerson) =>
   mailed.service.database.crossTenantQuery(
     'check the database',
@@ -95,7 +95,7 @@ test.skipIf(!chromium)(
   },
 )
 
-test.skipIf(!chromium)('a sensitive change asks for the password first, and then happens', async () => {
+test.skipIf(!chromium)('a sensitive change asks for the password first, and then continues', async () => {
   const person = await newOwner(mailed.service)
   const page = await openProfile(person)
   await backdateSessions(person)
@@ -103,13 +103,13 @@ test.skipIf(!chromium)('a sensitive change asks for the password first, and then
   const question = dialog(page, 'Confirm that it is you')
   await enter(question.getByLabel('Password', { exact: true }), 'not this one')
   await question.getByText('not your password').waitFor()
-  // Nothing happens if the person does not want to.
+  // Nothing happens if the person cancels.
   await page.keyboard.press('Escape')
   await page.getByText('Nothing was changed.').first().waitFor()
   await panel(page, 'Authenticator app').getByRole('button', { name: 'Set up' }).click()
   await enter(question.getByLabel('Password', { exact: true }), person.password)
   await dialog(page, 'Set up an authenticator app').getByRole('figure', { name: 'QR code' }).waitFor()
-  // The new session is in the cookie too.
+  // The cookie also has the new session.
   await page.reload()
   await isInside(page, '/profile')
 })
@@ -135,7 +135,7 @@ test.skipIf(!chromium)(
     ])
     expect(download.suggestedFilename()).toBe('rapport-recovery-codes.txt')
     await codes.getByRole('button', { name: 'Done' }).click()
-    // They are shown once.
+    // They are shown only once.
     await page.reload()
     await panel(page, 'Recovery codes').getByText('10 codes are left.').waitFor()
     expect(await page.content()).not.toContain(recoveryCodes[0])
@@ -167,7 +167,7 @@ test.skipIf(!chromium)('a passkey is added, renamed, used to log in, and removed
   await passkeys.getByRole('button', { name: 'Rename Laptop' }).click()
   await enter(dialog(page, 'Rename the passkey').getByLabel('Name'), 'Work laptop')
   await passkeys.getByText('Work laptop').waitFor()
-  // The device has one already.
+  // The device already has one.
   await passkeys.getByRole('button', { name: 'Add a passkey' }).click()
   await enter(dialog(page, 'Add a passkey').getByLabel('Name'), 'Again')
   await dialog(page, 'Add a passkey').getByText('already has a passkey').waitFor()

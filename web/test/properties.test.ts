@@ -4,7 +4,7 @@ import type { Call, Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
 import { inFocus } from './gestures.ts'
 
-// Alone: definitions change the forms and lists of everybody in the organization.
+// Runs alone, because definitions change the forms and lists of everybody in the organization.
 const { openPage, callAs, expectFaults } = useApplication({ isAlone: true })
 
 let page: Page
@@ -14,7 +14,7 @@ beforeEach(async () => {
   call ??= await callAs()
 })
 
-/** Those of a resource, in order. */
+/** The definitions for a resource, in order. */
 const definitions = async (resource = 'deals'): Promise<Json[]> =>
   (await call('GET', `/v5/properties?filter.resource.equals=${resource}&orderBy=position&sort=asc&limit=100`)).body
 const define = async (body: object): Promise<Json> => {
@@ -40,7 +40,7 @@ const choose = async (property: string, action: string) => {
 }
 const save = (form: Locator, name = 'Create') => form.getByRole('button', { name, exact: true }).click()
 
-browserTest('each kind of property is defined: its key follows from its label', async () => {
+browserTest('each type of property can be defined, with a key derived from its label', async () => {
   const kinds: [label: string, type: string, expected: object][] = [
     ['Delivery notes', 'Text', { key: 'deliveryNotes', type: 'text' }],
     ['Seats', 'Number', { key: 'seats', type: 'number' }],
@@ -82,7 +82,7 @@ browserTest('each kind of property is defined: its key follows from its label', 
 })
 
 browserTest(
-  'definitions are ordered by dragging and by keyboard, archived and brought back, deleted and restored',
+  'definitions are reordered by dragging and with the keyboard, archived and unarchived, deleted and restored',
   async () => {
     const names = ['One', 'Two', 'Three']
     for (const label of names) await define({ resource: 'companies', key: label.toLowerCase(), type: 'text', label })
@@ -117,7 +117,7 @@ browserTest(
 )
 
 browserTest(
-  'a definition is changed: its rules, default, choices and their order; a fault is beside its field',
+  'a definition is changed: its rules, default, choices and their order; an error is next to its field',
   async () => {
     expectFaults(page, /status of 4(?:09|22|23)/)
     const choices = ['a', 'b', 'c'].map((value) => ({ value, label: value.toUpperCase() }))
@@ -195,7 +195,7 @@ browserTest('keys without a definition are accepted or refused', async () => {
   await expect.poll(async () => (await call('GET', '/v5/properties/undeclared')).body.companies).toBe('accepted')
 })
 
-browserTest('viewers see the definitions without buttons, and labels in the words of the organization', async () => {
+browserTest('viewers see the definitions without buttons, and labels as the organization wrote them', async () => {
   await define({ resource: 'contacts', key: 'place', type: 'text', label: 'City' })
   const theirs = await openPage({ as: 'viewer', locale: 'de-DE', path: '/settings/properties' })
   const defined = theirs.getByRole('list', { name: 'Definierte Eigenschaften' })

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Sends a request as clients should: again after `Retry-After` if an overloaded service has refused it. */
+/** Sends a request as clients should: retries after `Retry-After` if an overloaded service has refused it. */
 export async function fetchServed(url: string, init: RequestInit): Promise<Response> {
   for (let attempt = 1; ; attempt++) {
     const response = await fetch(url, init)

@@ -19,7 +19,7 @@ beforeEach(async () => {
   await page.getByRole('heading', { level: 1, name }).waitFor()
 })
 
-/** What requests can wait for, and what lets them pass. */
+/** A gate that delays requests, and a function that opens it. */
 const gate = (): [opened: Promise<void>, open: () => void] => {
   let open = () => {}
   return [new Promise<void>((resolve) => (open = resolve)), () => open()]
@@ -29,7 +29,7 @@ const expectStored = (values: object) =>
   expect.poll(async () => (await call('GET', `/v5/contacts/${contact.id}`)).body).toMatchObject(values)
 const toast = (text: string | RegExp) => page.getByRole('region', { name: 'Notifications' }).getByText(text).first()
 
-browserTest('an address that contains headers of a mail is a link to that address only', async () => {
+browserTest('an address that contains mail headers links to that address only', async () => {
   const email = `ada${number}?bcc=eve%40evil.example&subject=x@example.com`
   expect((await call('PATCH', `/v5/contacts/${contact.id}`, { body: { email } })).status).toBe(200)
   await page.reload()
@@ -39,7 +39,7 @@ browserTest('an address that contains headers of a mail is a link to that addres
   expect(decodeURIComponent(new URL(href).pathname)).toBe(email)
 })
 
-browserTest('every property that can be changed is edited in place, by keyboard', async () => {
+browserTest('every editable property can be edited in place, with the keyboard', async () => {
   await properties()
     .getByRole('button', { name: /^Show \d+ more/ })
     .click()
@@ -53,7 +53,7 @@ browserTest('every property that can be changed is edited in place, by keyboard'
     // Several choices are in a popover.
     const field = page.locator('input:focus, select:focus, textarea:focus')
     await field.waitFor()
-    // A popover listens to it a moment after it has the focus.
+    // A popover reacts to keys shortly after it has the focus.
     const close = async () => {
       if ((await field.count()) > 0) await page.keyboard.press('Escape')
       return button.evaluate((element) => element === element.ownerDocument.activeElement)
@@ -86,7 +86,7 @@ browserTest('“n” focuses the note box, the draft survives reload, and Ctrl+E
   expect((await call('GET', `/v5/contacts/${contact.id}/notes`)).body).toHaveLength(1)
 })
 
-browserTest('a note whose answer was lost is posted once, and can be changed before it is sent again', async () => {
+browserTest('a note whose response was lost is posted once, and can be changed before it is sent again', async () => {
   expectFaults(page, /ERR_FAILED|status of 500/)
   const box = page.getByRole('textbox', { name: 'New note' })
   const post = async (text: string) => {
@@ -97,7 +97,7 @@ browserTest('a note whose answer was lost is posted once, and can be changed bef
     const isLost = new Promise<void>((resolve) => {
       const lose = async (route: Route) => {
         await route.fetch()
-        // From a proxy, which has lost the answer.
+        // From a proxy that has lost the response.
         await route.fulfill({ status: 500, body: '' })
         resolve()
       }
@@ -112,7 +112,7 @@ browserTest('a note whose answer was lost is posted once, and can be changed bef
   const lose = (route: Route) => route.fetch().then(() => route.abort())
   await page.route(/\/notes$/, lose, { times: 1 })
   await post('First')
-  // It is sent again by itself, with the same key.
+  // The page retries it with the same key.
   await expect.poll(() => box.inputValue()).toBe('')
   expect(await notes()).toEqual(['First'])
   await postAndLose('Second')
@@ -121,7 +121,7 @@ browserTest('a note whose answer was lost is posted once, and can be changed bef
   expect(await notes()).toEqual(['Second, changed', 'Second', 'First'])
 })
 
-browserTest('the next note can be typed and posted before the answers about the last one are there', async () => {
+browserTest('the next note can be typed and posted before the responses for the last one arrive', async () => {
   const box = page.getByRole('textbox', { name: 'New note' })
   const [notesOpen, openNotes] = gate()
   const [timelinesOpen, openTimelines] = gate()
@@ -144,7 +144,7 @@ browserTest('the next note can be typed and posted before the answers about the 
   await page.unrouteAll({ behavior: 'wait' })
 })
 
-browserTest('a link with a path in place of an id reaches no other route of the API', async () => {
+browserTest('a link with a path instead of an id reaches no other route of the API', async () => {
   const { id: importId } = (await call('POST', '/v5/imports', { body: { name: 'Not meant' } })).body
   const requests: string[] = []
   const record = (request: Request) => requests.push(`${request.method()} ${new URL(request.url()).pathname}`)
@@ -160,7 +160,7 @@ browserTest('a link with a path in place of an id reaches no other route of the 
   expect(requests.filter((line) => line.includes(importId) && line.includes(' /v5/'))).toEqual([])
 })
 
-browserTest('deleting a record asks by its name, and Undo or its old page restores it', async () => {
+browserTest('deleting a record asks first, naming it, and Undo or its old page restores it', async () => {
   expectFaults(page, /status of 404/)
   const remove = async () => {
     await page.getByRole('button', { name: 'More actions' }).click()
@@ -186,7 +186,7 @@ browserTest('deleting a record asks by its name, and Undo or its old page restor
   expect(await isStored()).toBe(true)
 })
 
-browserTest('names are links: Ctrl with a click opens a tab, and pointing at one loads its record', async () => {
+browserTest('names are links: Ctrl+click opens a tab, and hovering loads the record', async () => {
   await page.goto('/contacts')
   await new Grid(page).settle()
   const link = page.getByRole('grid').getByRole('link', { name: contact.name, exact: true })
@@ -205,7 +205,7 @@ browserTest('names are links: Ctrl with a click opens a tab, and pointing at one
 })
 
 browserTest(
-  'a time says how long ago it was, and on hover and focus when exactly, in the person’s time zone',
+  'a time shows how long ago it was and, on hover and focus, the exact time in the person’s time zone',
   async () => {
     await call('POST', `/v5/contacts/${contact.id}/notes`, { body: { body: 'When was this?' } })
     const [{ createdAt }] = (await call('GET', `/v5/contacts/${contact.id}/notes`)).body
@@ -230,7 +230,7 @@ browserTest(
   },
 )
 
-browserTest('a second tab of the same person works beside the first one', async () => {
+browserTest('a second tab of the same person works at the same time as the first', async () => {
   const tab = await openTab(page, `/contacts/${contact.id}`)
   await tab.getByRole('heading', { level: 1, name: contact.name }).waitFor()
   await page.reload()

@@ -5,7 +5,7 @@ import { push as send } from './pushes.ts'
 
 const { openPage, expectFaults } = useApplication()
 
-/** A new import on its page, and its URL. */
+/** Creates an import, opens its page, and returns its URL. */
 async function createImport(name: string): Promise<{ page: Page; url: string }> {
   const page = await openPage({ path: '/imports' })
   await page.getByRole('button', { name: 'New import' }).first().click()
@@ -21,7 +21,7 @@ const push = async (url: string, lead: unknown, status: number): Promise<void> =
 const focused = (page: Page) => page.evaluate<string>('document.activeElement.name')
 
 browserTest(
-  'a refused push is shown with its reason, and accepted in a form that marks the field, by keyboard',
+  'a refused push is shown with its reason, and accepted with the keyboard in a form that marks the field',
   async () => {
     const { page, url } = await createImport('Refusing form')
     for (let number = 1; number <= 5; number++)
@@ -55,7 +55,7 @@ browserTest(
   },
 )
 
-browserTest('a row with warnings is corrected in the form, and what was typed survives a reload', async () => {
+browserTest('a row with warnings is corrected in the form, and the input survives a reload', async () => {
   const { page, url } = await createImport('Warned')
   await push(url, { contact: { email: 'warned@example.com', website: 'nonsense', webpage: 'x' } }, 200)
   await page.locator('tr[data-status=PROCESSED]').getByRole('link').first().click()
@@ -76,7 +76,7 @@ browserTest('a row with warnings is corrected in the form, and what was typed su
   await panel.getByRole('link', { name: 'Contact changed' }).waitFor()
 })
 
-browserTest('a body that is no payload becomes one, and rows and refused pushes are found by address', async () => {
+browserTest('a body that is not a payload becomes one, and rows and refused pushes are found by address', async () => {
   const { page, url } = await createImport('Searched')
   await push(url, { contact: { email: 'first@example.com' } }, 200)
   await push(url, { contact: { email: 'second@example.com' } }, 200)

@@ -24,7 +24,7 @@ afterAll(async () => {
   await setRole(call, { role: 'member' })
 })
 
-browserTest('an owner defines a role, gives it to a member, and cannot delete it while somebody has it', async () => {
+browserTest('an owner defines a role, assigns it to a member, and cannot delete it while it is in use', async () => {
   const page = await open('/settings/roles')
   await page.getByText('No roles yet, besides the built-in ones.').waitFor()
   await page.getByRole('button', { name: 'New role' }).click()
@@ -32,7 +32,7 @@ browserTest('an owner defines a role, gives it to a member, and cannot delete it
   const contacts = page.getByRole('combobox', { name: 'Contacts' })
   await contacts.selectOption({ label: 'Those of their teams' })
   await page.getByText('Contacts in their teams, and their own.').waitFor()
-  // By keyboard: the next letter chooses an option.
+  // With the keyboard: the next letter chooses an option.
   await contacts.focus()
   await page.keyboard.press('Tab')
   await page.keyboard.press('Tab')
@@ -79,7 +79,7 @@ browserTest('an owner defines a role, gives it to a member, and cannot delete it
   await page.getByRole('link', { name: 'Field sales' }).waitFor()
 })
 
-browserTest('somebody who sees only their own records finds every page in order', async () => {
+browserTest('every page works for somebody who sees only their own records', async () => {
   const owner = await callAs('owner', 'small')
   const builtIn = (await owner('GET', '/v5/roles/built-in')).body
   const scopes = builtIn.find(({ role }: Json) => role === 'member').scopes

@@ -4,7 +4,7 @@ import { sql } from '../../server/src/platform/model/sql.ts'
 import type { Call, Json, TestService } from '../../server/test/service.ts'
 import { demoDay } from './seeded-database.ts'
 
-/** By stage, from the top: name, amount, currency, when it should close (days from the demo’s last day). */
+/** By stage, from the top: name, amount, currency, expected close date (days from the demo’s last day). */
 const samples: Readonly<Record<string, readonly (readonly [string, string | null, string, number | null])[]>> = {
   Lead: [
     ['Annual licence', '12000', 'EUR', 40],
@@ -37,7 +37,8 @@ const samples: Readonly<Record<string, readonly (readonly [string, string | null
 }
 
 /**
- * Replaces the deals of the small organization: for companies of the demo, with one that went through several stages.
+ * Replaces the deals of the small organization by deals of the demo's companies, one of which has moved through several
+ * stages.
  */
 export async function addDeals(service: TestService, call: Call): Promise<void> {
   const created = async (method: 'POST' | 'PATCH', path: string, body: object): Promise<Json> => {
@@ -84,7 +85,7 @@ export async function addDeals(service: TestService, call: Call): Promise<void> 
 
 const dayAfter = (days: number): string => new Date(Date.parse(demoDay) + days * 86_400_000).toISOString().slice(0, 10)
 
-/** The pictures are of the demo’s last day, and always the same: nothing in them may be of today. */
+/** The pictures show the demo's last day, so they must not contain anything from today. */
 async function setTimes({ database }: TestService, dealId: string, days: number): Promise<void> {
   const id = readId('del', dealId)
   const at = `${dayAfter(-days)}T10:15:00Z`
@@ -106,7 +107,7 @@ async function setTimes({ database }: TestService, dealId: string, days: number)
     sql`update deal_changes set created_at = deals.created_at
       from deals where deals.id = ${id}::uuid and deal_changes.deal_id = deals.id`,
   )
-  // The moves were an activity of the company, too.
+  // The moves also counted as activity of the company.
   await database.crossTenantQuery(
     'check the database',
     sql`update companies set last_activity_at = ${at}::timestamptz

@@ -6,23 +6,23 @@ import type { Call, Json, TestService } from '../../server/test/service.ts'
 import { addDeals } from './sample-deals.ts'
 import { demoDay, type OrganizationName, type Role } from './seeded-database.ts'
 
-/** A page of the application with the records of the small organization. */
+/** A page of the application with records of the small organization. */
 export interface Screen {
   /** Also the name of its pictures. */
   name: string
-  /** A path of the router; for the settings, with the section. */
+  /** A path of the router; for settings, with the section. */
   route: string
-  /** Where `$…` in the route is replaced. Default: the route. */
+  /** The URL with values for the `$…` of the route. Default: the route. */
   path?: (records: Records) => string
   /** Default: the owner. */
   as?: Role | null
   /** Default: `small`. */
   organization?: OrganizationName
-  /** What is there as soon as the page is complete. */
+  /** An element that is there as soon as the page is complete. */
   shows: (page: Page) => Locator
 }
 
-/** Ids of records that have everything that a page can show. */
+/** Ids of records that have everything that their pages can show. */
 export interface Records {
   contact: string
   company: string
@@ -30,19 +30,19 @@ export interface Records {
   deal: string
   pipeline: string
   import: string
-  /** A shared one of contacts. */
+  /** A shared view of contacts. */
   view: string
-  /** An invalid one. */
+  /** An invalid link. */
   row: string
 }
 
 const heading = (name: string) => (page: Page) => page.getByRole('heading', { level: 1, name, exact: true })
 const text = (content: string | RegExp) => (page: Page) => page.getByRole('main').getByText(content).first()
-/** A list of its own, which other tests of the organization may have filled, or what it says while it is empty. */
+/** Matches the page's list, to which other tests may have added, or its empty state. */
 const listOr = (empty: string) => (page: Page) =>
   page.getByRole('main').getByRole('listitem').or(page.getByText(empty)).first()
 
-/** Every page: web/test/axe.test.ts compares them with the routes and the sections of the settings. */
+/** All pages: web/test/axe.test.ts compares them with the routes and the sections of the settings. */
 export const screens: readonly Screen[] = [
   { name: 'login', route: '/login', as: null, shows: heading('Log in to Rapport') },
   { name: 'forgot-password', route: '/forgot-password', as: null, shows: (page) => page.getByRole('textbox') },
@@ -149,13 +149,13 @@ export const screens: readonly Screen[] = [
   { name: 'system', route: '/settings/system', organization: 'large', shows: text('Passed checks') },
 ]
 
-/** The time of all pictures; the last contacts were created on this day. */
+/** The time in all pictures; the last contacts were created on this day. */
 export const now = `${demoDay}T09:41:00.000Z`
 const dayAfterDemo = new Date(Date.parse(demoDay) + 86_400_000).toISOString()
 const daysAgo = (days: number, time: string) =>
   new Date(Date.parse(`${demoDay}T${time}:00.000Z`) - days * 86_400_000).toISOString()
 
-/** Finds the records by their place in the lists, and adds what the demo data lacks: campaigns and rows of an import. */
+/** Finds the records by their indexes, and adds what the demo data lacks: campaigns and import rows. */
 export async function prepareRecords(service: TestService, call: Call): Promise<Records> {
   const listed = async (path: string): Promise<Json[]> => {
     const { status, body, text } = await call('GET', path)
@@ -187,7 +187,7 @@ export async function prepareRecords(service: TestService, call: Call): Promise<
   }
 }
 
-/** Most machines that run tests have no font for other scripts than the application's own. */
+/** Most test machines have no fonts for scripts that the application's own font lacks. */
 async function deleteForeignNames(call: Call, resource: string): Promise<void> {
   const records: Json[] = []
   for (let after = ''; ;) {
@@ -203,7 +203,7 @@ async function deleteForeignNames(call: Call, resource: string): Promise<void> {
   }
 }
 
-/** One with a note, a company and a job. Other tests of the organization may have added many notes today. */
+/** A contact with a note, a company and a job. Other tests of the organization may have added many notes today. */
 async function contactWithHistory(listed: (path: string) => Promise<Json[]>): Promise<string> {
   const notes = await listed(`/v5/notes?limit=100&orderBy=createdAt&sort=desc&filter.createdAt.lt=${dayAfterDemo}`)
   const ids = [...new Set(notes.flatMap(({ contactId }) => contactId ?? []))]
@@ -243,12 +243,12 @@ async function addCampaign(service: TestService, call: Call, draft: object, inde
   return body
 }
 
-/** Days before today: some are busier than others. */
+/** Days before today, unevenly distributed. */
 const rowDays = [
   0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 4, 4, 7, 7, 7, 8, 8, 9, 10, 10, 11, 14, 14, 14, 15, 16, 17, 17, 21, 22, 22, 25,
 ]
 
-/** One row of each kind among many that went well, over the last weeks. */
+/** One row of each kind, among many successful ones in the last weeks. */
 function rowsFor(contacts: readonly Json[]): SampleRow[] {
   return contacts
     .map(({ id, email, name, employmentTitle }, index): SampleRow => {
@@ -278,15 +278,15 @@ const fault = {
   hint: 'Correct the payload and retry the row.',
 }
 
-/** Changes the theme as the system would, and waits until it is painted. */
+/** Changes the theme like the system would, and waits until it is painted. */
 export async function useTheme(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
   await page.emulateMedia({ colorScheme })
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
 }
 
-/** Opens the screen in this page, whose person must be that of the screen. */
+/** Opens the screen in this page, whose person must match the screen's. */
 export async function show(page: Page, screen: Screen, records: Records): Promise<void> {
-  // A change of the fragment alone would not load the page.
+  // Changing only the fragment would not load the page.
   if (screen.path?.(records).includes('#')) await page.goto('about:blank')
   await page.goto(screen.path?.(records) ?? screen.route)
   await screen.shows(page).waitFor()

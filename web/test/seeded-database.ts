@@ -27,18 +27,21 @@ export const people = {
 } as const
 export type Role = keyof typeof people
 
-/** One with 100,000 contacts and 5,000 companies for behaviour, and one with few, pretty records for pictures. */
+/**
+ * One organization with 100,000 contacts and 5,000 companies for behaviour, and one with a few presentable records for
+ * pictures.
+ */
 export const organizations = { large: 'Harbour Trading', small: 'Atelier Mistral' } as const
 export type OrganizationName = keyof typeof organizations
 
-/** The last day of the pretty records. */
+/** The last day of the presentable records. */
 export const demoDay = '2026-11-21'
 export const contactCount = 100_000
 const demoContacts = 240
 
 /**
  * A copy of the seeded database. The first caller of a run seeds it, which takes ten times as long as copying; the
- * others wait for that.
+ * others wait.
  */
 export async function createSeededDatabase(): Promise<TestDatabase> {
   const { host, port, user } = testCluster()
@@ -57,7 +60,7 @@ export async function createSeededDatabase(): Promise<TestDatabase> {
 const template = 'rapport_web_template'
 
 async function makeTemplate(administrator: pg.Client): Promise<void> {
-  // Under another name until it is complete: a run that was interrupted leaves nothing that looks like it.
+  // Under a temporary name until it is complete, so that an interrupted run leaves no incomplete template.
   const { connection } = await createDatabaseFrom(
     testCluster().template,
     `${template}_${randomBytes(4).toString('hex')}`,

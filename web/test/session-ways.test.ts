@@ -21,7 +21,7 @@ let provider: IdentityProvider
 let nameServer: NameServer
 let browser: Browser | undefined
 const texts = new Map<string, string[]>()
-/** `localhost` and `127.0.0.1` are two sites: the provider is another one. */
+/** `localhost` and `127.0.0.1` are different sites; the identity provider is on the other one. */
 let home = ''
 beforeAll(async () => {
   ;[provider, nameServer] = await Promise.all([startIdentityProvider(), startNameServer(lookUpTxt(texts))])
@@ -42,7 +42,7 @@ async function newPage(locale = 'en-GB'): Promise<Page> {
   return context.newPage()
 }
 
-/** Ends the sessions when the note has just been sent: before, the page would notice by itself. */
+/** Ends the sessions right after the note was sent; any earlier, the page would notice by itself. */
 async function endSessionsWhileSending(page: Page, { call }: TestPerson): Promise<void> {
   const end = async (route: Route) => {
     expect((await call('DELETE', '/v5/me/sessions')).status).toBe(204)

@@ -28,7 +28,7 @@ async function browserOf(person: Pick<TestPerson, 'refreshToken'>): Promise<Brow
   return context
 }
 
-/** As after a log-in in another tab. */
+/** Simulates a log-in in another tab. */
 const logInAs = (context: BrowserContext, { refreshToken }: Pick<TestPerson, 'refreshToken'>): Promise<void> =>
   context.addCookies([
     { name: 'rapport', value: refreshToken, url: mailed.service.url, httpOnly: true, sameSite: 'Strict' },
@@ -42,7 +42,8 @@ async function openTab(context: BrowserContext, path: string): Promise<Page> {
 }
 
 /**
- * Lets something happen elsewhere when the person has just sent such a request: before, the page would notice by itself.
+ * Runs an action elsewhere right after the person has sent such a request; any earlier, the page would notice by
+ * itself.
  */
 async function whileSending(page: Page, [method, path]: [string, string], happen: () => Promise<void>): Promise<void> {
   let isOver = false
@@ -58,7 +59,7 @@ async function whileSending(page: Page, [method, path]: [string, string], happen
 
 const sidebar = (page: Page) => page.getByRole('navigation', { name: 'Main navigation' }).first()
 
-/** Types a note about the contact that the page shows. */
+/** Types a note about the contact on the page. */
 const postNote = async (page: Page, text: string) => {
   await page.getByLabel('New note').fill(text)
   await page.getByRole('button', { name: 'Add note' }).click()
@@ -101,12 +102,12 @@ browserTest('a tab reads and writes in the organization that it shows, whatever 
   expect(await tab.getByText('of there').count()).toBe(0)
   expect(await namesOf(owner)).toEqual(['Second of here', 'First of here'])
   expect(await namesOf(other)).toEqual(['First of there'])
-  // The other tab is where it switched to.
+  // The other tab shows the organization to which it switched.
   await sidebar(second).getByRole('link', { name: 'Contacts' }).click()
   await second.getByRole('gridcell', { name: 'First of there', exact: true }).waitFor()
 })
 
-browserTest('a tab of one person does nothing for the person who logs in next in the same browser', async () => {
+browserTest('a tab of one person does nothing as the person who logs in next in the same browser', async () => {
   const owner = await newOwner(mailed.service)
   const id = await newContact(owner, 'Known to the first')
   const colleague = await mailed.join(owner.call, 'member')
@@ -121,7 +122,7 @@ browserTest('a tab of one person does nothing for the person who logs in next in
   await isInside(tab, `/contacts/${id}`)
   const notes = await colleague.call('GET', `/v5/contacts/${id}/notes`)
   expect(notes.body).toEqual([])
-  // The page begins anew, for the person who is logged in now.
+  // The page reloads for the person who is logged in now.
   await sidebar(tab).getByRole('button', { name: 'Person who is member' }).waitFor()
   expect(await tab.getByLabel('New note').inputValue()).toBe('')
 })
@@ -139,7 +140,7 @@ browserTest('after a log-out, no other tab shows anything of the person', async 
   await heading(tab, 'You are logged out')
   await heading(other, 'Log in to Rapport')
   expect(await other.getByText('Secret of the organization').count()).toBe(0)
-  // It comes back to the page that it showed.
+  // The log-in leads back to the page that was open.
   expect(new URL(other.url()).searchParams.get('next')).toBe('/contacts')
 })
 
@@ -163,7 +164,7 @@ browserTest('a person who is removed from the organization sees nothing of it af
   expect(requests).toBeLessThan(15)
 })
 
-browserTest('a person whose role was reduced is refused, and the page offers only what is left', async () => {
+browserTest('a person whose role was reduced is refused, and the page only offers what is still allowed', async () => {
   const owner = await newOwner(mailed.service)
   const id = await newContact(owner, 'Only to be read')
   const member = await mailed.join(owner.call, 'member')
@@ -180,7 +181,7 @@ browserTest('a person whose role was reduced is refused, and the page offers onl
   await heading(tab, 'Only to be read')
 })
 
-/** The dialog over the page of a session that has ended. */
+/** The dialog over a page whose session has ended. */
 const logInDialog = (page: Page) => page.getByRole('dialog', { name: 'Your session has ended.' })
 
 const logInAgain = async (page: Page, { email, password }: { email: string; password: string }) => {
@@ -198,7 +199,7 @@ const notesOf = async ({ organization: { call } }: TestOwner, id: string): Promi
 const stored = (page: Page): Promise<string> =>
   page.evaluate(`JSON.stringify([{ ...localStorage }, { ...sessionStorage }])`)
 
-browserTest('a note that is sent after the session has ended is posted once the person has logged in', async () => {
+browserTest('a note sent after the session has ended is posted when the person has logged in', async () => {
   const owner = await newOwner(mailed.service)
   const id = await newContact(owner, 'Ada Ended')
   const tab = await openTab(await browserOf(owner), `/contacts/${id}`)
@@ -214,7 +215,7 @@ browserTest('a note that is sent after the session has ended is posted once the 
   await logInDialog(tab).getByText('Your note is safe.').waitFor()
   expect(await logInDialog(tab).getByLabel('Email').inputValue()).toBe(owner.email)
   await expectAccessible(tab)
-  // It asks for an answer, and the page below it keeps what was typed.
+  // The dialog demands an answer, and the page below it keeps the input.
   await tab.keyboard.press('Escape')
   expect(await tab.getByLabel('New note').inputValue()).toBe('Called, will call back on Monday')
   expect(requests).toBeLessThan(15)
@@ -262,10 +263,10 @@ browserTest('the dialog does not interrupt typing, and a log-in in another tab c
   const id = await newContact(owner, 'Ada Ended')
   const context = await browserOf(owner)
   const tab = await openTab(context, `/contacts/${id}`)
-  // As if the person typed all the time, also while this test waits.
+  // Simulates that the person types all the time, even while this test waits.
   await tab.evaluate(`globalThis.typing = setInterval(() => dispatchEvent(new Event('input')), 500)`)
   await tab.getByLabel('New note').fill('Half of')
-  // The page reads by itself.
+  // The page polls by itself.
   const isRefused = tab.waitForResponse((response) => response.url().includes('/auth/refresh'))
   await endSessions(owner)
   await isRefused
@@ -284,7 +285,7 @@ browserTest('the dialog does not interrupt typing, and a log-in in another tab c
   expect(await notesOf(owner, id)).toEqual(['Half of a note'])
 })
 
-browserTest('somebody else who logs in below the dialog sees nothing of the first person, in no tab', async () => {
+browserTest('somebody else who logs in through the dialog sees nothing of the first person in any tab', async () => {
   const owner = await newOwner(mailed.service)
   const other = await newOwner(mailed.service)
   const id = await newContact(owner, 'Secret of the organization')
@@ -309,7 +310,7 @@ browserTest('somebody else who logs in below the dialog sees nothing of the firs
   expect(await notesOf(owner, id)).toEqual([])
 })
 
-browserTest('drafts are there again after a reload and a log-in, and a log-out deletes them', async () => {
+browserTest('drafts survive a reload and a log-in, and a log-out deletes them', async () => {
   const owner = await newOwner(mailed.service)
   const id = await newContact(owner, 'Ada Ended')
   const tab = await openTab(await browserOf(owner), `/contacts/${id}`)
@@ -327,7 +328,7 @@ browserTest('drafts are there again after a reload and a log-in, and a log-out d
   const form = tab.getByRole('dialog', { name: 'New task' })
   expect(await form.getByLabel('Title').inputValue()).toBe('Task typed before')
   await form.getByText('This is what you entered before.').waitFor()
-  // Closing the form gives it up.
+  // Closing the form discards the text.
   await form.getByRole('button', { name: 'Cancel' }).click()
   await form.waitFor({ state: 'detached' })
   expect(await stored(tab)).not.toMatch(/Task typed/)
@@ -339,7 +340,7 @@ browserTest('drafts are there again after a reload and a log-in, and a log-out d
   expect(await stored(tab)).not.toMatch(/Typed|person/)
 })
 
-browserTest('a session that may have been taken over leaves nothing in the browser', async () => {
+browserTest('a session that may have been hijacked leaves nothing in the browser', async () => {
   const owner = await newOwner(mailed.service)
   const id = await newContact(owner, 'Secret of the organization')
   const context = await browserOf(owner)
@@ -350,7 +351,7 @@ browserTest('a session that may have been taken over leaves nothing in the brows
   const current = (await context.cookies()).find(({ name }) => name === 'rapport')
   expect(current?.value).not.toBe(first?.value)
   expect((await renew(current?.value)).status).toBe(200)
-  // Somebody has a copy of the first token.
+  // An attacker has a copy of the first token.
   expect((await renew(first?.value)).status).toBe(401)
   await tab.keyboard.press('Control+Enter')
   await heading(tab, 'Log in to Rapport')

@@ -9,7 +9,7 @@ import { resize } from './squeezed.ts'
 
 const { openPage, callAs, service, expectFaults } = useApplication()
 
-/** The settings of the organization with few records, as one of its people. */
+/** Opens the settings of the small organization as one of its people. */
 const open = (section: string, options: { as?: 'owner' | 'member' | 'viewer'; width?: number } = {}): Promise<Page> =>
   openPage({ organization: 'small', path: `/settings/${section}`, ...options })
 
@@ -34,7 +34,7 @@ browserTest('a new key is shown once, with a curl command that works', async () 
   expect(await runCurl(command)).toBe(401)
 })
 
-browserTest('a second list of a page appears after the first one, which would push it down', async () => {
+browserTest('a second list on a page waits for the first one, which would push it down', async () => {
   const call = await callAs('owner', 'small')
   const { body: key } = await call('POST', '/v5/api-keys', { body: { name: 'Lost', scopes: ['contact:list:read'] } })
   expect((await call('POST', `/v5/api-keys/${key.id}/revoke`)).status).toBe(200)
@@ -51,7 +51,7 @@ browserTest('a second list of a page appears after the first one, which would pu
   await page.getByRole('list', { name: 'Revoked keys' }).getByText('Lost').waitFor()
 })
 
-/** Sends the request of a curl command; returns its status. */
+/** Sends the request of a curl command; returns the status. */
 async function runCurl(command: string): Promise<number> {
   const url = /'(http[^']+)'/.exec(command)?.[1] ?? ''
   const body = /-d '([^']+)'/.exec(command)?.[1]
@@ -60,7 +60,7 @@ async function runCurl(command: string): Promise<number> {
   return (await fetchServed(url, init)).status
 }
 
-browserTest('a key without a name is refused, and the preset for pushes makes one that can push', async () => {
+browserTest('a key without a name is refused, and the preset for pushes creates one that can push', async () => {
   const page = await open('api-keys?new=true')
   expectFaults(page, /422/)
   await page.getByRole('button', { name: 'Create key' }).click()
@@ -107,7 +107,7 @@ browserTest('every list can be copied as a request, which an API key can send', 
   }
 })
 
-browserTest('the last logins, which are read after the members, move nothing on a phone', async () => {
+browserTest('the last log-ins, which load after the members, move nothing on a phone', async () => {
   const page = await open('profile', { width: 390 })
   let answer = (): void => undefined
   const mayAnswer = new Promise<void>((resolve) => (answer = resolve))
@@ -166,7 +166,7 @@ browserTest(
   },
 )
 
-browserTest('a team gets members, loses one, takes that back, and is deleted by name', async () => {
+browserTest('a team gets members, loses one, has that undone, and is deleted by name', async () => {
   const page = await open('teams')
   await page.getByRole('button', { name: 'New team' }).click()
   await page.getByRole('textbox', { name: 'Name' }).fill('Harbour')
@@ -232,7 +232,7 @@ browserTest('a person sees the sections that their role can use', async () => {
   await page.getByRole('heading', { name: 'You cannot see this' }).waitFor()
 })
 
-browserTest('on a phone, the sections are a list that leads to each of them and back', async () => {
+browserTest('on a phone, the list of sections links to each section and back', async () => {
   const page = await open('', { width: 390 })
   await page.getByRole('link', { name: 'Members' }).click()
   await page.getByRole('heading', { level: 1, name: 'Members' }).waitFor()
@@ -240,7 +240,7 @@ browserTest('on a phone, the sections are a list that leads to each of them and 
   await page.getByRole('link', { name: 'Audit log' }).waitFor()
 })
 
-browserTest('on a phone, no section is wider than it', async () => {
+browserTest('on a phone, no section is wider than the screen', async () => {
   const page = await openPage({ path: '/settings' })
   const links = page.getByRole('navigation', { name: 'Settings' }).getByRole('link')
   await links.first().waitFor()

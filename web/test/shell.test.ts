@@ -11,13 +11,13 @@ beforeEach(async () => {
   page ??= await openPage({ path: '/contacts' })
   for (let open = await page.getByRole('dialog').count(); open > 0; open--) await page.keyboard.press('Escape')
   await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
-  // A dialog returns the focus with the frames after the one that removes it.
+  // A dialog returns the focus a few frames after it is removed.
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
 })
 
 const palette = () => page.getByRole('dialog', { name: 'Commands and search' })
 const selected = () => palette().getByRole('option', { selected: true })
-/** The first hit that is a contact of this name. */
+/** The first result that is a contact with this name. */
 const record = (name: string) =>
   palette()
     .getByRole('option', { name: `${name} contact` })
@@ -81,7 +81,7 @@ browserTest('Enter in the palette opens the record that is selected', async () =
   await openPalette()
   await page.keyboard.insertText('Yuki Turing')
   await record('Yuki Turing').waitFor()
-  // Before the last answer, Enter would wait for it.
+  // Until the last response arrives, Enter would wait for it.
   await palette().locator('[role=listbox][aria-busy=false]').waitFor()
   await expect.poll(() => selected().innerText()).toMatch(/Yuki Turing\s+contact/)
   await page.keyboard.press('Enter')
@@ -109,7 +109,7 @@ browserTest('“?” lists the keys of the page, and sequences such as “g c”
   await page.keyboard.press('Escape')
 })
 
-browserTest('keys that are typed in a field are text, not shortcuts', async () => {
+browserTest('keys typed in a field are text, not shortcuts', async () => {
   const search = page.getByRole('searchbox', { name: 'Search contacts' })
   await search.focus()
   await page.keyboard.type('g c?n', { delay: 1 })

@@ -9,7 +9,7 @@ const { openPage } = useApplication()
 const files = readdirSync(webFolder, { recursive: true, encoding: 'utf8' })
 const read = (name: string): string => readFileSync(join(webFolder, name), 'utf8')
 
-/** As sent to a browser that knows gzip. */
+/** The size sent to a browser that supports gzip. */
 function gzipSize(path: string): number {
   const name = path.replace(/^\//, '')
   return statSync(join(webFolder, files.includes(`${name}.gz`) ? `${name}.gz` : name)).size
@@ -45,10 +45,10 @@ test('each page and each section of the settings is loaded when it is opened', (
   }
 })
 
-/** Never requested: names of formats, and links in the texts of errors and forms. */
+/** Never requested: namespace URLs, and links in the texts of errors and forms. */
 const named = ['www.w3.org', 'react.dev', 'base-ui.com', 'localhost', 'example.com', 'login.example.com']
 
-test('no file of the build refers to another host', () => {
+test('no file of the build requests another host', () => {
   const texts = files.filter((name) => /\.(?:js|css|html|svg)$/.test(name))
   expect(texts.length).toBeGreaterThan(20)
   for (const name of texts) {

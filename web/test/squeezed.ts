@@ -1,7 +1,8 @@
 import type { Page } from 'playwright-core'
 
 /**
- * What does not fit a page: a horizontal scroll of the document, and texts that are broken into lines of a few letters.
+ * Finds overflow on a page: horizontal scrolling of the document, and texts that are broken into lines of a few
+ * letters.
  */
 export const squeezed = (page: Page): Promise<string[]> =>
   page.evaluate<string[]>(`(() => {
@@ -21,7 +22,7 @@ export const squeezed = (page: Page): Promise<string[]> =>
     return found
   })()`)
 
-/** Changes the width of the window, and waits until the page is drawn in it. */
+/** Resizes the window, and waits until the page is rendered at the new width. */
 export async function resize(page: Page, width: number): Promise<void> {
   await page.setViewportSize({ width, height: 800 })
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')

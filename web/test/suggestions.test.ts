@@ -56,7 +56,7 @@ const watchShifts = (): Promise<void> =>
       for (const entry of list.getEntries()) if (!entry.hadRecentInput) shift += entry.value
     }).observe({ type: 'layout-shift' })`)
 
-browserTest('a suggestion appears beside a new note, and moves neither the page nor the focus', async () => {
+browserTest('a suggestion appears next to a new note, and moves neither the page nor the focus', async () => {
   await noted('Older note')
   await show()
   const place = timeline().getByText('Looking for next actions')
@@ -75,7 +75,7 @@ browserTest('a suggestion appears beside a new note, and moves neither the page 
   await expect.poll(async () => (await suggestionsOf()).length, { timeout: 15_000 }).toBe(1)
   isHeld = false
   await card(/^Call Petra Plan \d+ on \w+ \d+ \w+ at 10:00$/).waitFor()
-  // By the next time that the page asks.
+  // At the next poll of the page.
   expect(asked.filter((path) => path === '/v5/suggestions').length).toBeLessThanOrEqual(2)
   expect(await page.evaluate<number>('shift')).toBeLessThan(0.02)
   expect(await page.evaluate<string>('document.activeElement.getAttribute("aria-label")')).toBe('New note')
@@ -87,7 +87,7 @@ browserTest('a suggestion appears beside a new note, and moves neither the page 
   await timeline().getByText('No next action in this note').waitFor()
 })
 
-browserTest('one key each accepts, edits and rejects the suggestion that has the focus', async () => {
+browserTest('single keys accept, edit and reject the focused suggestion', async () => {
   for (const time of ['10:00', '11:00', '12:00']) await noted(`Please call me tomorrow at ${time}.`)
   await show()
   const open = page.locator('[data-suggestion=open]')
@@ -129,7 +129,7 @@ browserTest('one key each accepts, edits and rejects the suggestion that has the
   expect(await link.getAttribute('href')).toBe(`/tasks/${accepted.resultTaskId}`)
 })
 
-browserTest('a date that nobody wrote is shown as a default, on the card and in the form', async () => {
+browserTest('a date that is not in the note is shown as a default, on the card and in the form', async () => {
   await noted('Maybe later.')
   await show()
   const wait = card(/^No date in the note: by default, get back to Petra Plan \d+ on/)
@@ -141,7 +141,7 @@ browserTest('a date that nobody wrote is shown as a default, on the card and in 
   await card(/^Get back to Petra Plan \d+ on .*, not before$/).waitFor()
 })
 
-browserTest('what the service refuses is said beside its field, and can be corrected', async () => {
+browserTest('an error of the service appears next to its field, and can be corrected', async () => {
   const deals = [await create('/v5/deals', { name: 'Engine' }), await create('/v5/deals', { name: 'Loom' })]
   for (const { id } of deals) await create(`/v5/deals/${id}/contacts`, { contactId: contact.id })
   await noted('No thanks, we are not interested.')
@@ -173,7 +173,7 @@ browserTest('what the service refuses is said beside its field, and can be corre
   expect(await read(`/v5/contacts?email=ann.lee.${number}%40birch.example`)).toHaveLength(1)
 })
 
-browserTest('an opt-out has taken effect by itself, says so, and can be undone', async () => {
+browserTest('an opt-out takes effect automatically, says so, and can be undone', async () => {
   await noted('Please unsubscribe me from your mailing list.')
   expect((await read(`/v5/contacts/${contact.id}`)).emailOptOut).toBe(true)
   await show()
@@ -185,7 +185,7 @@ browserTest('an opt-out has taken effect by itself, says so, and can be undone',
   expect((await read(`/v5/contacts/${contact.id}`)).emailOptOut).toBe(false)
 })
 
-browserTest('pending suggestions are worked through in a list, by keyboard alone', async () => {
+browserTest('pending suggestions can be worked through in a list with the keyboard alone', async () => {
   for (const open of await read('/v5/suggestions?status=pending&limit=100'))
     await call('POST', `/v5/suggestions/${open.id}/reject`)
   await noted('Intro. '.repeat(60) + 'Please call me tomorrow at 10:00. <b>Really</b>')
@@ -220,7 +220,7 @@ browserTest('pending suggestions are worked through in a list, by keyboard alone
   await noted('Please call me tomorrow at 13:00.')
   await page.getByRole('button', { name: 'Show new suggestions' }).click()
   await card(/at 13:00$/).waitFor()
-  // Someone else is faster.
+  // Someone else decides first.
   const [latest] = await read('/v5/suggestions?status=pending')
   await call('POST', `/v5/suggestions/${latest.id}/reject`)
   expectFaults(page, /status of 4\d\d/)
@@ -234,7 +234,7 @@ browserTest('pending suggestions are worked through in a list, by keyboard alone
     .waitFor()
 })
 
-browserTest('a viewer sees suggestions without buttons, and nobody those out of their reach', async () => {
+browserTest('a viewer sees suggestions without buttons, and nobody sees those out of their reach', async () => {
   const note = await noted('Please call me tomorrow at 10:00.')
   await service().database.crossTenantQuery(
     'check the database',

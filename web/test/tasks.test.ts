@@ -37,7 +37,7 @@ const stored = async (): Promise<Json[]> =>
 const hasFocus = (element: Locator) => element.evaluate((one: Json) => one === one.ownerDocument.activeElement)
 const dayAfter = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
 
-browserTest('“t” opens the form of a new task, which belongs to the record and to the person', async () => {
+browserTest('“t” opens the form for a new task of the record, assigned to the person', async () => {
   await show()
   await page.keyboard.press('t')
   await dialog().getByRole('textbox', { name: 'Title' }).fill('Send the offer')
@@ -86,13 +86,13 @@ browserTest('one key finishes a task at once, and Undo reopens it', async () => 
   await page.keyboard.press('Space')
   await expect.poll(() => circle('Call back').isChecked()).toBe(true)
   expect((await stored())[0]).toMatchObject({ done: false })
-  // While the request is under way, the tasks are read again.
+  // The tasks are refetched while the request is in flight.
   await page.waitForResponse(/\/v5\/tasks\?/)
   expect(await circle('Call back').isChecked()).toBe(true)
   release()
   await toast('Done: Call back').waitFor()
   await expect.poll(async () => (await stored())[0]).toMatchObject({ done: true })
-  // It stays where it is, so neither the focus nor the rest of the page jumps.
+  // The task stays in place, so neither the focus nor the rest of the page jumps.
   await page.waitForResponse(/\/v5\/tasks\?/)
   expect([await circle('Call back').isChecked(), await hasFocus(circle('Call back'))]).toEqual([true, true])
   await page.keyboard.press('Control+z')
@@ -110,7 +110,7 @@ browserTest('one key finishes a task at once, and Undo reopens it', async () => 
   await expect.poll(async () => (await stored())[1]).toMatchObject({ done: false })
 })
 
-browserTest('a task that the service refuses to finish is open again', async () => {
+browserTest('a task that the service refuses to finish reopens', async () => {
   await create('tasks', { title: 'Refused', contactId: contact.id })
   await show()
   expectFaults(page, /status of 403/)
@@ -121,7 +121,7 @@ browserTest('a task that the service refuses to finish is open again', async () 
   await expect.poll(() => circle('Refused').isChecked()).toBe(false)
 })
 
-browserTest('tasks are in the order of their deadlines, and those that have passed are marked', async () => {
+browserTest('tasks are sorted by deadline, and overdue ones are marked', async () => {
   await create('tasks', { title: 'Some day', contactId: contact.id })
   await create('tasks', { title: 'Next year', contactId: contact.id, dueDate: dayAfter(400) })
   await create('tasks', {
@@ -185,7 +185,7 @@ browserTest('a task is changed in its form, unless someone else was faster, and 
   expect(await stored()).toHaveLength(2)
 })
 
-browserTest('companies and deals have tasks of their own', async () => {
+browserTest('companies and deals have their own tasks', async () => {
   for (const resource of ['companies', 'deals']) {
     const { id } = await create(resource, { name: `With tasks ${number}` })
     await show(`/${resource}/${id}`)
@@ -199,7 +199,7 @@ browserTest('companies and deals have tasks of their own', async () => {
   }
 })
 
-browserTest('the list of tasks finishes one with a click, or with Enter in its cell', async () => {
+browserTest('a click, or Enter in the cell, finishes a task in the list', async () => {
   const title = `Listed ${number}`
   const { id } = await create('tasks', { title, contactId: contact.id, dueDate: dayAfter(-3) })
   const isDone = async () => (await call('GET', `/v5/tasks/${id}`)).body.done
@@ -225,7 +225,7 @@ browserTest('the list of tasks finishes one with a click, or with Enter in its c
   expect(await link.getAttribute('href')).toBe(`/contacts/${contact.id}`)
 })
 
-browserTest('the page of a task shows its text as Markdown and leads to its record', async () => {
+browserTest('the page of a task shows its text as Markdown and links to its record', async () => {
   const { id } = await create('tasks', { title: 'Read me', contactId: contact.id, body: '- read **twice**' })
   await page.goto(`/tasks/${id}`)
   const text = page.getByRole('region', { name: 'Text', exact: true })
@@ -234,7 +234,7 @@ browserTest('the page of a task shows its text as Markdown and leads to its reco
   await page.getByRole('heading', { level: 1, name: contact.name }).waitFor()
 })
 
-browserTest('an instant is edited as a day and a time, and stays as exact as it was without a change', async () => {
+browserTest('an instant is edited as a day and a time, and an unchanged one keeps its precision', async () => {
   const exact = '2030-06-01T08:15:30.250Z'
   const { id } = await create('tasks', { title: `Exact ${number}`, contactId: contact.id, dueAt: exact })
   const dueAt = async () => (await call('GET', `/v5/tasks/${id}`)).body.dueAt

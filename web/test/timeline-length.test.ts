@@ -28,7 +28,7 @@ const entry = (number: number) =>
     .getByRole('listitem')
     .filter({ hasText: `Note number ${number} ends` })
 const elementsIn = () => timeline().evaluate((element) => element.querySelectorAll('*').length)
-/** Scrolls as a person does, until the entry is there. */
+/** Scrolls like a person until the entry is in the document. */
 async function scrollTo(number: number): Promise<void> {
   const scroll = async () => {
     if ((await entry(number).count()) > 0) return true
@@ -45,20 +45,20 @@ async function scrollTo(number: number): Promise<void> {
   await entry(number).evaluate((element) => element.scrollIntoView({ block: 'center' }))
 }
 
-browserTest('of a long timeline, only the entries near the visible ones are in the document', async () => {
+browserTest('only entries near the visible part of a long timeline are in the document', async () => {
   await entry(1).waitFor()
   const atFirst = await elementsIn()
   await scrollTo(noteCount)
   expect(await elementsIn()).toBeLessThan(3 * atFirst)
   expect(await entry(1).count()).toBe(0)
-  // The browser’s search finds the others: it looks into what is hidden until it is found.
+  // The browser's search finds the others, because it includes content that is hidden until found.
   const hidden = timeline().locator('[hidden=until-found]').filter({ hasText: 'Note number 2 ends' })
   expect(await hidden.count()).toBe(1)
   await hidden.dispatchEvent('beforematch')
   await entry(2).waitFor()
 })
 
-browserTest('what a person writes in an entry stays while they look elsewhere, and Back finds the place', async () => {
+browserTest('unsaved text in an entry survives scrolling away, and Back restores the position', async () => {
   await scrollTo(100)
   await entry(100).getByRole('button', { name: 'Edit the note' }).click()
   const editor = timeline().getByRole('textbox', { name: 'Text of the note' })
@@ -88,7 +88,7 @@ browserTest('a printed record has all its entries and no controls, on white', as
   )
   expect(colors[0]).toMatch(/rgb\((?:[0-4]?\d, ){2}[0-5]?\d\)|oklch\(0\.[0-3]/)
   expect(colors[1]).toBe('rgba(0, 0, 0, 0)')
-  // Nothing scrolls, so that nothing is cut off.
+  // Nothing scrolls, so that nothing is cut off in print.
   const cut = await page.evaluate<number>(
     `[...document.querySelectorAll('#root *')].filter((one) => getComputedStyle(one).overflowY !== 'visible').length`,
   )

@@ -48,7 +48,7 @@ const sentences = async (on = page): Promise<string[]> => (
   )
 )
 
-browserTest('entries of every kind are sentences, with what was before and after', async () => {
+browserTest('entries of every kind are sentences, with old and new values', async () => {
   await update(pathOf(contact), { city: 'London' })
   await update(pathOf(contact), { city: 'Paris' })
   await update(pathOf(contact), { city: null })
@@ -81,7 +81,7 @@ browserTest('entries of every kind are sentences, with what was before and after
   await german.close()
 })
 
-browserTest('what an import created says so, and leads to the pushed lead', async () => {
+browserTest('an entry from an import says so, and links to the pushed lead', async () => {
   const source = await create('/v5/imports', { name: `Fair ${number}` })
   const email = `fair.${number}@example.com`
   const pushed = await service().anonymous('POST', new URL(source.triggerUrl).pathname, {
@@ -116,7 +116,7 @@ browserTest('a note is shown as Markdown, and nothing in it runs', async () => {
   expect(await page.title()).toContain(contact.name)
 })
 
-browserTest('the kinds of entries are in the URL, which Back, a reload and a link restore', async () => {
+browserTest('the kinds of entries are in the URL, and restored by Back, a reload and a link', async () => {
   await create(`${pathOf(contact)}/notes`, { body: 'The only note' })
   await show()
   const kind = (name: string) => timeline().getByRole('button', { name, exact: true })
@@ -148,7 +148,7 @@ browserTest('older entries load while the person scrolls, each once', async () =
         await entries().last().scrollIntoViewIfNeeded()
         return entries().count()
       },
-      // Three pages are read, one after the other.
+      // Three pages are fetched, one after the other.
       { timeout: 10_000 },
     )
     .toBe(61)
@@ -157,7 +157,7 @@ browserTest('older entries load while the person scrolls, each once', async () =
   expect(await timeline().getByRole('button', { name: 'Show older' }).count()).toBe(0)
 })
 
-/** How often the page asks for its timeline from now until that shows a text: it goes on asking afterwards. */
+/** Counts the page's requests for its timeline from now until a text appears; the page continues to poll afterwards. */
 const looksUntilShown = (box: Json, text: string): Promise<number> =>
   new Promise((resolve) => {
     const { performance, requestAnimationFrame }: Json = globalThis
@@ -174,7 +174,7 @@ const looksUntilShown = (box: Json, text: string): Promise<number> =>
   })
 
 browserTest(
-  'an entry that another session makes appears with the next look at the newest ones, and moves neither focus nor scroll',
+  'an entry from another session appears with the next poll, and moves neither focus nor scroll position',
   async () => {
     for (let note = 0; note < 30; note++) await create(`${pathOf(contact)}/notes`, { body: `Note ${note}` })
     await show()
@@ -184,7 +184,8 @@ browserTest(
     const expectEntry = async (path: string, body: object, text: string) => {
       await create(path, body)
       const looks = await timeline().evaluate(looksUntilShown, text)
-      // One is on its way, the next one finds the change, then the timeline is read again; a second is between two looks.
+      // One is in flight, the next one finds the change, then the timeline is refetched; there is a second between
+      // polls.
       expect(looks).toBeLessThanOrEqual(3)
     }
     await expectEntry(`${pathOf(contact)}/notes`, { body: 'From elsewhere' }, 'From elsewhere')
@@ -198,7 +199,7 @@ browserTest(
   },
 )
 
-browserTest('a note is changed and deleted in place, and Undo takes both back', async () => {
+browserTest('a note is changed and deleted in place, and both can be undone', async () => {
   const note = await create(`${pathOf(contact)}/notes`, { body: 'First words' })
   await create(`${pathOf(contact)}/notes`, { body: 'Another' })
   await show()
@@ -250,7 +251,7 @@ browserTest('a draft belongs to its record and to the person', async () => {
   await box().fill('')
 })
 
-browserTest('the timeline of a company shows with which contact or deal something happened, as a link', async () => {
+browserTest('the timeline of a company links to the contact or deal of each entry', async () => {
   const company = await create('/v5/companies', { name: `Engines ${number}` })
   await update(pathOf(contact), { companyId: company.id })
   const deal = await create('/v5/deals', { name: `Engine ${number}`, companyId: company.id, currency: 'EUR' })
@@ -278,7 +279,7 @@ browserTest('the timeline of a company shows with which contact or deal somethin
   await timeline().getByText('€1,500.50').waitFor()
 })
 
-browserTest('who may only read sees the timeline without a note box or buttons', async () => {
+browserTest('a viewer sees the timeline without a note box or buttons', async () => {
   await create(`${pathOf(contact)}/notes`, { body: 'To be read' })
   const reader = await openPage({ as: 'viewer', organization: 'small', path: `/contacts/${contact.id}` })
   await timeline(reader).getByText('To be read').waitFor()

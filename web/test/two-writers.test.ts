@@ -10,7 +10,7 @@ const conflict = (page: Page, name: string) => page.getByRole('dialog', { name: 
 const toast = (page: Page, text: string | RegExp) =>
   page.getByRole('region', { name: 'Notifications' }).getByText(text).first()
 
-/** Begins to edit a property on the page of a record. */
+/** Starts to edit a property on the page of a record. */
 async function edit(page: Page, name: string): Promise<void> {
   const button = page.getByRole('button', { name: `Edit ${name}`, exact: true })
   await button.waitFor({ state: 'attached' })
@@ -30,7 +30,7 @@ const open = async (path: string): Promise<Page> => {
   return page
 }
 
-browserTest('of two people who change one field, the second sees what the first wrote, and chooses', async () => {
+browserTest("if two people change a field, the second one sees the first one's value, and chooses", async () => {
   const [owner, colleague] = [await callAs(), await callAs('member')]
   const { id } = await newContact(owner, { name: 'Ada Writer', employmentTitle: 'Tester' })
   const author = (await colleague('GET', '/v5/me')).body.name
@@ -72,7 +72,7 @@ browserTest(
     const { id } = await newContact(call, { name: 'Bea Writer', employmentTitle: 'Tester' })
     const path = `/v5/contacts/${id}`
     const page = await open(`/contacts/${id}`)
-    // Between the reading and the writing of this page.
+    // Between this page's read and its write.
     let isFirst = true
     await page.route(`**${path}`, async (route) => {
       if (route.request().method() === 'PATCH' && isFirst) {
@@ -91,7 +91,7 @@ browserTest(
 )
 
 browserTest(
-  'a list keeps what a colleague added and loses what they removed, and Undo takes back only its own',
+  'a list has a colleague’s additions and removals too, and Undo only reverts the person’s own changes',
   async () => {
     const call = await callAs()
     const { id } = await newContact(call, { name: 'Cleo Writer', tags: ['a', 'gone'] })
@@ -122,7 +122,7 @@ browserTest('a form asks about each field that somebody else has changed, and ke
   const dialog = conflict(page, 'Name')
   await expect.poll(() => dialog.locator('dd').allInnerTexts()).toEqual(['Poets', 'Authors'])
   await dialog.getByRole('button', { name: 'Cancel' }).click()
-  // Nothing is saved, and what was entered is still there.
+  // Nothing is saved, and the input is still there.
   await form.getByText(/you chose neither value/).waitFor()
   expect(await form.getByLabel('Name').inputValue()).toBe('Authors')
   await form.getByRole('button', { name: 'Save' }).click()
@@ -144,7 +144,7 @@ browserTest('a note that a colleague has changed meanwhile is not overwritten', 
       (await response.text()).includes('Their text'),
   )
   await call('PATCH', `/v5/notes/${note.id}`, { body: { body: 'Their text' } })
-  // The timeline below the editor has it already.
+  // The timeline below the editor already has it.
   await isShown
   await page.keyboard.press('Control+Enter')
   const dialog = page.getByRole('dialog', { name: /was changed meanwhile/ })
@@ -183,7 +183,7 @@ browserTest('quick changes of one person in one tab are stored one after the oth
     if (isHeld && route.request().method() !== 'GET') held.push(() => route.continue())
     else await route.continue()
   })
-  /** The first change is on its way while the person makes the second one. */
+  /** The first change is in flight while the person makes the second one. */
   const quickly = async (changes: readonly (() => Promise<void>)[]) => {
     isHeld = true
     for (const change of changes) await change()
@@ -213,5 +213,5 @@ browserTest('quick changes of one person in one tab are stored one after the oth
   expect(await page.getByRole('dialog', { name: /changed meanwhile/ }).count()).toBe(0)
 })
 
-/** Two changes and what is read between them. */
+/** Two changes and the reads between them. */
 const waiting = { timeout: 10_000 }

@@ -50,7 +50,7 @@ async function chooseOption(item: string): Promise<void> {
 const germans = { filter: { countryCode: { equals: 'DE' } } }
 
 browserTest(
-  'what the list shows is saved under a name, and every change of it is unsaved until it is saved',
+  'the current list is saved under a name, and later changes are unsaved until they are saved too',
   async () => {
     await page.goto('/contacts?filter.countryCode.equals=DE')
     await grid.settle()
@@ -182,7 +182,7 @@ browserTest('the view and its changes survive reload, Back and Forward, and are 
   await member.getByRole('link', { name: 'Show all contacts' }).click()
   await isActive('All', member)
 
-  // An order and columns that nobody touched stay as they were stored.
+  // An untouched order and untouched columns stay as they were stored.
   await page.goto(`/contacts?view=${view.id}&query=bert`)
   await button('Save').click()
   await expect.poll(async () => (await stored(view.id)).query).toBe('bert')
@@ -190,7 +190,7 @@ browserTest('the view and its changes survive reload, Back and Forward, and are 
 })
 
 browserTest(
-  'a view is renamed, shared, moved with the keyboard, and deleted after a question that names it',
+  'a view is renamed, shared, moved with the keyboard, and deleted after a confirmation that names it',
   async () => {
     const [one, two] = [await create('Order one'), await create('Order two')]
     await page.goto(`/contacts?view=${two.id}`)

@@ -2,7 +2,7 @@ import axe, { type AxeResults } from 'axe-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 
-/** A page of the application in its own browser context, with what its scripts complained about. */
+/** A page of the application in its own browser context, with the errors that its scripts logged. */
 export interface Visit {
   page: Page
   errors: string[]
@@ -28,7 +28,7 @@ export async function visit(
   return { page, errors }
 }
 
-/** Fills in inputs by their names and sends the form. */
+/** Fills in inputs by name and submits the form. */
 export async function send(page: Page, button: string, values: Record<string, string> = {}): Promise<void> {
   for (const [name, value] of Object.entries(values)) await page.fill(`[name=${name}]`, value)
   await page.getByRole('button', { name: button, exact: true }).click()
@@ -37,13 +37,13 @@ export async function send(page: Page, button: string, values: Record<string, st
 export const heading = (page: Page, name: string): Promise<void> =>
   page.getByRole('heading', { name, level: 1, exact: true }).waitFor()
 
-/** The person is logged in and sees the application. */
+/** Expects that the person is logged in and sees the application. */
 export async function isInside(page: Page, path = '/'): Promise<void> {
   await page.waitForURL((url) => url.pathname === path)
   await page.getByRole('navigation', { name: 'Main navigation' }).first().waitFor()
 }
 
-/** The name of the input that has the focus, otherwise its element. */
+/** The name of the focused input, otherwise of its element. */
 export const focused = (page: Page): Promise<string> =>
   page.evaluate<string>('document.activeElement.name || document.activeElement.tagName')
 
@@ -55,7 +55,7 @@ export async function errorOf(page: Page, name: string): Promise<string> {
   return (await page.locator(`[id="${ids.at(-1)}"]`).textContent()) ?? ''
 }
 
-/** axe finds nothing on the page as it is. */
+/** Expects that axe finds nothing on the page in its current state. */
 export async function expectAccessible(page: Page): Promise<void> {
   await page.evaluate(axe.source)
   const { violations } = await page.evaluate<AxeResults>('axe.run(document)')

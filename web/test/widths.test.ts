@@ -53,7 +53,7 @@ for (const { name, path, route } of screens.filter((screen) => shown.includes(sc
   })
 }
 
-browserTest('a suggestion has a line of words beside its buttons, or above them', async () => {
+browserTest('a suggestion has a line of words next to its buttons, or above them', async () => {
   const page = await openPage({ organization: 'small', path: '/suggestions' })
   const card = page.getByRole('group').filter({ has: page.getByRole('button', { name: 'Accept' }) })
   await card.first().waitFor()
@@ -64,14 +64,14 @@ browserTest('a suggestion has a line of words beside its buttons, or above them'
   }
 })
 
-/** Pixels between the head of a record and what follows it, and those of its lowest property. */
+/** Pixels between the head of a record and the next element, and between the head and its lowest property. */
 const recordSpaces = `(() => {
   const [head, next] = document.querySelector('[class*="_head_"]:has(h2)').parentElement.children
   const heights = [...document.querySelectorAll('dt')].map((name) => name.getBoundingClientRect().height)
   return { gap: next.getBoundingClientRect().top - head.getBoundingClientRect().bottom, lowest: Math.min(...heights) }
 })()`
 
-browserTest('two columns of a record are spaced as on a desktop, however narrow one is', async () => {
+browserTest("a record's two columns have the same spacing at any width as on a desktop", async () => {
   const contact = screens.find(({ name }) => name === 'contact')
   const page = await openPage({ organization: 'small', path: contact?.path?.(records) ?? '' })
   await page.locator('dt').first().waitFor()

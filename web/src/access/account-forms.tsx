@@ -55,7 +55,7 @@ export function SignUpForm({ token, email }: { token: string; email: string | nu
   )
 }
 
-/** Sets a forgotten password. It ends all sessions and begins none. */
+/** Sets a new password after "forgot password". This ends all sessions and starts none. */
 export function ResetPasswordForm({ token, email }: { token: string; email: string | null | undefined }) {
   const t = useTranslations('access.resetPassword')
   const [isDone, setDone] = useState(false)
@@ -97,13 +97,15 @@ function EmailField({ error }: { error: string | undefined }) {
   return <TextField name="email" type="email" label={t('email')} error={error} autoComplete="username" />
 }
 
-/** The address of the link; password managers store the password for it. */
+/** The email address that the link belongs to; password managers store the password under it. */
 export function AccountOf({ email }: { email: string | null | undefined }) {
   const t = useTranslations('access')
   return email ? <TextField type="email" label={t('email')} value={email} readOnly autoComplete="username" /> : null
 }
 
-/** The errors of `PersonFields`. The form must ask here, so that it knows that these fields show theirs. */
+/**
+ * The errors of the inputs in `PersonFields`. The form subscribes to them here, so that it does not repeat them itself.
+ */
 export const accountErrors = (errorOf: (field: string) => string | undefined) => ({
   name: errorOf('name'),
   organization: errorOf('organization'),

@@ -13,7 +13,7 @@ import { SecondFactorStep } from './second-factor-step.tsx'
 import { BeginSingleSignOn, LinkLogin, SingleSignOnFault } from './single-sign-on.tsx'
 import { VerifyAddress } from './verify-address.tsx'
 
-/** Where printed and mailed links lead. */
+/** The page that printed and mailed links open. */
 export function AccountLink() {
   const link = useOpenedLink()
   const enter = useEnter()
@@ -46,7 +46,7 @@ export function AccountLink() {
 
 type CheckedPurpose = 'set-up' | 'sign-up' | 'invitation' | 'reset-password' | 'verify-address'
 
-/** Checks the link before anything is typed; a dead one leads to what to do instead. */
+/** Checks the link before the person types anything; for a dead link, says what to do instead. */
 function CheckedLink({ purpose, token }: { purpose: CheckedPurpose; token: string }) {
   const t = useTranslations('access')
   const check = useQuery({
@@ -72,7 +72,7 @@ function CheckedLink({ purpose, token }: { purpose: CheckedPurpose; token: strin
   }
 }
 
-/** Null for a dead link. Other errors, such as too many requests, are shown when the form is sent. */
+/** Null for a dead link. Other errors, such as too many requests, appear when the form is sent. */
 async function checkLink({ purpose, secret: token }: OpenedLink): Promise<CheckedDetails | null> {
   try {
     return purpose === 'invitation'

@@ -4,14 +4,14 @@ import { notify, useNotifyFailure } from '../ui/toast.tsx'
 import { withRecentAuthentication } from './reauthenticate.tsx'
 
 interface ActOptions {
-  /** What changes: the beginning of its query keys. */
+  /** The first part of the query keys to refetch. */
   refresh: readonly string[]
-  /** What to say when it worked. */
+  /** The message after success. */
   done?: string
   undo?: () => void
 }
 
-/** Changes something: proves who the person is if needed, and fetches it again. Rejects like a form's `onSubmit`. */
+/** Runs a change, asks for re-authentication if needed, and refetches. Rejects like a form's `onSubmit`. */
 export async function change<T>(refresh: readonly string[], action: () => Promise<T>): Promise<T> {
   try {
     return await withRecentAuthentication(action)
@@ -20,7 +20,7 @@ export async function change<T>(refresh: readonly string[], action: () => Promis
   }
 }
 
-/** Runs what a button does, and says that it worked, or why it failed. */
+/** Runs a button's action, and shows a message that it worked or why it failed. */
 export function useAct() {
   const notifyFailure = useNotifyFailure()
   return async (action: () => Promise<unknown>, { refresh, done, undo }: ActOptions): Promise<void> => {

@@ -5,11 +5,11 @@ export interface CardProps {
   title: string
   lead?: ReactNode
   children?: ReactNode
-  /** Other ways, below the card. */
+  /** Other ways to log in, below the card. */
   footer?: ReactNode
 }
 
-/** A page outside the application: one question in the middle. Its first field has the focus, otherwise its heading. */
+/** A page outside the application with a single question. Focuses its first field, or else its heading. */
 export function Card({ title, lead, children, footer }: CardProps) {
   const card = useRef<HTMLDivElement>(null)
   useEffect(() => {
@@ -19,7 +19,7 @@ export function Card({ title, lead, children, footer }: CardProps) {
     target?.focus()
   }, [title])
   useEffect(() => {
-    // The browser may store the page for its Back button: clear what was typed.
+    // The browser may store the page for its Back button, so clear what was typed.
     const clear = () => card.current?.querySelector('form')?.reset()
     addEventListener('pagehide', clear)
     return () => removeEventListener('pagehide', clear)

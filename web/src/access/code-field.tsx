@@ -6,7 +6,7 @@ interface CodeFieldProps {
   error: string | undefined
 }
 
-/** The six digits of an authenticator app, as the field `code`. The service ignores spaces in them. */
+/** The six digits from an authenticator app, as the field `code`. The service ignores spaces in them. */
 export const CodeField = (props: CodeFieldProps) => (
   <TextField {...props} name="code" inputMode="numeric" autoComplete="one-time-code" />
 )

@@ -1,6 +1,9 @@
 import { ApiError } from '../api/error.ts'
 
-/** The connection of an organization's log-in link, or of its id alone; otherwise an error at the field `link`. */
+/**
+ * Extracts the connection id from an organization's log-in link, or from a bare id. Throws an error for the field
+ * `link`.
+ */
 export function connectionIdOf(link: string, message: string): string {
   const connectionId = /sso_[\da-f]{32}/.exec(link)?.[0]
   if (connectionId !== undefined) return connectionId

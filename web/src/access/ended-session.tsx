@@ -4,13 +4,13 @@ import { useEndedSession } from '../api/session-end.ts'
 
 const LogInAgain = lazyRouteComponent(() => import('./log-in-again.tsx'), 'LogInAgain')
 
-/** Milliseconds without a key: the dialog must not take what the person is typing. */
+/** Milliseconds since the last key press: the dialog must not capture what the person is typing. */
 const typingPause = 3000
 
 let typedAt = Number.NEGATIVE_INFINITY
 addEventListener('input', () => (typedAt = performance.now()), { capture: true })
 
-/** Asks the person to log in again. The page stays below, with everything that they entered; the application has one. */
+/** Asks the person to log in again. The page with all unsaved input stays below. Rendered once in the application. */
 export function EndedSession() {
   const ended = useEndedSession()
   const isPause = useTypingPause(ended !== undefined)

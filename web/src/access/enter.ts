@@ -5,8 +5,8 @@ import { takeReturnPath } from '../preferences/storage.ts'
 import { closeLink } from './opened-link.ts'
 
 /**
- * The page to continue with after a log-in, from the URL of the log-in page. Anything but a path of this application is
- * ignored: a link to the log-in page must not lead to another site.
+ * The page to continue with after a log-in, from the URL of the log-in page. Accepts only paths of this application, so
+ * that a link to the log-in page cannot lead to another site.
  */
 export function nextPath(search: string): string {
   const next = new URLSearchParams(search).get('next') ?? '/'
@@ -23,9 +23,9 @@ export function useEnter(): (tokens: Tokens, path?: string) => void {
     beginSession(tokens)
     forgetAll()
     if (path !== '/account') closeLink()
-    // After a log-in in several steps, the page at which it began, unless somebody else has logged in.
+    // After a log-in with several steps, return to the page where it started, unless somebody else has logged in.
     const begun = takeReturnPath()
-    // The Back button does not return to the form.
+    // The Back button must not return to the form.
     router.history.replace(path === '/' ? (begun ?? '/') : path)
   }
 }

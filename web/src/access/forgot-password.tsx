@@ -10,10 +10,10 @@ import styles from './access.module.css'
 import { Card } from './card.tsx'
 import { loginSettingsQuery } from './login-settings.ts'
 
-/** Has a link mailed with which a new password can be set. */
+/** Requests a mail with a link to set a new password. */
 export const ForgotPassword = () => <MailedLink path="/auth/forgot-password" kind="forgotPassword" />
 
-/** Has a link mailed that creates an account, if the service is open for that. */
+/** Requests a mail with a link to create an account, if the service is open for registration. */
 export function SignUp() {
   const t = useTranslations('access.signUp')
   const settings = useQuery(loginSettingsQuery)
@@ -28,7 +28,7 @@ export function SignUp() {
   )
 }
 
-/** Both answer the same whether or not the address has an account. */
+/** The answer is the same whether or not the address has an account. */
 function MailedLink({ path, kind }: { path: string; kind: 'forgotPassword' | 'signUp' }) {
   const t = useTranslations(`access.${kind}`)
   const [address, setAddress] = useState<string>()

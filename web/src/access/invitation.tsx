@@ -19,7 +19,7 @@ interface InvitationProps {
   invitation: CheckedDetails
 }
 
-/** Joins an organization: with the account that is logged in, otherwise with a new one. */
+/** Joins an organization with the account that is logged in, or creates a new account. */
 export function InvitationForm({ token, invitation }: InvitationProps) {
   const t = useTranslations('access.invitation')
   const [isOther, setOther] = useState(false)
@@ -56,7 +56,7 @@ function Join({ token, invitation, onOtherAddress }: InvitationProps & { onOther
       onOtherAddress()
       return
     }
-    // The next token names the organization.
+    // The organization is in the next access token.
     forgetAccessToken()
     enter({ accessToken: (await accessToken()) ?? '' })
   }
@@ -76,7 +76,7 @@ function NewAccount({ token, invitation, isOther }: InvitationProps & { isOther:
   const lead = useLead(invitation)
   const submit = async (values: object) =>
     enter(await sendPublic<Tokens>('/auth/invitations/accept', { ...values, timeZone, token, cookie: true }))
-  // The link is still open afterwards.
+  // The link still works afterwards.
   const useOwnAccount = async () => {
     if (isOther) await logOut()
     await navigate({ to: '/login', search: { next: '/account' } })
@@ -112,7 +112,7 @@ function NewAccount({ token, invitation, isOther }: InvitationProps & { isOther:
   )
 }
 
-/** What the service says about a link that still works; without details if it could not be asked. */
+/** Details of a link that still works; without them if the request failed. */
 export interface CheckedDetails {
   email?: string | null
   organization?: string

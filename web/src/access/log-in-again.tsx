@@ -15,14 +15,14 @@ import { LogInWays, useLogIn } from './log-in.tsx'
 import { SecondFactorStep } from './second-factor-step.tsx'
 import { beginAt, ConnectionForm } from './single-sign-on.tsx'
 
-/** The dialog in which the person logs in again by any method. */
+/** The dialog in which the person logs in again, by any method. */
 export function LogInAgain({ isAction }: { isAction: boolean }) {
   const t = useTranslations('access.login')
   const [isChoosing, setChoosing] = useState(false)
-  // They would be above the dialog, and name records.
+  // Toasts would cover the dialog, and they contain names of records.
   useEffect(closeToasts, [])
   const goOn = (tokens: Tokens) => {
-    // Somebody else begins at their own start page.
+    // A different person starts at their own start page.
     if (!continueSession(tokens)) leavePage('/')
   }
   const { pending, restart, logIn, logInWithPasskey } = useLogIn(goOn)
@@ -65,7 +65,7 @@ export function LogInAgain({ isAction }: { isAction: boolean }) {
 const FrameAfterAction = (props: CardProps) => <StepFrame {...props} isAction />
 const FrameOnItsOwn = (props: CardProps) => <StepFrame {...props} isAction={false} />
 
-/** The second step, in the dialog of the first. */
+/** The second step, in the same dialog. */
 function StepFrame({ title, lead, children, footer, isAction }: CardProps & { isAction: boolean }) {
   return (
     <FrameOf isAction={isAction}>
@@ -96,7 +96,7 @@ function FrameOf({ isAction, children }: { isAction: boolean; children: ReactNod
   )
 }
 
-/** What the person fears for. A change that waits for its answer is one too, although its editor is closed. */
+/** What the person could lose. An unanswered change counts as an edit, although its editor is closed. */
 function safeThing(isAction: boolean): 'note' | 'form' | 'edit' | 'several' | 'nothing' {
   const [first, ...others] = unsavedKinds()
   if (first === undefined) return isAction ? 'edit' : 'nothing'

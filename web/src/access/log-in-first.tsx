@@ -3,7 +3,7 @@ import { useTranslations } from 'use-intl'
 import { buttonClasses } from '../ui/button.tsx'
 import { Card } from './card.tsx'
 
-/** The opened link needs a session; it continues after the log-in. */
+/** Shown if the opened link needs a session; the link continues after the log-in. */
 export function LogInFirst({ title }: { title: string }) {
   const t = useTranslations('access.logInFirst')
   return (

@@ -29,11 +29,11 @@ export function useLogIn(onDone: (tokens: Tokens) => void) {
 }
 
 export interface LogInWaysProps {
-  /** The address to begin with. */
+  /** The initial email address. */
   email?: string | undefined
   logIn(values: FormValues): Promise<void>
   logInWithPasskey(): Promise<void>
-  /** Where a new password is set. */
+  /** The page to set a new password. */
   forgotPassword: ReactNode
   singleSignOn: ReactNode
 }

@@ -12,19 +12,19 @@ import { nextPath, useEnter } from './enter.ts'
 import { LogInWays, type LogInWaysProps, useLogIn } from './log-in.tsx'
 import { SecondFactorStep } from './second-factor-step.tsx'
 
-/** Log in by password or passkey; a person who is logged in continues at once. */
+/** Logs in by password or passkey; redirects at once if the person is already logged in. */
 export function Login() {
   const t = useTranslations('access.login')
   const router = useRouter()
   const { searchStr } = useLocation()
-  // As it was at first: the URL changes when the log-in succeeds, before this page has gone.
+  // The initial value: the URL changes when the log-in succeeds, while this page is still rendered.
   const [next] = useState(() => nextPath(searchStr))
   const enter = useEnter()
   const { pending, restart, logIn, logInWithPasskey } = useLogIn((tokens) => enter(tokens, next))
   useEffect(() => {
     let isGone = false
     const leaveIfLoggedIn = async () => {
-      // If the service cannot be reached, sending the form says so.
+      // If the service is unreachable, submitting the form shows that.
       const token = await accessToken().catch(() => undefined)
       if (token !== undefined && !isGone) router.history.replace(next)
     }

@@ -11,7 +11,7 @@ import { Card } from './card.tsx'
 
 declare module '@tanstack/react-router' {
   interface HistoryState {
-    /** Set by the menu: a link from elsewhere must not log anybody out. */
+    /** Set by the menu: a link from elsewhere must not log the person out. */
     isLogOutWanted?: boolean
   }
 }
@@ -19,12 +19,12 @@ declare module '@tanstack/react-router' {
 /** Ends this browser's session. */
 export async function logOut(): Promise<void> {
   await keepPreferences(() => withSessionLock(() => sendPublic('/auth/logout', {})))
-  // Not every browser obeys the service's Clear-Site-Data.
+  // Not every browser honours the service's Clear-Site-Data.
   forgetPerson()
   endSession()
 }
 
-/** Logs out at once if that was chosen in the application, otherwise asks first. */
+/** Logs out at once if the person chose that in the application; otherwise asks first. */
 export function Logout() {
   const t = useTranslations('access.logout')
   const queryClient = useQueryClient()

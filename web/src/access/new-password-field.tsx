@@ -7,13 +7,13 @@ interface NewPasswordFieldProps {
   name: string
   label: string
   error: string | undefined
-  /** The account's address, if the form has no field for it. */
+  /** The account's email address, if the form has no field for it. */
   email?: string | undefined
-  /** Names that it must not contain, besides those in the form. */
+  /** Names that the password must not contain, in addition to those in the form. */
   names?: readonly string[]
 }
 
-/** A new password, checked against the rules of the service when the field is left. */
+/** A new password, checked against the service's rules on blur. */
 export function NewPasswordField({ name, label, error, email, names: more = [] }: NewPasswordFieldProps) {
   const t = useTranslations('access')
   const [fault, setFault] = useState<string>()
@@ -27,7 +27,7 @@ export function NewPasswordField({ name, label, error, email, names: more = [] }
     const address = email ?? form.get('email')
     const isAddress = typeof address === 'string' && /^\S+@\S+$/.test(address)
     const body = { password, names, ...(isAddress && { email: address }) }
-    // Other refusals, such as a strange address, are reported when the form is sent.
+    // Other errors, such as an invalid address, appear when the form is sent.
     const checked = await sendPublic<{ fault: string | null }>('/auth/passwords/check', body).catch(() => undefined)
     if (input.value === password) setFault(checked?.fault ?? undefined)
   }

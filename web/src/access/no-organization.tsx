@@ -15,7 +15,10 @@ import { useFactors } from './profile/queries.ts'
 import { PasskeysPanel } from './profile/passkeys-panel.tsx'
 import { useAct } from './profile/use-act.ts'
 
-/** The current organization refuses this session: it requires a second factor, or the person is no longer in it. */
+/**
+ * Shown if the current organization refuses this session: a second factor is required, or the person is no longer a
+ * member.
+ */
 export function NoOrganization() {
   const t = useTranslations('access.noOrganization')
   const needsFactor = new URLSearchParams(useLocation().searchStr).get('reason') === 'second_factor_required'
@@ -44,7 +47,7 @@ export function NoOrganization() {
   )
 }
 
-/** A factor that is set up here counts for this session at once; one that exists needs a new log-in. */
+/** A factor that is set up here counts for this session at once; an existing factor requires a new log-in. */
 function FactorSetup() {
   const t = useTranslations('access.noOrganization')
   const { totp, passkeys } = useFactors()
@@ -98,7 +101,7 @@ function Choice() {
   )
 }
 
-/** An organization that is being deleted, which its owners can keep. */
+/** An organization that is scheduled for deletion; its owners can cancel that. */
 function Deleted({ id, name, role, deletesAt }: OwnOrganization & { deletesAt: string }) {
   const t = useTranslations('access.noOrganization')
   const format = useFormatter()

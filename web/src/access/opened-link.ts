@@ -1,12 +1,12 @@
 import { useEffect, useState } from 'react'
 
-/** A link from a mail, from the terminal or from the log-in at a provider: `/account#<purpose>=<secret>`. */
+/** A link from a mail, the terminal, or an identity provider's log-in: `/account#<purpose>=<secret>`. */
 export interface OpenedLink {
   purpose: string
   secret: string
 }
 
-/** Fragments that only name a page, as in links of earlier versions. */
+/** Fragments that only name a page, as in links from earlier versions. */
 const pages: ReadonlyMap<string, string> = new Map([
   ['logged-in', '/'],
   ['log-in', '/login'],
@@ -15,11 +15,11 @@ const pages: ReadonlyMap<string, string> = new Map([
   ['log-out', '/logout'],
 ])
 
-// Only in memory: the secret is removed from the URL at once, so that it does not stay in the browser's history.
+// Stored in memory only: the secret is removed from the URL at once, so that it does not stay in the browser's history.
 let opened: OpenedLink | undefined
 const listeners = new Set<(link: OpenedLink) => void>()
 
-/** Remembers the link of a URL's fragment; returns the page that handles it. */
+/** Stores the link of a URL's fragment; returns the page that handles it. */
 export function openLink(fragment: string): string {
   const [purpose = '', secret = ''] = fragment.replace(/^#/, '').split('=', 2)
   const page = pages.get(purpose)
@@ -29,12 +29,12 @@ export function openLink(fragment: string): string {
   return '/account'
 }
 
-/** Forgets the link once it was used. What is on the screen stays until the next page. */
+/** Forgets the link after use. The current screen stays until the next page. */
 export function closeLink(): void {
   opened = undefined
 }
 
-/** The link that was opened last. */
+/** The link that was opened most recently. */
 export function useOpenedLink(): OpenedLink | undefined {
   const [link, setLink] = useState(opened)
   useEffect(() => {

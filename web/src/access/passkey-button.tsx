@@ -9,11 +9,11 @@ import { hasPasskeys, passkeyFault } from './passkeys.ts'
 interface PasskeyButtonProps {
   label: string
   kind?: ButtonKind
-  /** Gets the options, asks for the passkey and sends it. */
+  /** Fetches the options, asks for the passkey and sends it. */
   run(): Promise<void>
 }
 
-/** A button that asks for a passkey, with what went wrong below it. Nothing in browsers that have none. */
+/** A button that asks for a passkey, with an error below it. Renders nothing in browsers without passkeys. */
 export function PasskeyButton({ label, kind = 'default', run }: PasskeyButtonProps) {
   const t = useTranslations('access.passkeys')
   const common = useTranslations('common')

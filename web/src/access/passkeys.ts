@@ -1,11 +1,11 @@
 import type { Schemas } from '../api/client.ts'
 import { ApiError } from '../api/error.ts'
 
-/** Whether this browser can use and create passkeys; on plain HTTP, none can. */
+/** Whether this browser can use and create passkeys; never on plain HTTP. */
 export const hasPasskeys =
   'PublicKeyCredential' in window && typeof PublicKeyCredential.parseRequestOptionsFromJSON === 'function'
 
-/** Asks the person to use a passkey; what it returns is the `credential` of the request that follows. */
+/** Asks the person to use a passkey; returns the `credential` for the next request. */
 export async function askForPasskey(options: PublicKeyCredentialRequestOptionsJSON): Promise<unknown> {
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options)
   return jsonOf(await navigator.credentials.get({ publicKey }))
@@ -21,7 +21,7 @@ export async function createPasskey(options: PublicKeyCredentialCreationOptionsJ
 
 const jsonOf = (credential: Credential | null): unknown => (credential as PublicKeyCredential | null)?.toJSON()
 
-/** The sentence for a passkey that was not used or created. */
+/** The error message for a passkey that was not used or created. */
 export function passkeyFault(error: unknown, t: (key: 'passkeyExists' | 'passkeyCancelled') => string): Error {
   if (!(error instanceof DOMException)) return error instanceof Error ? error : new Error(String(error))
   const description = t(error.name === 'InvalidStateError' ? 'passkeyExists' : 'passkeyCancelled')

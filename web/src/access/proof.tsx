@@ -12,7 +12,7 @@ import { PasskeyButton } from './passkey-button.tsx'
 import { askForPasskey } from './passkeys.ts'
 import { factorsQuery, identitiesQuery } from './profile/queries.ts'
 
-/** Asks for the strongest kind that the account has; the service accepts no weaker one. */
+/** Asks for the strongest kind of proof that the account has; the service accepts no weaker one. */
 export function Proof({ onDone }: { onDone(): void }) {
   const factors = useQuery(factorsQuery)
   if (factors.error) return <Failure error={factors.error} onRetry={() => void factors.refetch()} />
@@ -28,7 +28,7 @@ interface ProofFormsProps {
 function ProofForms({ factors: { totp, passkeys }, onDone }: ProofFormsProps) {
   const t = useTranslations('access.reauthenticate')
   const forms = useRef<HTMLDivElement>(null)
-  // The dialog opened before it was known what to ask for.
+  // The dialog opened before the required proof was known.
   useEffect(() => forms.current?.querySelector<HTMLElement>('input, button')?.focus(), [])
   const prove = async (path: string, proof: object) => {
     await renewSession(path, proof)

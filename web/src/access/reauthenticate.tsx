@@ -7,7 +7,7 @@ import { Dialog } from '../ui/dialog.tsx'
 const Proof = lazyRouteComponent(() => import('./proof.tsx'), 'Proof')
 
 interface Question {
-  /** Settles when the person has answered or closed the dialog. */
+  /** Called when the person has answered or closed the dialog. */
   answer: Promise<void>
   confirm(): void
   decline(error: ApiError): void
@@ -17,8 +17,8 @@ let question: Question | undefined
 const listeners = new Set<() => void>()
 
 /**
- * Runs a sensitive action. If the service demands a recent authentication, asks the person to prove who they are and
- * runs the action again. Rejects with an `ApiError` if they close the dialog, so that forms need no case for it.
+ * Runs a sensitive action. If the service demands recent authentication, asks the person to prove who they are and runs
+ * the action again. Rejects with an `ApiError` if they close the dialog, so forms need no special case.
  */
 export async function withRecentAuthentication<T>(action: () => Promise<T>): Promise<T> {
   try {
@@ -45,7 +45,7 @@ function setQuestion<Next extends Question | undefined>(next: Next): Next {
   return next
 }
 
-/** The dialog of `withRecentAuthentication`; the application has one. */
+/** The dialog of `withRecentAuthentication`; rendered once in the application. */
 export function Reauthentication() {
   const t = useTranslations('access.reauthenticate')
   const open = useSyncExternalStore(

@@ -14,11 +14,11 @@ type Factor = 'totp' | 'passkey' | 'recovery-code'
 
 interface SecondFactorStepProps {
   pendingToken: string
-  /** What the account has; all kinds if that is unknown. */
+  /** The account's kinds of factors; all kinds if unknown. */
   factors?: readonly Factor[]
   onDone(tokens: Tokens): void
   onRestart(): void
-  /** What surrounds it: a page by default. */
+  /** The surrounding component; a page by default. */
   Frame?: ComponentType<CardProps>
 }
 

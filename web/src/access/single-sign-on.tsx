@@ -16,8 +16,8 @@ import { closeLink } from './opened-link.ts'
 import { connectionIdOf } from './connection-id.ts'
 
 /**
- * The log-in at a provider begins with a request of the browser, which remembers that this browser began it. `returnTo`:
- * the page that continues.
+ * Starts the log-in at a provider with a request from the browser, so that the service can tie the log-in to this
+ * browser. `returnTo`: the page to continue with.
  */
 export function beginAt(connectionId: string, returnTo?: string): void {
   storePreference('single-sign-on', connectionId)
@@ -27,12 +27,12 @@ export function beginAt(connectionId: string, returnTo?: string): void {
   leavePage(`/auth/sso/${encodeURIComponent(connectionId)}${parameters.size > 0 ? `?${parameters}` : ''}`)
 }
 
-/** What the service takes. */
+/** The maximum length that the service accepts. */
 const maxReturnLength = 2000
 
 /**
- * Starts the log-in at an organization's provider. The service reveals nobody's provider by their address, so the person
- * needs the link of their organization; this browser remembers it.
+ * Starts the log-in at an organization's provider. The service never reveals a provider by email address, so the person
+ * needs their organization's link; this browser remembers it.
  */
 export function SingleSignOn() {
   const t = useTranslations('access.singleSignOn')
@@ -43,7 +43,7 @@ export function SingleSignOn() {
   )
 }
 
-/** Asks for the link of the organization. */
+/** Asks for the organization's link. */
 export function ConnectionForm({ onChosen, onCancel }: { onChosen(connectionId: string): void; onCancel?(): void }) {
   const t = useTranslations('access.singleSignOn')
   const begin = async ({ link = '' }: FormValues) => onChosen(connectionIdOf(link, t('invalid')))
@@ -63,7 +63,7 @@ export function ConnectionForm({ onChosen, onCancel }: { onChosen(connectionId: 
   )
 }
 
-/** Another site sent the person here: the log-in must begin on this one. */
+/** Another site sent the person here; the log-in must start on this one. */
 export function BeginSingleSignOn({ connectionId }: { connectionId: string }) {
   const t = useTranslations('access.singleSignOn')
   return (
@@ -75,7 +75,7 @@ export function BeginSingleSignOn({ connectionId }: { connectionId: string }) {
   )
 }
 
-/** Finishes linking the account to a provider's. */
+/** Finishes linking the account to an identity at a provider. */
 export function LinkLogin({ token }: { token: string }) {
   const t = useTranslations('access.singleSignOn')
   const router = useRouter()
@@ -110,7 +110,7 @@ const faults = [
   'second-factor-needed',
 ] as const
 
-/** Why a log-in at a provider failed; the service's log has more. */
+/** Why a log-in at a provider failed; the service's log has the details. */
 export function SingleSignOnFault({ code }: { code: string }) {
   const t = useTranslations('access.singleSignOnFaults')
   const known = faults.find((one) => one === code)

@@ -3,7 +3,7 @@ import { api } from '../api/client.ts'
 import { forgetAll } from '../api/query-client.ts'
 import { forgetAccessToken } from '../api/session.ts'
 
-/** Continues in another organization of the person, at its start page. */
+/** Switches to another of the person's organizations, at its start page. */
 export function useSwitchOrganization(): (organizationId: string) => Promise<void> {
   const navigate = useNavigate()
   const router = useRouter()

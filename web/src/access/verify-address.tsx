@@ -12,7 +12,7 @@ import { Card } from './card.tsx'
 import { LogInFirst } from './log-in-first.tsx'
 import { closeLink } from './opened-link.ts'
 
-/** Confirms an address. A new one of an existing account needs a log-in too. */
+/** Confirms an email address. Changing the address of an existing account also needs a log-in. */
 export function VerifyAddress({ token, email }: { token: string; email: string | null | undefined }) {
   const t = useTranslations('access.verifyAddress')
   const queryClient = useQueryClient()

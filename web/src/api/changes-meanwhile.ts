@@ -1,6 +1,6 @@
 /**
- * What a page shows before the service has it. An answer that was requested before such a change does not have it: it
- * is changed in the same way when it arrives.
+ * Optimistic changes. A response that was requested before such a change does not contain it, so the change is applied
+ * again when the response arrives.
  */
 export class ChangesMeanwhile<Value> {
   #reading = 0
@@ -10,7 +10,7 @@ export class ChangesMeanwhile<Value> {
     if (this.#reading > 0) this.#changes.push(change)
   }
 
-  /** Reads a value, and applies what was changed since it was requested. */
+  /** Fetches a value, and applies the changes that were made since the request. */
   async during(read: () => Promise<Value>): Promise<Value> {
     const first = this.#changes.length
     this.#reading++

@@ -3,17 +3,17 @@ import { ApiError } from './error.ts'
 import type { components, paths } from './openapi.d.ts'
 import { accessToken, apiOrigin, authorizedFetch, continueSession, type Tokens, withSessionLock } from './session.ts'
 
-/** The bodies of the API, by their names in openapi.json. */
+/** The schemas of openapi.json by name. */
 export type Schemas = components['schemas']
 
-/** A record of which a request selects nothing, by the schema of its selections: every property is there. */
+/** The type of a record that a request reads without `select[]`: every property is present. */
 export type Whole<Selection> = Selection extends readonly (infer Item)[]
   ? Whole<Item>[]
   : Selection extends object
     ? { [Name in keyof Selection]-?: Whole<Selection[Name]> }
     : Selection
 
-/** The public API, typed by its OpenAPI document. Refusals are thrown as `ApiError`. */
+/** The public API, typed by its OpenAPI document. Error responses are thrown as `ApiError`. */
 export const api = createClient<paths>({ baseUrl: apiOrigin, fetch: authorizedFetch })
 
 api.use({
@@ -22,7 +22,7 @@ api.use({
   },
 })
 
-/** The body of an answer that always has one. */
+/** The body of a response that always has one. */
 export async function dataOf<T>(answer: Promise<{ data?: T }>): Promise<T> {
   const { data } = await answer
   if (data === undefined) throw new ApiError(200, undefined, undefined)
@@ -48,8 +48,8 @@ export interface Answer<T> {
 }
 
 /**
- * The address of a path of the API. The ids in it come from the page's URL, which anybody can make and send as a link:
- * an id such as `../imports/imp_1/rotate#` must not lead to another route.
+ * The URL of an API path. The ids in it come from the page's URL, which anybody can craft and send as a link: an id
+ * such as `../imports/imp_1/rotate#` must not lead to another route.
  */
 function addressOf(path: string, query?: URLSearchParams): string {
   if (!/^(?:\/[\w-]+)+$/.test(path)) throw new ApiError(404, noSuchRecord, undefined)
@@ -58,10 +58,10 @@ function addressOf(path: string, query?: URLSearchParams): string {
 
 const noSuchRecord = { code: 'not_found', message: 'Not found', description: 'There is no record with this id.' }
 
-/** Changes that were sent and are not answered yet. */
+/** Changes that were sent and have no response yet. */
 export const unanswered = new Set<Promise<unknown>>()
 
-/** Calls a path that only the description of the resources knows; throws `ApiError` if it is refused. */
+/** Calls a path that is known only from the schema of the resources; throws `ApiError` if the request is refused. */
 export function send<T>(method: Method, path: string, options: SendOptions = {}): Promise<Answer<T>> {
   const answer = request<T>(method, path, options)
   if (method !== 'GET' && !path.includes('/search')) {
@@ -95,7 +95,7 @@ async function request<T>(method: Method, path: string, options: SendOptions): P
   }
 }
 
-/** Reads an array that has pages as a whole; for those that are never long. `body`: that of a search. */
+/** Fetches all pages of a list; only for lists that are always short. `body`: a search. */
 export async function sendAll<T>(path: string, options: Pick<SendOptions, 'query' | 'body'> = {}): Promise<T[]> {
   const all: T[] = []
   for (let cursor: string | undefined; ;) {
@@ -110,13 +110,13 @@ export async function sendAll<T>(path: string, options: Pick<SendOptions, 'query
   }
 }
 
-/** The cursor of the next page, from the `Link` of a list. */
+/** The cursor of the next page, from a list's `Link` header. */
 export function nextCursor(link: string | undefined): string | undefined {
   const url = /<([^>]+)>; rel="next"/.exec(link ?? '')?.[1]
   return url === undefined ? undefined : (new URL(url).searchParams.get('startingAfter') ?? undefined)
 }
 
-/** Reads a path again and again at little cost: the service answers 304 if nothing has changed since `previous`. */
+/** Polls a path cheaply: the service answers 304 if nothing has changed since `previous`. */
 export async function readIfChanged<T>(
   path: string,
   query: URLSearchParams,
@@ -137,7 +137,7 @@ export async function readIfChanged<T>(
 /** Calls a route that needs no credential, on this page's own host, where its cookies are. */
 export const sendPublic = <T>(path: string, body?: unknown): Promise<T> => sendToOwnHost(path, body, {})
 
-/** Proves who the person is: replaces this browser's session, its cookie and its access token. */
+/** Re-authenticates the person: replaces this browser's session, its cookie and its access token. */
 export async function renewSession(path: string, proof: object): Promise<void> {
   const authorization = `Bearer ${await accessToken()}`
   const body = { ...proof, cookie: true }
@@ -157,7 +157,10 @@ async function sendToOwnHost<T>(path: string, body: unknown, headers: Record<str
 
 let onDenied: () => void = () => undefined
 
-/** Called when the service denies what this page offered: the person's role may have changed, or they were removed. */
+/**
+ * Called when the service refuses something that this page offered: the person's role may have changed, or they were
+ * removed.
+ */
 export function whenDenied(handler: () => void): void {
   onDenied = handler
 }
@@ -172,10 +175,10 @@ async function refusalOf(response: Response): Promise<ApiError> {
 
 let prepare: () => Promise<void> = () => Promise.resolve()
 
-/** Called before the first refusal is thrown: it loads what refusals say to people. */
+/** Called before the first refusal is thrown; loads the translations of error messages. */
 export function beforeRefusals(load: () => Promise<void>): void {
   let loading: Promise<void> | undefined
-  // Without it, they are in English, as the service says them.
+  // Without translations, error messages stay in the service's English.
   prepare = () => (loading ??= load().catch(() => void (loading = undefined)))
 }
 

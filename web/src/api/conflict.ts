@@ -7,19 +7,19 @@ export type Choice = 'mine' | 'theirs'
 /** Somebody else has changed a field while the person was editing it. */
 export interface Conflict {
   resource: string
-  /** Of the record. */
+  /** The path of the record. */
   path: string
   field: string
   mine: unknown
   /** The record as it is now. */
   current: RecordData
-  /** The record behind the reference that the person chose. */
+  /** The record behind the chosen reference. */
   shown?: unknown
 }
 
 interface Question extends Conflict {
   answer(choice: Choice): void
-  /** They do not want to choose: nothing is saved. */
+  /** The person closes the dialog: nothing is saved. */
   decline(error: ApiError): void
 }
 

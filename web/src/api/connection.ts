@@ -4,23 +4,23 @@ import { ApiError } from './error.ts'
 /** Why requests wait: the browser has no network, nothing answers, or the service (or a proxy) asks to wait. */
 export type Trouble = 'offline' | 'unreachable' | 'busy'
 
-/** There was no answer. */
+/** There was no response. */
 export class Unreachable extends Error {}
 
 const busyStatuses: readonly number[] = [429, 502, 503, 504]
 
-/** Milliseconds. Until then, nothing is said: most troubles are over by then. */
+/** Milliseconds before a problem is shown; most are over by then. */
 const grace = 700
 const firstPause = 500
 const maxPause = 15_000
 const maxRetryAfter = 120_000
-/** After so long, a write fails, and the person has what they entered. */
+/** Milliseconds after which a write fails; the person's input is preserved. */
 const writeTimeout = 60_000
 
 const waiting = new Map<object, Trouble>()
 const listeners = new Set<() => void>()
 const recoveries = new Set<() => void>()
-/** What the pages show. */
+/** The problem that pages show. */
 let shown: Trouble | undefined
 let timer: ReturnType<typeof setTimeout> | undefined
 
@@ -57,7 +57,7 @@ export function whenRecovered(recover: () => void): void {
   recoveries.add(recover)
 }
 
-/** Waits for work, but no longer than until requests begin to wait: the page then shows what it has. */
+/** Waits for work, but no longer than until requests begin to wait; the page then shows what it has. */
 export function unlessTroubled(work: Promise<unknown>): Promise<unknown> {
   const trouble = new Promise<void>((resolve) => {
     const check = () => {
@@ -72,7 +72,7 @@ export function unlessTroubled(work: Promise<unknown>): Promise<unknown> {
   return Promise.race([work, trouble])
 }
 
-/** Sends a request; an error says that there was no answer. */
+/** Sends a request; throws `Unreachable` if there is no response. */
 export async function reach(send: () => Promise<Response>): Promise<Response> {
   try {
     return await send()
@@ -84,11 +84,11 @@ export async function reach(send: () => Promise<Response>): Promise<Response> {
 
 interface RetryOptions {
   signal: AbortSignal
-  /** Reads wait until there is an answer. */
+  /** Reads are retried until there is a response; writes only for a while. */
   isRead: boolean
 }
 
-/** Sends what can be repeated again until there is an answer: after `Retry-After`, otherwise after growing pauses. */
+/** Retries a repeatable request until there is a response: after `Retry-After`, otherwise with exponential backoff. */
 export async function untilAnswered(send: () => Promise<Response>, options: RetryOptions): Promise<Response> {
   const key = {}
   const begun = performance.now()
@@ -114,14 +114,17 @@ export async function untilAnswered(send: () => Promise<Response>, options: Retr
   }
 }
 
-/** The session could not be renewed, because the service was busy. */
+/** The session could not be renewed because the service was busy. */
 const isBusyError = (error: unknown): boolean => error instanceof ApiError && busyStatuses.includes(error.status)
 
 const jitter = (): number => 0.5 + Math.random() / 2
 
 const pauseOf = (attempt: number): number => Math.min(maxPause, firstPause * 2 ** attempt) * jitter()
 
-/** Seconds or a date (RFC 9110, section 10.2.3), in milliseconds, and a little more, so that not all come at once. */
+/**
+ * Parses seconds or a date (RFC 9110, section 10.2.3) to milliseconds, plus jitter, so that clients do not retry all at
+ * once.
+ */
 function retryAfterOf(response: Response): number | undefined {
   const text = response.headers.get('retry-after')
   if (text === null) return undefined
@@ -132,14 +135,14 @@ function retryAfterOf(response: Response): number | undefined {
 
 const pauses = new Set<() => void>()
 
-/** Another request has had an answer. */
+/** Another request got a response. */
 const answered = (): void => {
   for (const end of pauses) end()
 }
 
 addEventListener('online', answered)
 
-/** Waits; `canEnd`: not until the end if the service can be reached before. */
+/** Waits; with `canEnd`, ends early if the service becomes reachable. */
 function pause(milliseconds: number, signal: AbortSignal, canEnd: boolean): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = () => {
@@ -159,7 +162,7 @@ function pause(milliseconds: number, signal: AbortSignal, canEnd: boolean): Prom
   })
 }
 
-// The browser knows it before a request fails.
+// The browser knows that it is offline before a request fails.
 const ofBrowser = {}
 function checkNetwork(): void {
   if (navigator.onLine) waiting.delete(ofBrowser)

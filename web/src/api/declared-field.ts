@@ -3,24 +3,24 @@ import type { Schemas } from './client.ts'
 type Described = Schemas['ResourceSchema']['resources'][number]
 type PlainField = Described['fields'][number]
 
-/** The definition of a custom property, as the description of its resource has it. */
+/** The definition of a custom property, as in the schema of its resource. */
 export type Definition = NonNullable<Described['properties']>[number]
 
-/** What a field needs to know of a definition. */
+/** The parts of a definition that a field needs. */
 export type DefinedValue = Omit<Definition, 'id' | 'unique' | 'position'>
 
-/** A custom property with a definition, in the form of a field. Its name is a path: `customProperties.<key>`. */
+/** A defined custom property in the form of a field. Its name is a path: `customProperties.<key>`. */
 export interface DeclaredField extends Omit<PlainField, 'type'> {
   type: PlainField['type'] | 'money'
-  /** Its texts are those of the organization, which nobody translates. */
+  /** The organization wrote its texts, so they are not translated. */
   declared: {
-    /** The labels of all choices, also of archived ones, by their values. */
+    /** The labels of all choices by their values, including archived ones. */
     choiceLabels: Readonly<Record<string, string>>
     isArchived: boolean
   }
 }
 
-/** How a value of each type is shown and edited. */
+/** The field type with which values of each property type are shown and edited. */
 const fieldTypes = {
   text: 'text',
   number: 'number',
@@ -36,10 +36,10 @@ const fieldTypes = {
   reference: 'reference',
 } as const satisfies Record<Definition['type'], DeclaredField['type']>
 
-/** A declared property as a field, from which lists, forms and records are derived. */
+/** A defined property as a field, from which lists, forms and records are derived. */
 export function declaredField(definition: DefinedValue): DeclaredField {
   const { key, type, label, description, choices, parts, archived } = definition
-  // An amount of money is compared by its number.
+  // Amounts of money are compared by number.
   const compared = parts.find(({ name }) => name === 'amount')
   const required = definition.required && !archived
   return {

@@ -12,21 +12,21 @@ export const isSame = (one: unknown, other: unknown): boolean =>
 export type Values = Readonly<Record<string, unknown>>
 
 export interface Edit {
-  /** Of the record. */
+  /** The path of the record. */
   path: string
-  /** Its resource, as the description of the API calls it. */
+  /** The resource's name in the schema. */
   resource: string
-  /** The record as the person saw it when they began. */
+  /** The record as the person saw it when they started to edit. */
   seen: object
-  /** What they entered. What is as they saw it is not sent. */
+  /** The entered values. Unchanged ones are not sent. */
   values: Values
   /** The record behind a chosen reference. */
   shown?: unknown
-  /** A place in an order is nobody’s text: the last move counts. */
+  /** For positions in an order, the last write wins. */
   isMove?: boolean
 }
 
-/** The edit of a record of a resource without parents. */
+/** Options to edit a record of a resource without parents. */
 export const editOf = (resource: string, seen: { id: string }): Omit<Edit, 'values'> => ({
   path: `/v5/${resource}/${seen.id}`,
   resource,
@@ -34,19 +34,19 @@ export const editOf = (resource: string, seen: { id: string }): Omit<Edit, 'valu
 })
 
 export interface Edited<T> extends Answer<T> {
-  /** Have others changed the same lists meanwhile? Then the record has both changes. */
+  /** True if somebody else changed the same lists meanwhile; the record then has both changes. */
   isMerged: boolean
 }
 
 /** Values that this tab has stored, by field. */
 type OwnValues = ReadonlyMap<string, unknown>
 
-/** By the path of a record, what the changes that are being stored will have stored. */
+/** By path of a record: the values once the changes in progress are stored. */
 const storing = new Map<string, Promise<OwnValues>>()
 
 /**
- * Stores changes of one record one after the other. `store` gets what those before it have stored: the person knows of
- * it, even if the page showed something older when they clicked.
+ * Stores the changes of one record one at a time. `store` gets the values that earlier changes have stored: the person
+ * knows them, even if the page still showed older ones when they clicked.
  */
 export function inTurn<T>(
   path: string,
@@ -66,18 +66,18 @@ export function inTurn<T>(
 
 export const isStoring = (): boolean => storing.size > 0 || unanswered.size > 0
 
-/** Waits until no change is being stored, and those who stored the last ones know of it. */
+/** Waits until no change is in progress and the callers of the last ones have run. */
 export async function whenStored(): Promise<void> {
   while (isStoring()) await Promise.allSettled([...storing.values(), ...unanswered])
   await new Promise((resolve) => setTimeout(resolve))
 }
 
-/** Others can hardly be so quick. */
+/** A limit: nobody else can change the record that often during one request. */
 const maxAttempts = 20
 
 /**
- * Changes a record without overwriting what the person has not seen: fields that somebody else has changed since are
- * merged if they are lists, and otherwise the person chooses. Fields that only others have changed are no conflict.
+ * Changes a record without overwriting anything that the person has not seen. Edited fields that somebody else has
+ * changed since are merged if they are lists; otherwise the person chooses. Other fields never conflict.
  */
 export const sendEdit = <T extends object = RecordData>(edit: Edit): Promise<Edited<T>> =>
   whileSaving(() =>
@@ -104,12 +104,12 @@ async function storeEdit<T extends object>(edit: Edit, own: OwnValues): Promise<
       const before = seen.get(field)
       const isOwn = own.has(field) && isSame(theirs, own.get(field))
       const isUntouched = edit.isMove === true || isSame(theirs, before)
-      // Also with what this tab has added to a list meanwhile, which is nobody else's.
+      // Includes what this tab has added to a list meanwhile: that is nobody else's change.
       const merged = isUntouched ? mine : (mergeLists(before, mine, theirs) ?? (isOwn ? mine : undefined))
       if (merged === undefined && (await choose(edit, field, current.body)) === 'theirs') wanted.delete(field)
       else changes.push([field, merged ?? mine])
       if (!isUntouched && !isOwn && merged !== undefined) isMerged = true
-      // From now on, this is what the person has seen.
+      // From now on, this is the state that the person has seen.
       if (merged === undefined) seen.set(field, theirs)
     }
     const toSend = changes.filter(([field, value]) => !isSame(value, valueAt(current.body as RecordData, field)))
@@ -129,10 +129,10 @@ const choose = ({ resource, path, values, shown }: Edit, field: string, current:
 /** Has the record changed since its entity tag was read? */
 export const isOutdated = (error: unknown): boolean => error instanceof ApiError && error.status === 412
 
-/** Only records have a revision, which a proxy may have marked as weak; other answers cannot be matched. */
+/** Only records have a revision, which a proxy may have marked as weak; other entity tags cannot be matched. */
 const isOfRecord = (etag: string | undefined): etag is string => etag !== undefined && /^(?:W\/)?"\d+-/.test(etag)
 
-/** The body of a PATCH; paths of one object share it. */
+/** Builds the body of a PATCH; paths into the same object share it. */
 export function bodyOf(values: readonly (readonly [path: string, value: unknown])[]): Record<string, unknown> {
   const body: Record<string, unknown> = {}
   for (const [path, value] of values) {

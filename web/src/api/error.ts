@@ -1,4 +1,4 @@
-/** A refused request, as the service described it (docs/errors.md). */
+/** A refused request, as described by the service (docs/errors.md). */
 export class ApiError extends Error {
   readonly status: number
   readonly code: string
@@ -8,7 +8,7 @@ export class ApiError extends Error {
   readonly description: string
   /** What is wrong with which field. */
   readonly details: readonly ErrorDetail[]
-  /** To quote when reporting a problem. */
+  /** The request's id, to quote when reporting a problem. */
   readonly requestId: string | undefined
 
   constructor(status: number, body: unknown, requestId: string | undefined) {
@@ -23,11 +23,11 @@ export class ApiError extends Error {
   }
 }
 
-/** What is wrong with a field. */
+/** An error of one field. */
 export interface ErrorDetail {
   field: string
   message: string
-  /** The record that it is about, if that is not the one of the request. */
+  /** The record that the error is about, if it differs from the record of the request. */
   id?: string
 }
 
@@ -38,7 +38,7 @@ interface ErrorBody {
   details?: ErrorDetail[]
 }
 
-/** A proxy in front of the service may answer with something else. */
+/** A proxy in front of the service may return a different body. */
 const unknownBody: ErrorBody = {
   code: 'internal_error',
   message: 'Unexpected answer',

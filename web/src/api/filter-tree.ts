@@ -2,10 +2,10 @@ import type { ResourceSchema } from './schema.ts'
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
 
-/** A node of the filter tree of a search (docs/guides/search.md): all of its properties must match. */
+/** A node of a search's filter tree (docs/guides/search.md): all of its properties must match. */
 export type FilterNode = Readonly<Record<string, Json>>
 
-/** A condition as a URL has it, in which every value is text. */
+/** A condition as in a URL, where every value is text. */
 export interface Filter {
   /** A field or a dotted path, such as `customProperties.plan`. */
   field: string
@@ -23,7 +23,7 @@ export interface Condition {
 export const isNode = (value: Json | undefined): value is FilterNode =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The parts of a node, which must all match. Each has one property, and one operator if that is a field. */
+/** Splits a node into parts that must all match. Each has one property, and a single operator if that is a field. */
 export function partsOf(node: FilterNode): FilterNode[] {
   return Object.entries(node).flatMap(([name, value]): FilterNode[] => {
     if (name === 'and' && Array.isArray(value) && value.every(isNode)) return value.flatMap(partsOf)
@@ -33,13 +33,13 @@ export function partsOf(node: FilterNode): FilterNode[] {
   })
 }
 
-/** A node that matches what all parts match: without `and` if possible, because the depth of a tree is limited. */
+/** A node that matches if all parts match; without `and` if possible, because the depth of a tree is limited. */
 export function joined(parts: readonly FilterNode[]): FilterNode {
   const names = parts.flatMap((part) => Object.keys(part))
   return new Set(names).size === names.length ? Object.assign({}, ...parts) : { and: parts }
 }
 
-/** The condition that a part consists of; undefined for `and`, `or` and `not`. */
+/** The condition of a part; undefined for `and`, `or` and `not`. */
 export function conditionOf(part: FilterNode): Condition | undefined {
   const [[name = '', operators] = [], ...others] = Object.entries(part)
   if (others.length > 0 || !isNode(operators)) return undefined
@@ -50,10 +50,10 @@ export function conditionOf(part: FilterNode): Condition | undefined {
 
 const listOperators: ReadonlySet<string> = new Set(['in', 'notIn', 'hasEvery', 'hasSome'])
 
-/** Does a condition with this operator have several values, separated by commas? */
+/** Does this operator take several values, separated by commas? */
 export const takesList = (operator: string): boolean => listOperators.has(operator)
 
-/** The condition as a URL has it; undefined if a URL cannot express it. */
+/** The condition in its URL form; undefined if a URL cannot express it. */
 export function filterOf({ name, operator, operand }: Condition): Filter | undefined {
   const value = takesList(operator) ? textOfOperands(operand) : textOfScalar(operator, operand)
   return value === undefined || value === '' ? undefined : { field: name, operator, value }
@@ -61,7 +61,7 @@ export function filterOf({ name, operator, operand }: Condition): Filter | undef
 
 function textOfScalar(operator: string, operand: Json): string | undefined {
   if (operand === null) return isExact(operator) ? 'null' : undefined
-  // A URL has no way to write the text "null".
+  // A URL cannot express the text "null".
   if (typeof operand === 'object' || (operand === 'null' && isExact(operator))) return undefined
   return String(operand)
 }
@@ -71,17 +71,17 @@ function textOfOperands(operand: Json): string | undefined {
   return textOfList(operand.map(String))
 }
 
-/** Values as a list in a URL. */
+/** Joins values to a list for a URL. */
 export const textOfList = (items: readonly string[]): string =>
   items.map((item) => item.replaceAll(/[\\,]/g, String.raw`\$&`)).join(',')
 
-/** The values of a list in a URL; a backslash keeps the comma after it. */
+/** Splits a list from a URL; a backslash escapes a comma. */
 export const listOf = (text: string): string[] =>
   [...text.matchAll(/(?:\\[\\,]|[^,])+/g)].map(([item]) => item.replaceAll(/\\([\\,])/g, '$1'))
 
 const isExact = (operator: string): boolean => operator === 'equals' || operator === 'not'
 
-/** The condition of a URL as a part of a tree, whose values have the type of the field. */
+/** Converts a condition from a URL to a part of a tree, with values of the field's type. */
 export function partOf(resource: ResourceSchema, { field, operator, value }: Filter): FilterNode {
   return { [field]: { [operator]: operandOf(resource, field, operator, value) } }
 }
@@ -91,11 +91,13 @@ function operandOf(resource: ResourceSchema, field: string, operator: string, te
   if (text === 'null' && isExact(operator)) return null
   const type = typeOf(resource, field)
   const isFlag = operator === 'isEmpty' || type === 'boolean' || (type === undefined && isExact(operator))
-  // Numbers and dates can be text, also in a tree.
+  // Numbers and dates can be text in a tree too.
   return isFlag && (text === 'true' || text === 'false') ? text === 'true' : text
 }
 
-/** Custom properties without a definition compare texts with values of any type; of links, nothing is known. */
+/**
+ * Custom properties without a definition compare texts with values of any type; the types of linked values are unknown.
+ */
 function typeOf({ fields, embedded }: ResourceSchema, path: string): string | undefined {
   const [head, ...rest] = path.split('.')
   const own = fields.find(({ name }) => name === path)

@@ -2,12 +2,12 @@ import { reach, untilAnswered } from './connection.ts'
 import { leavePage } from '../preferences/drafts.ts'
 import { readItem, storeItem } from '../preferences/storage.ts'
 
-// Vite makes every `import()` of the application use this (vite.config.ts).
+// Vite makes every `import()` of the application call this (vite.config.ts).
 
-/** What browsers and Vite say if a file of the application could not be fetched. */
+/** The error messages of browsers and Vite for a file that could not be fetched. */
 const notFetched = /dynamically imported module|importing a module script failed|unable to preload css/i
 
-/** Milliseconds since a click or a key: without one, a link is only being pointed at. */
+/** Milliseconds since the last click or key press; without one, the person is only hovering over a link. */
 const recent = 2000
 const maxAttempts = 3
 
@@ -25,8 +25,8 @@ addEventListener(
 )
 
 /**
- * Loads a part of the application. Without a connection, it waits for one. After an upgrade, whose parts have other
- * names, the page begins anew at the address where the person wants to be; what they typed is a draft.
+ * Loads a part of the application, and waits for a connection if there is none. After an upgrade, whose parts have
+ * other names, the page reloads at the address that the person wants; their input is stored as a draft.
  */
 export async function loadChunk<T>(load: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
@@ -37,7 +37,7 @@ export async function loadChunk<T>(load: () => Promise<T>): Promise<T> {
       if (!(error instanceof Error && notFetched.test(error.message))) throw error
       const isSame = await isCurrent()
       if (isSame && attempt < maxAttempts) continue
-      // Some browsers remember a failed import until the page begins anew.
+      // Some browsers cache a failed import until the page is reloaded.
       if ((performance.now() - actedAt > recent && !isStarting()) || hasBegunAnew()) throw error
       leavePage(location.href)
       return new Promise<never>(() => undefined)
@@ -48,7 +48,7 @@ export async function loadChunk<T>(load: () => Promise<T>): Promise<T> {
 const marker = 'rapport.begun-anew'
 const minAge = 60_000
 
-/** A part that the service does not have must not make the page begin anew again and again. */
+/** Prevents endless reloads if a part is missing on the service. */
 function hasBegunAnew(): boolean {
   const before = Number(readItem(marker, 'tab') ?? 0)
   if (Date.now() - before < minAge) return true
@@ -56,10 +56,10 @@ function hasBegunAnew(): boolean {
   return false
 }
 
-/** Nothing is on the screen yet. */
+/** True while nothing is on the screen yet. */
 const isStarting = (): boolean => document.getElementById('root')?.childElementCount === 0
 
-/** Vite does not ask for a style again. */
+/** Vite does not request a failed style sheet again. */
 function loadAgain(failed: HTMLLinkElement): Promise<void> {
   return new Promise((resolve, reject) => {
     const link = document.createElement('link')
@@ -78,7 +78,7 @@ function loadAgain(failed: HTMLLinkElement): Promise<void> {
 const entryOf = (page: Document): string | null | undefined =>
   page.querySelector('script[type=module][src]')?.getAttribute('src')
 
-/** Does the service have the application that this page runs? Waits until it answers. */
+/** Does the service still serve the build that this page runs? Waits until it answers. */
 async function isCurrent(): Promise<boolean> {
   const get = () => reach(() => fetch('/login', { headers: { accept: 'text/html' }, cache: 'no-store' }))
   const response = await untilAnswered(get, { signal: new AbortController().signal, isRead: true })

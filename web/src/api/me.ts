@@ -16,10 +16,10 @@ export const organizationQuery = queryOptions({
 /** The person who is logged in. */
 export const useMe = () => useSuspenseQuery(meQuery).data
 
-/** The organization whose records are shown. */
+/** The current organization. */
 export const useOrganization = () => useSuspenseQuery(organizationQuery).data
 
-/** The person's role in the organization that is shown. */
+/** The person's role in the current organization. */
 export function useRole(): string {
   const { id } = useOrganization()
   return useMe().organizations.find((organization) => organization.id === id)?.role ?? 'viewer'

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { mergeLists } from './merge-lists.ts'
 
-test('what either person added is in the list, and what either removed is not', () => {
+test('the merged list has what either person added, and lacks what either removed', () => {
   for (const [before, mine, theirs, merged] of [
     [['a'], ['a', 'c'], ['a', 'b'], ['a', 'b', 'c']],
     [['a', 'b'], ['b'], ['a', 'b', 'c'], ['b', 'c']],
@@ -26,14 +26,14 @@ test('choices are merged by their values, and a choice that both changed is a co
   expect(mergeLists([a, b], [renamed, b], [b])).toBeUndefined()
 })
 
-test('other values are no lists', () => {
+test('values of other types are not merged', () => {
   expect(mergeLists('a', 'b', 'c')).toBeUndefined()
   expect(mergeLists(['a'], 'a', ['a', 'b'])).toBeUndefined()
 })
 
 const tags = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'))
 
-test('the order of the two changes makes no difference to what is in the list', () =>
+test('the order of the two changes does not affect the items of the list', () =>
   fc.assert(
     fc.property(tags, tags, tags, (before, mine, theirs) => {
       const merged = new Set(mergeLists(before, mine, theirs))

@@ -1,4 +1,4 @@
-/** What makes an item of a list that item: the value of a choice, otherwise all of it. */
+/** The identity of a list item: the value of a choice, otherwise the whole item. */
 const identityOf = (item: unknown): string =>
   typeof item === 'object' && item !== null && 'value' in item ? String(item.value) : JSON.stringify(item)
 
@@ -9,8 +9,8 @@ const byIdentity = (items: readonly unknown[]): Items => new Map(items.map((item
 const isEqual = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
 
 /**
- * A list that two people have changed, value by value: what either added is in it, and what either removed is not.
- * Undefined if it is no list, or if both changed one item in different ways.
+ * Merges a list that two people have changed, item by item: keeps what either added and drops what either removed.
+ * Undefined if the values are not lists, or if both changed an item in different ways.
  */
 export function mergeLists(before: unknown, mine: unknown, theirs: unknown): readonly unknown[] | undefined {
   const lists = [before, mine, theirs].map((value) => value ?? [])
@@ -20,7 +20,7 @@ export function mergeLists(before: unknown, mine: unknown, theirs: unknown): rea
   for (const [identity, item] of present) {
     const [old, changed] = [base.get(identity), own.get(identity)]
     if (changed === undefined && old !== undefined) {
-      // Removed here, but changed there.
+      // Removed here, but changed by the other person.
       if (!isEqual(old, item)) return undefined
     } else if (changed === undefined || isEqual(changed, item) || isEqual(changed, old)) merged.push(item)
     else if (isEqual(item, old)) merged.push(changed)
@@ -30,7 +30,7 @@ export function mergeLists(before: unknown, mine: unknown, theirs: unknown): rea
     if (present.has(identity)) continue
     const old = base.get(identity)
     if (old === undefined) merged.push(item)
-    // Changed here, but removed there.
+    // Changed here, but removed by the other person.
     else if (!isEqual(old, item)) return undefined
   }
   return merged

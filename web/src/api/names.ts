@@ -2,17 +2,17 @@ import { send } from './client.ts'
 import { queryClient } from './query-client.ts'
 import { type RecordData, type ResourceSchema, schemaQuery, titleOf } from './schema.ts'
 
-/** What people call the records behind ids. Those that are deleted, or that the person may not read, are missing. */
+/** Display names by id. Records that are deleted, or that the person may not read, are missing. */
 export type Names = Readonly<Record<string, string>>
 
 const limit = 100
 
-/** Everything that looks like an id, wherever it is in a value. */
+/** Collects everything that looks like an id, anywhere in a value. */
 const idsIn = (value: unknown): string[] => [
   ...new Set(JSON.stringify(value).match(/(?<=")[a-z]{3}_[0-9a-f]{32}(?=")/g)),
 ]
 
-/** Reads the names of all records that a value refers to: one request for each resource. */
+/** Fetches the names of all records that a value refers to: one request per resource. */
 export async function readNames(value: unknown): Promise<Names> {
   const schema = await queryClient.ensureQueryData(schemaQuery)
   const ids = idsIn(value)

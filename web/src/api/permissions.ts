@@ -2,7 +2,7 @@ import { queryOptions, useSuspenseQuery } from '@tanstack/react-query'
 import { type Schemas, sendAll } from './client.ts'
 import { useMe } from './me.ts'
 
-/** A scope that the API has, with a sentence that says what it allows. */
+/** A scope of the API, with a sentence that says what it allows. */
 export type Scope = Schemas['Scopes'][number]
 
 const prefix = 'urn:service:'
@@ -15,7 +15,7 @@ export const scopesQuery = queryOptions({
 
 export const useScopes = (): readonly Scope[] => useSuspenseQuery(scopesQuery).data
 
-/** Does one of the held scopes include this one? Wildcards do not include guarded resources. */
+/** Does one of the held scopes cover this one? Wildcards do not cover guarded resources. */
 export function covers(held: readonly string[], wanted: Scope): boolean {
   return held.some((text) => {
     const [resource, action, permission] = text.slice(prefix.length).split(':')
@@ -27,7 +27,7 @@ export function covers(held: readonly string[], wanted: Scope): boolean {
   })
 }
 
-/** Says whether the person may do something here: `may('member:update:write')`. */
+/** Returns a function that checks the person's permissions: `may('member:update:write')`. */
 export function useMay(): (action: string) => boolean {
   const scopes = useScopes()
   const held = useMe().credential.scopes

@@ -2,8 +2,8 @@ import { useRef } from 'react'
 import { type Answer, send } from './client.ts'
 
 /**
- * Sends POSTs that take effect once: if the answer was lost, the person sends the same values again. Other values are
- * another request, and get another key: the service refuses a key with a different body.
+ * Sends POSTs that take effect once: if the response was lost and the person sends the same values again, the key stays
+ * the same. Different values get a new key, because the service refuses a key with a different body.
  */
 export function usePostOnce(): <T>(path: string, body: object) => Promise<Answer<T>> {
   const unanswered = useRef<{ request: string; key: string }>(undefined)

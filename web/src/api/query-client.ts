@@ -1,12 +1,12 @@
 import { QueryClient } from '@tanstack/react-query'
 import { ApiError } from './error.ts'
 
-/** Old data stays on the screen while it is fetched again. A refusal is final; a lost connection is tried again. */
+/** Old data stays on the screen during a refetch. Refusals are final; lost connections are retried. */
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 15_000,
-      // Requests themselves wait for the connection (connection.ts), also for a service on this machine.
+      // Requests wait for the connection themselves (connection.ts), even for a service on this machine.
       networkMode: 'always',
       retry: (count, error) => !(error instanceof ApiError && error.status < 500) && count < 2,
     },
@@ -15,12 +15,12 @@ export const queryClient = new QueryClient({
 
 const forgetters = new Set<() => void>()
 
-/** Calls this when everything about a person or an organization has to be forgotten. */
+/** Registers a callback for when everything about a person or an organization must be forgotten. */
 export function whenForgetting(forget: () => void): void {
   forgetters.add(forget)
 }
 
-/** Forgets everything that was loaded: another person or organization is next. */
+/** Forgets all loaded data, because another person or organization follows. */
 export function forgetAll(): void {
   queryClient.clear()
   for (const forget of forgetters) forget()

@@ -2,21 +2,21 @@ import { send, sendAll } from './client.ts'
 import { type FilterNode, joined, type Json, partsOf } from './filter-tree.ts'
 import type { RecordData } from './schema.ts'
 
-/** The body of a search, without its page. */
+/** The body of a search, without paging. */
 interface Search {
   query?: string
   deleted?: true
   filter: FilterNode
 }
 
-/** A request of the API. */
+/** A request to the API. */
 export interface ApiRequest {
   path: string
   query: URLSearchParams
   body?: Json
 }
 
-/** The records that a list shows: the parameters of a URL or, where they cannot express it, the body of a search. */
+/** The records of a list: URL parameters or, where these cannot express the filter, the body of a search. */
 export class RecordFilter {
   /** Equal filters have equal keys. */
   readonly key: string
@@ -30,7 +30,7 @@ export class RecordFilter {
     this.key = search ? JSON.stringify(search) : parameters.toString()
   }
 
-  /** Those of its records that also match a condition, whose value is an id or a time. */
+  /** The records that also match another condition, whose value is an id or a time. */
   with(field: string, operator: string, value: string): RecordFilter {
     if (this.#search) {
       const parts = [...partsOf(this.#search.filter), { [field]: { [operator]: value } }]
@@ -40,13 +40,13 @@ export class RecordFilter {
     return new RecordFilter(new URLSearchParams([...this.#parameters, condition]))
   }
 
-  /** Is there already a condition on a field of the records? */
+  /** Does the filter already have a condition on this field of the records? */
   tests(field: string): boolean {
     if (this.#search) return this.key.includes(`"${field}":`)
     return [...this.#parameters.keys()].some((name) => name.startsWith(`filter.${field}.`))
   }
 
-  /** The request for a page, which has the parameters `orderBy`, `sort`, `limit`, `select[]` and a cursor. */
+  /** The request for a page. Its parameters are `orderBy`, `sort`, `limit`, `select[]` and a cursor. */
   requestOf(path: string, page: URLSearchParams): ApiRequest {
     if (!this.#search) return { path, query: new URLSearchParams([...this.#parameters, ...page]) }
     const fields = page.getAll('select[]')
@@ -70,7 +70,7 @@ export class RecordFilter {
     return (await read<{ count: number }>(request)).count
   }
 
-  /** What the API calculates from all records in groups, such as their sums. */
+  /** The request for an aggregate over all records, such as their sums by group. */
   totals<Item>(path: string, kind: string): Promise<Item[]> {
     return this.#search
       ? sendAll<Item>(`${path}/search/${kind}`, { body: { ...this.#search } })

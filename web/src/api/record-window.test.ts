@@ -12,7 +12,7 @@ const rowsUpTo = (count: number): Row[] =>
     createdAt: new Date(1_000_000 + index * 1000).toISOString(),
   }))
 
-/** The API's list of these rows, which are in ascending order. */
+/** Simulates the API's list of these rows, which are in ascending order. */
 function listOf(rows: Row[], requests: string[] = []): RecordFilter {
   const compared: Record<string, (one: string, other: string) => boolean> = {
     gt: (one, other) => one > other,
@@ -63,7 +63,7 @@ const isLoaded = (shown: RecordWindow, first: number, last: number) =>
     for (let index = first; index <= last; index++) expect(shown.rowAt(index)?.name, `row ${index}`).toBeDefined()
   })
 
-test.each([0, 1, 99, 100, 101, 160, 200, 201, 301])('each of %i rows loads, the last one too', async (count) => {
+test.each([0, 1, 99, 100, 101, 160, 200, 201, 301])('each of %i rows loads, including the last one', async (count) => {
   for (const order of orders) {
     const rows = rowsUpTo(count)
     const shown = await windowOf(listOf(rows), order)
@@ -75,7 +75,7 @@ test.each([0, 1, 99, 100, 101, 160, 200, 201, 301])('each of %i rows loads, the 
   }
 })
 
-test.each(orders)('rows at any place load, with few requests: $orderBy $sort', async (order) => {
+test.each(orders)('rows anywhere in the list load with few requests: $orderBy $sort', async (order) => {
   const rows = rowsUpTo(3001)
   const requests: string[] = []
   const shown = await windowOf(listOf(rows, requests), order)
@@ -93,7 +93,7 @@ test.each(orders)('rows at any place load, with few requests: $orderBy $sort', a
   expect(requests.length).toBeLessThan(45)
 })
 
-test('a change shows at once and stays when an answer arrives that was requested before it', async () => {
+test('a change shows at once and survives an answer that was requested before it', async () => {
   const rows = rowsUpTo(150)
   const filter = listOf(rows)
   const shown = await windowOf(filter)
@@ -108,7 +108,7 @@ test('a change shows at once and stays when an answer arrives that was requested
   expect(shown.indexOf('con_140')).toBe(-1)
 })
 
-test('rows move up when others are removed, and those that follow load', async () => {
+test('rows move up when others are removed, and the next rows load', async () => {
   const rows = rowsUpTo(130)
   const shown = await windowOf(listOf(rows))
   shown.need(0, 20)
@@ -123,7 +123,7 @@ test('rows move up when others are removed, and those that follow load', async (
 test('a list that has changed meanwhile is loaded again', async () => {
   const rows = rowsUpTo(250)
   const shown = await windowOf(listOf(rows))
-  // The row after which the next ones follow is gone.
+  // The row before the next page is gone.
   rows.splice(99, 1)
   shown.need(100, 180)
   await vi.waitFor(() => expect(shown.total).toBe(249))

@@ -5,11 +5,11 @@ import type { RecordData } from './schema.ts'
 import { seek, type TimedPlace } from './seek.ts'
 
 const pageSize = 100
-/** Rows beyond the visible ones that are loaded too, in both directions. */
+/** Number of rows to load before and after the visible ones. */
 const margin = 60
-/** Rows that are farther from every known one are found by their time of creation, if the list is in its order. */
+/** Rows farther than this from every known row are found by their creation time, if the list is in that order. */
 const seekDistance = 10 * pageSize
-/** Visible rows older than this many milliseconds are loaded again when the list is shown again. */
+/** Visible rows older than this many milliseconds are reloaded when the list is shown again. */
 const freshness = 15_000
 
 interface Page {
@@ -19,17 +19,17 @@ interface Page {
 }
 
 /**
- * The rows of a list of any length, by index, over a cursor API: only what is looked at is loaded. Far away rows are
- * found by their time or, in another order, by walking along the ids from whichever known row is nearest; the end is
- * known from the start, because the reversed list begins there.
+ * The rows of a list of any length, by index, over a cursor API: loads only what is visible. Finds distant rows by
+ * their time or, in another order, by following ids from the nearest known row. The last rows are known from the start:
+ * they are the first page of the reversed list.
  */
 export class RecordWindow {
   /** Number of rows; undefined until it is known. */
   total: number | undefined
   error: unknown
-  /** Changes with everything that is shown. */
+  /** Changes whenever anything visible changes. */
   version = 0
-  /** Equal for the same records, and for the same order. */
+  /** Each key is equal for the same records or the same order. */
   readonly recordsKey: string
   readonly orderKey: string
 
@@ -47,9 +47,9 @@ export class RecordWindow {
   /** The first and the last row; null if this list cannot be searched by time. */
   #ends: readonly [TimedPlace, TimedPlace] | null | undefined
   #loadedAt = 0
-  /** Increases when everything is loaded again; the answers to earlier reloads are dropped. */
+  /** Incremented on each reload; responses to earlier reloads are dropped. */
   #reloads = 0
-  /** Increases when rows get other places; pages that were requested before are dropped. */
+  /** Incremented when rows change their index; pages that were requested before are dropped. */
   #places = 0
   readonly #changes = new ChangesMeanwhile<RecordData[]>()
 
@@ -67,7 +67,7 @@ export class RecordWindow {
     return () => this.#listeners.delete(listener)
   }
 
-  /** Have the first rows and their number arrived, or an error? */
+  /** True once the first rows and the total, or an error, have arrived. */
   get isReady(): boolean {
     return this.error !== undefined || (this.total !== undefined && (this.total === 0 || this.#rows.size > 0))
   }
@@ -86,7 +86,7 @@ export class RecordWindow {
     return [...this.#rows].sort(([one], [other]) => one - other).map(([, row]) => row)
   }
 
-  /** Loads the rows from `first` to `last`, unless they are there. */
+  /** Loads the rows from `first` to `last` that are missing. */
   need(first: number, last: number): void {
     this.#needed = { first: Math.max(0, first - margin), last: last + margin }
     void this.#work()
@@ -101,12 +101,12 @@ export class RecordWindow {
     this.#changed()
   }
 
-  /** Removes records at once, after they were deleted. */
+  /** Removes deleted records at once. */
   remove(ids: ReadonlySet<string>): void {
     const kept = this.loaded().filter(({ id }) => !ids.has(id))
     const isContiguous = Math.max(...this.#rows.keys()) === this.#rows.size - 1
     const areLoaded = this.#rows.size - kept.length === ids.size
-    // The answer to a reload that was requested before still has them.
+    // The response to an earlier reload would still contain them.
     if (!isContiguous || !areLoaded || this.#isReloading) return void this.reload()
     this.total = Math.max(0, (this.total ?? 0) - ids.size)
     this.#clear()
@@ -114,7 +114,7 @@ export class RecordWindow {
     void this.#work()
   }
 
-  /** Loads everything again; what is shown stays until then. */
+  /** Reloads everything; the current rows stay visible until then. */
   async reload(): Promise<void> {
     const reload = ++this.#reloads
     const startedAt = Date.now()
@@ -131,7 +131,7 @@ export class RecordWindow {
       this.#store({ start: 0, rows })
       this.#loadedAt = startedAt
       this.#isReloading = false
-      // Those that are needed now: the person may have scrolled meanwhile.
+      // Reload the rows that are needed now: the person may have scrolled meanwhile.
       void this.#work()
     } catch (error) {
       if (reload !== this.#reloads) return
@@ -141,7 +141,7 @@ export class RecordWindow {
     }
   }
 
-  /** Loads everything again if it may be out of date. */
+  /** Reloads everything if it may be out of date. */
   refresh(): void {
     if (Date.now() - this.#loadedAt > freshness) void this.reload()
   }
@@ -154,7 +154,7 @@ export class RecordWindow {
     this.#isWorking = false
   }
 
-  /** Loads a page that leads to a row; false if there is nothing to go on with. */
+  /** Loads a page towards a row; false if no request can get closer. */
   async #load(index: number): Promise<boolean> {
     const places = this.#places
     try {
@@ -167,7 +167,7 @@ export class RecordWindow {
       void this.reload()
     } catch (error) {
       if (places !== this.#places) return true
-      // The record of a cursor was deleted: the list has changed.
+      // The cursor's record was deleted: the list has changed.
       if (error instanceof ApiError && error.status === 404) void this.reload()
       else {
         this.error = error
@@ -183,7 +183,7 @@ export class RecordWindow {
     return undefined
   }
 
-  /** Loads the page with this row or, if no row next to it is known, the ids that lead there. */
+  /** Loads the page with this row; if no adjacent row is known, loads ids towards it. */
   async #approach(index: number): Promise<Page> {
     const total = this.total ?? 0
     let before = index
@@ -199,7 +199,7 @@ export class RecordWindow {
   }
 
   /**
-   * The page that starts at, or ends before, an index. The row next to it must be known, except at both ends and for a
+   * The page that starts at, or ends before, an index. The adjacent row must be known, except at both ends and for a
    * start that is the first row of `since`.
    */
   async #page(
@@ -220,7 +220,7 @@ export class RecordWindow {
     return { start: 'start' in place ? place.start : place.end - rows.length, rows }
   }
 
-  /** The page with this row, found by its time; undefined if that is not possible. */
+  /** The page with this row, found by its time; undefined if that is impossible. */
   async #seek(index: number): Promise<Page | undefined> {
     const places = this.#places
     const ends = this.#ends === undefined ? await this.#findEnds() : this.#ends
@@ -229,7 +229,7 @@ export class RecordWindow {
     const [from, to] = ends
     const isDescending = this.#order.get('sort') === 'desc'
     const [before, since] = isDescending ? ['gt', 'lte'] : ['lt', 'gte']
-    // Rows that were created since the list was loaded come before all others, or after them.
+    // Rows created since the list was loaded come before all others, or after them.
     const added = isDescending ? (await this.#filter.count(this.#path)) - (this.total ?? 0) : 0
     const countBefore = async (time: number) => (await this.#created([before, time]).count(this.#path)) - added
     const place = await seek({ index, from, to, pageSize, countBefore })
@@ -238,7 +238,7 @@ export class RecordWindow {
     return undefined
   }
 
-  /** Null if the list is in another order, or filtered by the time itself. */
+  /** Null if the list is in another order, or filtered by creation time. */
   async #findEnds(): Promise<readonly [TimedPlace, TimedPlace] | null> {
     if (this.#order.get('orderBy') !== 'createdAt' || this.#filter.tests('createdAt')) return null
     const total = this.total ?? 0
@@ -252,7 +252,7 @@ export class RecordWindow {
     ]
   }
 
-  /** The rows whose time of creation compares so with this one. */
+  /** The rows whose creation time compares in this way with the given one. */
   #created([operator, time]: readonly [string, number]): RecordFilter {
     return this.#filter.with('createdAt', operator, new Date(time).toISOString())
   }
@@ -285,5 +285,5 @@ export class RecordWindow {
   }
 }
 
-/** Of rows on the way to others, only the id is loaded. */
+/** False for rows on the way to others: only their ids are loaded. */
 const isWhole = (row: RecordData): boolean => Object.keys(row).length > 1

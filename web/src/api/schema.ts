@@ -5,11 +5,11 @@ import { queryClient } from './query-client.ts'
 
 type DescribedResource = Schemas['ResourceSchema']['resources'][number]
 
-/** A resource as the service describes it to this caller, with their permissions. */
+/** A resource as the service describes it to this caller, including their permissions. */
 export interface ResourceSchema extends Omit<DescribedResource, 'fields'> {
-  /** Those of the product, then the custom properties that the organization has defined. */
+  /** The product's fields, then the custom properties that the organization has defined. */
   fields: FieldSchema[]
-  /** The keys in use without a definition; null for resources without custom properties. */
+  /** Keys in use without a definition; null for resources without custom properties. */
   customProperties: DescribedResource['customProperties']
 }
 export type FieldSchema = DescribedResource['fields'][number] | DeclaredField
@@ -20,7 +20,7 @@ export const schemaQuery = queryOptions({
   staleTime: 60_000,
 })
 
-/** Definitions become fields, so that everything that is derived from fields shows and edits them too. */
+/** Converts definitions to fields, so that everything derived from fields also shows and edits custom properties. */
 function withDeclaredFields(resource: ResourceSchema | DescribedResource): ResourceSchema {
   const definitions = resource.properties ?? []
   const isDefined = ({ key }: { key: string }) => definitions.some((definition) => definition.key === key)
@@ -31,16 +31,16 @@ function withDeclaredFields(resource: ResourceSchema | DescribedResource): Resou
   }
 }
 
-/** Shows definitions before the service has stored them, such as their new order. */
+/** Shows definitions before the service has stored them, such as a new order. */
 export const showDefinitions = (name: string, properties: Definition[]): void =>
   void queryClient.setQueryData(schemaQuery.queryKey, (resources) =>
     resources?.map((resource) => (resource.name === name ? withDeclaredFields({ ...resource, properties }) : resource)),
   )
 
-/** Loads the description again after definitions have changed. */
+/** Reloads the schema after definitions have changed. */
 export const schemaChanged = (): Promise<void> => queryClient.invalidateQueries({ queryKey: schemaQuery.queryKey })
 
-/** The description of all resources; loaded before any page is shown. */
+/** The schema of all resources; loaded before any page is shown. */
 export const useSchema = (): readonly ResourceSchema[] => useSuspenseQuery(schemaQuery).data
 
 export const useResource = (name: string): ResourceSchema | undefined =>
@@ -53,7 +53,7 @@ export type RecordData = { id: string } & Record<string, unknown>
 export function valueAt(record: RecordData, path: string): unknown {
   let value: unknown = record
   for (const key of path.split('.')) {
-    // A key can be a word of JavaScript, such as `constructor`.
+    // A key can be the name of an inherited property, such as `constructor`.
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
     value = (value as Record<string, unknown>)[key]
   }

@@ -1,4 +1,4 @@
-/** The parameters of a URL, which are those of the API: plain strings, such as `filter.status.equals=active`. */
+/** The parameters of a URL, named as in the API: plain strings, such as `filter.status.equals=active`. */
 export type Search = Record<string, string | readonly string[]>
 
 export function parseSearch(text: string): Search {

@@ -5,7 +5,7 @@ import { seek } from './seek.ts'
 const pageSize = 100
 const day = 86_400_000
 
-/** Seeks in a list with these times, which are sorted as the list is. */
+/** Seeks in a list with these times, which are sorted like the list. */
 async function seekIn(times: readonly number[], index: number) {
   const isDescending = (times[0] ?? 0) > (times.at(-1) ?? 0)
   let counts = 0
@@ -23,7 +23,7 @@ async function seekIn(times: readonly number[], index: number) {
   return { found, counts }
 }
 
-test('a time that is found has the row on its page, in both orders and however the times are spread', () =>
+test('the page of a found time contains the row, in both orders and for any distribution of times', () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(fc.oneof(fc.nat({ max: 1000 * day }), fc.nat({ max: 50 })), { minLength: 1000, maxLength: 3000 }),
@@ -41,7 +41,7 @@ test('a time that is found has the row on its page, in both orders and however t
     { numRuns: 30 },
   ))
 
-test('in a list that grows by and by, a dozen counts are enough', async () => {
+test('a list that grows steadily needs at most a dozen counts', async () => {
   const times = Array.from({ length: 200_000 }, (_, index) => Math.round(index ** 1.4) * 1000)
   for (const index of [5000, 70_000, 100_000, 199_000]) {
     const { found, counts } = await seekIn(times, index)
@@ -50,7 +50,7 @@ test('in a list that grows by and by, a dozen counts are enough', async () => {
   }
 })
 
-test('more rows of one time than a page holds are not found by it', async () => {
+test('a run of equal times that is longer than a page is not found', async () => {
   const times = [...Array.from({ length: 50 }, (_, index) => index), ...Array<number>(5000).fill(1000), 2000]
   expect((await seekIn(times, 3000)).found).toBeUndefined()
 })

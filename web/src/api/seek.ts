@@ -1,4 +1,4 @@
-/** A time of a list that is ordered by one, and the number of rows before it. */
+/** A time in a list that is ordered by time, and the number of rows before it. */
 export interface TimedPlace {
   /** Milliseconds since 1970. */
   time: number
@@ -8,21 +8,21 @@ export interface TimedPlace {
 interface Seek {
   /** The index to find. */
   index: number
-  /** Times that enclose it, in the order of the list: a descending one goes from the newest to the oldest. */
+  /** Times that enclose the index, in the order of the list: a descending list goes from newest to oldest. */
   from: TimedPlace
   to: TimedPlace
-  /** Rows that one request returns. */
+  /** Rows per request. */
   pageSize: number
-  /** The number of rows before all rows of this time or later in the list. */
+  /** Counts the rows before all rows of this time or later in the list. */
   countBefore(time: number): Promise<number>
 }
 
-/** By then, so many rows have nearly the same time that walking along them is no slower. */
+/** After this many guesses, so many rows have nearly the same time that following cursors is no slower. */
 const maxGuesses = 48
 
 /**
- * Finds a time whose page contains a far away row. Guesses in proportion and by halves in turn, so that a dozen counts
- * are enough, however long the list is. Undefined if more rows than a page have the same time.
+ * Finds a time whose page contains a distant row. Alternates interpolation and bisection, so that a dozen counts are
+ * enough for any length. Undefined if more rows than fit on a page have the same time.
  */
 export async function seek({ index, from, to, pageSize, countBefore }: Seek): Promise<TimedPlace | undefined> {
   let [low, high] = [from, to]

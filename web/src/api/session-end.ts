@@ -2,7 +2,7 @@ import { useSyncExternalStore } from 'react'
 
 /** The session of this page has ended. Its requests wait until the person has logged in again. */
 interface EndedSession {
-  /** Did the person do something that waits, rather than the page by itself? */
+  /** Did the person start the waiting request, rather than the page itself? */
   isAction: boolean
   promise: Promise<boolean>
   resolve(isSame: boolean): void
@@ -11,7 +11,7 @@ interface EndedSession {
 let ended: EndedSession | undefined
 const listeners = new Set<() => void>()
 
-/** Waits for the person to log in again; false if the page ends instead. */
+/** Waits for the person to log in again; false if the page is left instead. */
 export function logInAgain(isAction: boolean): Promise<boolean> {
   if (ended === undefined) show(createEnd(isAction))
   else if (isAction && !ended.isAction) show({ ...ended, isAction })
@@ -24,7 +24,7 @@ function createEnd(isAction: boolean): EndedSession {
   return { isAction, promise, resolve }
 }
 
-/** Lets the waiting requests go on, or gives them up. */
+/** Resumes the waiting requests, or abandons them. */
 export function settleEnd(isSame: boolean): void {
   const before = ended
   show(undefined)
@@ -38,7 +38,7 @@ function show(next: EndedSession | undefined): void {
   for (const listener of listeners) listener()
 }
 
-/** Undefined while the session lasts. */
+/** Undefined while the session is valid. */
 export const useEndedSession = (): EndedSession | undefined =>
   useSyncExternalStore(
     (listener) => {

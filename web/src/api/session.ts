@@ -6,43 +6,43 @@ import { hasEnded, logInAgain, settleEnd } from './session-end.ts'
 
 // The refresh token is in a cookie that scripts cannot read; the access token is only in this page's memory.
 
-/** Where the API is, if it has an address other than this page's (AUTH_ORIGIN). */
+/** The API's origin, if it differs from this page's (AUTH_ORIGIN). */
 export const apiOrigin = document.querySelector<HTMLMetaElement>('meta[name=rapport-api]')?.content ?? location.origin
 
-/** Seconds before the end of an access token at which it is replaced. */
+/** Seconds before its expiry at which an access token is replaced. */
 const margin = 60
 
 let token: string | undefined
 let renewal: Promise<string | undefined> | undefined
 
-/** Why the page ends: the person logged out, the session may have been taken over, or somebody else has logged in. */
+/** Why the page ends: the person logged out, the session may have been hijacked, or somebody else has logged in. */
 export type EndReason = 'logged-out' | 'taken-over' | 'someone-else'
 let onLost: (reason: EndReason) => void = () => undefined
 
-/** Whose data this page shows, and of which organization. */
+/** The person and the organization whose data this page shows. */
 interface Place {
   userId: string
   organizationId: string | undefined
 }
 
-// Another tab may switch the session's organization or log somebody else in. This page keeps reading and writing where
-// it began; the first access token says where that is.
+// Another tab may switch the session's organization or log in somebody else. This page stays with the person and the
+// organization of its first access token.
 let place: Place | undefined
 
-/** What a log-in answers if it succeeded. */
+/** The body of a successful log-in response. */
 export interface Tokens {
   accessToken: string
 }
 
-/** Uses this access token from now on: after a log-in. */
+/** Uses this access token from now on, after a log-in. */
 export function beginSession(tokens: Tokens): void {
   forgetAccessToken()
   adopt(tokens)
 }
 
 /**
- * Uses this access token from now on, for the same person and organization, and lets what waited for it go on. Returns
- * false if it is someone else's.
+ * Uses this access token from now on, for the same person and organization, and resumes waiting requests. Returns false
+ * if it belongs to someone else.
  */
 export function continueSession(tokens: Tokens): boolean {
   const isSame = adopt(tokens)
@@ -50,20 +50,20 @@ export function continueSession(tokens: Tokens): boolean {
   return isSame
 }
 
-/** Forgets the access token, the person and the organization: after a log-out, or to begin in another organization. */
+/** Forgets the access token, the person and the organization, after a log-out or before a switch of organization. */
 export function forgetAccessToken(): void {
   token = undefined
   place = undefined
   settleEnd(false)
 }
 
-/** The person has logged out: nothing of them stays on the screen of another tab. */
+/** After a log-out, other tabs must not show anything of the person either. */
 export function endSession(): void {
   forgetAccessToken()
   tabs.postMessage(undefined)
 }
 
-/** Who has this browser’s session now, if anybody: each tab reports it to the others. */
+/** The person of this browser's session, if any; each tab reports it to the others. */
 const tabs = new BroadcastChannel('rapport.session')
 tabs.onmessage = ({ data: userId }: MessageEvent<string | undefined>) => {
   if (place === undefined) return
@@ -89,25 +89,25 @@ function adopt({ accessToken: next }: Tokens): boolean {
   return token !== undefined
 }
 
-/** Called when nothing of the person may stay on the page. */
+/** Registers a callback for when nothing of the person may stay on the page. */
 export function whenPageEnds(handler: (reason: EndReason) => void): void {
   onLost = handler
 }
 
-/** Does the page belong to somebody? Their session may have ended; then its requests wait for them to log in again. */
+/** Does the page belong to somebody? If their session has ended, requests wait for them to log in again. */
 export const isLoggedIn = async (): Promise<boolean> => place !== undefined || (await accessToken()) !== undefined
 
-/** An access token that is valid for some time; undefined if nobody is logged in. */
+/** An access token that is valid for a while; undefined if nobody is logged in. */
 export async function accessToken(): Promise<string | undefined> {
   if (token !== undefined && secondsLeft(token) > margin) return token
-  // Requests that start together share one renewal: a refresh token can be used once.
+  // Concurrent requests share one renewal: a refresh token can be used once.
   renewal ??= withSessionLock(() => keepPreferences(renew)).finally(() => (renewal = undefined))
   return renewal
 }
 
-/** Replaces the session's cookie in one tab at a time: its refresh token can be used once. */
+/** Renews the session's cookie in one tab at a time: its refresh token can be used once. */
 export async function withSessionLock<T>(replace: () => Promise<T>): Promise<T> {
-  // On plain HTTP, browsers have no locks; the service gives no cookies there either.
+  // On plain HTTP, browsers have no locks; the service sets no cookies there either.
   return isSecureContext ? navigator.locks.request('rapport.session', replace) : replace()
 }
 
@@ -122,7 +122,7 @@ async function renew(): Promise<string | undefined> {
     }),
   )
   if (response.status === 401) {
-    // Unread, the response would keep its connection.
+    // An unread response would occupy its connection.
     await response.body?.cancel()
     token = undefined
     if (response.headers.get('www-authenticate')?.includes('used twice') === true && place !== undefined) {
@@ -150,7 +150,7 @@ function claimsOf(jwt: string): Claims {
 
 const secondsLeft = (jwt: string): number => claimsOf(jwt).exp - Date.now() / 1000
 
-/** Sends a request with the access token; again while there is no answer, if that cannot do anything twice. */
+/** Sends a request with the access token; retries while there is no response, if a repetition is safe. */
 export function authorizedFetch(request: Request): Promise<Response> {
   const isRead = request.method === 'GET' || new URL(request.url).pathname.includes('/search')
   const isRepeatable = isRead || request.headers.has('if-match') || request.headers.has('idempotency-key')
@@ -159,9 +159,9 @@ export function authorizedFetch(request: Request): Promise<Response> {
 }
 
 /**
- * Sends a request to the organization that this page shows. A token that was refused is replaced
- * once: the session may have been renewed or changed in another tab. If the session has ended, the request waits until
- * the person has logged in again. Nothing is sent again in another place.
+ * Sends a request to the organization that this page shows. Replaces a refused token once, because the session may have
+ * been renewed or changed in another tab. If the session has ended, waits until the person has logged in again. Never
+ * repeats a request in another organization.
  */
 async function fetchInSession(request: Request): Promise<Response> {
   const isAction = request.method !== 'GET' || isSaving()
@@ -179,7 +179,7 @@ async function fetchInSession(request: Request): Promise<Response> {
   return (await hasLoggedInAgain(isAction)) && place === begun ? sendOnce() : second
 }
 
-/** Is there an access token? If the session of this page has ended, the person is asked to log in again. */
+/** Is there an access token? If this page's session has ended, asks the person to log in again. */
 async function hasSession(isAction: boolean): Promise<boolean> {
   if (hasEnded()) return hasLoggedInAgain(isAction)
   if ((await accessToken()) !== undefined) return true
@@ -191,7 +191,7 @@ const hasLoggedInAgain = async (isAction: boolean): Promise<boolean> =>
 
 function withCredential(request: Request): Request {
   if (token !== undefined) request.headers.set('authorization', `Bearer ${token}`)
-  // A person's own account belongs to no organization; those requests must work after the person has left it.
+  // Account requests belong to no organization, and must work after the person has left it.
   const isOwnAccount = request.url.startsWith(`${apiOrigin}/v5/me/`)
   if (place?.organizationId !== undefined && !isOwnAccount)
     request.headers.set('service-organization-id', place.organizationId)

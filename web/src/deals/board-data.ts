@@ -8,7 +8,7 @@ import { boardFields, type Deal, type DealSum, type Stage } from './records.ts'
 
 const path = '/v5/deals'
 const pageSize = 40
-/** A board that is older than this many milliseconds is loaded again when it is shown again. */
+/** Milliseconds after which a board is reloaded when it is shown again. */
 const freshness = 15_000
 
 interface Column {
@@ -17,19 +17,19 @@ interface Column {
   isLoading: boolean
 }
 
-/** Where a deal was, so that it can be put back. */
+/** Where a deal was before a move, so that it can be put back. */
 export interface FormerPlace {
   deal: Deal
   index: number
-  /** Its neighbours then. */
+  /** The neighbours at that time. */
   afterId: string | undefined
   beforeId: string | undefined
 }
 
-/** The deals of a pipeline that match the filters, by stage: the first ones of each, and more on request. */
+/** The deals of a pipeline that match the filters, by stage: the first ones of each stage, and more on request. */
 export class BoardData {
   error: unknown
-  /** Changes with everything that is shown. */
+  /** Changes whenever anything visible changes. */
   version = 0
   sums: readonly DealSum[] | undefined
   /** Equal for the same deals. */
@@ -41,9 +41,11 @@ export class BoardData {
   readonly #listeners = new Set<() => void>()
   #loadedAt = 0
   #generation = 0
-  /** Increases when a deal is moved or changed here: answers that were requested before do not show it. */
+  /**
+   * Incremented when a deal is moved or changed here: responses that were requested before do not contain the change.
+   */
   #edits = 0
-  /** Moves that the service has not confirmed yet. */
+  /** Number of moves that the service has not confirmed yet. */
   #pendingMoves = 0
   #isReloadDue = false
 
@@ -74,18 +76,18 @@ export class BoardData {
     return [...this.#columns.values()].flatMap(({ deals }) => deals).find((deal) => deal.id === id)
   }
 
-  /** Loads everything again if it may be out of date. */
+  /** Reloads everything if it may be out of date. */
   refresh(): void {
     if (Date.now() - this.#loadedAt > freshness) void this.reload()
   }
 
-  /** Something has changed that this board cannot show by itself. */
+  /** Called after a change that this board cannot apply itself. */
   outdate(): void {
     this.#loadedAt = 0
     if (this.#listeners.size > 0) void this.reload()
   }
 
-  /** Loads everything again; what is shown stays until then. */
+  /** Reloads everything; the current cards stay visible until then. */
   async reload(): Promise<void> {
     this.#isReloadDue = this.#pendingMoves > 0
     if (this.#isReloadDue) return
@@ -120,7 +122,7 @@ export class BoardData {
     try {
       const page = await this.#readPage(stageId, column.deals.at(-1)?.id)
       if (generation !== this.#generation) return
-      // One may have been moved to another stage meanwhile.
+      // A deal may have been moved to another stage meanwhile.
       column.deals.push(...page.filter(({ id }) => !this.find(id)))
       column.hasMore = page.length === pageSize
       this.#changed()
@@ -132,7 +134,7 @@ export class BoardData {
     }
   }
 
-  /** Shows a deal in another place at once, and returns where it was. `confirm` or `putBack` has to follow. */
+  /** Moves a deal on the screen at once, and returns where it was. Call `confirm` or `putBack` afterwards. */
   place(id: string, { columnId, index }: Place): FormerPlace | undefined {
     const former = this.#take(id)
     const stage = this.#stage(columnId)
@@ -150,7 +152,7 @@ export class BoardData {
     return former
   }
 
-  /** The neighbours of a deal, one of which a move names. */
+  /** The neighbours of a deal; a move names one of them. */
   neighborsOf(id: string): Pick<FormerPlace, 'afterId' | 'beforeId'> {
     const deals = this.dealsIn(this.find(id)?.stageId ?? '')
     const index = deals.findIndex((deal) => deal.id === id)
@@ -165,7 +167,7 @@ export class BoardData {
     this.#endMove()
   }
 
-  /** Shows a changed deal: in its place, or where its position puts it. */
+  /** Shows a changed deal, in its place or where its position puts it. */
   put(deal: Deal): void {
     this.#edits++
     const shown = this.find(deal.id)
@@ -180,7 +182,7 @@ export class BoardData {
     const others = this.dealsIn(deal.stageId)
     const below = others.findIndex(({ position }) => compare(position, deal.position) > 0)
     if (!isPlaced && below === -1 && this.hasMore(deal.stageId)) {
-      // Its place is somewhere among the deals that are not loaded yet.
+      // Its position is among the deals that are not loaded yet.
       this.#count(deal, 1)
       return this.#changed()
     }
@@ -188,7 +190,7 @@ export class BoardData {
     this.#insert(deal, index)
   }
 
-  /** Stores what the service has made of a move, in the place that it already has. */
+  /** Stores the service's response to a move, without moving the card again. */
   confirm(deal: Deal): void {
     const column = this.#columns.get(deal.stageId)
     const index = column?.deals.findIndex(({ id }) => id === deal.id) ?? -1
@@ -228,7 +230,7 @@ export class BoardData {
     this.#changed()
   }
 
-  /** Adds a deal to the sums of its stage, or takes it away. */
+  /** Adds a deal to the sums of its stage, or subtracts it. */
   #count({ stageId, pipelineId, currency, amount }: Deal, sign: 1 | -1): void {
     const stage = this.#stage(stageId)
     const sums = this.sums ?? []
@@ -263,12 +265,12 @@ export class BoardData {
   }
 }
 
-/** The boards shown last, so that Back finds its cards; the oldest is dropped. */
+/** The most recent boards, so that Back finds the cards; the oldest is dropped. */
 const recent = new Map<string, BoardData>()
 const maxRecent = 3
 whenForgetting(() => recent.clear())
 
-// Also those that are not on the screen: a person who has closed a deal on its page may go back to the board.
+// Includes boards that are not on the screen: a person may close a deal on its page and go back to the board.
 onRecordChanged(({ name }, record) => {
   if (name === 'deals') for (const board of recent.values()) board.put(record as never as Deal)
 })
@@ -276,7 +278,7 @@ onListsReloaded((reloaded) => {
   if (reloaded === path) for (const board of recent.values()) board.outdate()
 })
 
-/** The board of these stages and filters. */
+/** The board for these stages and filters. */
 export function boardFor(stages: readonly Stage[], filter: RecordFilter): BoardData {
   const key = `${JSON.stringify(stages)} ${filter.key}`
   const found = recent.get(key)

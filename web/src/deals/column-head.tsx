@@ -7,11 +7,11 @@ import { type DealSum, type Stage, stageTint } from './records.ts'
 
 interface ColumnHeadProps {
   stage: Stage
-  /** One per currency; undefined while they are loaded. */
+  /** One per currency; undefined while loading. */
   sums: readonly DealSum[] | undefined
 }
 
-/** The name of a stage with the number of its deals, their total and what is likely of it. */
+/** The name of a stage with the number of its deals, their total and their weighted total. */
 export function ColumnHead({ stage, sums }: ColumnHeadProps) {
   const t = useTranslations('deals')
   const format = useFormatter()
@@ -56,5 +56,5 @@ export function joinSums(sums: readonly DealSum[], key: 'sum' | 'weightedSum', l
     .join(' + ')
 }
 
-/** Without the cents, which nobody needs in a total. */
+/** Drops the cents, which nobody needs in a total. */
 const rounded = (total: string): string => total.split('.')[0] ?? total

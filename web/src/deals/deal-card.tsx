@@ -20,7 +20,7 @@ interface DealCardProps {
   onMenu(deal: Deal, button: Element): void
 }
 
-/** A deal on the board: name, company, amount, when it should close, and who owns it. */
+/** A deal on the board: name, company, amount, expected close date and owner. */
 export function DealCard({ deal, stage, stop, canMove, onMenu }: DealCardProps) {
   const t = useTranslations('deals')
   const locale = useLocale()
@@ -110,7 +110,7 @@ function RottingMark({ deal, stage }: Pick<DealCardProps, 'deal' | 'stage'>) {
 interface CardMenuProps {
   deal: Deal
   stages: readonly Stage[]
-  /** The button that opened it. */
+  /** The button that opened the menu. */
   anchor: Element
   onMove(stage: Stage): void
   onClose(): void
@@ -140,7 +140,7 @@ interface CloseItemsProps {
   onMove(stage: Stage): void
 }
 
-/** Won and Lost of an open deal; Reopen of a closed one. */
+/** Won and Lost for an open deal, Reopen for a closed one. */
 function CloseItems({ stages, current, onMove }: CloseItemsProps) {
   const t = useTranslations('deals')
   const [open, won, lost] = (['open', 'won', 'lost'] as const).map((kind) => stages.find((one) => one.kind === kind))

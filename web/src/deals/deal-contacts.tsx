@@ -22,7 +22,7 @@ import styles from './deals.module.css'
 import { useDeals } from './records.ts'
 import { type DealContact, dealContactsQuery } from './section-data.ts'
 
-/** The contacts of a deal, each with a role; one of them is the primary one. */
+/** The contacts of a deal and their roles; one contact is primary. */
 export function DealContacts({ record }: { record: RecordData }) {
   const t = useTranslations('deals')
   const sectionTitle = useTranslations('record')

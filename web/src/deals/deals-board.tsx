@@ -20,7 +20,7 @@ import { useLostReason } from './lost-reason.tsx'
 import { type Deal, type PipelineWithStages, usePipelines } from './records.ts'
 import { useBoardData, useMoveOnBoard } from './use-board.ts'
 
-/** Height of a card with the space below it. */
+/** Height of a card including the gap below it. */
 const rowHeight = 104
 
 /** The deals of a pipeline, one column per stage. */
@@ -76,7 +76,7 @@ function PipelineBoard({ chosen, pipelines, ...list }: PipelineBoardProps) {
   }))
   const moveAndFocus = (id: string, to: Place) => void move(id, to).then(() => board.current?.focusCard(id))
   const [menu, setMenu] = useState<{ deal: Deal; anchor: Element }>()
-  // The same function in every rendering, so that cards that do not change need not render again.
+  // A stable function, so that unchanged cards do not render again.
   const renderCard = useCallback(
     (deal: Deal, stop: CardStop) => {
       const stage = stages.find(({ id }) => id === deal.stageId)
@@ -166,7 +166,7 @@ function PipelineMenu({ pipelines, current, onChoose }: PipelineMenuProps) {
   )
 }
 
-/** For the help and the palette; the board itself listens for these keys. */
+/** Listed in the help and the palette; the board itself handles these keys. */
 function useBoardShortcuts(board: { readonly current: BoardHandle | null }, canMove: boolean): void {
   const t = useTranslations('board')
   const shortcuts = (['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown'] as const).map((key) => ({

@@ -17,12 +17,12 @@ import sections from '../views/sections.module.css'
 import styles from './deals.module.css'
 import { type Deal, stageTint } from './records.ts'
 
-/** The filter of the list that finds them. */
+/** The list filter for these deals. */
 type Filter = Readonly<Record<string, string>>
 
 interface DealsOfProps {
   filter: Filter
-  /** Values of a new one, by the names of their properties. */
+  /** Initial values of a new deal, by property name. */
   initial: Readonly<Record<string, unknown>>
   onCreated?(deal: RecordData): Promise<void>
 }
@@ -50,7 +50,7 @@ const ofContact = (id: string): Filter => ({ 'filter.contacts.contactId.equals':
 export const loadCompanyDeals = (id: string): Promise<void> => queryClient.prefetchQuery(dealsOfQuery(ofCompany(id)))
 export const loadContactDeals = (id: string): Promise<void> => queryClient.prefetchQuery(dealsOfQuery(ofContact(id)))
 
-/** The deals of a company or a contact; all of them are in the filtered list. */
+/** The first deals of a company or a contact, with a link to the filtered list of all. */
 function DealsOf({ filter, initial, onCreated }: DealsOfProps) {
   const t = useTranslations('deals')
   const sectionTitle = useTranslations('record')
@@ -116,7 +116,7 @@ export const CompanyDeals = ({ record }: { record: RecordData }) => (
   <DealsOf filter={ofCompany(record.id)} initial={{ company: record.id }} />
 )
 
-/** A new deal belongs to the contact’s company, and the contact is its primary one. */
+/** A new deal of a contact gets the contact's company, and the contact as its primary one. */
 export const ContactDeals = ({ record }: { record: RecordData }) => (
   <DealsOf
     filter={ofContact(record.id)}

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { add, compare, percentOf } from './decimals.ts'
 
-test('decimals are added, shared and compared exactly', () => {
+test('decimals are added, multiplied by a percentage and compared exactly', () => {
   expect(add('0.1', '0.2')).toBe('0.3')
   expect(add('12345678901234567890', '0.05')).toBe('12345678901234567890.05')
   expect(add('100', '-100.00')).toBe('0')

@@ -2,7 +2,7 @@
 
 interface Scaled {
   digits: bigint
-  /** Digits after the point. */
+  /** Digits after the decimal point. */
   scale: number
 }
 
@@ -28,13 +28,13 @@ export function add(one: string, other: string): string {
   return textOf({ digits: atScale(left, scale) + atScale(right, scale), scale })
 }
 
-/** A whole number of percent of a decimal, exactly; negative ones are taken away. */
+/** An exact percentage of a decimal; `percent` is an integer and may be negative. */
 export function percentOf(decimal: string, percent: number): string {
   const { digits, scale } = scaled(decimal)
   return textOf({ digits: digits * BigInt(percent), scale: scale + 2 })
 }
 
-/** Negative if the first one is smaller, positive if it is larger, otherwise 0. */
+/** Negative if the first decimal is smaller, positive if it is larger, otherwise 0. */
 export function compare(one: string, other: string): number {
   const [left, right] = [scaled(one), scaled(other)]
   const scale = Math.max(left.scale, right.scale)

@@ -7,7 +7,7 @@ import { Dialog, DialogActions } from '../ui/dialog.tsx'
 import { TextAreaField } from '../ui/field.tsx'
 import styles from './deals.module.css'
 
-/** What the person answered; undefined if they do not want to lose the deal after all. */
+/** The person's answer; undefined if they cancelled. */
 type Answer = { lostReason?: string } | undefined
 
 interface Question {
@@ -15,7 +15,7 @@ interface Question {
   answer(answer: Answer): void
 }
 
-/** Asks why a deal was lost. The element has to be on the page. */
+/** Asks why a deal was lost. Render the returned element on the page. */
 export function useLostReason() {
   const [question, setQuestion] = useState<Question>()
   const ask = (name: string): Promise<Answer> =>

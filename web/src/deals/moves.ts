@@ -21,9 +21,9 @@ export interface DealMove {
 }
 
 /**
- * Moves a deal next to another one, above it or below. If that one has left the stage meanwhile, the deal moves to the
- * top. If somebody else has moved the deal since the person saw it in a stage, the person chooses; where it is stays
- * as it is if they take the other move.
+ * Moves a deal above or below another one, or to the top if that one has left the stage meanwhile. If somebody else has
+ * moved the deal since the person saw it in a stage, the person chooses; if they accept the other move, the deal stays
+ * where it is.
  */
 export const sendMove = (id: string, move: DealMove, seenStageId: string): Promise<Deal> =>
   inTurn(
@@ -32,7 +32,7 @@ export const sendMove = (id: string, move: DealMove, seenStageId: string): Promi
     ({ stageId }) => new Map([['stageId', stageId]]),
   )
 
-/** Moves a deal to the top of a stage. `before`: the deal as it was, with the one above it, so that Undo finds its place. */
+/** Moves a deal to the top of a stage. `before` and `above`: where the deal was, so that Undo can put it back. */
 export const sendToTop = (
   seen: Deal,
   move: DealMove,
@@ -85,7 +85,7 @@ async function storeMove(path: string, move: DealMove, seenStageId: string): Pro
   }
 }
 
-/** The stage in which the person wants the deal. */
+/** The stage to which the person moves the deal. */
 async function stageOf(stageId: string): Promise<RecordData | undefined> {
   const schema = await queryClient.ensureQueryData(schemaQuery)
   const stages = schema.find(({ name }) => name === 'stages')
@@ -93,13 +93,13 @@ async function stageOf(stageId: string): Promise<RecordData | undefined> {
   return nested.find(({ record }) => record.id === stageId)?.record
 }
 
-/** The move that takes a deal back to where it was. */
+/** The move that takes a deal back. */
 export const backTo = (
   { stageId, lostReason }: Pick<Deal, 'stageId' | 'lostReason'>,
   neighbors: Pick<DealMove, 'afterId' | 'beforeId'> = {},
 ): DealMove => ({ stageId, ...neighbors, lostReason: lostReason ?? undefined })
 
-/** What follows a move: everything that shows the deal learns of it, and it can be taken back for a while. */
+/** After a move: updates everything that shows the deal, and offers Undo. */
 export function useMoved() {
   const t = useTranslations('deals')
   const list = useTranslations('list')
@@ -126,7 +126,7 @@ export function useMoved() {
   }
 }
 
-/** Runs moves one after the other: each one names a neighbour that the one before may have moved. */
+/** Runs moves one at a time: each names a neighbour that the previous one may have moved. */
 export function useQueue(): <T>(work: () => Promise<T>) => Promise<T> {
   const last = useRef<Promise<unknown>>(Promise.resolve())
   return (work) => {

@@ -9,7 +9,7 @@ export type Stage = Schemas['Stage']
 export type Pipeline = Schemas['Pipeline']
 export type DealSum = Schemas['DealSummary'][number] & { stageId: string; pipelineId: string }
 
-/** What the board reads of each deal. */
+/** The properties of each deal that the board loads. */
 export const boardFields = [
   'id',
   'name',
@@ -28,16 +28,16 @@ export const boardFields = [
   'lastActivityAt',
 ] as const
 type Read = Pick<Schemas['Deal'], (typeof boardFields)[number]>
-/** Only deleted deals can be without a stage. */
+/** Null only for deleted deals. */
 export type Deal = Read & { stageId: string; pipelineId: string }
 
 export interface PipelineWithStages {
   pipeline: Pipeline
-  /** In their order. */
+  /** In pipeline order. */
   stages: readonly Stage[]
 }
 
-/** All pipelines that have stages, the oldest first. */
+/** All pipelines that have stages, oldest first. */
 export function usePipelines() {
   const { data, error, refetch } = useQuery(nestedRecordsQuery(useSchema(), useResource('stages')))
   const pipelines = useMemo(() => data && inPipelines(data), [data])
@@ -54,11 +54,11 @@ function inPipelines(records: readonly NestedRecord[]): readonly PipelineWithSta
   return [...byId.values()]
 }
 
-/** The stages of a deal’s pipeline; empty until they are loaded. */
+/** The stages of a deal's pipeline; empty while loading. */
 export const useStages = (pipelineId: string): readonly Stage[] =>
   usePipelines().pipelines?.find(({ pipeline }) => pipeline.id === pipelineId)?.stages ?? []
 
-/** The description of deals. It is there wherever one is shown. */
+/** The schema of deals; loaded wherever a deal is shown. */
 export function useDeals(): ResourceSchema {
   const deals = useResource('deals')
   if (!deals) throw new Error('The description of the API has no deals.')
@@ -69,7 +69,7 @@ export const stageTint = ({ kind, name }: Pick<Stage, 'kind' | 'name'>): Tint =>
 
 const day = 86_400_000
 
-/** Days without activity; undefined if the deal does not need attention yet. */
+/** Days without activity; undefined if the deal needs no attention yet. */
 export function rottingDays(deal: Deal, stage: Stage, now: Date): number | undefined {
   if (stage.rottingDays === null || deal.status !== 'open') return undefined
   const times = [deal.stageChangedAt, deal.lastActivityAt].map((time) => (time === null ? 0 : Date.parse(time)))

@@ -17,7 +17,7 @@ export const dealContactsQuery = (dealId: string) =>
     },
   })
 
-/** Loads what the sections of a deal show, so that they appear together. A failure is shown by its section. */
+/** Loads what the sections of a deal show, so that they appear together. Each section shows its own failure. */
 export async function loadSections(dealId: string): Promise<void> {
   const schema = await queryClient.ensureQueryData(schemaQuery)
   const stages = schema.find(({ name }) => name === 'stages')

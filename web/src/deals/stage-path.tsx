@@ -8,7 +8,7 @@ import { type Deal, stageTint, useDeals, useStages } from './records.ts'
 import styles from './stage-path.module.css'
 import { useMoveDeal } from './use-move-deal.ts'
 
-/** The stages of the deal’s pipeline as a bar, on which a person clicks to move the deal. */
+/** The stages of the deal's pipeline as a bar; a click on a stage moves the deal there. */
 export function StagePath({ record }: { record: RecordData }) {
   const t = useTranslations('deals')
   const sectionTitle = useTranslations('record')

@@ -8,7 +8,7 @@ import { type BoardData, boardFor } from './board-data.ts'
 import { backTo, sendMove, useMoved, useQueue } from './moves.ts'
 import type { Stage } from './records.ts'
 
-/** The deals for these stages and filters. While others load, the former ones stay: `isStale`. */
+/** The deals for these stages and filters. While others load, the previous ones stay: `isStale`. */
 export function useBoardData(stages: readonly Stage[], filter: RecordFilter) {
   const wanted = boardFor(stages, filter)
   const [shown, setShown] = useState(wanted)
@@ -20,10 +20,10 @@ export function useBoardData(stages: readonly Stage[], filter: RecordFilter) {
   return { data: isReady ? wanted : shown, isStale: !isReady && shown !== wanted }
 }
 
-/** Answers why a deal is lost; undefined if it is not to be lost after all. */
+/** Asks why a deal is lost; resolves to undefined if the person cancels. */
 export type AskReason = (name: string) => Promise<{ lostReason?: string } | undefined>
 
-/** Moves a deal: it shows in its new place at once, and returns to the old one if the service refuses. */
+/** Moves a deal on the screen at once, and back if the service refuses. */
 export function useMoveOnBoard(data: BoardData, stages: readonly Stage[], askReason: AskReason) {
   const t = useTranslations('deals')
   const queryClient = useQueryClient()
@@ -34,7 +34,7 @@ export function useMoveOnBoard(data: BoardData, stages: readonly Stage[], askRea
     const former = stage && data.place(id, to)
     if (!stage || !former) return
     const { deal: before, ...neighbors } = former
-    // Those that the person saw: others may be there when the move has its turn.
+    // The neighbours that the person saw; they may differ when it is this move's turn.
     const target = data.neighborsOf(id)
     const isLoss = stage.kind === 'lost' && before.status !== 'lost'
     const answer = isLoss ? await askReason(before.name) : {}
@@ -43,13 +43,13 @@ export function useMoveOnBoard(data: BoardData, stages: readonly Stage[], askRea
       try {
         const moved = await sendMove(id, { stageId: stage.id, ...target, ...answer }, before.stageId)
         data.confirm(moved)
-        // Somebody else has moved it, and the person left it there.
+        // Somebody else has moved the deal, and the person accepted that.
         if (moved.stageId !== stage.id) return
         afterMove(before, moved, stage, backTo(before, neighbors))
       } catch (error) {
         data.putBack(former)
         reportFailure(t('notMoved', { name: before.name }), error)
-        // The board may be out of date: a stage or a deal may have been deleted.
+        // The board may be out of date, because a stage or a deal was deleted.
         void queryClient.invalidateQueries({ queryKey: ['nested'] })
         void data.reload()
       }

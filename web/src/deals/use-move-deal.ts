@@ -6,7 +6,7 @@ import { backTo, sendToTop, useMoved } from './moves.ts'
 import { type Deal, type Stage, useDeals } from './records.ts'
 import type { AskReason } from './use-board.ts'
 
-/** Moves a deal to the top of a stage from its own page; asks for the reason if it is lost. */
+/** Moves a deal to the top of a stage from the deal's own page; asks for the reason if it is lost. */
 export function useMoveDeal(askReason: AskReason) {
   const t = useTranslations('deals')
   const queryClient = useQueryClient()
@@ -17,7 +17,7 @@ export function useMoveDeal(askReason: AskReason) {
     if (!answer) return
     try {
       const { before, above, moved } = await sendToTop(deal, { stageId: stage.id, ...answer })
-      // Undo returns it to where it was in its column.
+      // Undo puts the deal back at its place in the column.
       if (moved.stageId === stage.id) afterMove(before, moved, stage, backTo(before, { afterId: above }))
       else recordChanged(deals, moved as unknown as RecordData)
     } catch (error) {

@@ -1,7 +1,7 @@
 import { useTranslations } from 'use-intl'
 import styles from './home.module.css'
 
-/** Keeps the place of a chart that is not there yet. */
+/** Reserves the space of a chart that is not loaded yet. */
 export function ChartPlace() {
   const t = useTranslations('common')
   return (

@@ -26,14 +26,14 @@ interface Step {
 }
 
 interface ChecklistProps {
-  /** What is shown above the rest of the page, or in its place while there is nothing to show. */
+  /** The rest of the page. */
   children: ReactNode
 }
 
 /**
- * The first steps in an organization: in the place of the rest of the page while there are no contacts, then above it. It
- * ends when all are done, and can be closed in this browser. The rest waits until it is known whether there are steps,
- * because they would push it down.
+ * The first steps in an organization: instead of the rest of the page while there are no contacts, then above it.
+ * Disappears when all steps are done, and can be closed in this browser. The rest waits until the steps are known, so
+ * that they do not push it down.
  */
 export function Checklist({ children }: ChecklistProps) {
   const { id } = useOrganization()
@@ -83,7 +83,7 @@ function Steps({ onEnd, children }: { onEnd(): void; children: ReactNode }) {
   )
 }
 
-/** Fills the organization with example data, or removes them. */
+/** Fills the organization with example data, or removes it. */
 function ExampleCard() {
   const t = useTranslations('home.examples')
   const { data: examples } = useQuery(exampleDataQuery)
@@ -133,7 +133,7 @@ function StepCard({ step: { name, isDone, to, search } }: { step: Step }) {
   )
 }
 
-/** The steps that the person may do, whether they are done in the organization, and whether it has no contacts. */
+/** The steps that the person may do and their state, and whether the organization has no contacts. */
 function useSteps(): { steps: readonly Step[]; isEmpty: boolean } {
   const schema = useSchema()
   const may = (name: string) => schema.some((one) => one.name === name && one.permissions.create)

@@ -12,7 +12,7 @@ import { ChartPlace } from './chart-place.tsx'
 import styles from './home.module.css'
 import { type ContactStatistics, contactStatisticsQuery, createdOn, type Day, type Period } from './statistics.ts'
 
-// The shapes of the countries are larger than everything else on this page: they load while the figures do.
+// The country shapes are larger than everything else on this page, so they load at the same time as the figures.
 const WorldMap = lazyRouteComponent(() => import('../ui/world-map.tsx'), 'WorldMap')
 void WorldMap.preload?.()
 
@@ -21,7 +21,7 @@ export function ContactCharts({ period }: { period: Period }) {
   const { data, error, refetch } = useQuery(contactStatisticsQuery(period))
   if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />
   if (!data) {
-    // One for each panel, so that none of them moves another to a different column.
+    // A placeholder for each panel, so that none moves another to a different column.
     return (
       <>
         <ChartPlace />
@@ -37,7 +37,7 @@ export function ContactCharts({ period }: { period: Period }) {
   )
 }
 
-/** `unknown` are the contacts from before their source was recorded. */
+/** `unknown` counts contacts that were created before sources were recorded. */
 const sources = ['import', 'api_key', 'person', 'unknown'] as const
 const colors = { import: 1, api_key: 2, person: 3, unknown: 4 } as const
 

@@ -7,7 +7,7 @@ import { Panel, Table } from '../ui/page.tsx'
 import styles from './home.module.css'
 import { type Day, daysOf, midnight, type Period } from './statistics.ts'
 
-/** A column for each day of the period; days that the service does not mention have no values. */
+/** Makes a column for each day of the period; days that the service omits have no values. */
 export function useColumns(period: Period, valuesOf: (day: Day) => Readonly<Record<string, number>>): ChartColumn[] {
   const format = useFormatter()
   return daysOf(period).map((day) => {
@@ -25,13 +25,13 @@ interface DayChartProps {
   title: string
   columns: readonly ChartColumn[]
   series: readonly ChartSeries[]
-  /** The list behind a number; without a series, that of the whole day. */
+  /** The list behind a number; without a series, behind the whole day. */
   linkOf(day: Day, series: string | undefined): ChartLink
   /** Shown if nothing happened. */
   empty: ReactNode
 }
 
-/** Numbers by day and series as bars or as a table; each number leads to its list. */
+/** Numbers by day and series, as bars or as a table; each number links to its list. */
 export function DayChart({ title, columns, series, linkOf, empty }: DayChartProps) {
   const t = useTranslations('home')
   const format = useFormatter()

@@ -25,7 +25,7 @@ export const isAnyExample = (examples: ExampleData | undefined): boolean =>
 
 const sumOf = (counts: ExampleData): number => Object.values(counts).reduce((sum, count) => sum + count, 0)
 
-/** Creates the example data in the language of the page, and removes them. */
+/** Creates example data in the language of the page, and removes it. */
 export function useExamples() {
   const t = useTranslations('home.examples')
   const isGerman = useLocale().startsWith('de')

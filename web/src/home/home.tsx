@@ -10,7 +10,7 @@ import { ImportChart } from './import-chart.tsx'
 import { MyDay } from './my-day-panel.tsx'
 import { periodOf, periods } from './statistics.ts'
 
-/** What to do today, and what has happened lately; first the steps to begin, until they are done. */
+/** Today's tasks and recent activity, preceded by the first steps until they are done. */
 export function Home() {
   const t = useTranslations('home')
   const navigate = useNavigate()

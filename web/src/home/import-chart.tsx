@@ -16,7 +16,7 @@ const groups = [
   { key: 'failed', statuses: failed, color: 5 },
 ] as const satisfies readonly { key: string; statuses: readonly RowStatus[]; color: ChartSeries['color'] }[]
 
-/** The rows of all imports by the day on which they were pushed, and how they fared. */
+/** The rows of all imports by the day they were pushed, and their outcome. */
 export function ImportChart({ period }: { period: Period }) {
   const t = useTranslations('home')
   const { data, error, refetch } = useQuery(importStatisticsQuery(period))
@@ -28,7 +28,7 @@ export function ImportChart({ period }: { period: Period }) {
   const series = groups
     .filter(({ key }) => key === 'done' || key === 'failed' || columns.some(({ values }) => values[key]))
     .map(({ key, color }): ChartSeries => ({ key, label: t(`groups.${key}`), color }))
-  // With one import its rows, otherwise the imports that have such rows.
+  // With a single import, its rows; otherwise the imports that have such rows.
   const [only, ...others] = imports ?? []
   const to = only && others.length === 0 ? `/imports/${only.id}` : '/imports'
   const linkOf = (day: Day, key: string | undefined): ChartLink => {

@@ -22,7 +22,7 @@ import { byMoment, type Moment, overdueCountQuery, overdueQuery, upcomingQuery }
 
 const moments: readonly Moment[] = ['overdue', 'today', 'soon']
 
-/** What the person has to do: what is late, what is due today, and the days after it. */
+/** The person's tasks: overdue, due today, and due in the next days. */
 export function MyDay() {
   const t = useTranslations('home')
   const taskTexts = useTranslations('tasks')
@@ -47,7 +47,7 @@ export function MyDay() {
   const isLoaded = overdue.data !== undefined && upcoming.data !== undefined
   const tasks = [...(overdue.data?.tasks ?? []), ...(upcoming.data?.tasks ?? [])]
   const names = { ...overdue.data?.names, ...upcoming.data?.names }
-  // Of a list that is longer than a page, the last group has more than it shows.
+  // If the list is longer than a page, the last group has more tasks than it shows.
   const isFull = (list: TaskList | undefined) => (list?.answer.body.length ?? 0) >= pageSize
   const overdueCount = useQuery({ ...overdueCountQuery(id), enabled: isFull(overdue.data) }).data
   const groups = byMoment(withoutRepeated(tasks), zone, now)
@@ -90,7 +90,7 @@ export function MyDay() {
   )
 }
 
-/** Leads to the person's open tasks. */
+/** A link to the person's open tasks. */
 function MyTasksLink({ id, moment, text }: { id: string; moment?: Moment; text: string }) {
   const search = {
     'filter.assigneeId.equals': id,
@@ -106,7 +106,7 @@ function MyTasksLink({ id, moment, text }: { id: string; moment?: Moment; text: 
   )
 }
 
-/** A task that has just become overdue can be in both lists until they are read again. */
+/** A task that has just become overdue can be in both lists until they are refetched. */
 const withoutRepeated = (tasks: readonly Task[]): readonly Task[] => [
   ...new Map(tasks.map((task) => [task.id, task])).values(),
 ]
@@ -115,13 +115,13 @@ interface GroupProps {
   moment: Moment
   tasks: readonly Task[]
   names: Names
-  /** The number of open ones, if more exist than were loaded. */
+  /** The number of open tasks, if there are more than were loaded. */
   total: number | undefined
-  /** Are there more, but it is unknown how many? */
+  /** There are more tasks, but their number is unknown. */
   isCut: boolean
 }
 
-/** More than these appear on request, because the charts come below them. */
+/** Tasks beyond this number appear on request, because the charts come below them. */
 const shownTasks = 6
 
 function Group({ moment, tasks, names, total, isCut }: GroupProps) {
@@ -160,7 +160,7 @@ function Group({ moment, tasks, names, total, isCut }: GroupProps) {
   )
 }
 
-/** The record that a task is on, as a link. */
+/** A link to the record that a task belongs to. */
 function TaskRecord({ task: { contactId, companyId, dealId }, names }: { task: Task; names: Names }) {
   const id = contactId ?? companyId ?? dealId
   if (id === null) return undefined

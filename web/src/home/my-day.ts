@@ -6,36 +6,36 @@ import { dueDayOf, isOverdue } from '../tasks/due.tsx'
 import { type Task, taskCountQuery, taskListQuery } from '../tasks/task-data.ts'
 import { dayAfter, dayIn } from '../tasks/zones.ts'
 
-/** Days after today whose tasks are shown too. */
+/** Days after today whose tasks are also shown. */
 const soonDays = 7
 
-/** Milliseconds between two looks. */
+/** Milliseconds between refetches. */
 const interval = 10_000
 
 const openTasksOf = (userId: string) => ({ assigneeId: userId, done: 'false', orderBy: 'deadline', sort: 'asc' })
 
-/** The person's tasks whose deadline has passed, the oldest first. */
+/** The person's overdue tasks, oldest first. */
 export const overdueQuery = (userId: string) =>
   queryOptions({
     ...taskListQuery(['open', 'overdue', userId], { ...openTasksOf(userId), overdue: 'true' }),
     refetchInterval: interval,
   })
 
-/** How many there are: the list has the first ones. */
+/** Their total number; the list has only the first ones. */
 export const overdueCountQuery = (userId: string) =>
   queryOptions({
     ...taskCountQuery({ assigneeId: userId, done: 'false', overdue: 'true' }),
     refetchInterval: interval,
   })
 
-/** The person's other tasks, the next first; those without a deadline come last. */
+/** The person's other tasks, earliest deadline first; tasks without one come last. */
 export const upcomingQuery = (userId: string) =>
   queryOptions({
     ...taskListQuery(['open', 'upcoming', userId], { ...openTasksOf(userId), overdue: 'false' }),
     refetchInterval: interval,
   })
 
-/** Loads the tasks before the start page appears, so that they push nothing down. */
+/** Loads the tasks before the start page appears, so that they do not push anything down. */
 export async function loadMyDay(): Promise<void> {
   const [me, schema] = await Promise.all([
     queryClient.ensureQueryData(meQuery),
@@ -47,14 +47,14 @@ export async function loadMyDay(): Promise<void> {
 
 export type Moment = 'overdue' | 'today' | 'soon'
 
-/** The tasks of the next days by how urgent they are, in the person's time zone. */
+/** Groups the tasks of the next days by urgency, in the person's time zone. */
 export function byMoment(tasks: readonly Task[], zone: string, now: Date): Readonly<Record<Moment, readonly Task[]>> {
   const today = dayIn(zone, now)
   const last = dayAfter(today, soonDays)
   const momentOf = (task: Task): Moment | undefined => {
     const day = dueDayOf(task, zone)
     if (day === undefined || day > last) return undefined
-    // A task that was finished here stays in its group.
+    // A task that is finished here stays in its group.
     if (isOverdue({ ...task, done: false }, now, today)) return 'overdue'
     return day <= today ? 'today' : 'soon'
   }

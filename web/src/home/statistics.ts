@@ -3,19 +3,19 @@ import { api, dataOf } from '../api/client.ts'
 import type { components } from '../api/openapi.d.ts'
 import { timeZone } from '../preferences/locale.ts'
 
-/** The days that the charts show, counted back from today. */
+/** Number of days in the charts, counted back from today. */
 export const periods = [7, 30, 90] as const
 export type Period = (typeof periods)[number]
 
 export const periodOf = (days: unknown): Period => periods.find((period) => String(period) === days) ?? 30
 
-/** A day of the person's calendar: `2026-11-03`. */
+/** A day in the person's time zone: `2026-11-03`. */
 export type Day = string
 
 const dayOf = (date: Date): Day =>
   [date.getFullYear(), date.getMonth() + 1, date.getDate()].map((part) => String(part).padStart(2, '0')).join('-')
 
-/** Midnight at the beginning of a day, some days later; a day can have 23 or 25 hours. */
+/** The start of the day that is some days later; a day can have 23 or 25 hours. */
 export function midnight(day: Day, later = 0): Date {
   const [year = 0, month = 1, date = 1] = day.split('-').map(Number)
   return new Date(year, month - 1, date + later)

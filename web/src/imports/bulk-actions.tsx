@@ -20,7 +20,7 @@ interface Action {
   filters: Record<string, string>
 }
 
-/** Retry all failed rows and cancel all waiting ones, of those that the filters leave. */
+/** Buttons to retry all failed rows and to cancel all waiting ones, among those that match the filters. */
 export function BulkActions({ one, filters }: { one: Import; filters: Record<string, string> }) {
   const t = useTranslations('imports')
   const mayChange = useResource('rows')?.permissions.update === true
@@ -32,7 +32,7 @@ export function BulkActions({ one, filters }: { one: Import; filters: Record<str
     path: `${rowsPathOf(one.id)}/${name}`,
     filters: withStatuses(filters, statuses) as Record<string, string>,
   })
-  // Without a chosen state, cancelled rows are not retried: somebody did not want them.
+  // Unless that state is chosen, cancelled rows are not retried: somebody cancelled them on purpose.
   const toRetry = chosen.length === 0 ? failed : chosen.filter((status) => retryable.includes(status))
   const toCancel = chosen.length === 0 ? cancellable : chosen.filter((status) => cancellable.includes(status))
   return (
@@ -58,7 +58,7 @@ export function BulkActions({ one, filters }: { one: Import; filters: Record<str
   )
 }
 
-/** Counts the rows with a dry run, then changes them in steps until none is left. */
+/** Counts the rows with a dry run, then changes them in steps until none remains. */
 function BulkDialog({ action, onClose }: { action: Action; onClose(): void }) {
   const t = useTranslations('imports')
   const common = useTranslations('common')
@@ -119,7 +119,7 @@ function BulkDialog({ action, onClose }: { action: Action; onClose(): void }) {
   )
 }
 
-/** Calls again until nothing remains. Rows that fail once more meanwhile are not taken a second time. */
+/** Repeats the request until nothing remains. Rows that fail again meanwhile are not retried a second time. */
 async function changeAll({ name, path, filters }: Action, total: number, onProgress: (done: number) => void) {
   const query = new URLSearchParams(filters)
   const startedAt = new Date().toISOString()

@@ -14,7 +14,7 @@ import styles from './imports.module.css'
 
 type Decision = 'accept' | 'reject'
 
-/** Decides on all waiting opt-outs of an import at once, after asking. */
+/** Asks first, then decides on all waiting opt-outs of an import at once. */
 export function DecideAll({ id, waiting }: { id: string; waiting: number }) {
   const t = useTranslations('imports')
   const common = useTranslations('common')
@@ -64,7 +64,7 @@ export function DecideAll({ id, waiting }: { id: string; waiting: number }) {
   )
 }
 
-/** Calls again until nothing remains; returns how many were decided. */
+/** Repeats the request until nothing remains; returns how many were decided. */
 async function decideAll(id: string, decision: Decision): Promise<number> {
   let done = 0
   for (;;) {

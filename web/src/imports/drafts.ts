@@ -1,6 +1,6 @@
 import { readJsonDraft, storeDraft } from '../preferences/drafts.ts'
 
-/** What was typed into the correction of a row or of a refused push: by path, or as JSON. */
+/** The person's correction of a row or a refused push: values by path, or JSON. */
 interface Draft {
   texts: Readonly<Record<string, string>>
   json: string | undefined
@@ -10,7 +10,7 @@ const nothing: Draft = { texts: {}, json: undefined }
 
 const nameOf = (subject: string): string => `payload ${subject}`
 
-/** The draft of this tab. */
+/** The draft in this tab. */
 export function readDraft(subject: string): Draft {
   const stored = readJsonDraft(nameOf(subject))
   return typeof stored === 'object' && stored !== null ? { ...nothing, ...(stored as Partial<Draft>) } : nothing

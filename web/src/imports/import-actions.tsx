@@ -24,7 +24,7 @@ interface ImportActionsProps {
 
 type Open = 'settings' | 'rotate' | 'remove' | 'delete'
 
-/** Disable or enable, change, rotate and delete an import. */
+/** Actions to disable or enable, change, rotate and delete an import. */
 export function ImportActions({ one, onRotated }: ImportActionsProps) {
   const t = useTranslations('imports')
   const common = useTranslations('common')

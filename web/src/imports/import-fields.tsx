@@ -5,7 +5,7 @@ import { itemsOfText, textOfItems } from '../views/lists-as-text.ts'
 import type { Import, ImportValues } from './import-queries.ts'
 import { teamsQuery } from './teams.ts'
 
-/** What a person enters about an import; tags are separated by commas. */
+/** The values of the form for an import; tags are separated by commas. */
 interface ImportInput {
   name: string
   teamId: string

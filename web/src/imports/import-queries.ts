@@ -12,12 +12,12 @@ export type Change = RowDetails['changes'][number]
 export type RowStatus = RowDetails['status']
 export type Row = Omit<RowDetails, 'payload' | 'parameters' | 'warnings' | 'errors' | 'changes'>
 
-/** Milliseconds between two looks at the rows, so that a push appears within two seconds. */
+/** Milliseconds between refetches of the rows, so that a push appears within two seconds. */
 const interval = 1500
 
 const pageSize = 50
 
-/** Everything about imports; invalidated after each change. */
+/** The query key of everything about imports; invalidated after each change. */
 export const importsKey = ['imports'] as const
 
 export const pathOf = (importId: string): string => `/v5/imports/${importId}`
@@ -40,7 +40,7 @@ export const importsQuery = queryOptions({
   refetchInterval: 10_000,
 })
 
-/** Reads with the entity tag of what this query read before. */
+/** Sends the entity tag of this query's previous response. */
 async function readAgain<T>(key: readonly unknown[], path: string, signal: AbortSignal): Promise<Answer<T>> {
   return readIfChanged<T>(path, new URLSearchParams(), queryClient.getQueryData<Answer<T>>(key), signal)
 }
@@ -54,7 +54,7 @@ export const importQuery = (importId: string) => {
   })
 }
 
-/** One row with its payload; read again until it is finished. */
+/** One row with its payload; refetched until it is finished. */
 export const rowQuery = (importId: string, rowId: string) => {
   const queryKey = [...importsKey, importId, 'row', rowId]
   return queryOptions({
@@ -64,7 +64,7 @@ export const rowQuery = (importId: string, rowId: string) => {
   })
 }
 
-/** The rows that match the filters, newest first. More pages are read less often. */
+/** The rows that match the filters, newest first. The more pages, the less often they are refetched. */
 export const rowsQuery = (importId: string, filters: Readonly<Record<string, string>>) => {
   const queryKey = [...importsKey, importId, 'rows', filters]
   return infiniteQueryOptions({
@@ -104,18 +104,18 @@ export const rowCountQuery = (importId: string, filters: Readonly<Record<string,
     },
   })
 
-/** Changes an import or its rows, then reads everything about imports again. */
+/** Changes an import or its rows, then refetches everything about imports. */
 export async function change<T>(path: string, body?: unknown): Promise<T> {
   return changed(await send<T>('POST', path, { body }))
 }
 
-/** Reads everything about imports again, then returns the body of the answer to a change. */
+/** Refetches everything about imports, then returns the body of the response to a change. */
 export async function changed<T>({ body }: Answer<T>): Promise<T> {
   await queryClient.invalidateQueries({ queryKey: importsKey })
   return body
 }
 
-/** Deletes an import. Its rows, which the list still shows, are not read again: they can no longer be found. */
+/** Deletes an import. Its rows, which the list still shows, are not refetched, because they no longer exist. */
 export async function deleteImport(importId: string): Promise<void> {
   await send('DELETE', pathOf(importId))
   const { queryKey } = importsQuery

@@ -27,7 +27,7 @@ import { refusedPathOf } from './refused-queries.ts'
 import { filtersOf } from './row-states.ts'
 import { TriggerUrl } from './trigger-url.tsx'
 
-/** One import with its rows as they arrive; the open row is in the address. */
+/** An import with its rows as they arrive; the open row is in the URL. */
 export function ImportRecord() {
   const { importId = '' } = useParams({ strict: false })
   return (
@@ -47,7 +47,7 @@ function ImportPage({ importId }: { importId: string }) {
     (row: string | undefined) => {
       const { row: previous, ...others } = search
       void navigate({ to: '.', search: row === undefined ? others : { ...others, row }, resetScroll: false })
-      // The focus goes back to where the panel was opened from.
+      // Return the focus to the row from which the panel was opened.
       if (row === undefined) document.getElementById(String(previous))?.focus({ preventScroll: true })
     },
     [navigate, search],
@@ -95,7 +95,7 @@ function ImportPage({ importId }: { importId: string }) {
 const queryOf = ({ query }: Readonly<Record<string, string>>): Record<string, string> =>
   query === undefined ? {} : { query }
 
-/** The URL of an import that was just created or rotated. Only this page knows it, until it is left. */
+/** The URL of an import that was just created or rotated. Only this page has it, until the person leaves. */
 function useTriggerUrl(importId: string) {
   const t = useTranslations('imports')
   const format = useFormatter()

@@ -17,7 +17,7 @@ import styles from './imports.module.css'
 import { done, failed, filtersOf, sumOf, waiting } from './row-states.ts'
 import { teamsQuery } from './teams.ts'
 
-/** All imports. With row filters in the address, only those that have such rows. */
+/** All imports. With row filters in the URL, only imports that have such rows. */
 export function Imports() {
   return (
     <LaterMessages>
@@ -104,7 +104,7 @@ function ImportTable({ imports, filters }: { imports: readonly Import[]; filters
   return <Table label={t('title')} columns={columns} rows={shown} keyOf={({ id }) => id} />
 }
 
-/** Whether it is enabled, and what needs a person. */
+/** Whether the import is enabled, and what needs a person's attention. */
 function State({ of: { id, disabledAt, refused, pushedToday, optOuts } }: { of: Import }) {
   const t = useTranslations('imports')
   return (
@@ -144,7 +144,7 @@ export function Enabled({ isEnabled }: { isEnabled: boolean }) {
   )
 }
 
-/** How its rows fared; each number leads to these rows. */
+/** The number of rows by outcome; each number links to these rows. */
 function Counts({ of: { id, stats, refused } }: { of: Import }) {
   const t = useTranslations('imports')
   const groups: { key: 'waitingRows' | 'doneRows' | 'failedRows'; statuses: readonly RowStatus[]; tint: Tint }[] = [

@@ -1,4 +1,4 @@
-/** The trigger URL of the import that was just created, until its page has taken it: never stored anywhere. */
+/** The trigger URL of a new import, in memory only, until its page takes it. */
 let latest: { importId: string; url: string } | undefined
 
 export function keepUrl(importId: string, url: string): void {

@@ -6,7 +6,7 @@ import type { Import } from './import-queries.ts'
 import styles from './imports.module.css'
 import { useTimeOf } from './row-table.tsx'
 
-/** Says that opt-outs wait for a person, because anyone who knows the URL can have pushed them. */
+/** Warns that opt-outs need a person's decision, because anyone who knows the URL can push them. */
 export function OptOutAlarm({ one: { id, optOuts } }: { one: Import }) {
   const t = useTranslations('imports')
   const timeOf = useTimeOf()

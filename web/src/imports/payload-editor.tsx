@@ -30,7 +30,7 @@ export function PayloadEditor({ text, onChange, submitLabel, onSubmit, onClose }
   )
 }
 
-/** Errors: like those of the service, so that the form shows them next to the field. */
+/** Errors have the service's format, so that the form shows them next to the field. */
 function parse(text: string, message: string): unknown {
   try {
     return JSON.parse(text)

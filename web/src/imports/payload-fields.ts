@@ -1,22 +1,22 @@
 /** A JSON object as it was pushed. */
 export type Payload = Readonly<Record<string, unknown>>
 
-/** How a value is edited: as text, or as what it was sent as. */
+/** How a value is edited: as text, or as the JSON type that was sent. */
 export type ValueKind = 'text' | 'number' | 'flag' | 'list' | 'other'
 
 export interface PayloadField {
   /** Path in the payload, such as `contact.email` or `employment.history.0.start`. */
   path: string
   kind: ValueKind
-  /** The value in the form of the input. */
+  /** The value as the input shows it. */
   text: string
 }
 
-/** Always offered, because a lead is found by them. */
+/** Always offered, because contacts are matched by them. */
 const essential = ['contact.email', 'contact.name']
 const parts = ['contact', 'employment', 'company']
 
-/** The fields of a form for the payload: what was sent, what findings name, and the essential ones. */
+/** The form's fields for a payload: sent fields, fields that findings name, and the essential ones. */
 export function fieldsOf(payload: Payload, named: readonly string[] = []): PayloadField[] {
   const sent = leavesOf(payload, '')
   const known = new Set(sent.map(({ path }) => path))
@@ -29,11 +29,11 @@ export function fieldsOf(payload: Payload, named: readonly string[] = []): Paylo
   return [...sent, ...added].toSorted((one, other) => placeOf(one.path) - placeOf(other.path))
 }
 
-/** Below a value that is shown as a whole, such as the item of a list. */
+/** Inside a value that is edited as a whole, such as a list. */
 const isInside = (path: string, known: ReadonlySet<string>): boolean =>
   path.split('.').some((_, index, steps) => known.has(steps.slice(0, index).join('.')))
 
-/** Contact first, and of each part the essential fields first. */
+/** Sorts contact first, and the essential fields of each part first. */
 function placeOf(path: string): number {
   const part = parts.indexOf(path.split('.')[0] ?? '')
   const first = essential.indexOf(path)
@@ -61,7 +61,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** The payload with these texts at their paths; an empty one removes its field. Everything else stays as it was sent. */
+/** The payload with these texts at their paths; an empty text removes the field. All other values stay as sent. */
 export function withTexts(payload: Payload, texts: ReadonlyMap<string, string>): Payload {
   const kinds = new Map(fieldsOf(payload).map(({ path, kind }) => [path, kind]))
   return [...texts].reduce<Payload>(
@@ -78,7 +78,7 @@ function valueOf(text: string, kind: ValueKind): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // Not of its kind any more: the service says what it expects.
+    // The text no longer fits the value's type; the service reports what it expects.
     return text
   }
 }
@@ -93,7 +93,7 @@ function withValue(whole: unknown, [step = '', ...rest]: readonly string[], valu
   const object = isObject(whole) ? whole : {}
   const next = inner(Object.hasOwn(object, step) ? object[step] : undefined)
   const { [step]: _, ...others } = object
-  // In its place.
+  // Keep the property's position.
   if (next !== undefined && step in object)
     return Object.fromEntries(Object.entries(object).map(([name, known]) => [name, name === step ? next : known]))
   return next === undefined ? others : { ...others, [step]: next }
@@ -102,10 +102,10 @@ function withValue(whole: unknown, [step = '', ...rest]: readonly string[], valu
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Where other systems have what a push has in `contact`. */
+/** Field names that other systems send at the top level; a push has them in `contact`. */
 const flatNames = /^(e-?mail|name|phone|firstName|lastName|website|note|bio|location)$/i
 
-/** A refused body as a payload: JSON, or a form. What is not in a part of a push belongs to the contact. */
+/** Converts a refused body (JSON or a form) to a payload. Fields outside the parts of a push go to the contact. */
 export function payloadOf(body: string): Payload | undefined {
   const read = parsed(body)
   if (!isObject(read)) return undefined

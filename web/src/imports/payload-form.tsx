@@ -12,21 +12,21 @@ import { PayloadEditor } from './payload-editor.tsx'
 import { useFieldTexts } from './payload-labels.ts'
 
 interface PayloadFormProps {
-  /** The id of the row or the refused push, whose draft it is. */
+  /** The id of the row or the refused push that the draft belongs to. */
   subject: string
-  /** What was sent; undefined if it is no object. */
+  /** The body that was sent; undefined if it is not an object. */
   payload: Payload | undefined
-  /** What was sent, as text. */
+  /** The body as text. */
   sent: string
-  /** What is wrong with it. */
+  /** Errors in the body. */
   findings: readonly Pick<Finding, 'path' | 'message'>[]
   submitLabel: string
-  /** Rejects with the errors of the service, whose fields begin with `payload.`. */
+  /** Rejects with the service's errors, whose fields start with `payload.`. */
   onSubmit(payload: unknown): Promise<void>
   onClose(): void
 }
 
-/** Corrects what was pushed: a form that marks the fields in question, or JSON. What is typed survives a reload. */
+/** Corrects a pushed payload: in a form that marks the faulty fields, or as JSON. Input survives a reload. */
 export function PayloadForm({ subject, payload, sent, findings, submitLabel, onSubmit, onClose }: PayloadFormProps) {
   const t = useTranslations('imports')
   const [draft, setDraft] = useState(() => readDraft(subject))
@@ -125,17 +125,17 @@ function FieldForm({ fields, findings, texts, onChange, submitLabel, onSubmit, o
   )
 }
 
-/** Also that of an item of a list, which is edited as a whole. */
+/** Includes findings about items of a list, which is edited as a whole. */
 const findingOf = (path: string, findings: PayloadFormProps['findings']): string | undefined =>
   findings.find((finding) => finding.path === path || finding.path.startsWith(`${path}.`))?.message
 
 interface ValueProps {
   field: PayloadField
-  /** What was typed; undefined if it is still what was sent. */
+  /** The typed text; undefined while it is unchanged. */
   text: string | undefined
-  /** What was wrong with what was sent. */
+  /** The error of the sent value. */
   finding: string | undefined
-  /** What is wrong with what was typed. */
+  /** The error of the typed value. */
   error: string | undefined
   onChange(text: string): void
 }

@@ -2,7 +2,7 @@ import { useTranslations } from 'use-intl'
 import { type FieldSchema, useSchema } from '../api/schema.ts'
 import { useLabel } from '../messages/labels.ts'
 
-/** The resource that has the fields of each part of a push; the name of a field there, if it differs. */
+/** For each part of a push, the resource that has its fields, and the name of a field there if it differs. */
 const resourceOf = { contact: 'contacts', company: 'companies', employment: 'employments' } as const
 type Part = keyof typeof resourceOf
 const otherNames: Readonly<Record<string, string>> = {
@@ -34,7 +34,7 @@ export function useFieldTexts() {
     labelOf: (path: string): string => {
       if (path === 'contact.note') return t('note')
       const field = fieldAt(path)
-      // What the service does not know has the name that the sender gave it.
+      // Unknown fields keep the sender's name.
       return field ? translated(field.label) : path.split('.').slice(1).join('.') || path
     },
     groupOf: (path: string): string => {
@@ -42,7 +42,7 @@ export function useFieldTexts() {
       if (history === 'history' && index !== undefined) return t('employmentNumber', { number: Number(index) + 1 })
       return isPart(part) ? t(part) : t('otherFields')
     },
-    /** The message of a fault in the page's language, as far as the type of the field shows what is expected. */
+    /** The message of a finding in the page's language, if the type of the field shows what is expected. */
     sentenceOf: (path: string, message: string): string => {
       if (message.startsWith('is required')) return path === 'contact.email' ? t('addressRequired') : t('required')
       if (message.startsWith('unknown field')) return t('unknownField')

@@ -3,7 +3,7 @@ import { useFormatter, useTranslations } from 'use-intl'
 import type { Import } from './import-queries.ts'
 import styles from './imports.module.css'
 
-/** How much the import has received today, and an alarm before it may receive no more. */
+/** How much the import has received today, with a warning before it reaches its limit. */
 export function PushedBytes({ one: { pushedToday } }: { one: Import }) {
   const t = useTranslations('imports')
   const sizeOf = useSizeOf()
@@ -24,7 +24,7 @@ export function PushedBytes({ one: { pushedToday } }: { one: Import }) {
 
 const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const
 
-/** A number of bytes as people read it. */
+/** Formats a number of bytes for people. */
 function useSizeOf() {
   const format = useFormatter()
   return (bytes: number): string => {

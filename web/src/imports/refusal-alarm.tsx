@@ -5,7 +5,7 @@ import type { Import } from './import-queries.ts'
 import styles from './imports.module.css'
 import { useTimeOf } from './row-table.tsx'
 
-/** Says which senders are only refused, and why. If the import as a whole is, that says enough. */
+/** Lists the senders whose pushes are all refused, and why. Omitted if the whole import is refused. */
 export function RefusalAlarm({ one }: { one: Import }) {
   const t = useTranslations('imports')
   const timeOf = useTimeOf()

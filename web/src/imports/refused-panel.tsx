@@ -24,7 +24,7 @@ interface RefusedPanelProps {
   onClose(): void
 }
 
-/** A refused push: what was sent, why it was refused, and a form to accept it. */
+/** A refused push: its body, the reason, and a form to accept it. */
 export function RefusedPanel({ importId, id, onClose }: RefusedPanelProps) {
   const t = useTranslations('imports')
   const { data: push, error, refetch } = useQuery(refusedPushQuery(importId, id))
@@ -124,7 +124,7 @@ function RefusedContent({ push, onClose }: { push: RefusedPushDetails; onClose()
   )
 }
 
-/** JSON with its lines, everything else as it was sent. */
+/** Pretty-prints JSON; leaves everything else as sent. */
 function indented(body: string): string {
   try {
     return JSON.stringify(JSON.parse(body), undefined, 2)

@@ -8,7 +8,7 @@ export type RefusedPush = Omit<RefusedPushDetails, 'body'>
 export const refusedPathOf = (importId: string): string => `${pathOf(importId)}/refused-pushes`
 
 const pageSize = 50
-/** Milliseconds; a refused push appears within two seconds. */
+/** Milliseconds between refetches; a refused push appears within two seconds. */
 const interval = 1500
 
 /** The refused pushes to an import, newest first. */
@@ -25,7 +25,7 @@ export const refusedQuery = (importId: string, filters: Readonly<Record<string, 
     refetchInterval: ({ state }) => interval * Math.max(1, state.data?.pages.length ?? 1),
   })
 
-/** One with its body. */
+/** One refused push with its body. */
 export const refusedPushQuery = (importId: string, id: string) =>
   queryOptions({
     queryKey: [...importsKey, importId, 'refused push', id],

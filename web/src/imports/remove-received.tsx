@@ -23,7 +23,7 @@ interface RemoveReceivedProps {
   onClose(): void
 }
 
-/** Removes what a bad sender pushed, after it has shown how much that is. */
+/** Removes what a bad sender pushed, after showing how much that is. */
 export function RemoveReceived({ one, isOpen, onClose }: RemoveReceivedProps) {
   const t = useTranslations('imports')
   const may = useMay()
@@ -115,7 +115,10 @@ async function step(id: string, body: Schemas['ImportRemoval']): Promise<Removal
   return (await send<Removal>('POST', `${pathOf(id)}/remove-received`, options)).body
 }
 
-/** Calls again until nothing is left to remove; returns how many rows stay because a worker is processing them. */
+/**
+ * Repeats the request until nothing is left to remove; returns how many rows remain because a worker is processing
+ * them.
+ */
 async function removeAll(id: string, onProgress: (done: number) => void): Promise<number> {
   let done = 0
   for (let after: string | null = null; ;) {

@@ -3,7 +3,7 @@ import type { Change } from './import-queries.ts'
 import styles from './imports.module.css'
 import { RecordLink } from './record-link.tsx'
 
-/** The records that a row created or changed, with the values before and after. */
+/** The records that a row created or changed, with their old and new values. */
 export function RowChanges({ changes }: { changes: readonly Change[] }) {
   const t = useTranslations('imports')
   if (changes.length === 0) return null

@@ -14,11 +14,11 @@ type Search = Record<string, unknown>
 interface RowFiltersProps {
   one: Import
   search: Search
-  /** Actions on the rows that are shown. */
+  /** Actions on the displayed rows. */
   children: ReactNode
 }
 
-/** The states of the rows with their numbers; each filters the list. */
+/** The number of rows in each state; each number filters the list. */
 export function RowFilters({ one, search, children }: RowFiltersProps) {
   const t = useTranslations('imports')
   const format = useFormatter()
@@ -30,9 +30,9 @@ export function RowFilters({ one, search, children }: RowFiltersProps) {
   const period = periodOf(search)
   const shown = rowStatuses.filter((status) => counts[status] > 0 || chosen.includes(status))
   const show = (next: Search) => void navigate({ to: '.', search: next, replace: true, resetScroll: false })
-  // The numbers are of the whole import.
+  // The numbers cover the whole import.
   const countOf = (statuses: readonly RowStatus[]) => !period && { count: format.number(sumOf(counts, statuses)) }
-  // A press on the only chosen state shows all rows again.
+  // A click on the only chosen state shows all rows again.
   const toggle = (status: RowStatus) =>
     show(withStatuses(search, chosen.length === 1 && chosen[0] === status ? [] : [status]))
   return (
@@ -80,7 +80,7 @@ export function RowFilters({ one, search, children }: RowFiltersProps) {
   )
 }
 
-/** The address that is searched stays. */
+/** The email address in the search stays. */
 const withRefused = ({ query }: Search, isShown: boolean): Search => ({
   ...(query !== undefined && { query }),
   ...(isShown && { show: 'refused' }),
@@ -99,7 +99,7 @@ interface Period {
 function periodOf(search: Search): Period | undefined {
   const [from, to] = [search['filter.createdAt.gte'], search['filter.createdAt.lt']]
   if (typeof from !== 'string' || typeof to !== 'string') return undefined
-  // The end is exclusive: the day before a midnight is the last one.
+  // The end is exclusive: for midnight, the last day is the day before.
   const period = { from: new Date(from), to: new Date(new Date(to).getTime() - 1) }
   return Number.isNaN(period.from.getTime()) || Number.isNaN(period.to.getTime()) ? undefined : period
 }

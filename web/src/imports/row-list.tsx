@@ -19,7 +19,7 @@ interface RowListProps {
   onOpen(rowId: string): void
 }
 
-/** The rows of an import, newest first. New ones appear by themselves and move neither the focus nor what is read. */
+/** The rows of an import, newest first. New rows appear automatically, without moving the focus or the visible rows. */
 export function RowList({ one, filters, openId, onOpen }: RowListProps) {
   const t = useTranslations('imports')
   const navigate = useNavigate()
@@ -72,11 +72,11 @@ function RowLines({ rows, openId }: { rows: readonly Row[]; openId: string | und
 
 type Translate = ReturnType<typeof useTranslations<'imports'>>
 
-/** A few words about a code; a code that is newer than this page stays as it is. */
+/** A short text for a code; codes that this page does not know are shown unchanged. */
 export const codeName = (t: Translate, code: string): string =>
   t.has(`codes.${code}` as never) ? t(`codes.${code}` as never) : code
 
-/** The names of the contacts that the rows changed; the previous names stay while those of new rows are read. */
+/** The names of the contacts that the rows changed; the previous names stay until the new ones are loaded. */
 function useContactNames(rows: readonly Row[]): ReadonlyMap<string, string> | undefined {
   const ids = [...new Set(rows.flatMap(({ contactId }) => contactId ?? []))].toSorted()
   const { data } = useQuery({

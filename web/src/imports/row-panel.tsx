@@ -26,7 +26,7 @@ interface RowPanelProps {
   onClose(): void
 }
 
-/** A row: what was pushed, what came of it, and what to do about it. */
+/** A row: the pushed payload, its outcome, and the possible actions. */
 export function RowPanel({ importId, rowId, onClose }: RowPanelProps) {
   const t = useTranslations('imports')
   const { data, error, refetch } = useQuery(rowQuery(importId, rowId))
@@ -120,7 +120,7 @@ function RowActions({ row }: { row: RowDetails }) {
           ? await send<{ count?: number }>('POST', `${path}/${row.id}/retry`)
           : await send<{ count?: number }>('POST', `${path}/cancel`, { query }),
       )
-      // Zero: a worker has taken it since.
+      // Zero rows changed: a worker has claimed the row meanwhile.
       notify(t(action === 'retry' ? 'retried' : count === 0 ? 'tooLate' : 'cancelled'))
     } catch (error) {
       notifyFailure(error)
@@ -233,7 +233,7 @@ function Message({ text }: { text: string }) {
   return (
     <span>
       {parts.map((part, index) =>
-        // The pattern is captured, so that every second part is an id.
+        // The pattern captures ids, so every second part is one.
         index % 2 === 0 ? (
           part
         ) : (

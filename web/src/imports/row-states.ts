@@ -23,7 +23,7 @@ export const failed: readonly RowStatus[] = ['PARTIAL', 'INVALID', 'CONFLICT', '
 
 export const retryable: readonly RowStatus[] = [...failed, 'CANCELLED', 'RETRYING']
 export const cancellable: readonly RowStatus[] = ['PENDING', 'RETRYING']
-/** A payload can be corrected while no worker can take the row; of a successful one, if it has warnings. */
+/** A payload can be corrected while no worker can claim the row; after success, only if there are warnings. */
 export const isCorrectable = ({
   status,
   warningCodes,
@@ -38,7 +38,7 @@ export const sumOf = (counts: Readonly<Record<RowStatus, number>>, statuses: rea
 
 type Search = Readonly<Record<string, unknown>>
 
-/** The filters in the page's address; they are those of the API. */
+/** The filters in the page's URL, named as in the API. */
 export const filtersOf = (search: Search): Record<string, string> =>
   Object.fromEntries(
     Object.entries(search).flatMap(([name, value]) =>
@@ -46,7 +46,7 @@ export const filtersOf = (search: Search): Record<string, string> =>
     ),
   )
 
-/** The states that the address asks for; empty for all of them. */
+/** The states in the URL; empty for all. */
 export function chosenStatuses(search: Search): readonly RowStatus[] {
   const text = search['filter.status.equals'] ?? search['filter.status.in']
   const names = typeof text === 'string' ? text.split(',') : []

@@ -6,7 +6,7 @@ import { Button } from '../ui/button.tsx'
 import { Tag, type Tint } from '../ui/tag.tsx'
 import styles from './imports.module.css'
 
-/** J and K open the row after the open one and before it. */
+/** J opens the next row, K the previous one. */
 export function useRowKeys(rows: readonly { id: string }[], openId: string | undefined, onOpen: (id: string) => void) {
   const t = useTranslations('imports')
   const step = (by: 1 | -1) => {
@@ -26,7 +26,7 @@ interface RowTableProps {
   children: ReactNode
 }
 
-/** What arrived at an import: its state, its time, and two columns more. */
+/** Rows or refused pushes: state, time, and two more columns. */
 export function RowTable({ label, headings: [who, what], children }: RowTableProps) {
   const t = useTranslations('imports')
   return (
@@ -105,7 +105,7 @@ export const OlderRows = ({ label, query }: OlderRowsProps) =>
     </div>
   )
 
-/** The time of today, otherwise the date and time: to the second, because rows arrive quickly. */
+/** The time if it is today, otherwise date and time; with seconds, because rows arrive quickly. */
 export function useTimeOf(): (time: string) => string {
   const format = useFormatter()
   const now = useNow({ updateInterval: 60_000 })

@@ -15,7 +15,7 @@ const curlOf = (url: string): string =>
 
 interface TriggerUrlProps {
   url: string
-  /** When the previous URL ends, after a rotation. */
+  /** When the previous URL stops working, after a rotation. */
   text: string
   onDone(): void
 }

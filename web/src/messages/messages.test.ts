@@ -26,11 +26,11 @@ function textAt(value: unknown, path: string): string {
   return String(path.split('.').reduce((inner, key) => (inner as Record<string, unknown>)?.[key], value))
 }
 
-/** The values that a text needs, such as `{count}`. */
+/** The placeholders of a text, such as `{count}`. */
 const argumentsOf = (text: string): string[] =>
   [...new Set([...text.matchAll(/(?<!(?:=\d+|one|other) )\{(\w+)[,}]/g)].map(([, name = '']) => name))].sort()
 
-test('German has every text of the catalogue, with the same values in it', () => {
+test('German has every text of the catalogue, with the same placeholders', () => {
   const { labels: _, choices: __, ...translated } = { ...german, ...germanOfSettings, imports: germanOfImports }
   expect(keysOf(catalogue).length).toBeGreaterThan(300)
   expect(keysOf(translated).sort()).toEqual(keysOf(catalogue).sort())
@@ -40,21 +40,21 @@ test('German has every text of the catalogue, with the same values in it', () =>
   expect(differing).toEqual([])
 })
 
-/** The text of every source file. */
+/** The content of every source file. */
 const sources = import.meta.glob<string>('../**/*.{ts,tsx}', { query: '?raw', import: 'default', eager: true })
 
-/** Texts for values of the API, and those of a translator that is passed to another file. */
+/** Matches texts for values of the API, and translators that are passed to another file. */
 const readByValue =
   /^(?:operators|record\.(?:tasks|text|timeline)$|imports\.(?:employment$|hints)|access\.passkeys|settings\.system\.(?:warning|error)$)/
 
-/** An expression for the texts that a literal or template such as `codes.${code}` can be. */
+/** A pattern for the keys that a literal or a template such as `codes.${code}` can produce. */
 const pattern = (template: string): string =>
   template
     .split(/\$\{[^}]*\}/)
     .map((part) => part.replaceAll('.', String.raw`\.`))
     .join(String.raw`[\w-]+`)
 
-/** The keys that a file can read: each of its areas with each of its strings. */
+/** The keys that a file can use: each of its areas with each of its strings. */
 function keysReadBy(source: string): RegExp[] {
   const found = (expression: RegExp) =>
     [...source.matchAll(expression)].map(([, text, template]) => pattern(text ?? template ?? '')).join('|')
@@ -62,13 +62,13 @@ function keysReadBy(source: string): RegExp[] {
   return areas === '' ? [] : [new RegExp(`^(?:${areas})\\.(?:${found(/'([\w.-]+)'|`([\w.${}-]+)`/g)})$`)]
 }
 
-test('every text of the catalogue is read', () => {
+test('every text of the catalogue is used', () => {
   const read = Object.values(sources).flatMap(keysReadBy)
   const unread = keysOf(catalogue).filter((key) => !readByValue.test(key) && !read.some((keys) => keys.test(key)))
   expect(unread).toEqual([])
 })
 
-test('refusals say the same in German', () => {
+test('error messages have the same meaning in German', () => {
   expect(Object.keys(germanRefusals).sort()).toEqual(Object.keys(refusals).sort())
   const values = (texts: Record<string, string>) => Object.values(texts).map((text) => argumentsOf(text).join())
   expect(values(germanRefusals)).toEqual(values(refusals))

@@ -16,14 +16,14 @@ declare module 'use-intl' {
   }
 }
 
-/** Loads a language, without the texts of the settings and of imports; each is a separate file of the build. */
+/** Loads a language, except for the texts of settings and imports; each language is a separate file of the build. */
 export const loadMessages = async (language: Language): Promise<Messages> =>
   language === 'de' ? (await import('./de/index.ts')).messages : (await import('./en/index.ts')).messages
 
 let ofSettings: SettingsMessages | undefined
 let ofImports: ImportsMessages | undefined
 
-/** Loads the texts of the settings, which are a quarter of all and not needed on other pages. */
+/** Loads the texts of the settings: a quarter of all texts, which other pages do not need. */
 export const loadSettingsMessages = async (language: Language): Promise<void> => {
   ofSettings ??=
     language === 'de' ? (await import('./de/of-settings.ts')).messages : (await import('./en/of-settings.ts')).messages
@@ -36,5 +36,5 @@ export const loadImportsMessages = async (language: Language): Promise<void> => 
   ofImports ??= { imports: await load() }
 }
 
-/** The texts of the settings and of imports, as far as they are loaded. */
+/** The texts of settings and imports that are loaded. */
 export const laterMessages = (): Partial<SettingsMessages & ImportsMessages> => ({ ...ofSettings, ...ofImports })

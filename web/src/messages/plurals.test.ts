@@ -62,12 +62,12 @@ function* textsOf(value: object, path = ''): Generator<readonly [string, string]
   }
 }
 
-/** Its number is a name: `condition 3`. */
+/** Here, the number is a name: `condition 3`. */
 const isOrdinal = (path: string): boolean => path === 'filters.removeRow'
 
 test('a number before a noun has a singular and a plural', () => {
   const value = String.raw`\{(?:count|days|hours|minutes|number|total|done|size)(?:, number)?\} `
-  // German nouns begin with a capital letter, and English ones after most numbers end with an s.
+  // German nouns start with a capital letter; most English plurals end with an s.
   const nouns = { de: new RegExp(`${value}\\p{Lu}`, 'u'), en: new RegExp(`${value}[a-z]+s\\b`) }
   for (const locale of ['en', 'de'] as const) {
     const found = [...textsOf(catalogues[locale])].filter(

@@ -5,7 +5,7 @@ import { setRefusals } from './refusals.ts'
 
 type Key = keyof typeof english
 
-/** What the service says about a value (docs/errors.md), and the text of the catalogue that says the same to people. */
+/** The service's messages about a value (docs/errors.md), and the catalogue's text for each. */
 const known: readonly (readonly [RegExp, Key])[] = [
   [/^is required$/, 'required'],
   [/^must not be (?:empty|null|blank)$/, 'empty'],
@@ -38,7 +38,7 @@ const known: readonly (readonly [RegExp, Key])[] = [
   [/^is already a member/, 'member'],
 ]
 
-/** Loads what refusals say in a language, which no page needs before its first one. */
+/** Loads the translations of error messages, which no page needs before its first error. */
 export async function loadRefusals(language: Language): Promise<void> {
   const texts = (await (language === 'de' ? import('./de/refusals.json') : import('./en/refusals.json'))).default
   const translate = createTranslator({ locale: localeOf(language), messages: { refusals: texts } as never })

@@ -2,10 +2,10 @@ type Translate = (message: string) => string
 
 let translate: Translate = (message) => message
 
-/** Called once, when the first request was refused. */
+/** Called once, for the first refused request. */
 export function setRefusals(translator: Translate): void {
   translate = translator
 }
 
-/** What the service said about a value, in the language of the page; unknown messages stay as they are. */
+/** Translates the service's message about a value; unknown messages are returned unchanged. */
 export const refusalText = (message: string): string => translate(message)

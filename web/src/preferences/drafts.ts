@@ -1,8 +1,8 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { readItem, removeItems, type StorageScope, storeItem } from './storage.ts'
 
-// What a person typed and has not saved yet outlives a reload and a log-in elsewhere. A new note is kept in the browser;
-// everything else ends with its tab, so that two tabs do not share a form.
+// Unsaved input survives a reload and a log-in elsewhere. A new note is stored in the browser; all other drafts belong
+// to their tab, so that two tabs do not share a form.
 
 const prefix = 'rapport.draft.'
 let organizationId = ''
@@ -25,7 +25,7 @@ export function forgetOrganizationDrafts(): void {
   for (const scope of ['browser', 'tab'] as const) removeItems((key) => key.startsWith(keyOf('')), scope)
 }
 
-/** A stored value, if it is one. */
+/** The stored value, if it is valid. */
 export function readJsonDraft(name: string): unknown {
   const text = readDraft(name)
   if (text === undefined) return undefined
@@ -36,7 +36,7 @@ export function readJsonDraft(name: string): unknown {
   }
 }
 
-/** Like `useState` for something that the person enters: it is there again after a reload, until it is saved or given up. */
+/** Like `useState` for input: the value survives a reload until it is saved or discarded. */
 export function useDraft<T>(name: string, initial: () => T): readonly [T, (value: T) => void, isRestored: boolean] {
   const [stored] = useState(() => readJsonDraft(name))
   const [value, setValue] = useState<T>(() => (stored === undefined ? initial() : (stored as T)))
@@ -52,7 +52,7 @@ export type UnsavedKind = 'note' | 'form' | 'edit'
 
 const unsaved = new Map<object, UnsavedKind>()
 
-/** Says that the page has something that is not saved yet. */
+/** Marks the page as having unsaved input. */
 export function useUnsaved(kind: UnsavedKind, isUnsaved: boolean): void {
   const token = useRef({})
   useEffect(() => {
@@ -63,12 +63,12 @@ export function useUnsaved(kind: UnsavedKind, isUnsaved: boolean): void {
   }, [kind, isUnsaved])
 }
 
-/** What is not saved at this moment. */
+/** The kinds of unsaved input right now. */
 export const unsavedKinds = (): readonly UnsavedKind[] => [...new Set(unsaved.values())]
 
 let saving = 0
 
-/** While this runs, the person waits for something to be saved, also while it only reads. */
+/** While this runs, the person waits for something to be saved, even if it only reads. */
 export async function whileSaving<T>(work: () => Promise<T>): Promise<T> {
   saving++
   try {
@@ -82,7 +82,7 @@ export const isSaving = (): boolean => saving > 0
 
 let isLeaving = false
 
-/** Leaves the page although something is not saved: it is stored as a draft, or belongs to somebody else. */
+/** Leaves the page despite unsaved input, because it is stored as a draft or belongs to somebody else. */
 export function leavePage(url: string): void {
   isLeaving = true
   if (url === location.href) location.reload()

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { inBrowser } from '../../test/browser-globals.ts'
 
-/** Like `Storage`, whose items are its own properties. */
+/** Like `Storage`, whose items are own properties. */
 const newStorage = () =>
   Object.create({
     getItem(name: string) {
@@ -34,12 +34,12 @@ beforeEach(() => {
   storeItem('rapport.begun-anew', '1', 'tab')
 })
 
-test('a log-out leaves the theme and the language, and nothing of the tab', () => {
+test('a log-out leaves the theme and the language in the browser, and nothing in the tab', () => {
   forgetPerson()
   expect(names()).toEqual([['rapport.language', 'rapport.theme'], []])
 })
 
-test('another person who logs in finds nothing of the one before in the browser and in the tab', () => {
+test('another person who logs in finds nothing of the previous one in the browser and in the tab', () => {
   claimStorage('usr_bob')
   expect(names()).toEqual([
     ['rapport.language', 'rapport.person', 'rapport.single-sign-on', 'rapport.theme'],
@@ -47,14 +47,14 @@ test('another person who logs in finds nothing of the one before in the browser 
   ])
 })
 
-test('the same person finds everything again', () => {
+test('the same person finds everything after logging in again', () => {
   const before = names()
   claimStorage('usr_ada')
   expect(names()).toEqual(before)
   expect(before[1]).toHaveLength(4)
 })
 
-test('every name begins with `rapport.`, by which it is deleted, and docs/security.md lists what is stored', () => {
+test('every name starts with `rapport.`, by which it is deleted, and docs/security.md lists what is stored', () => {
   const source = fileURLToPath(new URL('..', import.meta.url))
   const stored = readdirSync(source, { encoding: 'utf8', recursive: true })
     .filter((path) => /(?<!\.test|\.d)\.tsx?$/.test(path))

@@ -1,22 +1,22 @@
-/** Reads a preference of this browser; undefined if there is none or storage is blocked. */
+/** Reads a preference of this browser; undefined if it is missing or storage is blocked. */
 export const readPreference = (name: string): string | undefined => readItem(`rapport.${name}`, 'browser')
 
 /** Stores a preference of this browser; undefined removes it. Blocked storage is ignored. */
 export const storePreference = (name: string, value: string | undefined): void =>
   storeItem(`rapport.${name}`, value, 'browser')
 
-/** They say nothing about a person. */
+/** These contain nothing about a person. */
 const ofEverybody: readonly string[] = ['theme', 'language']
-/** So that the next person of the organization need not enter it again. */
+/** Stored so that the next person of the organization need not enter it again. */
 const ofOrganization: readonly string[] = ['single-sign-on']
 
-/** What lasts until the browser's data is deleted, and what ends with the tab. */
+/** `browser` lasts until the browser's data is deleted, `tab` until the tab is closed. */
 const storages = { browser: () => localStorage, tab: () => sessionStorage } as const
 export type StorageScope = keyof typeof storages
 
 const marker = 'rapport.person'
 
-/** Makes the storage that of a person: what another one left there is deleted. */
+/** Claims the storage for a person: deletes what another person left there. */
 export function claimStorage(userId: string): void {
   for (const scope of ['browser', 'tab'] as const) {
     const before = readItem(marker, scope)
@@ -55,11 +55,11 @@ export function storeItem(key: string, value: string | undefined, scope: Storage
     if (value === undefined) storages[scope]().removeItem(key)
     else storages[scope]().setItem(key, value)
   } catch {
-    // Blocked or full: the value lasts until the page is closed.
+    // Storage is blocked or full: the value lasts until the page is closed.
   }
 }
 
-/** Preferences outlive a log-out, which makes the browser delete what it has stored for this host. */
+/** Preferences survive a log-out, although the log-out makes the browser delete what it stores for this host. */
 export async function keepPreferences<T>(action: () => Promise<T>): Promise<T> {
   const kept = ofEverybody.map((name) => [name, readPreference(name)] as const)
   try {
@@ -71,7 +71,7 @@ export async function keepPreferences<T>(action: () => Promise<T>): Promise<T> {
 
 const returnKey = 'rapport.return'
 
-/** Remembers, while this tab is at another site, the page to come back to. */
+/** Stores the page to return to while this tab is at another site. */
 export const storeReturnPath = (path: string): void => storeItem(returnKey, path, 'tab')
 
 export function takeReturnPath(): string | undefined {

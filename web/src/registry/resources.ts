@@ -1,12 +1,12 @@
 import { Box, Building2, Handshake, ListTodo, type LucideIcon, Megaphone, UserRound } from 'lucide-react'
 
-/** How the application shows a resource. Everything else follows from `GET /v5/schema`. */
+/** How the application shows a resource. Everything else is derived from `GET /v5/schema`. */
 interface ResourceView {
-  /** Without it, a box. */
+  /** The default is a box. */
   icon?: LucideIcon
-  /** The second key of `g …`. */
+  /** The second key of the shortcut `g …`. */
   shortcut?: string
-  /** The columns of the list at first; without it, the first fields of the resource. */
+  /** The default columns of the list; without them, the first fields of the resource. */
   columns?: readonly string[]
   /** The width of the column with the title. */
   titleWidth?: number
@@ -14,19 +14,19 @@ interface ResourceView {
   card?: readonly string[]
   /** The fields of the form for a new record at first; without it, the first columns. */
   form?: readonly string[]
-  /** Fields that say nothing to people. */
+  /** Internal fields, which are hidden. */
   hidden?: readonly string[]
-  /** It has a board (boards.ts) for each value of this property: deals have one for each pipeline. */
+  /** The resource has a board (boards.ts) for each value of this property: for deals, one per pipeline. */
   boardOf?: string
-  /** The field whose values are the columns of its boards. */
+  /** The field whose values are the columns of the board. */
   groupedBy?: string
-  /** A flag that one click, or Enter in its cell, changes in the list. */
+  /** A flag that one click, or Enter in its cell, toggles in the list. */
   toggle?: string
-  /** Things have square avatars, people round ones. */
+  /** Square avatars for things, round ones for people. */
   isPerson?: boolean
 }
 
-/** The resources with a list and record pages, in the order of the sidebar: one line each. */
+/** The resources with a list and record pages, in the order of the sidebar. */
 export const resourceViews: Readonly<Record<string, ResourceView>> = {
   contacts: {
     icon: UserRound,
@@ -59,5 +59,5 @@ export const resourceViews: Readonly<Record<string, ResourceView>> = {
   campaigns: { icon: Megaphone, shortcut: 'm', columns: ['name', 'subject', 'status', 'tags', 'updatedAt'] },
 }
 
-/** The icon of a resource wherever it is named. */
+/** The icon of a resource. */
 export const resourceIcon = (name: string): LucideIcon => resourceViews[name]?.icon ?? Box

@@ -13,7 +13,6 @@ interface LoadedSection extends RecordSection {
 
 type Named<Name extends string> = Record<Name, ComponentType<{ record: RecordData }>>
 
-/** The tasks of a record. */
 const tasks = (
   name: 'ContactTasks' | 'CompanyTasks' | 'DealTasks',
   subjectOf: (id: string) => TaskSubject,
@@ -23,7 +22,7 @@ const tasks = (
   load: (id) => import('../tasks/record-tasks.tsx').then(({ loadTasks }) => loadTasks(subjectOf(id))),
 })
 
-/** What happened with a record. It comes last, because it has no end. */
+/** The record's timeline. It comes last, because it has no end. */
 const timeline = (
   name: 'ContactTimeline' | 'CompanyTimeline' | 'DealTimeline',
   resource: Owner['resource'],
@@ -90,7 +89,7 @@ export const recordActions: RecordParts['actions'] = {
   deals: lazyRouteComponent(() => import('../deals/deal-actions.tsx'), 'DealActions'),
 }
 
-/** Loads the code of the parts, so that they appear with the rest of the page. */
+/** Loads the code of the sections, so that they appear together with the page. */
 export const preloadSections = (resource: string, recordId: string, search: Search): Promise<unknown> =>
   Promise.all([
     ...(recordSections[resource] ?? []).flatMap(({ content, load }) => [content.preload?.(), load?.(recordId, search)]),

@@ -2,12 +2,12 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { send } from '../api/client.ts'
 import type { ApiKey, Member } from './records.ts'
 
-/** Names of people and API keys by id. Former members are missing. */
+/** Names of people and API keys by id, without former members. */
 export type Actors = Readonly<Record<string, string>>
 
 const limit = 100
 
-/** The names of those who are in the organization. */
+/** The names of the members. */
 export function useActors(ids: readonly string[]): Actors {
   const wanted = [...new Set(ids)].toSorted()
   const actors = useQuery({

@@ -20,13 +20,13 @@ import { SectionBar } from './section-bar.tsx'
 import styles from './settings.module.css'
 
 interface ApiKeyPageProps {
-  /** Undefined to create one. */
+  /** Undefined to create a key. */
   apiKeyId: string | undefined
   onCreated(key: ApiKeyWithText): void
   onClose(): void
 }
 
-/** Creates a key, or changes the one that the URL names. */
+/** Creates a key, or changes the key in the URL. */
 export function ApiKeyPage({ apiKeyId, onCreated, onClose }: ApiKeyPageProps) {
   const t = useTranslations('settings.apiKeys')
   const key = useQuery({

@@ -24,7 +24,7 @@ interface ApiKeyRowProps {
   onRotated(key: ApiKeyWithText): void
 }
 
-/** A key: what it may do, when it was used, and its actions. */
+/** A key: its permissions, its last use, and its actions. */
 export function ApiKeyRow({ apiKey, onRotated }: ApiKeyRowProps) {
   const t = useTranslations('settings.apiKeys')
   const may = useMay()

@@ -17,7 +17,7 @@ import { SectionBar } from './section-bar.tsx'
 export function ApiKeys() {
   const goTo = useGoTo()
   const { new: isNew, key } = useSectionSearch()
-  // Only here: a key's value is gone after the page is left or loaded again.
+  // In component state only: a key's value is gone when the page is left or reloaded.
   const [shown, setShown] = useState<ApiKeyWithText>()
   const close = () => goTo('api-keys')
   if (isNew === 'true' || key !== undefined) {

@@ -3,7 +3,7 @@ import { type Schemas, sendAll } from '../api/client.ts'
 
 type AuditActions = Schemas['AuditActions']
 
-/** All actions that the audit log records. */
+/** All actions of the audit log. */
 export function useActions(): AuditActions {
   const actions = useQuery({
     queryKey: ['audit-log', 'actions'],

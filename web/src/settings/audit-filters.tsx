@@ -15,7 +15,7 @@ import { useSentence } from './sentences.ts'
 type Filters = Readonly<Record<string, string>>
 
 interface AuditFiltersProps {
-  /** By the names of the API's parameters. */
+  /** Values by the names of the API's parameters. */
   filters: Filters
   onChange(filters: Record<string, string>): void
 }
@@ -26,7 +26,7 @@ const record = 'filter.recordId.equals'
 const from = 'filter.createdAt.gte'
 const until = 'filter.createdAt.lte'
 
-/** Filters by action, actor and time; a link from a record filters by it too. */
+/** Filters by action, actor and time; a link from a record also filters by that record. */
 export function AuditFilters({ filters, onChange }: AuditFiltersProps) {
   const t = useTranslations('settings.audit')
   const common = useTranslations('common')
@@ -75,7 +75,7 @@ export function AuditFilters({ filters, onChange }: AuditFiltersProps) {
   )
 }
 
-/** A day. While a year is typed, its first digits make a valid day too; these are not reported. */
+/** An input for a day. Ignores days whose year is still being typed: the first digits of a year are also valid. */
 function DateField({ label, value, onChange }: { label: string; value: string; onChange(day: string): void }) {
   const [text, setText] = useState(value)
   const [reported, setReported] = useState(value)
@@ -90,13 +90,13 @@ function DateField({ label, value, onChange }: { label: string; value: string; o
   return <TextField type="date" label={label} value={text} onChange={(event) => change(event.target.value)} />
 }
 
-/** A value from the URL that is not among the options is shown as it is. */
+/** A URL value that is not among the options is shown unchanged. */
 const withCurrent = (options: readonly Option[], current: string | undefined): readonly Option[] =>
   current === undefined || options.some(({ value }) => value === current)
     ? options
     : [...options, { value: current, label: current }]
 
-/** The first members and keys by name, and the actor that is chosen. */
+/** The first members and keys by name, and the chosen actor. */
 function useActorOptions(chosen: string | undefined): readonly Option[] {
   const names = useActors(chosen === undefined ? [] : [chosen])
   const choices = useQuery({

@@ -19,7 +19,7 @@ import settings from './settings.module.css'
 
 const path = '/v5/audit-log'
 
-/** What happened in the organization, newest first. The URL has the filters of the API and the event that is open. */
+/** The events of the organization, newest first. The URL has the API's filters and the open event. */
 export function AuditLog() {
   const t = useTranslations('settings.audit')
   const goTo = useGoTo()
@@ -133,7 +133,7 @@ function EventDetails({ event, actor }: { event: AuditEvent; actor: string }) {
   )
 }
 
-/** Nothing if there is no value. */
+/** Renders nothing without a value. */
 function Fact({ name, children }: { name: string; children: ReactNode }) {
   if (children === null) return null
   return (
@@ -144,7 +144,7 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
   )
 }
 
-/** All events of the record. */
+/** A link to all events of the record. */
 const RecordLink = ({ recordId }: { recordId: string }) => (
   <Link
     to="/settings/$section"
@@ -156,7 +156,7 @@ const RecordLink = ({ recordId }: { recordId: string }) => (
   </Link>
 )
 
-/** One line for each detail: `fields: name, timeZone`. */
+/** One line per detail: `fields: name, timeZone`. */
 function detailsOf(details: unknown): string | null {
   if (typeof details !== 'object' || details === null) return null
   const lines = Object.entries(details).map(([name, value]) => `${name}: ${textOf(value)}`)

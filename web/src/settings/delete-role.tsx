@@ -8,10 +8,10 @@ import { useGoTo } from './location.ts'
 import { useMay } from '../api/permissions.ts'
 import type { CustomRole, Invitation, Member } from './records.ts'
 
-/** Names that are listed; of more people, only the number is shown. */
+/** Number of names that are listed; for more people, only the number is shown. */
 const maxNames = 5
 
-/** Asks first; if people have the role, says who. */
+/** Asks first, and lists the people who have the role. */
 export function DeleteRole({ role, onClose }: { role: CustomRole; onClose(): void }) {
   const t = useTranslations('settings.customRoles')
   const common = useTranslations('common')
@@ -22,7 +22,7 @@ export function DeleteRole({ role, onClose }: { role: CustomRole; onClose(): voi
   const restore = () => void act(() => send('POST', `/v5/roles/${id}/restore`), { refresh, done: common('undone') })
   const remove = () =>
     act(() => send('DELETE', `/v5/roles/${id}`), { refresh, done: t('deleted', { name }), undo: restore })
-  // Without knowing who has it, the service decides.
+  // If the holders of the role are unknown, leave the check to the service.
   if (users === undefined) return null
   if (users.length > 0) return <RoleInUse name={name} users={users} onClose={onClose} />
   return (
@@ -37,7 +37,7 @@ export function DeleteRole({ role, onClose }: { role: CustomRole; onClose(): voi
   )
 }
 
-/** The names of the members with this role and the addresses of those invited to it; undefined while they are loading. */
+/** The members with this role and the addresses invited to it; undefined while loading. */
 function useUsers({ id }: CustomRole): readonly string[] | undefined {
   const may = useMay()
   const scopes = ['member:list:read', 'invitation:list:read'].map(may)

@@ -14,12 +14,12 @@ import { pipelinesChanged, type Stage } from './stages.ts'
 
 interface DeleteStageProps {
   stage: Stage
-  /** Of the stages of its pipeline. */
+  /** The path of the pipeline's stages. */
   path: string
   onClose(): void
 }
 
-/** Asks first, and where the deals of the stage go if it has any. */
+/** Asks first; if the stage has deals, also asks where they go. */
 export function DeleteStage({ stage, path, onClose }: DeleteStageProps) {
   const t = useTranslations('settings.pipelines')
   const common = useTranslations('common')
@@ -61,7 +61,7 @@ export function DeleteStage({ stage, path, onClose }: DeleteStageProps) {
       description={t('deleteStageText')}
       action={common('delete')}
       isOpen
-      // The next question takes its place.
+      // Another dialog follows.
       onClose={() => isAsking.current || onClose()}
       onConfirm={removeEmpty}
     />

@@ -20,7 +20,7 @@ import styles from './settings.module.css'
 
 const path = '/v5/domains'
 
-/** Domains of email addresses that the organization has proved to own. */
+/** Email domains whose ownership the organization has proved. */
 export function Domains() {
   const t = useTranslations('settings.domains')
   const may = useMay()

@@ -89,7 +89,7 @@ export function InvitationForm({ onDone, onCancel }: { onDone(email: string): vo
 const isTaken = (error: unknown): error is ApiError =>
   error instanceof ApiError && error.details.some(({ message }) => message.includes('(inv_'))
 
-/** The service names the other invitation by its id; people look for it in the list. */
+/** The service names the other invitation by its id; the person finds it in the list by its address. */
 const withAdvice = ({ status, code, title, requestId }: ApiError, advice: string): ApiError =>
   new ApiError(
     status,

@@ -11,14 +11,14 @@ import { Failure } from '../ui/empty-state.tsx'
 import { useMay } from '../api/permissions.ts'
 import type { Mail, MailContent } from './records.ts'
 
-/** How an invitation reaches the person: by mail, or, without a mail server, by a link that an owner copies. */
+/** How the invitation reaches the person: by mail, or, without a mail server, by a link that an owner copies. */
 export function InvitationLink({ email }: { email: string }) {
   const t = useTranslations('settings.invitations')
   const may = useMay()
   const mail = useQuery({
     queryKey: ['mails', 'invitation', email],
     queryFn: () => latestInvitationTo(email),
-    // The mail is composed a moment after the invitation is stored.
+    // The mail is written shortly after the invitation is stored.
     refetchInterval: ({ state }) => (state.data?.status === 'queued' ? 700 : false),
     gcTime: 0,
   })
@@ -32,7 +32,7 @@ export function InvitationLink({ email }: { email: string }) {
   return may('mail-content:get:read') ? <Link mailId={id} /> : <p>{t('askOwner')}</p>
 }
 
-/** The link lets its holder join, so it is read, and recorded in the audit log, only when it is wanted. */
+/** Anyone with the link can join, so it is fetched, and logged in the audit log, only on request. */
 function Link({ mailId }: { mailId: string }) {
   const t = useTranslations('settings.invitations')
   const act = useAct()

@@ -5,7 +5,7 @@ import type { AuditEvent } from './records.ts'
 
 const pageSize = 100
 
-/** When each of these people last logged in, null for never; undefined for callers who cannot read the audit log. */
+/** The last log-in of each person, null for never; undefined for callers without access to the audit log. */
 export function useLastLogins(userIds: readonly string[]): Readonly<Record<string, string | null>> | undefined {
   const may = useMay()
   return useQuery({
@@ -22,7 +22,7 @@ async function readLastLogins(userIds: readonly string[]): Promise<Record<string
   const latest = new Map<string, string>()
   for (const { actorId, createdAt } of events)
     if (actorId !== null && !latest.has(actorId)) latest.set(actorId, createdAt)
-  // People who logged in before the events of this page.
+  // People who logged in before the events on this page.
   const others = events.length < pageSize ? [] : userIds.filter((id) => !latest.has(id))
   await Promise.all(
     others.map(async (id) => {

@@ -26,7 +26,7 @@ import styles from './settings.module.css'
 
 const path = '/v5/members'
 
-/** The people of the organization and their roles. */
+/** The members of the organization and their roles. */
 export function Members() {
   const t = useTranslations('settings.members')
   const may = useMay()
@@ -80,7 +80,7 @@ function MemberRow({ member, lastLogin }: { member: Member; lastLogin: string | 
   const isSelf = useMe().id === member.id
   const { name, email } = member.person
   const roleName = useRoleName()
-  // People with a custom role assign and take away custom ones only.
+  // People with a custom role can only assign and remove custom roles.
   const isChangeable = ownRole === 'custom' ? member.role === 'custom' : ownRole === 'owner' || member.role !== 'owner'
   const canChange = may('member:update:write') && isChangeable
   const setRole = ({ value, label }: Option) =>
@@ -100,7 +100,7 @@ function MemberRow({ member, lastLogin }: { member: Member; lastLogin: string | 
       text={
         <span className={styles.facts}>
           <span className="truncate">{email}</span>
-          {/* It is read after the list, which keeps its place free. */}
+          {/* Loaded after the list, which reserves the space. */}
           {may('audit-event:list:read') && (
             <span className={styles.lastFact}>
               {lastLogin === null && t('members.neverLoggedIn')}

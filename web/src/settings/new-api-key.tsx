@@ -35,7 +35,7 @@ export function NewApiKey({ apiKey, onDone }: { apiKey: ApiKeyWithText; onDone()
   )
 }
 
-/** A request that the key may make: a list if possible, otherwise any without an id in its path. */
+/** A request that the key may send: a list if possible, otherwise any path without an id. */
 function exampleEndpoint(held: readonly string[], scopes: readonly Scope[]): string {
   const endpoints = scopes
     .filter((scope) => scope.action !== '*' && covers(held, scope))

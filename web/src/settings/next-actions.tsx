@@ -13,7 +13,7 @@ type Statistics = Schemas['SuggestionStatistics']
 type Counts = Statistics['totals'][number]
 type Analysis = Whole<Schemas['NoteAnalysisSelection']>
 
-/** How often people accept what the service suggests, by action, and which engine reads the notes. */
+/** How often people accept suggestions, by action, and which engine reads the notes. */
 export function NextActions() {
   const t = useTranslations('settings.nextActions')
   const { data, error, refetch } = useQuery({
@@ -48,7 +48,7 @@ export function NextActions() {
   )
 }
 
-/** What read the newest note, which is what the operator has configured. */
+/** The engine that read the newest note, which is the configured one. */
 function Engine({ latest }: { latest: Analysis | undefined }) {
   const t = useTranslations('settings.nextActions')
   if (!latest) return <p className={settings.soft}>{t('noNote')}</p>

@@ -26,7 +26,7 @@ import { useMay } from '../api/permissions.ts'
 import { SectionBar } from './section-bar.tsx'
 import styles from './settings.module.css'
 
-/** Name, time zone, currency and second factor of the organization; leaving it, and creating another one. */
+/** The organization's name, time zone, currency and second factor; leaving it, and creating another one. */
 export function OrganizationSettings() {
   const t = useTranslations('settings.organization')
   const may = useMay()
@@ -57,7 +57,7 @@ function GeneralForm() {
   const t = useTranslations('settings.organization')
   const common = useTranslations('common')
   const locale = useLocale()
-  // What somebody else saves meanwhile does not replace what is typed.
+  // Changes that somebody else saves meanwhile do not replace the person's input.
   const [seen, setSeen] = useState(useOrganization())
   const { name, timeZone, defaultCurrency, updatedAt } = seen
   const currencyNames = new Intl.DisplayNames(locale, { type: 'currency' })
@@ -115,7 +115,7 @@ function GeneralFacts() {
   )
 }
 
-/** Example data are also offered among the first steps, which can be closed. */
+/** The first steps offer example data too, but they can be closed. */
 function Examples() {
   const t = useTranslations('home.examples')
   const { data: examples } = useQuery(exampleDataQuery)
@@ -136,7 +136,7 @@ function Examples() {
   )
 }
 
-/** Only owners can change it; turning it on locks out members who have no second factor. */
+/** Only owners can change this; turning it on locks out members without a second factor. */
 function SecondFactor() {
   const t = useTranslations('settings.organization')
   const act = useAct()
@@ -171,7 +171,7 @@ function SecondFactor() {
   )
 }
 
-/** The form is open at `?new=true`, where the menu of organizations leads. */
+/** The form is open at `?new=true`, the link from the organization menu. */
 function CreateRow() {
   const t = useTranslations('settings.organization')
   const common = useTranslations('common')
@@ -234,7 +234,7 @@ function LeaveRow() {
   )
 }
 
-/** For owners. The organization refuses access at once, and an owner can undo it for a month. */
+/** For owners. The organization refuses access at once; an owner can undo the deletion for a month. */
 function DeleteRow() {
   const t = useTranslations('settings.organization')
   const { id, name } = useOrganization()
@@ -256,7 +256,7 @@ function DeleteRow() {
             await withRecentAuthentication(() =>
               dataOf(api.POST('/v5/me/organizations/{organizationId}/deletion', { params: { path }, body: { name } })),
             )
-            // It refuses the session now, and a page that is refused is left.
+            // The organization refuses the session now; a refused page is left.
             await queryClient.invalidateQueries({ queryKey: meQuery.queryKey })
           }}
         >

@@ -27,7 +27,7 @@ const tints: Record<Mail['status'], Tint> = {
 const path = '/v5/mails'
 const query = { 'filter.status.in': 'queued,kept,failed' }
 
-/** Mails that did not leave, and why. Without a mail server, owners read them here. */
+/** Mails that were not sent, and why. Without a mail server, owners read them here. */
 export function Outbox() {
   const t = useTranslations('settings.outbox')
   const pages = usePages<Mail>(path, query)
@@ -65,7 +65,7 @@ function MailRow({ mail, onRead }: { mail: Mail; onRead(content: MailContent): v
   const act = useAct()
   const may = useMay()
   const { id, subject, recipient, status, lastError, createdAt } = mail
-  // Reading is recorded in the audit log: the links of a mail can log in as its recipient.
+  // Reading is logged in the audit log, because the links of a mail can log in as its recipient.
   const read = () =>
     void act(async () => onRead((await send<MailContent>('GET', `/v5/mails/${id}/content`)).body), {
       refresh: ['audit-log'],

@@ -7,7 +7,7 @@ import { Button } from '../ui/button.tsx'
 import { Failure } from '../ui/empty-state.tsx'
 import styles from './settings.module.css'
 
-/** Query key of a list or record: `/v5/teams/tea_1/members` is ['teams', 'tea_1', 'members']. */
+/** The query key of a list or record: for `/v5/teams/tea_1/members`, ['teams', 'tea_1', 'members']. */
 const keyOfPath = (path: string): readonly string[] => path.split('/').slice(2)
 
 /** A list of the API, page by page. */
@@ -33,12 +33,12 @@ export const recordsOf = <T,>(pages: Pages<T>): readonly T[] =>
 
 interface PagedProps<T> {
   pages: Pages<T>
-  /** Shown if the list has no record. */
+  /** Shown if the list is empty. */
   empty: ReactNode
   children(records: readonly T[]): ReactNode
 }
 
-/** The records of all pages so far, and a button for the next one; or that it is loading, failed or is empty. */
+/** The records of all loaded pages with a button for the next one, or the state: loading, failed or empty. */
 export function Paged<T>({ pages, empty, children }: PagedProps<T>) {
   const t = useTranslations('settings')
   if (pages.isPending) return <Loading />

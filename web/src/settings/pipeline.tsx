@@ -29,7 +29,7 @@ import { pipelinesChanged, type Stage } from './stages.ts'
 
 type Pipeline = Schemas['Pipeline']
 
-/** A pipeline: its name and its stages in their order. */
+/** A pipeline: its name and its stages in order. */
 export function PipelinePage({ pipelineId }: { pipelineId: string }) {
   const t = useTranslations('settings.pipelines')
   return (
@@ -59,7 +59,7 @@ function PipelineActions({ pipeline }: { pipeline: Pipeline }) {
     await act(
       async () => {
         await send('DELETE', path)
-        // Not before the page is left: it would ask for the deleted pipeline.
+        // Only after the page is left: it would fetch the deleted pipeline.
         await navigate({ to: '/settings/$section', params: { section: 'pipelines' }, search: {} })
       },
       { ...options, done: t('deleted', { name: pipeline.name }), undo: restore },
@@ -132,7 +132,7 @@ function Stages({ pipelineId }: { pipelineId: string }) {
   const move = async (id: string, index: number) => {
     const stages = data ?? []
     const moved = stages.filter((stage) => stage.id === id)
-    // The new order shows at once; what the service says replaces it.
+    // Show the new order at once; the service's response replaces it.
     const others = stages.filter((stage) => stage.id !== id)
     queryClient.setQueryData(key, others.toSpliced(index, 0, ...moved))
     const [seen] = moved

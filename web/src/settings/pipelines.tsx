@@ -23,7 +23,7 @@ type Pipeline = Schemas['Pipeline']
 const path = '/v5/pipelines'
 const query = { orderBy: 'createdAt', sort: 'asc' }
 
-/** All pipelines; with `?pipeline=…` one of them and its stages. */
+/** All pipelines; with `?pipeline=…`, one of them and its stages. */
 export function Pipelines() {
   const { pipeline } = useSectionSearch()
   return pipeline !== undefined ? <PipelinePage key={pipeline} pipelineId={pipeline} /> : <PipelineList />
@@ -89,7 +89,7 @@ function DeletedPipelines() {
   )
 }
 
-/** The usual stages are added with it, unless the person wants to begin with none. */
+/** Creates a pipeline with the usual stages, unless the person chooses to start without any. */
 function NewPipeline({ onClose }: { onClose(): void }) {
   const t = useTranslations('settings.pipelines')
   const common = useTranslations('common')

@@ -15,7 +15,7 @@ interface ReachFieldsProps {
   onChange(reach: Reach): void
 }
 
-/** Which records people with a role see, for each resource whose records belong to somebody. */
+/** Which records people with a role see, for each resource whose records have an owner. */
 export function ReachFields({ reach, error, onChange }: ReachFieldsProps) {
   const t = useTranslations('settings.reach')
   const labelOf = useReachLabel()
@@ -45,7 +45,7 @@ export function ReachFields({ reach, error, onChange }: ReachFieldsProps) {
   )
 }
 
-/** By what a record belongs to a person: contacts also have a team, tasks an assignee. */
+/** What ties a record to a person: contacts also have a team, tasks an assignee. */
 const kindOf = (noun: ReachNoun): 'contact' | 'task' | 'other' =>
   noun === 'contact' || noun === 'task' ? noun : 'other'
 
@@ -55,7 +55,7 @@ function useReachLabel(): (noun: ReachNoun) => string {
   return (noun) => labelOf(schema.find(({ singular }) => singular === noun)?.label ?? noun)
 }
 
-/** A reach in one line: `All records`, or what is restricted. */
+/** A reach in one line: `All records`, or the restrictions. */
 export function useReachSummary(): (reach: Partial<Reach>) => string {
   const t = useTranslations('settings.reach')
   const labelOf = useReachLabel()

@@ -6,7 +6,7 @@ export type Role = Schemas['Member']['role']
 /** A role that the organization has defined. */
 export type CustomRole = Schemas['Role']
 
-/** What a role sees of each resource whose records belong to somebody. */
+/** What a role sees of each resource whose records have an owner. */
 export type Reach = Required<CustomRole['reach']>
 export type ReachNoun = keyof Reach
 export const seesAll: Reach = { contact: 'all', company: 'all', deal: 'all', task: 'all', campaign: 'all' }
@@ -24,6 +24,6 @@ export type MailContent = Schemas['MailContent']
 /** A key with its value, which the service returns once. */
 export type ApiKeyWithText = Schemas['ApiKeyWithText']
 
-// These are only listed. A list can leave properties out (`select[]`); here, none does.
+// The application only lists these, always without `select[]`, so every property is present.
 export type AuditEvent = Whole<Schemas['AuditEventSelection']>
 export type Mail = Whole<Schemas['MailSelection']>

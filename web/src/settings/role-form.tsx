@@ -22,12 +22,12 @@ import { SectionBar } from './section-bar.tsx'
 import styles from './settings.module.css'
 
 interface RolePageProps {
-  /** Undefined to create one. */
+  /** Undefined to create a role. */
   roleId: string | undefined
   onClose(): void
 }
 
-/** Creates a role, or changes the one that the URL names. */
+/** Creates a role, or changes the role in the URL. */
 export function RolePage({ roleId, onClose }: RolePageProps) {
   const t = useTranslations('settings.customRoles')
   const role = useQuery({
@@ -68,7 +68,7 @@ function RoleForm({ role, builtIn, onClose }: RoleFormProps) {
   const roleNames = useTranslations('settings.roles')
   const common = useTranslations('common')
   const scopesOf = (name: string) => builtIn.find((one) => one.role === name)?.scopes ?? []
-  // Most roles do what members do, for fewer records.
+  // Most roles can do what members can, for fewer records.
   const draft = `role ${role?.id ?? 'new'}`
   const [scopes, setScopes] = useDraft<readonly string[]>(`${draft} scopes`, () => role?.scopes ?? scopesOf('member'))
   const [reach, setReach] = useDraft<Reach>(`${draft} reach`, () => ({ ...seesAll, ...role?.reach }))
@@ -131,10 +131,10 @@ function RoleForm({ role, builtIn, onClose }: RoleFormProps) {
   )
 }
 
-/** What the application asks for on every page. */
+/** Scopes that the application needs on every page. */
 const neededScopes = ['user:get:read', 'organization:get:read', 'schema:get:read'].map(scopeText)
 
-/** Warns about a role with which nobody could use the application. */
+/** Warns that nobody could use the application with this role. */
 function MissingScopes({ scopes, onAdd }: { scopes: readonly string[]; onAdd(missing: readonly string[]): void }) {
   const t = useTranslations('settings.customRoles')
   const all = useScopes()

@@ -12,14 +12,14 @@ import { type CustomRole, type Member, type Role, roles } from './records.ts'
 /** The role of a member or an invitation. */
 type HeldRole = Pick<Member, 'role' | 'roleId'>
 
-/** A role in a list of choices: the name of a built-in one, or the id of another. */
+/** A role as an option: the name of a built-in role, or the id of a custom one. */
 const valueOf = ({ role, roleId }: HeldRole): string => roleId ?? role
 
-/** The fields of a request that gives the chosen role. */
+/** The request fields that assign the chosen role. */
 export const roleOfChoice = (value: string): Partial<HeldRole> =>
   value.startsWith('rol_') ? { role: 'custom', roleId: value } : { role: value as Role }
 
-/** The roles that the organization has defined; none if the person may not see them. */
+/** The custom roles; none if the person may not see them. */
 function useCustomRoles(): readonly CustomRole[] {
   const may = useMay()
   const { data } = useQuery({
@@ -33,7 +33,7 @@ function useCustomRoles(): readonly CustomRole[] {
   return data ?? []
 }
 
-/** The roles that the person can give: only owners make owners, and people with a custom role give custom ones. */
+/** The roles that the person can assign: only owners assign owner, and people with a custom role assign custom ones. */
 export function useRoleOptions(): Option[] {
   const t = useTranslations('settings.roles')
   const own = useRole()
@@ -45,7 +45,7 @@ export function useRoleOptions(): Option[] {
   ]
 }
 
-/** The name of the role of a member or an invitation. */
+/** The display name of the role of a member or an invitation. */
 export function useRoleName(): (held: HeldRole) => string {
   const t = useTranslations('settings.roles')
   const custom = useCustomRoles()
@@ -53,7 +53,7 @@ export function useRoleName(): (held: HeldRole) => string {
 }
 
 interface RoleMenuProps {
-  /** Whose role it is. */
+  /** The person or the invitation with the role. */
   name: string
   role: HeldRole
   onChange(choice: Option): void

@@ -85,7 +85,7 @@ function RoleRow({ role }: { role: CustomRole }) {
   )
 }
 
-/** The roles that every organization has. */
+/** The built-in roles. */
 function BuiltInRoles() {
   const t = useTranslations('settings')
   const summaryOf = useReachSummary()

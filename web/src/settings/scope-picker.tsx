@@ -11,9 +11,9 @@ import styles from './scope-picker.module.css'
 import { useSentence } from './sentences.ts'
 
 interface ScopePickerProps {
-  /** What the choice is for. */
+  /** What the selection is for. */
   text: string
-  /** Choices that are common; everything else by checkbox. */
+  /** Presets; any other selection is made by checkbox. */
   presets: readonly { label: string; scopes: readonly string[] }[]
   scopes: readonly string[]
   error: string | undefined
@@ -25,7 +25,7 @@ const prefix = 'urn:service:'
 /** The full form of a scope such as `contact:*:read`. */
 export const scopeText = (short: string): string => prefix + short
 
-/** Chooses what a key or a role may do: presets, then one checkbox for each scope, grouped by resource. */
+/** Selects the scopes of a key or a role: presets, then one checkbox per scope, grouped by resource. */
 export function ScopePicker({ text, presets, scopes, error, onChange }: ScopePickerProps) {
   const t = useTranslations('settings.scopes')
   const errorId = useId()
@@ -114,14 +114,14 @@ function ScopeCheck({ scope, chosen, onToggle }: { scope: Scope } & Pick<ScopeGr
   )
 }
 
-/** Nobody can grant a scope that they lack; only owners grant guarded ones. */
+/** Nobody can grant a scope that they lack; only owners can grant guarded ones. */
 function useIsGrantable(): (scope: Scope) => boolean {
   const held = useMe().credential.scopes
   const role = useRole()
   return (scope) => covers(held, scope) && (!scope.guarded || role === 'owner')
 }
 
-/** The heading of a scope's resource: the label of the list if the schema knows it. */
+/** The heading for a scope's resource: the label of its list if the schema has one. */
 function useResourceLabel(): (resource: string) => string {
   const schema = useSchema()
   const labelOf = useLabel()

@@ -9,12 +9,12 @@ import styles from './settings.module.css'
 interface SectionBarProps {
   title: string
   note?: ReactNode
-  /** The section that it is a part of, such as the list of teams for a team. */
+  /** The parent section, such as the list of teams for a team. */
   parent?: { section: string; title: string }
   children?: ReactNode
 }
 
-/** The bar of a section. It leads back to its list, and where both do not fit to the list of sections. */
+/** The bar of a section. Links back to the parent or, on narrow screens, to the list of sections. */
 export function SectionBar({ parent, ...bar }: SectionBarProps) {
   const t = useTranslations('settings')
   const isNarrow = useIsNarrowPage()

@@ -22,9 +22,9 @@ import { currentLanguage } from '../preferences/locale.ts'
 import { scopesQuery, useMay } from '../api/permissions.ts'
 
 export interface Section {
-  /** Its address: `/settings/<name>`. */
+  /** The last segment of its path: `/settings/<name>`. */
   name: string
-  /** Key of its messages, which include its `title`. */
+  /** The key of its messages, which include its `title`. */
   messages:
     | 'organization'
     | 'members'
@@ -40,12 +40,12 @@ export interface Section {
     | 'outbox'
     | 'system'
   icon: LucideIcon
-  /** What a person must be allowed to do to see it. */
+  /** The permissions needed to see it. */
   needs: string
   Page: AsyncRouteComponent<object>
 }
 
-/** In the order of their list. */
+/** In display order. */
 export const allSections: readonly Section[] = [
   {
     name: 'organization',
@@ -100,7 +100,7 @@ export const allSections: readonly Section[] = [
     name: 'next-actions',
     messages: 'nextActions',
     icon: Lightbulb,
-    // Those who set up how others work; the statistics themselves are for everyone.
+    // Only for people who configure how others work, although everyone may read the statistics.
     needs: 'pipeline:update:write',
     Page: lazyRouteComponent(() => import('./next-actions.tsx'), 'NextActions'),
   },
@@ -141,7 +141,7 @@ export const allSections: readonly Section[] = [
   },
 ]
 
-/** Loads what a section needs before it is shown, so that it appears at once and as a whole. */
+/** Loads what a section needs before it is shown, so that it appears at once and complete. */
 export const preloadSection = (name: string | undefined): Promise<unknown> =>
   Promise.all([
     loadSettingsMessages(currentLanguage()),

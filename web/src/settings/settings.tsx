@@ -21,7 +21,7 @@ export function Settings() {
   )
 }
 
-/** The list of sections on the left and one section. Where both do not fit, `/settings` is the list alone. */
+/** The list of sections on the left, and one section. On narrow screens, `/settings` shows only the list. */
 function Sections() {
   const t = useTranslations('settings')
   const sections = useSections()
@@ -48,7 +48,7 @@ function Sections() {
   )
 }
 
-/** A section that does not exist, or that is for other roles. */
+/** A section that does not exist, or that this role cannot use. */
 function Absent({ name }: { name: string }) {
   const t = useTranslations('settings')
   const common = useTranslations('common')

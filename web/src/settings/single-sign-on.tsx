@@ -30,7 +30,7 @@ export function SingleSignOn() {
       <SectionBar title={t('title')} />
       <PageContent isNarrow>
         <Connections pages={pages} />
-        {/* Not before the list above it, whose connections would push it down. */}
+        {/* Wait for the list above, whose connections would push this down. */}
         {!pages.isPending && <Domains />}
       </PageContent>
     </>

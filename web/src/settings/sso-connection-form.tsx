@@ -9,7 +9,7 @@ import { notify } from '../ui/toast.tsx'
 import type { SsoConnection } from './records.ts'
 
 interface SsoConnectionFormProps {
-  /** Undefined to add one. */
+  /** Undefined to add a connection. */
   connection?: SsoConnection
   onDone(): void
   onCancel(): void
@@ -85,7 +85,7 @@ const bodyOf = ({ name = '', issuer = '', clientId = '', clientSecret, defaultRo
   name,
   issuer,
   clientId,
-  // Without a new one, the stored secret stays.
+  // If the input is empty, the stored secret stays.
   ...(clientSecret !== undefined && { clientSecret }),
   defaultRole: defaultRole ?? null,
   enabled: enabled !== undefined,

@@ -15,14 +15,14 @@ const percent = { isWhole: true, isPercent: true, minimum: 0, maximum: 100 }
 const days = { isWhole: true, minimum: 1, maximum: 3650 }
 
 interface StageFormProps {
-  /** Undefined for a new one. */
+  /** Undefined for a new stage. */
   stage?: Stage
-  /** Of the stages of its pipeline. */
+  /** The path of the pipeline's stages. */
   path: string
   onDone(): void
 }
 
-/** Only open stages have a probability and can rot: won deals are certain, lost ones are over. */
+/** Only open stages have a probability and can rot; won and lost deals are finished. */
 export function StageForm({ stage, path, onDone }: StageFormProps) {
   const t = useTranslations('settings.pipelines')
   const common = useTranslations('common')

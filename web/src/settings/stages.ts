@@ -5,7 +5,7 @@ export type Stage = Schemas['Stage']
 
 export const stageKinds = ['open', 'won', 'lost'] as const
 
-/** What most teams begin with. */
+/** The default stages. */
 export const usualStages = [
   { key: 'lead', kind: 'open', probability: 10, rottingDays: 14 },
   { key: 'qualified', kind: 'open', probability: 25, rottingDays: 14 },
@@ -15,5 +15,5 @@ export const usualStages = [
   { key: 'lost', kind: 'lost' },
 ] as const
 
-/** Everything that shows stages loads them again: boards, deals, choices of a stage. */
+/** Everything that shows stages refetches them: boards, deals, stage options. */
 export const pipelinesChanged = (): void => void queryClient.invalidateQueries({ queryKey: ['nested'] })

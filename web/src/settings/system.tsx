@@ -15,7 +15,7 @@ import styles from './system.module.css'
 type SystemStatus = Schemas['System']
 type Finding = SystemStatus['findings'][number]
 
-/** The state of the installation, for owners: versions, the last backup, and what `rapport doctor` would say. */
+/** The state of the installation, for owners: versions, the last backup, and the findings of `rapport doctor`. */
 export function System() {
   const t = useTranslations('settings.system')
   const system = useQuery({
@@ -38,7 +38,7 @@ export function System() {
   )
 }
 
-/** The state of the installation is for the owners of its first organization; the service says so. */
+/** Only owners of the installation's first organization may see this; the service decides. */
 function Refusal({ error, onRetry }: { error: Error; onRetry(): void }) {
   return error instanceof ApiError && error.status === 403 ? (
     <EmptyState icon={Lock} title={error.title} text={error.description} />

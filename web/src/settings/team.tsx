@@ -45,7 +45,7 @@ function TeamActions({ team }: { team: Team }) {
     act(
       async () => {
         await send('DELETE', `/v5/teams/${team.id}`)
-        // Not before the page is left: it would ask for the deleted team.
+        // Only after the page is left: it would fetch the deleted team.
         await navigate({ to: '/settings/$section', params: { section: 'teams' }, search: {} })
       },
       { ...options, done: t('deleted', { name: team.name }), undo: restore },

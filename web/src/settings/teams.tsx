@@ -17,7 +17,7 @@ import { TeamPage } from './team.tsx'
 const path = '/v5/teams'
 const query = { orderBy: 'name', sort: 'asc' }
 
-/** All teams; with `?team=…` one of them and its members. */
+/** All teams; with `?team=…`, one of them and its members. */
 export function Teams() {
   const { team } = useSectionSearch()
   return team !== undefined ? <TeamPage key={team} teamId={team} /> : <TeamList />

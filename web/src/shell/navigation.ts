@@ -11,11 +11,11 @@ export interface Place {
   /** `g c` */
   shortcut: string | undefined
   isExact?: boolean
-  /** It has a number: of the suggestions that nobody has decided. */
+  /** Shows the number of pending suggestions. */
   isCounted?: boolean
 }
 
-/** The pages of the sidebar: the start page, the resources that the person may list, suggestions, imports, settings. */
+/** The pages in the sidebar: start page, resources that the person may list, suggestions, imports, settings. */
 export function usePlaces(): readonly Place[] {
   const t = useTranslations('shell')
   const labelOf = useLabel()

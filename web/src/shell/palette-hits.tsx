@@ -10,7 +10,7 @@ import { resourceViews } from '../registry/resources.ts'
 import { Avatar } from '../ui/tag.tsx'
 import { useShortcutList } from '../ui/shortcuts.tsx'
 
-/** Something that the palette can open or run. */
+/** A result that the palette can open or run. */
 export interface Hit {
   key: string
   group: string
@@ -18,20 +18,20 @@ export interface Hit {
   text?: string
   leading: ReactNode
   shortcut?: string
-  /** A command is a hit of the text as soon as that is typed; whether a record exists, the service says. */
+  /** Commands match as soon as the text is typed; records only when the service has answered. */
   isCommand?: true
   run(): void
 }
 
 const recordsPerResource = 5
 
-/** The hits of a text: `isCurrent` is false while records that an earlier text found are among them. */
+/** The results for a text. `isCurrent` is false while they include records that were found for an earlier text. */
 interface Hits {
   hits: readonly Hit[]
   isCurrent: boolean
 }
 
-/** The hits for a text: records first, then commands, at last the offer to create a record of that name. */
+/** The results for a text: records, then commands, then the offer to create a record with that name. */
 export function useHits(text: string): Hits {
   const t = useTranslations('shell')
   const nounOf = useNoun()

@@ -10,7 +10,7 @@ import { isSameName } from '../views/suggestions.ts'
 import { type Hit, useHits } from './palette-hits.tsx'
 import styles from './palette.module.css'
 
-/** Finds records and commands. The first hit is always selected; Enter runs it; Escape returns the focus. */
+/** Finds records and commands. The first result is always selected. Enter runs it; Escape returns the focus. */
 export function Palette({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
   const t = useTranslations('shell')
   return (
@@ -45,7 +45,7 @@ function PaletteContent({ onClose }: { onClose(): void }) {
     const exact = hits.filter(({ title }) => isSameName(title, text))
     if (exact.length === 1) choose(exact[0])
   })
-  // Enter came before the hits of this text: the person has seen none of them.
+  // Enter came before the results for this text, so the person has seen none of them.
   useEffect(() => {
     if (isWaiting && isCurrent) chooseExact()
   }, [isWaiting, isCurrent])
@@ -112,7 +112,7 @@ function PaletteContent({ onClose }: { onClose(): void }) {
 interface OptionProps {
   id: string
   hit: Hit
-  /** The heading above it, if it begins a group. */
+  /** The group heading above it, if it is the first of its group. */
   group: string | undefined
   isSelected: boolean
   onChoose(): void
@@ -127,7 +127,7 @@ function PaletteOption({ id, hit, group, isSelected, onChoose, onPoint }: Option
           {group}
         </div>
       )}
-      {/* The keyboard is handled by the input, which keeps the focus (ARIA combobox pattern). */}
+      {/* The input handles the keyboard and keeps the focus (ARIA combobox pattern). */}
       <div
         id={id}
         role="option"

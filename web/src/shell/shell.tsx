@@ -33,19 +33,19 @@ import styles from './shell.module.css'
 
 const Palette = lazyRouteComponent(() => import('./palette.tsx'), 'Palette')
 
-/** The application begins anew in another organization: nothing that is on the screen survives the switch. */
+/** Remounts the application for another organization: nothing on the screen survives the switch. */
 export function Shell() {
   const { organizationId } = useLoaderData({ from: '/application' })
   return <Frame key={organizationId} />
 }
 
-/** The frame of all pages behind the log-in: sidebar (on phones a bar at the bottom), palette and shortcuts. */
+/** The frame of all pages that need a log-in: sidebar (a bottom bar on phones), palette and shortcuts. */
 function Frame() {
   const t = useTranslations('shell')
   const navigate = useNavigate()
   const places = usePlaces()
   const [isPaletteOpen, setPaletteOpen] = useState(false)
-  // Loaded when it opens first; it stays, so that the focus returns when it closes.
+  // Loaded when it is first opened; stays mounted, so that the focus returns when it closes.
   const [wasPaletteOpen, setWasPaletteOpen] = useState(false)
   if (isPaletteOpen && !wasPaletteOpen) setWasPaletteOpen(true)
   const [isHelpOpen, setHelpOpen] = useState(false)
@@ -76,7 +76,7 @@ function Frame() {
   )
 }
 
-/** When a page replaces the one with the element that had the focus, it gets the focus. */
+/** Focuses a new page if it replaced the one that contained the focused element. */
 function useFocusOnPage(): void {
   const pathname = useLocation({ select: (location) => location.pathname })
   const before = useRef(pathname)
@@ -133,7 +133,7 @@ function PlaceLink({ place, onClick }: { place: Place; onClick?: () => void }) {
   )
 }
 
-/** More are as good as many. */
+/** Higher counts are shown as `99+`. */
 const maxCount = 99
 
 function PendingCount() {
@@ -141,7 +141,7 @@ function PendingCount() {
   return count > 0 && <span className={navLink.count}>{count > maxCount ? `${maxCount}+` : count}</span>
 }
 
-/** On phones: the first places, and everything else in a sheet. */
+/** On phones: the first pages, and a sheet with the others. */
 function PhoneBar({ places, onSearch }: { places: readonly Place[]; onSearch(): void }) {
   const t = useTranslations('shell')
   const [isOpen, setOpen] = useState(false)
@@ -254,7 +254,7 @@ function ThemeMenu() {
   )
 }
 
-/** Says that requests wait. They go on by themselves. */
+/** Says that requests are waiting. They are retried automatically. */
 function ConnectionNotice() {
   const t = useTranslations('shell.trouble')
   const trouble = useTrouble()

@@ -4,7 +4,7 @@ import { Keys } from '../ui/keys.tsx'
 import { List, ListRow } from '../ui/page.tsx'
 import { type Shortcut, useShortcutList } from '../ui/shortcuts.tsx'
 
-/** Lists the shortcuts of the page that is open, then those that work everywhere. */
+/** Lists the shortcuts of the current page, then the global ones. */
 export function ShortcutHelp({ isOpen, onClose }: { isOpen: boolean; onClose(): void }) {
   const t = useTranslations('shell')
   const list = useShortcutList()

@@ -9,7 +9,7 @@ import type { Suggestion } from './suggestion-data.ts'
 
 type Deal = Pick<Schemas['Deal'], 'id' | 'name' | 'pipelineId' | 'stageId' | 'status'>
 
-/** The deals that a suggestion can move: that of its note, otherwise the open ones of its contact or company. */
+/** The deals that a suggestion can move: the note's deal, otherwise the open ones of the contact or company. */
 const dealsQuery = ({ dealId, contactId, companyId }: Suggestion) =>
   queryOptions({
     queryKey: ['deals to move', dealId ?? contactId ?? companyId],
@@ -29,7 +29,7 @@ const dealsQuery = ({ dealId, contactId, companyId }: Suggestion) =>
     gcTime: 0,
   })
 
-/** Which deal moves to which stage; with a reason if it is lost. */
+/** Chooses the deal and its new stage, and the reason if it is lost. */
 export function DealFields({ suggestion, errorOf }: EditFieldsProps) {
   const t = useTranslations('suggestions')
   const common = useTranslations('common')
@@ -84,7 +84,7 @@ export function DealFields({ suggestion, errorOf }: EditFieldsProps) {
   )
 }
 
-/** Where the service moves the deal: to the next stage of an open one, otherwise to the first of the kind. */
+/** Where the service moves the deal: to the next stage if open, otherwise to the first stage of the kind. */
 function targetOf({ params }: Suggestion, deal: Deal | undefined, stages: readonly Stage[]): Stage | undefined {
   const kind = params.stageKind ?? 'open'
   const current = stages.findIndex(({ id }) => id === deal?.stageId)
@@ -92,7 +92,7 @@ function targetOf({ params }: Suggestion, deal: Deal | undefined, stages: readon
   return stages.find((stage, index) => stage.kind === kind && index > after)
 }
 
-/** What the fields of a form need. */
+/** The data for the form's fields. */
 export interface EditFieldsProps {
   suggestion: Suggestion
   errorOf(field: string): string | undefined

@@ -6,7 +6,7 @@ import { Time } from '../ui/time.tsx'
 import type { Suggestion } from './suggestion-data.ts'
 import styles from './suggestions.module.css'
 
-/** What became of a suggestion, who decided it, and a link to what was created or changed. */
+/** The outcome of a suggestion, the person who decided, and a link to what was created or changed. */
 export function Decision({ suggestion, names }: { suggestion: Suggestion; names: Names }) {
   const t = useTranslations('suggestions')
   const me = useMe()
@@ -28,7 +28,7 @@ function Result({ suggestion: { contactId, ...suggestion } }: { suggestion: Sugg
   const results = [
     ['tasks', suggestion.resultTaskId, t('showTask')],
     ['deals', suggestion.resultDealId, t('showDeal')],
-    // On the page of the contact, a link to it leads nowhere.
+    // On the contact's own page, a link to the contact is useless.
     ['contacts', suggestion.resultContactId === contactId ? null : suggestion.resultContactId, t('showContact')],
   ] as const
   return results.map(

@@ -1,4 +1,4 @@
-/** Characters that are shown before and after the evidence. */
+/** Characters of context before and after the evidence. */
 const context = 160
 
 interface Excerpt {
@@ -7,7 +7,7 @@ interface Excerpt {
   after: string
 }
 
-/** The evidence with what is around it in the note, as plain text on one line. The note may have changed meanwhile. */
+/** The evidence with its context in the note, as plain text on one line. The note may have changed meanwhile. */
 export function excerptOf(note: string, evidence: { start: number; end: number; text: string }): Excerpt {
   const { start, end, text } = evidence
   if (note.slice(start, end) !== text) return { before: '', words: text, after: '' }

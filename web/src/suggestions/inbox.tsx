@@ -17,7 +17,7 @@ import { SuggestionCard } from './suggestion-card.tsx'
 import { type InboxItem, inboxQuery, newestQuery, pendingCountQuery, recordOf } from './suggestion-data.ts'
 import styles from './suggestions.module.css'
 
-/** The suggestions that nobody has decided, to work through one after the other. */
+/** The pending suggestions, to work through one by one. */
 export function Suggestions() {
   const t = useTranslations('suggestions')
   const common = useTranslations('common')
@@ -40,7 +40,7 @@ function Inbox() {
   const items = data?.pages.flatMap((page) => page.items) ?? []
   const names = Object.assign({}, ...(data?.pages.map((page) => page.names) ?? [])) as Names
   const first = items[0]?.suggestion
-  // Inserted at once, they would move what the person reads.
+  // Inserting new suggestions at once would move what the person is reading.
   const hasNew = data !== undefined && newest !== undefined && newest.id !== first?.id && isAfter(newest, first)
   useSuggestionKeys(items.length > 0)
   return (

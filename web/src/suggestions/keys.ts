@@ -2,8 +2,8 @@ import { useTranslations } from 'use-intl'
 import { useShortcuts } from '../ui/shortcuts.tsx'
 
 /**
- * Moves the focus by one among the suggestions of the page that are open, beginning at the element; to the first one if
- * the focus is in none. Returns whether there was one.
+ * Moves the focus by one among the page's open suggestions, relative to the element; to the first one if no suggestion
+ * has the focus. Returns whether it moved.
  */
 export function focusSuggestion(step: number, from: Element | null = document.activeElement): boolean {
   const current = from?.closest('[data-suggestion]')
@@ -18,7 +18,7 @@ export function focusSuggestion(step: number, from: Element | null = document.ac
 }
 
 /**
- * `j` and `k` go from one suggestion of the page to the next, if it has any. `goBeyond` goes to one that is not in the
+ * `j` and `k` move between the suggestions of the page, if there are any. `goBeyond` goes to one that is not in the
  * document.
  */
 export function useSuggestionKeys(isActive: boolean, goBeyond?: (step: 1 | -1) => void): void {

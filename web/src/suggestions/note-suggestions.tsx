@@ -17,13 +17,13 @@ import styles from './suggestions.module.css'
 export interface FoundSuggestions {
   byNote: ReadonlyMap<string, readonly Suggestion[]>
   names: Names
-  /** Of new notes that suggest nothing. */
+  /** Intents of new notes without suggestions, by note. */
   intents: Readonly<Record<string, Suggestion['intent']>>
 }
 
 const noIntents = {}
 
-/** The suggestions next to the notes of each page of a timeline. New ones of the first page appear by themselves. */
+/** The suggestions for the notes of each timeline page. New ones on the first page appear automatically. */
 export function useNoteSuggestions(pages: readonly (readonly TimedNote[])[]): FoundSuggestions {
   const mayRead = useMayRead()
   const [openedAt] = useState(() => Date.now())
@@ -63,11 +63,11 @@ interface NoteSuggestionsProps {
   note: TimedNote
   suggestions: readonly Suggestion[]
   names: Names
-  /** Undefined until it is known that a new note suggests nothing. */
+  /** Undefined until a new note turns out to suggest nothing. */
   intent: Suggestion['intent'] | undefined
 }
 
-/** What follows from a note, below it. */
+/** The suggestions of a note, below it. */
 export function NoteSuggestions({ note, suggestions, names, intent }: NoteSuggestionsProps) {
   const t = useTranslations('suggestions')
   const mayRead = useMayRead()
@@ -88,11 +88,11 @@ export function NoteSuggestions({ note, suggestions, names, intent }: NoteSugges
   )
 }
 
-/** Where the suggestion of a new note will appear, so that it pushes nothing down. */
+/** Reserves the space for the suggestion of a new note, so that it pushes nothing down. */
 function Place({ note, intent }: Pick<NoteSuggestionsProps, 'note' | 'intent'>) {
   const t = useTranslations('suggestions')
   const now = useNow({ updateInterval: newFor / 4 })
-  // The service may be busy, or read no notes at all.
+  // The service may be busy, or may not analyse notes at all.
   if (intent === undefined && !isYoung(note, now)) return undefined
   return (
     <p className={styles.place} role="status">

@@ -4,7 +4,7 @@ import { usePersonZone } from '../tasks/person-zone.ts'
 import type { Names } from '../api/names.ts'
 import { recordOf, type Suggestion } from './suggestion-data.ts'
 
-/** What a suggestion proposes, in a sentence: `Call Grace Hopper on Friday, 27 November, 09:00`. */
+/** A suggestion as a sentence: `Call Grace Hopper on Friday, 27 November, 09:00`. */
 export function useSentence(): (suggestion: Suggestion, names: Names) => string {
   const t = useTranslations('suggestions')
   const showDue = useDue()
@@ -23,10 +23,10 @@ export function useSentence(): (suggestion: Suggestion, names: Names) => string 
   }
 }
 
-/** How people call the record of a suggestion; undefined if it cannot be read. */
+/** The display name of a suggestion's record; undefined if it cannot be read. */
 export const nameOf = (suggestion: Suggestion, names: Names): string | undefined => names[recordOf(suggestion).id]
 
-/** The day and the time in the person's zone. The year is there only if it is another one. */
+/** Day and time in the person's zone, with the year only if it is not the current one. */
 function useDue(): (instant: string) => string {
   const format = useFormatter()
   const timeZone = usePersonZone()
@@ -46,13 +46,13 @@ function useDue(): (instant: string) => string {
   }
 }
 
-/** How certain the engine is, in a word. */
+/** The engine's confidence as a word. */
 export function confidenceOf({ confidence }: Suggestion): 'high' | 'medium' | 'low' {
   if (confidence >= 0.85) return 'high'
   return confidence >= 0.65 ? 'medium' : 'low'
 }
 
-/** Who found it: the rules, a model, or the rules because the model did not answer. */
+/** The source: the rules, a model, or the rules because the model did not answer. */
 export function useEngine(): (suggestion: Suggestion) => string {
   const t = useTranslations('suggestions')
   return ({ engine, analysis: { model, degraded } }) => {

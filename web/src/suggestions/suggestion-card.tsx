@@ -20,15 +20,15 @@ import styles from './suggestions.module.css'
 interface SuggestionCardProps {
   suggestion: Suggestion
   names: Names
-  /** The words of the note that are the reason. Anyone can have written it: it is shown as plain text. */
+  /** The part of the note that is the evidence. Anyone may have written it, so it is shown as plain text. */
   evidence: ReactNode
-  /** Above it, such as a link to its record. */
+  /** Content above the suggestion, such as a link to its record. */
   children?: ReactNode
-  /** After a decision, the next one gets the focus instead of this one. */
+  /** After a decision, focus the next suggestion instead of this one. */
   movesOn?: boolean
 }
 
-/** What a note suggests to do, why, and the decision on it: by buttons, or by one key each while it has the focus. */
+/** A suggestion, its evidence, and the decision: by buttons, or by single keys while the card has the focus. */
 export function SuggestionCard({ suggestion, names, evidence, children, movesOn = false }: SuggestionCardProps) {
   const t = useTranslations('suggestions')
   const sentenceOf = useSentence()
@@ -123,7 +123,7 @@ function useHasFocus(ref: RefObject<HTMLElement | null>): boolean {
   return hasFocus
 }
 
-/** Intent, priority, certainty, and who found it. */
+/** Intent, priority, confidence and source. */
 function About({ id, suggestion }: { id: string; suggestion: Suggestion }) {
   const t = useTranslations('suggestions')
   const choiceLabel = useChoiceLabel()
@@ -143,7 +143,7 @@ function About({ id, suggestion }: { id: string; suggestion: Suggestion }) {
   )
 }
 
-/** The actions that are possible, and what the service said to the last one. */
+/** The available actions, and the service's response to the last one. */
 function useCardDecision(suggestion: Suggestion, card: RefObject<HTMLElement | null>, movesOn: boolean) {
   const t = useTranslations('suggestions')
   const common = useTranslations('common')
@@ -151,7 +151,7 @@ function useCardDecision(suggestion: Suggestion, card: RefObject<HTMLElement | n
   const [refusal, setRefusal] = useState<string>()
   const [isBusy, setBusy] = useState(false)
   const [editing, setEditing] = useState<{ refused: Readonly<Record<string, string>> }>()
-  /** The button that was pressed has disappeared. */
+  /** The pressed button has disappeared. */
   const leave = () =>
     requestAnimationFrame(() => {
       const { activeElement, body } = document

@@ -11,7 +11,7 @@ export type SuggestionType = Suggestion['type']
 type Note = Schemas['Note']
 type Analysis = Whole<Schemas['NoteAnalysisSelection']>
 
-/** A person can still decide on it. */
+/** Can a person still decide on it? */
 export const isOpen = ({ status }: Pick<Suggestion, 'status'>): boolean =>
   status === 'pending' || status === 'auto_applied'
 
@@ -22,23 +22,23 @@ export function recordOf({ contactId, companyId, dealId }: Suggestion): { resour
   return { resource: 'companies', id: companyId ?? '' }
 }
 
-/** Suggestions and analyses next to their notes; read again after each decision. */
+/** The query key of suggestions and analyses next to their notes; refetched after each decision. */
 export const suggestionsKey = ['suggestions'] as const
 
-/** The suggestions to work through; those that were decided stay until the page is left. */
+/** The query key of the inbox; suggestions that were decided stay until the page is left. */
 const inboxKey = ['suggestion inbox'] as const
 
 export interface SuggestionList {
   suggestions: readonly Suggestion[]
-  /** Of records, of people, and of what decisions created. */
+  /** Names of records, people, and of what decisions created. */
   names: Names
   answer: Answer<Suggestion[]>
 }
 
-/** Milliseconds between two looks at the newest notes, so that a suggestion appears within two seconds. */
+/** Milliseconds between refetches for the newest notes, so that a suggestion appears within two seconds. */
 const interval = 1200
 
-/** Also loads what the buttons of a suggestion need. */
+/** Also loads the permissions that a suggestion's buttons need. */
 const mayRead = async (): Promise<boolean> => {
   const [schema] = await Promise.all([
     queryClient.ensureQueryData(schemaQuery),
@@ -47,7 +47,7 @@ const mayRead = async (): Promise<boolean> => {
   return schema.some(({ name, permissions }) => name === 'suggestions' && permissions.list)
 }
 
-/** What follows from a page of notes. Obsolete suggestions are left out. */
+/** The suggestions for a page of notes, without obsolete ones. */
 export const noteSuggestionsQuery = (noteIds: readonly string[], { isLive = false } = {}) => {
   const queryKey = [...suggestionsKey, 'of notes', noteIds]
   return queryOptions({
@@ -60,7 +60,7 @@ export const noteSuggestionsQuery = (noteIds: readonly string[], { isLive = fals
       })
       const before = queryClient.getQueryData<SuggestionList>(queryKey)
       const answer = await readIfChanged('/v5/suggestions', query, before?.answer, signal)
-      // Not `before`: the person may have decided meanwhile.
+      // Not `before`, because the person may have decided meanwhile.
       const shown = queryClient.getQueryData<SuggestionList>(queryKey)
       if (shown && answer === before?.answer) return shown
       if (before) void queryClient.invalidateQueries({ queryKey: pendingCountQuery.queryKey })
@@ -83,10 +83,10 @@ export interface TimedNote {
   createdAt: string
 }
 
-/** A note that was written less than this many milliseconds ago is probably still being read. */
+/** Milliseconds after creation during which a note is probably still being analysed. */
 export const newFor = 60_000
 
-/** What the authors of new notes want, by note; asked again until each is read, or probably never will be. */
+/** The intents of new notes, by note; polled until each note is analysed or probably never will be. */
 export const intentsQuery = (notes: readonly TimedNote[]) => {
   const ids = notes.map(({ id }) => id)
   return queryOptions({
@@ -123,7 +123,7 @@ export interface InboxPage {
 const pageSize = 25
 const pending = { status: 'pending', orderBy: 'createdAt', sort: 'desc' } as const
 
-/** The suggestions that nobody has decided, the newest first. */
+/** The pending suggestions, newest first. */
 export const inboxQuery = infiniteQueryOptions({
   queryKey: inboxKey,
   initialPageParam: '',
@@ -159,7 +159,7 @@ export const newestQuery = queryOptions({
   refetchInterval: 5000,
 })
 
-/** How many suggestions nobody has decided. */
+/** The number of pending suggestions. */
 export const pendingCountQuery = queryOptions({
   queryKey: [...suggestionsKey, 'count'],
   queryFn: async ({ signal }) => {
@@ -169,7 +169,7 @@ export const pendingCountQuery = queryOptions({
   refetchInterval: 30_000,
 })
 
-/** Shows a suggestion everywhere as the service has it. */
+/** Updates a suggestion everywhere with the service's response. */
 export function showSuggestion(suggestion: Suggestion): void {
   const { id } = suggestion
   queryClient.setQueriesData<SuggestionList>(
@@ -179,7 +179,7 @@ export function showSuggestion(suggestion: Suggestion): void {
   changeInbox((item) => (item.suggestion.id === id ? { ...item, suggestion } : item))
 }
 
-/** Removes a suggestion that does not exist any more from everything that shows it. */
+/** Removes a suggestion that no longer exists from everything that shows it. */
 export function hideSuggestion(id: string): void {
   changeInbox((item) => (item.suggestion.id === id ? undefined : item))
   void queryClient.invalidateQueries({ queryKey: suggestionsKey })

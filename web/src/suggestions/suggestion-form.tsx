@@ -17,20 +17,20 @@ import { DealFields, type EditFieldsProps } from './deal-fields.tsx'
 import type { Suggestion } from './suggestion-data.ts'
 import { useDecisions } from './use-decisions.ts'
 
-/** On the note of a contact, nothing about an opt-out can be edited. */
+/** On a contact's note, an opt-out has nothing to edit. */
 export const canBeEdited = ({ type, contactId }: Suggestion): boolean => type !== 'suppress' || contactId === null
 
 interface EditSuggestionProps {
   suggestion: Suggestion
-  /** How people call its record. */
+  /** The display name of its record. */
   name: string | undefined
-  /** What the service refused when it was accepted as it is: a sentence by field. */
+  /** The service's errors after accepting the suggestion unchanged: a sentence by field. */
   refused: Readonly<Record<string, string>>
   onClose(): void
   onAccepted(): void
 }
 
-/** Accepts a suggestion with changes. Only what the person changed is sent. */
+/** Accepts a suggestion with changes. Sends only what the person changed. */
 export function EditSuggestion({ suggestion, name, refused, onClose, onAccepted }: EditSuggestionProps) {
   const t = useTranslations('suggestions')
   const me = useMe()
@@ -80,7 +80,7 @@ export function EditSuggestion({ suggestion, name, refused, onClose, onAccepted 
 
 interface TaskFieldsProps extends Pick<EditFieldsProps, 'errorOf'> {
   initial: FormValues
-  /** Nobody wrote the date. */
+  /** True if the note contains no date. */
   isDefault: boolean
 }
 
@@ -167,7 +167,7 @@ function Reference({ name, value, errorOf, onChange }: ReferenceProps) {
   return property && <PropertyInput property={property} value={value} error={errorOf(name)} onChange={onChange} />
 }
 
-/** What the service writes into a task without a title. */
+/** The service's default title for a task. */
 const verbs: Readonly<Partial<Record<Suggestion['type'], string>>> = {
   reply: 'Reply to',
   call: 'Call',
@@ -176,7 +176,7 @@ const verbs: Readonly<Partial<Record<Suggestion['type'], string>>> = {
   stop_campaign: 'Stop campaigns for',
 }
 
-/** The values of the form's inputs as they are suggested. */
+/** The suggested values of the form's inputs. */
 function initialValues(
   { type, params, dueAt, priority }: Suggestion,
   name: string | undefined,
@@ -194,7 +194,7 @@ function initialValues(
   }
 }
 
-/** Emptied inputs are null. */
+/** Emptied inputs become null. */
 const changedValues = (initial: FormValues, values: FormValues): Record<string, string | null> =>
   Object.fromEntries(
     [...new Set([...Object.keys(initial), ...Object.keys(values)])]
@@ -202,7 +202,7 @@ const changedValues = (initial: FormValues, values: FormValues): Record<string, 
       .map((name) => [name, values[name]?.trim() ?? null]),
   )
 
-/** A day alone is a due day; with a time, it is an instant. A time alone is one of today. */
+/** A day alone is a due day; with a time, it is an instant. A time alone means today. */
 function withDue(changed: Record<string, string | null>, { day, time }: FormValues, zone: string): object {
   const { day: changedDay, time: changedTime, ...others } = changed
   if (changedDay === undefined && changedTime === undefined) return others

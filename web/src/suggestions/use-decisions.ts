@@ -13,12 +13,12 @@ import { hideSuggestion, showSuggestion, type Suggestion, suggestionsKey } from 
 interface Decisions {
   mayAccept: boolean
   mayReject: boolean
-  /** Does what it says, with these changes. Rejects with the service's refusal. */
+  /** Accepts the suggestion with these changes. Rejects with the service's refusal. */
   accept(suggestion: Suggestion, edits: object): Promise<void>
   reject(suggestion: Suggestion): Promise<void>
 }
 
-/** What a person can do with a suggestion wherever it is shown. */
+/** The actions on a suggestion, wherever it is shown. */
 export function useDecisions(): Decisions {
   const t = useTranslations('suggestions')
   const may = useMay()
@@ -61,7 +61,7 @@ async function readOne(id: string): Promise<void> {
   }
 }
 
-/** Everything that shows what a decision can change is read again. */
+/** Refetches everything that a decision can change. */
 function effectsChanged(): void {
   for (const path of ['/v5/deals', '/v5/contacts']) reloadLists(path)
   void tasksChanged()

@@ -9,7 +9,7 @@ import styles from './tasks.module.css'
 
 type Dated = Pick<ShownTask, 'dueDate' | 'dueAt' | 'deadline' | 'done'>
 
-/** Is it open, and has its deadline passed? An entry of a timeline has no deadline, only the day or the instant. */
+/** Is the task open and overdue? A timeline entry has no deadline, only the day or the instant. */
 export function isOverdue({ dueDate, dueAt, deadline, done }: Dated, now: Date, today: string): boolean {
   if (done) return false
   const end = deadline ?? dueAt
@@ -17,11 +17,11 @@ export function isOverdue({ dueDate, dueAt, deadline, done }: Dated, now: Date, 
   return dueDate !== null && dueDate < today
 }
 
-/** The day of the person's calendar on which a task is due. */
+/** The day on which a task is due, in the person's time zone. */
 export const dueDayOf = ({ dueDate, dueAt }: Pick<Dated, 'dueDate' | 'dueAt'>, zone: string): string | undefined =>
   dueDate ?? (dueAt === null ? undefined : dayIn(zone, new Date(dueAt)))
 
-/** When a task is due, as people say it: `Today, 17:30`; with a mark if that has passed. */
+/** The due date in words: `Today, 17:30`; marked if overdue. */
 export function Due({ task }: { task: Dated }) {
   const t = useTranslations('tasks')
   const format = useFormatter()

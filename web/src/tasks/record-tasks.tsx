@@ -26,7 +26,7 @@ export const DealTasks = ({ record }: { record: RecordData }) => <RecordTasks su
 
 export const loadTasks = (subject: TaskSubject): Promise<void> => queryClient.prefetchQuery(openTasksQuery(subject))
 
-/** The tasks of a record: the open ones, and those that are done on request. */
+/** The open tasks of a record, and the done ones on request. */
 function RecordTasks({ subject }: { subject: TaskSubject }) {
   const t = useTranslations('tasks')
   const mayCreate = useResource('tasks')?.permissions.create === true

@@ -16,7 +16,7 @@ interface SubjectFieldProps {
   onChange(subject: TaskSubject): void
 }
 
-/** What a task is about: one record, or nothing in particular. */
+/** The record that a task is about, if any. */
 export function SubjectField({ subject, errorOf, onChange }: SubjectFieldProps) {
   const t = useTranslations('tasks')
   const labelOf = useLabel()
@@ -24,7 +24,7 @@ export function SubjectField({ subject, errorOf, onChange }: SubjectFieldProps) 
   const [kind, setKind] = useState<SubjectName | ''>(subjectNames.find((name) => subject[name] !== undefined) ?? '')
   const properties = subjectNames.flatMap((name) => (tasks && propertyOf(tasks, name)) ?? [])
   const property = properties.find(({ field }) => field?.name === kind)
-  // Only one of them can have a value: the service says of which field it is.
+  // Only one of the fields can have a value, so the service's errors say which field they concern.
   const errors = subjectNames.map(errorOf)
   return (
     <>

@@ -9,35 +9,35 @@ import { onRecordChanged } from '../views/changes.ts'
 
 export type Task = Schemas['Task']
 
-/** What is shown of a task; an entry of a timeline has no more. */
+/** The displayed properties of a task; a timeline entry has no others. */
 export type ShownTask = Pick<Task, 'id' | 'title' | 'dueDate' | 'dueAt' | 'assigneeId' | 'priority' | 'done'> &
   Partial<Task>
 
-/** The record that tasks are on: `{ companyId: 'com_…' }` */
+/** The record that tasks belong to: `{ companyId: 'com_…' }` */
 export type TaskSubject = Readonly<Partial<Record<'contactId' | 'companyId' | 'dealId', string>>>
 
 export interface TaskList {
-  /** Those that were finished on this page stay where they are until it is left. */
+  /** Tasks that were finished on this page stay in place until it is left. */
   tasks: readonly Task[]
-  /** Of assignees and records. */
+  /** Names of assignees and records. */
   names: Names
   answer: Answer<Task[]>
 }
 
-/** All lists of tasks; read again after each change of one. */
+/** The query key of all task lists; invalidated after each change of a task. */
 export const tasksKey = ['tasks'] as const
 
 export const pageSize = 50
 
-/** Milliseconds between two looks at the tasks of a record, as at its timeline. */
+/** Milliseconds between refetches of a record's tasks, as for its timeline. */
 const interval = 1500
 
 const changes = new ChangesMeanwhile<TaskList>()
 
-/** Tasks whose `done` is on its way to the service: an answer from before must not take it back. */
+/** Tasks whose new `done` is not stored yet: a response from before must not revert it. */
 const pending = new Map<string, boolean>()
 
-/** Reads a list of tasks with the names in it. `key`: what distinguishes it from the other lists. */
+/** Fetches a list of tasks with the names in it. `key` distinguishes the list from others. */
 export const taskListQuery = (key: readonly unknown[], filters: Readonly<Record<string, string>>) => {
   const queryKey = [...tasksKey, ...key]
   return queryOptions({
@@ -48,7 +48,7 @@ export const taskListQuery = (key: readonly unknown[], filters: Readonly<Record<
         const before = queryClient.getQueryData<TaskList>(queryKey)
         const answer = await readIfChanged('/v5/tasks', query, before?.answer, signal)
         const names = await readNames(answer.body)
-        // Again: the person may have finished one meanwhile.
+        // Read the cache again, because the person may have finished a task meanwhile.
         const shown = queryClient.getQueryData<TaskList>(queryKey)?.tasks ?? []
         return { answer, names, tasks: withFinished(answer.body, shown, filters.done === 'false') }
       }),
@@ -57,7 +57,7 @@ export const taskListQuery = (key: readonly unknown[], filters: Readonly<Record<
 
 const countKey = ['task count'] as const
 
-/** How many tasks match. */
+/** The number of matching tasks. */
 export const taskCountQuery = (filters: Readonly<Record<string, string>>) =>
   queryOptions({
     queryKey: [...countKey, filters],
@@ -74,21 +74,21 @@ function withFinished(read: readonly Task[], shown: readonly Task[], isOfOpen: b
   return [...current, ...finished].toSorted((one, other) => rankOf(one) - rankOf(other))
 }
 
-/** Without a deadline, a task comes last. */
+/** Tasks without a deadline come last. */
 const rankOf = ({ deadline }: Task): number => (deadline === null ? Number.MAX_SAFE_INTEGER : Date.parse(deadline))
 
-/** The open tasks of a record, the most urgent first. */
+/** The open tasks of a record, most urgent first. */
 export const openTasksQuery = (subject: TaskSubject) => ({
   ...taskListQuery(['open', subject], { ...subject, done: 'false', orderBy: 'deadline', sort: 'asc' }),
   refetchInterval: ({ state }: { state: { error: unknown } }) =>
     state.error instanceof ApiError && state.error.status < 500 ? (false as const) : interval,
 })
 
-/** The tasks of a record that are done, the latest first. */
+/** The done tasks of a record, most recent first. */
 export const doneTasksQuery = (subject: TaskSubject) =>
   taskListQuery(['done', subject], { ...subject, done: 'true', orderBy: 'doneAt', sort: 'desc' })
 
-/** Shows a task everywhere as it is, or will be. */
+/** Updates a task everywhere, possibly before the change is stored. */
 export function showTask(task: ShownTask): void {
   changeLists((list) => ({
     ...list,
@@ -115,7 +115,7 @@ export const forgetFinished = (): void =>
     (list) => list && { ...list, tasks: list.tasks.filter(({ done }) => !done) },
   )
 
-/** While this runs, the task shows whether it will be done. */
+/** While this runs, the task shows its future state. */
 export async function whilePending(id: string, done: boolean, change: () => Promise<void>): Promise<void> {
   pending.set(id, done)
   try {
@@ -133,5 +133,5 @@ onRecordChanged(({ name }) => {
   if (name === 'tasks') void readTasksAgain()
 })
 
-/** A task as it is now, to be edited. */
+/** Fetches a task before it is edited. */
 export const readTask = (id: string): Promise<Answer<Task>> => send<Task>('GET', `/v5/tasks/${id}`)

@@ -24,14 +24,14 @@ import { dayIn, momentOf, timeIn } from './zones.ts'
 import styles from './tasks.module.css'
 
 interface NewTaskProps {
-  /** The record that it is about at first. */
+  /** The initial record. */
   subject?: TaskSubject
-  /** Its title at first. */
+  /** The initial title. */
   text?: string
   onClose(): void
 }
 
-/** A new task, wherever it is created. It is the person's own at first. */
+/** Creates a task, wherever that starts. It is assigned to the person at first. */
 export function NewTask({ subject = {}, text, onClose }: NewTaskProps) {
   const t = useTranslations('tasks')
   const post = usePostOnce()
@@ -98,7 +98,7 @@ function EditForm({ task, onClose, onSubmit }: EditFormProps) {
 }
 
 interface TaskFormProps {
-  /** Undefined for a new one. */
+  /** Undefined for a new task. */
   task: Task | undefined
   title: string | undefined
   subject: TaskSubject
@@ -180,7 +180,7 @@ const noSubject = Object.fromEntries(subjectNames.map((name) => [name, null]))
 const subjectOf = (task: Task): TaskSubject =>
   Object.fromEntries(subjectNames.flatMap((name) => (task[name] === null ? [] : [[name, task[name]]])))
 
-/** A day alone is a due day; with a time, it is an instant. A time alone is one of today. */
+/** A day alone is a due day; with a time, it is an instant. A time alone means today. */
 function valuesOf({ title = '', day, time, priority, body }: FormValues, zone: string): object {
   const due = time === undefined ? undefined : momentOf(day ?? dayIn(zone, new Date()), time, zone)
   return {

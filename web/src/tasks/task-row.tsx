@@ -15,13 +15,13 @@ import styles from './tasks.module.css'
 
 interface TaskRowProps {
   task: ShownTask
-  /** Who has to do it. */
+  /** Shows the assignee. */
   assignee: string | undefined
-  /** A link to the record that it is on, where that is not clear. */
+  /** Shows a link to the task's record, where that is not clear. */
   children?: ReactNode
 }
 
-/** A task: one click or Space on its circle finishes it. */
+/** A task. A click or Space on its circle finishes it. */
 export function TaskRow({ task, assignee, children }: TaskRowProps) {
   const t = useTranslations('tasks')
   const common = useTranslations('common')

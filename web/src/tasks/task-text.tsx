@@ -3,7 +3,7 @@ import type { RecordData } from '../api/schema.ts'
 import { Markdown } from '../ui/markdown.tsx'
 import styles from './tasks.module.css'
 
-/** What a task says besides its title. */
+/** The texts of a task besides its title. */
 export function TaskText({ record: { body } }: { record: RecordData }) {
   const t = useTranslations('tasks')
   if (typeof body !== 'string' || body.trim() === '') return <p className={styles.soft}>{t('noText')}</p>

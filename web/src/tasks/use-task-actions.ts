@@ -12,13 +12,13 @@ import { hideTask, readTasksAgain, type ShownTask, showTask, whilePending } from
 interface TaskActions {
   mayChange: boolean
   mayDelete: boolean
-  /** Finishes or reopens a task: at once, and with Undo. */
+  /** Finishes or reopens a task at once, with Undo. */
   toggle(task: ShownTask): void
   /** Deletes a task with Undo. `inside`: an element of its row. */
   remove(task: ShownTask, inside: Element | null): Promise<void>
 }
 
-/** What a person can do with a task wherever it is shown. */
+/** The actions on a task, wherever it is shown. */
 export function useTaskActions(): TaskActions {
   const t = useTranslations('tasks')
   const list = useTranslations('list')
@@ -66,7 +66,7 @@ export function useTaskActions(): TaskActions {
   return { mayChange, mayDelete, toggle, remove }
 }
 
-/** After tasks were created, deleted or restored: everything that shows some reads them again. */
+/** Refetches everything that shows tasks, after tasks were created, deleted or restored. */
 export async function tasksChanged(): Promise<void> {
   reloadLists('/v5/tasks')
   await Promise.all([readTasksAgain(), readTimelinesAgain()])

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { dayAfter, dayIn, momentOf, timeIn } from './zones.ts'
 
-test('a day and a time of a zone are one moment, also next to a change of summer time', () => {
+test('a day and a time in a zone are one instant, even around a change of summer time', () => {
   for (const [day, time, zone, moment] of [
     ['2026-11-24', '17:30', 'Europe/Berlin', '2026-11-24T16:30:00.000Z'],
     ['2026-03-29', '01:30', 'Europe/Berlin', '2026-03-29T00:30:00.000Z'],

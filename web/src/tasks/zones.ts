@@ -1,8 +1,8 @@
-/** Sweden writes days and times as the API does. */
+/** The Swedish locale formats days and times like the API. */
 const wallFormat = (zone: string) =>
   new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short', timeStyle: 'medium' })
 
-/** What calendar and clock show at a moment: `2026-11-03 17:30:00`. */
+/** Local date and time at an instant: `2026-11-03 17:30:00`. */
 const wallOf = (moment: Date, zone: string): string => wallFormat(zone).format(moment)
 
 /** `2026-11-03` */
@@ -15,11 +15,11 @@ export const timeIn = (zone: string, moment: Date): string => wallOf(moment, zon
 export const dayAfter = (day: string, days: number): string =>
   new Date(Date.parse(`${day}T12:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10)
 
-/** The moment at which calendar and clock of the zone show this day and time. */
+/** The instant at which the zone's local time is this day and time. */
 export function momentOf(day: string, time: string, zone: string): Date {
   const wall = Date.parse(`${day}T${time}Z`)
   const offsetAt = (moment: number) => Date.parse(`${wallOf(new Date(moment), zone).replace(' ', 'T')}Z`) - moment
-  // The offset of the first guess is that of the other side of a change to or from summer time.
+  // Around a change of summer time, the first guess used the offset of the other side.
   const guess = wall - offsetAt(wall)
   return new Date(wall - offsetAt(guess))
 }

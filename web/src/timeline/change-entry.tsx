@@ -20,14 +20,14 @@ const icons: Readonly<Record<Change['action'], LucideIcon>> = {
   unblocked: CircleCheck,
 }
 
-/** How the parts of a sentence about a change look. */
+/** How the parts of a sentence about a change are formatted. */
 const marks = {
   name: (text: ReactNode) => <strong>{text}</strong>,
   old: (text: ReactNode) => <span className={styles.old}>{text}</span>,
   new: (text: ReactNode) => <span className={styles.new}>{text}</span>,
 }
 
-/** What a person, a program or an import did to the record: created, changed or deleted it. */
+/** A change by a person, a program or an import: the record was created, changed or deleted. */
 export function ChangeEntry(props: EntryProps & { change: Change }) {
   const { entry, change } = props
   const t = useTranslations('timeline')
@@ -82,7 +82,7 @@ function ChangeLine({ change: { field, before, after } }: { change: ChangeText }
   return t.rich('changedLine', { field, before, after, ...marks })
 }
 
-/** Where the pushed lead is, for people who may see imports. */
+/** A link to the pushed row, for people who may see imports. */
 function ImportLink({ change: { importId, importRowId } }: { change: Change }) {
   const t = useTranslations('timeline')
   const mayRead = useResource('imports')?.permissions.get === true

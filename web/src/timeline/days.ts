@@ -2,15 +2,15 @@ import { timeZone } from '../preferences/locale.ts'
 import type { Entry } from '../api/timeline.ts'
 
 interface Day {
-  /** Of the person's calendar: `2026-11-03`. */
+  /** A day in the person's time zone: `2026-11-03`. */
   day: string
   entries: readonly Entry[]
 }
 
-/** The English of Canada writes days as the API does. */
+/** The Canadian English locale formats days like the API. */
 const dayFormat = new Intl.DateTimeFormat('en-CA', { timeZone })
 
-/** The entries of each day, in the order in which they come. */
+/** Groups entries by day, in their order. */
 export function groupByDay(entries: readonly Entry[]): readonly Day[] {
   const days = new Map<string, Entry[]>()
   for (const entry of entries) {

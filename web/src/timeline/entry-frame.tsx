@@ -8,13 +8,13 @@ import type { Names } from '../api/names.ts'
 import type { Entry, Owner } from '../api/timeline.ts'
 import styles from './timeline.module.css'
 
-/** What every kind of entry needs to be shown. */
+/** The props of every kind of entry. */
 export interface EntryProps {
   entry: Entry
-  /** The record whose timeline it is in. */
+  /** The record that owns the timeline. */
   owner: Owner
   names: Names
-  /** Of the amounts of a deal, in its own timeline. */
+  /** The currency of a deal's amounts, in the deal's own timeline. */
   currency: string | undefined
   frame: ItemFrame
 }
@@ -23,12 +23,12 @@ interface EntryFrameProps extends EntryProps {
   icon: LucideIcon
   /** Who did what. */
   sentence: ReactNode
-  /** Buttons at its end. */
+  /** Buttons at the end of the entry. */
   actions?: ReactNode
   children?: ReactNode
 }
 
-/** An entry of a timeline: what happened, when and, in the timeline of a company, with which contact or deal. */
+/** A timeline entry: what happened, when, and, in a company's timeline, the contact or deal concerned. */
 export function EntryFrame({ frame, icon: Icon, sentence, actions, children, ...props }: EntryFrameProps) {
   const { entry } = props
   return (
@@ -52,7 +52,7 @@ export function EntryFrame({ frame, icon: Icon, sentence, actions, children, ...
   )
 }
 
-/** The record that an entry is on. */
+/** The record of an entry. */
 export function subjectOf({ contactId, companyId, dealId }: Entry): Owner {
   if (contactId !== null) return { resource: 'contacts', id: contactId }
   if (dealId !== null) return { resource: 'deals', id: dealId }

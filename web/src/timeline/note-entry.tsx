@@ -25,11 +25,11 @@ export type Note = NonNullable<Entry['note']>
 interface NoteEntryProps extends EntryProps {
   note: Note
   suggestions: readonly Suggestion[]
-  /** Of a new note that suggests nothing. */
+  /** The intent of a new note that suggests nothing. */
   intent: Suggestion['intent'] | undefined
 }
 
-/** A note in a timeline with what it suggests to do; it is changed in place, and deleted with Undo. */
+/** A note in a timeline with its suggestions. It is edited in place, and deleted with Undo. */
 export function NoteEntry(props: NoteEntryProps) {
   const { note, entry, names, suggestions, intent } = props
   const t = useTranslations('timeline')
@@ -40,7 +40,7 @@ export function NoteEntry(props: NoteEntryProps) {
   const remove = useDeleteNote()
   const close = () => {
     setEditing(false)
-    // The button appears again with the next frame.
+    // The button reappears with the next frame.
     requestAnimationFrame(() => editButton.current?.focus())
   }
   const marked = useMemo(
@@ -87,10 +87,10 @@ export function NoteEntry(props: NoteEntryProps) {
   )
 }
 
-/** Where the changed text of a note is stored while it is edited. */
+/** The key under which the edited text of a note is stored. */
 const draftOf = ({ id }: Note): string => `note ${id}`
 
-/** Longer notes begin folded: an imported one can fill many screens. */
+/** Longer notes are collapsed at first: an imported one can fill many screens. */
 const longText = { characters: 1500, lines: 20 }
 
 function LongNote({ text, marked }: { text: string; marked: readonly MarkedWords[] }) {
@@ -112,7 +112,7 @@ function LongNote({ text, marked }: { text: string; marked: readonly MarkedWords
   )
 }
 
-/** Shows a note with another text in all timelines, before the service has it. */
+/** Shows the new text of a note in all timelines before it is stored. */
 const showNote = ({ id, body }: RecordData): void =>
   replaceEntries((entry) => (entry.note?.id === id ? { ...entry, note: { ...entry.note, body: String(body) } } : entry))
 
@@ -121,7 +121,7 @@ function NoteEditor({ notes, note, onClose }: { notes: ResourceSchema; note: Not
   const list = useTranslations('list')
   const common = useTranslations('common')
   const property = propertyOf(notes, 'body')
-  // The timeline may be read again meanwhile.
+  // The timeline may be refetched meanwhile.
   const record: RecordData = useSeen({ id: note.id, body: note.body })
   const draft = draftOf(note)
   const [text, setText] = useDraft(draft, () => (property ? String(valueToEdit(property, record)) : note.body))
@@ -174,7 +174,7 @@ function NoteEditor({ notes, note, onClose }: { notes: ResourceSchema; note: Not
   )
 }
 
-/** Deletes a note: it disappears at once, and comes back if the service refuses or with Undo. */
+/** Deletes a note on the screen at once; it returns if the service refuses, or with Undo. */
 function useDeleteNote() {
   const t = useTranslations('timeline')
   return async (id: string, button: Element) => {

@@ -10,7 +10,7 @@ import { reportFailure } from '../views/changes.ts'
 import { type Owner, readTimelinesAgain } from '../api/timeline.ts'
 import styles from './timeline.module.css'
 
-/** Where a note is written. A draft survives leaving and reloading the page. */
+/** The form for a new note. A draft survives leaving and reloading the page. */
 export function NoteForm({ owner: { resource, id } }: { owner: Owner }) {
   const t = useTranslations('timeline')
   const draft = `note on ${id}`
@@ -36,7 +36,7 @@ export function NoteForm({ owner: { resource, id } }: { owner: Owner }) {
       setBusy(false)
       input.current?.focus()
     }
-    // What was typed meanwhile is kept.
+    // Keep what was typed meanwhile.
     const current = input.current?.value ?? text
     write(current.startsWith(text) ? current.slice(text.length).trimStart() : current)
     notify(t('noteSaved'))

@@ -16,11 +16,11 @@ import {
 import { loadNoteSuggestions, type TimedNote } from '../suggestions/suggestion-data.ts'
 import { onRecordChanged } from '../views/changes.ts'
 
-/** The kinds of entries by which a timeline can be filtered. Contacts are not moved between stages. */
+/** The kinds of entries by which a timeline can be filtered. Contacts have no stages. */
 export const kindsOf = ({ resource }: Pick<Owner, 'resource'>): readonly EntryKind[] =>
   resource === 'contacts' ? ['note', 'task', 'change', 'import'] : ['note', 'task', 'change', 'stage_move', 'import']
 
-/** The kinds that the URL names; empty for all. */
+/** The kinds in the URL; empty for all. */
 export const kindsIn = (parameter: unknown, owner: Pick<Owner, 'resource'>): readonly EntryKind[] => {
   const named = typeof parameter === 'string' ? parameter.split(',') : []
   return kindsOf(owner).filter((kind) => named.includes(kind))
@@ -28,7 +28,7 @@ export const kindsIn = (parameter: unknown, owner: Pick<Owner, 'resource'>): rea
 
 const pageSize = 25
 
-/** Milliseconds between two looks at the newest entries, so that one appears within two seconds. */
+/** Milliseconds between checks for new entries, so that one appears within two seconds. */
 const interval = 1000
 
 const pathOf = ({ resource, id }: Owner): string => `/v5/${resource}/${id}/timeline`
@@ -40,7 +40,7 @@ const queryFor = (kinds: readonly EntryKind[]): URLSearchParams =>
 export const notesOf = (entries: readonly Entry[]): TimedNote[] =>
   entries.flatMap(({ note, createdAt }) => (note ? [{ id: note.id, createdAt }] : []))
 
-/** The entries of these kinds, newest first, with the names of everything that they are about. */
+/** The entries of these kinds, newest first, with the names in them. */
 const timelineQuery = (owner: Owner, kinds: readonly EntryKind[]) =>
   infiniteQueryOptions({
     queryKey: [...timelineKey, owner, kinds.join()],
@@ -57,7 +57,7 @@ const timelineQuery = (owner: Owner, kinds: readonly EntryKind[]) =>
     getNextPageParam: ({ entries }) => (entries.length < pageSize ? undefined : entries.at(-1)?.id),
   })
 
-/** The newest entries, read again and again: only their entity tag is compared. */
+/** Polls the newest entries; only their entity tag is compared. */
 const newestQuery = (owner: Owner, kinds: readonly EntryKind[]) => {
   const queryKey = ['newest entries', owner, kinds.join()]
   return queryOptions({
@@ -69,7 +69,7 @@ const newestQuery = (owner: Owner, kinds: readonly EntryKind[]) => {
         queryClient.getQueryData<Answer<Entry[]>>(queryKey),
         signal,
       ),
-    // A record that was deleted meanwhile does not come back by asking again.
+    // A deleted record does not come back, so stop polling.
     refetchInterval: ({ state }) => (state.error instanceof ApiError && state.error.status < 500 ? false : interval),
   })
 }
@@ -77,21 +77,21 @@ const newestQuery = (owner: Owner, kinds: readonly EntryKind[]) => {
 export const loadTimeline = (owner: Owner, kinds: unknown): Promise<void> =>
   queryClient.prefetchInfiniteQuery(timelineQuery(owner, kindsIn(kinds, owner)))
 
-/** The entries as far as they are loaded. New ones appear by themselves; while others load, the former ones stay. */
+/** The loaded entries. New ones appear automatically; while others load, the previous ones stay. */
 export function useTimeline(owner: Owner, kinds: readonly EntryKind[]) {
   const timeline = useInfiniteQuery({ ...timelineQuery(owner, kinds), placeholderData: keepPreviousData })
   const { data, dataUpdatedAt, refetch, isPlaceholderData, isFetching, fetchNextPage } = timeline
   const { data: newest, dataUpdatedAt: newestAt } = useQuery(newestQuery(owner, kinds))
   const shown = isPlaceholderData ? undefined : data?.pages[0]?.etag
   const isOutdated = shown !== undefined && newest?.etag !== undefined && newest.etag !== shown
-  // An answer that is on its way may be older than the newest entries; one that came later is not.
+  // A response that is in flight may be older than the newest entries; a later one is not.
   const requestedAt = useRef(0)
   useEffect(() => {
     if (isFetching || !isOutdated || newestAt <= dataUpdatedAt || newestAt === requestedAt.current) return
     requestedAt.current = newestAt
     void refetch()
   }, [isOutdated, newestAt, dataUpdatedAt, isFetching, refetch])
-  /** The entry after which the older ones begin may have been deleted; then everything is read again. */
+  /** The entry that is the cursor of the next page may have been deleted; then everything is refetched. */
   const loadOlder = async () => {
     const { isFetchNextPageError } = await fetchNextPage({ cancelRefetch: false })
     if (isFetchNextPageError) await refetch()

@@ -33,7 +33,7 @@ export const DealTimeline = ({ record }: { record: RecordData }) => (
   <Timeline owner={{ resource: 'deals', id: record.id }} currency={String(record.currency)} />
 )
 
-/** What has happened with a record, by day: the newest first, older entries while the person scrolls. */
+/** A record's history by day, newest first; older entries load as the person scrolls. */
 function Timeline({ owner, currency }: { owner: Owner; currency?: string }) {
   const t = useTranslations('timeline')
   const mayWrite = useResource('notes')?.permissions.create === true
@@ -132,7 +132,7 @@ function Days({ owner, kinds, currency, onShowAll }: DaysProps) {
   )
 }
 
-/** A line of the timeline: the title of a day, or an entry. */
+/** A line of the timeline: the heading of a day, or an entry. */
 type Item = { day: string; entry?: undefined } | { day?: undefined; entry: Entry }
 
 const noSuggestions: readonly Suggestion[] = []
@@ -198,12 +198,12 @@ function DayTitle({ day }: { day: string }) {
 
 interface OlderProps {
   isBusy: boolean
-  /** False while the entries are read again, and after a failure. */
+  /** False while the entries are refetched, and after a failure. */
   mayLoad: boolean
   onNeeded(): void
 }
 
-/** The end of what is loaded. When it comes into view, more is needed; the button is for keyboards and for failures. */
+/** The end of the loaded entries. Loads more when it comes into view; the button is for keyboards and failures. */
 function Older({ isBusy, mayLoad, onNeeded }: OlderProps) {
   const t = useTranslations('timeline')
   const end = useRef<HTMLDivElement>(null)

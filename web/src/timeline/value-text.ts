@@ -8,31 +8,31 @@ import { countryName, currencyName, formatDecimal } from '../views/value.tsx'
 import type { Names } from '../api/names.ts'
 import type { Property } from '../views/property.ts'
 
-/** A changed field, as the API has it. */
+/** A changed field, as in the API. */
 export interface FieldChange {
   field: string
   before?: unknown
   after?: unknown
 }
 
-/** What a value needs to be shown besides its field. */
+/** What is needed to show a value, besides its field. */
 interface ValueContext {
   names: Names
-  /** Of amounts. */
+  /** The currency of amounts. */
   currency: string | undefined
 }
 
-/** Longer texts are cut: the record has all of it. */
+/** Longer texts are shortened; the record shows all of it. */
 const maxLength = 160
 
-/** A change of a field in words: what the field is called, and both values as text; undefined for none. */
+/** A changed field in words: its label and both values as text; undefined if empty. */
 export interface ChangeText {
   field: string
   before: string | undefined
   after: string | undefined
 }
 
-/** Describes changes of fields as people read them. */
+/** Describes changed fields for people. */
 export function useChangeText(): (
   resource: ResourceSchema | undefined,
   change: FieldChange,
@@ -66,7 +66,7 @@ function useValueText() {
     }
     if (typeof value === 'boolean') return value ? common('yes') : common('no')
     const text = plainText(value)
-    // The history is older than the definition of a property.
+    // The change may be older than the definition of the property.
     switch (property && shownType(property, value)) {
       case 'date':
         return format.dateTime(dayOf(text), { dateStyle: 'medium', timeZone: 'UTC' })

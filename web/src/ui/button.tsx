@@ -9,19 +9,19 @@ export type ButtonKind = 'primary' | 'default' | 'quiet' | 'danger'
 interface ButtonProps extends Omit<ComponentProps<'button'>, 'className' | 'style'> {
   kind?: ButtonKind
   icon?: LucideIcon
-  /** True while its action runs: it cannot be pressed again. */
+  /** True while its action runs; it cannot be pressed again. */
   isBusy?: boolean
   isWide?: boolean
 }
 
-/** It keeps the focus, which a disabled button would lose, but does nothing. */
+/** `aria-disabled` keeps the focus, which a disabled button would lose. */
 const busy: ComponentProps<'button'> = {
   'aria-disabled': true,
   'aria-busy': true,
   onClick: (event) => event.preventDefault(),
 }
 
-/** A button with a text. It submits a form only with `type="submit"`. */
+/** A button with a text. Submits a form only with `type="submit"`. */
 export function Button({ kind = 'default', icon: Icon, isBusy = false, isWide, children, ...rest }: ButtonProps) {
   return (
     <button
@@ -38,15 +38,15 @@ export function Button({ kind = 'default', icon: Icon, isBusy = false, isWide, c
 
 interface IconButtonProps extends Omit<ButtonProps, 'children' | 'icon' | 'isWide'> {
   icon: LucideIcon
-  /** Its name for assistive technology, and its tooltip. */
+  /** The accessible name and the tooltip. */
   label: string
   /** A keyboard shortcut, shown in the tooltip. */
   shortcut?: string
-  /** False where there are many of them, because each tooltip takes time to render. */
+  /** False if there are many of them, because each tooltip takes time to render. */
   hasTip?: boolean
 }
 
-/** A button with an icon only. */
+/** A button with only an icon. */
 export function IconButton({
   kind = 'quiet',
   icon: Icon,

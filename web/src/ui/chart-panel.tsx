@@ -11,7 +11,7 @@ interface ChartPanelProps {
   children: ReactNode
 }
 
-/** A chart with its heading, which can be read as a table instead. */
+/** A chart with a heading, which can be switched to a table. */
 export function ChartPanel({ title, description, table, children }: ChartPanelProps) {
   const t = useTranslations('charts')
   const [isTable, setTable] = useState(false)

@@ -5,7 +5,7 @@ import { useFormatter, useTranslations } from 'use-intl'
 import styles from './chart.module.css'
 import { useRoving } from './roving.ts'
 
-/** Where a part of a chart leads: a list with filters. */
+/** The link of a part of a chart: a list with filters. */
 export interface ChartLink {
   to: string
   search: Record<string, string>
@@ -39,7 +39,7 @@ interface StackedBarsProps {
 const height = 220
 const margin = { top: 10, right: 14, bottom: 22, left: 34 }
 
-/** Bars that are stacked by series. Each part is a link; the pointer and the focus show the numbers of a column. */
+/** Stacked bars. Each part is a link; pointer and focus show the numbers of a column. */
 export function StackedBars({ label, columns, series, linkOf }: StackedBarsProps) {
   const id = useId()
   const box = useRef<HTMLDivElement>(null)
@@ -82,7 +82,7 @@ function scalesOf(columns: readonly ChartColumn[], width: number) {
   return { x, y, width }
 }
 
-/** The middle of a column, far enough from the edges for the box with its numbers. */
+/** The middle of a column, but far enough from the edges for the box with its numbers. */
 function middleOf({ key }: ChartColumn, { x, width }: Scales): number {
   const edge = 90
   return Math.min(Math.max((x(key) ?? 0) + x.bandwidth() / 2, edge), Math.max(edge, width - edge))
@@ -113,7 +113,7 @@ function Axes({ columns, scales: { x, y, width }, shownKey, onShow }: AxesProps)
         ))}
       {columns.map(({ key, tick }, index) => (
         <g key={key} transform={`translate(${x(key) ?? 0} 0)`}>
-          {/* The whole column shows its numbers, as low bars are hard to hit. */}
+          {/* The whole column shows the numbers, because low bars are hard to hit. */}
           <rect
             x={(x.bandwidth() - x.step()) / 2}
             y={0}
@@ -139,7 +139,7 @@ interface BarsProps extends Omit<StackedBarsProps, 'label'> {
   onShow(key: string | undefined): void
 }
 
-/** Rendered again only if the numbers or the width change: hundreds of links would make the pointer slow. */
+/** Memoized on numbers and width: hundreds of links would slow down the pointer. */
 const Bars = memo(function Bars({ columns, series, linkOf, scales: { x, y }, onShow }: BarsProps) {
   const t = useTranslations('charts')
   const hide = () => onShow(undefined)
@@ -194,7 +194,7 @@ function Legend({ series }: { series: readonly ChartSeries[] }) {
   )
 }
 
-/** The numbers of one column, above it. Each link already names its own number. */
+/** Shows the numbers of one column above it. Each link already announces its own number. */
 function Numbers({ column, series, left }: { column: ChartColumn; series: readonly ChartSeries[]; left: number }) {
   const format = useFormatter()
   return (
@@ -211,7 +211,7 @@ function Numbers({ column, series, left }: { column: ChartColumn; series: readon
   )
 }
 
-/** The width of an element in pixels, as it changes. */
+/** The current width of an element in pixels. */
 function useWidth(element: RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(640)
   useEffect(() => {

@@ -11,7 +11,7 @@ interface CheckProps {
   onChange(): void
 }
 
-/** A round checkbox for something that is done or not. */
+/** A round checkbox to mark something as done. */
 export function Check({ label, isChecked, disabled, tabIndex, onChange }: CheckProps) {
   return (
     <span className={styles.box}>

@@ -12,7 +12,7 @@ interface ChipProps extends Omit<ComponentProps<'button'>, 'className' | 'style'
   count?: ReactNode
 }
 
-/** A rounded button that switches a filter on and off. */
+/** A rounded button that toggles a filter. */
 export function Chip({ isPressed, tint, count, children, ...rest }: ChipProps) {
   return (
     <button type="button" {...rest} className={styles.chip} aria-pressed={isPressed}>
@@ -31,7 +31,7 @@ interface SegmentsProps<Value> {
   onChange(value: Value): void
 }
 
-/** One of a few values, all of which are visible. */
+/** Selects one of a few values, all of them visible. */
 export function Segments<Value extends string | number>({ label, options, value, onChange }: SegmentsProps<Value>) {
   return (
     <fieldset className={styles.segments}>

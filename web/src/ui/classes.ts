@@ -1,2 +1,2 @@
-/** Joins class names; leaves out those that are false or undefined. */
+/** Joins class names; omits values that are false or undefined. */
 export const classes = (...names: (string | false | undefined)[]): string => names.filter(Boolean).join(' ')

@@ -4,7 +4,7 @@ import { useTranslations } from 'use-intl'
 import { IconButton } from './button.tsx'
 import styles from './copy-field.module.css'
 
-/** A value to copy: a secret that is shown once, a URL, a command. One click copies exactly what is shown. */
+/** A value to copy, such as a one-time secret, a URL or a command. One click copies exactly what is shown. */
 export function CopyField({ label, value }: { label: string; value: string }) {
   const t = useTranslations('common')
   const id = useId()

@@ -7,20 +7,20 @@ import { IconButton } from './button.tsx'
 import { MenuItem } from './menu.tsx'
 import { notify } from './toast.tsx'
 
-/** What the application itself reads: a path of the API and its parameters. */
+/** A request of the application: a path of the API and its parameters. */
 interface CopiedRequest {
   path: string
   query?: Readonly<Record<string, string>> | URLSearchParams
-  /** Sent by POST. */
+  /** The body; sent by POST. */
   body?: Json
 }
 
-/** Copies a request as a curl command, in which an API key is still to be put. */
+/** Copies a request as a curl command with a placeholder for the API key. */
 function useCopyRequest({ path, query, body }: CopiedRequest): () => void {
   const t = useTranslations('common')
   const organization = useOrganization()
   return async () => {
-    // Its encoding leaves no quote that would end the shell's string.
+    // The encoded URL contains no quotes that could end the shell's string.
     const parameters = new URLSearchParams(query)
     const url = `${apiOrigin}${path}${parameters.size > 0 ? `?${parameters}` : ''}`
     const headers = `-H 'Authorization: Bearer <API_KEY>' -H 'Service-Organization-ID: ${organization.id}'`
@@ -30,16 +30,16 @@ function useCopyRequest({ path, query, body }: CopiedRequest): () => void {
   }
 }
 
-/** As one word of the shell. */
+/** Quotes a text as one shell word. */
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
 
-/** In the bar or the panel of a list. */
+/** The button for the bar or the panel of a list. */
 export function CopyRequest(request: CopiedRequest) {
   const t = useTranslations('common')
   return <IconButton icon={Code} label={t('copyRequest')} onClick={useCopyRequest(request)} />
 }
 
-/** In a menu of other actions. */
+/** The menu item. */
 export function CopyRequestItem(request: CopiedRequest) {
   const t = useTranslations('common')
   return (

@@ -13,22 +13,22 @@ interface DialogProps {
   isOpen: boolean
   onClose(): void
   isLarge?: boolean
-  /** Has to be answered: nothing closes it, and nobody can read what is behind it. */
+  /** The dialog cannot be closed without an answer, and hides the page behind it. */
   isForced?: boolean
   children?: ReactNode
 }
 
-/** The address of the person is there already. */
+/** The first empty input: the person's address is already filled in. */
 const emptyIn = (body: HTMLElement | null): HTMLElement | undefined =>
   [...(body?.querySelectorAll<HTMLInputElement>('input') ?? [])].find(({ value }) => value === '')
 
 const fields = 'input:not([readonly], [disabled]), select, textarea'
 
-/** A modal dialog. It traps focus and returns it; on phones it rises from the bottom edge. */
+/** A modal dialog. It traps the focus and returns it; on phones it slides in from the bottom. */
 export function Dialog({ title, description, isOpen, onClose, isLarge, isForced, children }: DialogProps) {
   const t = useTranslations('common')
   const body = useRef<HTMLDivElement>(null)
-  // The first field, otherwise the first of the buttons at the end; not the one that closes it.
+  // Focus the first field, otherwise the first button at the end, but not the close button.
   const firstOf = () =>
     (isForced ? emptyIn(body.current) : undefined) ??
     body.current?.querySelector<HTMLElement>(fields) ??
@@ -67,18 +67,18 @@ export const DialogActions = ({ children }: { children: ReactNode }) => (
 )
 
 interface ConfirmProps {
-  /** Names what it is about: `Delete 3 contacts?` */
+  /** A question with its object: `Delete 3 contacts?` */
   title: string
   description: ReactNode
   /** The action in one or two words: `Delete`. */
   action: string
   isOpen: boolean
   onClose(): void
-  /** Runs once, however often the button is pressed; the dialog closes when it has ended. */
+  /** Runs once, however often the button is pressed; the dialog closes afterwards. */
   onConfirm(): Promise<void>
 }
 
-/** Asks before something that cannot be undone easily. */
+/** Asks for confirmation before something that cannot be undone easily. */
 export function ConfirmDialog({ title, description, action, isOpen, onClose, onConfirm }: ConfirmProps) {
   const t = useTranslations('common')
   const [isBusy, setBusy] = useState(false)

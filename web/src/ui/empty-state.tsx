@@ -9,11 +9,11 @@ interface EmptyStateProps {
   icon: LucideIcon
   title: string
   text?: ReactNode
-  /** What the person can do next. */
+  /** Buttons for the next step. */
   children?: ReactNode
 }
 
-/** Nothing yet: says what will be here and offers the next action. */
+/** No data yet: says what will be here and offers the next action. */
 export function EmptyState({ icon: Icon, title, text, children }: EmptyStateProps) {
   return (
     <div className={styles.empty}>
@@ -25,7 +25,7 @@ export function EmptyState({ icon: Icon, title, text, children }: EmptyStateProp
   )
 }
 
-/** No match: the filters leave nothing. */
+/** No matches for the filters. */
 export function NoMatch({ onClear }: { onClear(): void }) {
   const t = useTranslations('common')
   return (
@@ -35,7 +35,7 @@ export function NoMatch({ onClear }: { onClear(): void }) {
   )
 }
 
-/** No permission, or an error with the request's id and a way to try again. */
+/** No permission, or an error with the request's id and a retry button. */
 export function Failure({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const t = useTranslations('common')
   const isApiError = error instanceof ApiError

@@ -1,9 +1,9 @@
 import { type ComponentType, createContext, Fragment, use } from 'react'
 
-/** Draws a record that an error names by its id. */
+/** Renders a record that an error names by its id. */
 export const RecordNameContext = createContext<ComponentType<{ id: string }> | undefined>(undefined)
 
-/** What went wrong. Nobody reads ids: a record is named, with a link to it. */
+/** An error message. Ids are replaced by a link with the record's name. */
 export function ErrorText({ text }: { text: string }) {
   const RecordName = use(RecordNameContext)
   const parts = text.split(/\(?([a-z]{3}_[0-9a-f]{32})\)?/)

@@ -10,13 +10,13 @@ import styles from './field.module.css'
 interface FieldProps {
   label: string
   hint?: ReactNode
-  /** What is wrong with the value; it is read out with the input. */
+  /** The error of the value; announced together with the input. */
   error?: string | undefined
   isOptional?: boolean
 }
 
 interface FieldFrameProps extends FieldProps {
-  /** Why what is typed is no value. It appears when the person leaves the input; until it is gone, no form is sent. */
+  /** Why the typed text is invalid. Shown when the person leaves the input; while it exists, no form is sent. */
   problem?: string | undefined
   children(input: {
     id: string
@@ -26,7 +26,7 @@ interface FieldFrameProps extends FieldProps {
   }): ReactNode
 }
 
-/** Shows what cannot be read in a form's inputs, and puts the focus there; false if there is nothing. */
+/** Shows invalid text in a form's inputs and focuses the first; false if there is none. */
 export function refusesUnreadable(form: HTMLFormElement): boolean {
   const inputs = [...form.elements].filter((element) => element instanceof HTMLInputElement)
   const unreadable = inputs.filter(({ validity }) => validity.customError)
@@ -63,7 +63,7 @@ export function Field({ label, hint, error: refusal, problem, isOptional, childr
   )
 }
 
-/** Label, hint and error around several inputs, such as checkboxes. */
+/** Label, hint and error around a group of inputs, such as checkboxes. */
 export function FieldGroup({ label, hint, error, isOptional, children }: FieldProps & { children: ReactNode }) {
   const t = useTranslations('common')
   const id = useId()
@@ -84,7 +84,7 @@ export function FieldGroup({ label, hint, error, isOptional, children }: FieldPr
   )
 }
 
-/** The hint and the error below an input, which describe it. */
+/** The hint and the error below an input; linked by `aria-describedby`. */
 function Notes({ id, label, hint, error }: FieldProps & { id: string }) {
   return (
     <>
@@ -102,7 +102,7 @@ function Notes({ id, label, hint, error }: FieldProps & { id: string }) {
   )
 }
 
-/** Most messages of the service continue the name of the field; others are sentences of their own. */
+/** Most messages of the service continue the field's name; others are complete sentences. */
 function errorSentence(label: string, said: string): string {
   const message = refusalText(said)
   if (/^[a-z]/.test(message) && !/^(?:a|an|the|this|expected|unknown) /.test(message)) return `${label} ${message}`
@@ -126,13 +126,13 @@ export function TextField({
   )
 }
 
-/** A password that can be shown; pasting works. */
+/** A password that can be revealed; pasting works. */
 export function PasswordField({ label, hint, error, ...input }: FieldProps & InputProps) {
   const t = useTranslations('common')
   const [isShown, setShown] = useState(false)
   const element = useRef<HTMLInputElement>(null)
   useEffect(() => {
-    // Browsers offer to store only what is in a password field when the form is sent.
+    // Browsers only offer to store a password if the input is a password field when the form is sent.
     const hide = () => setShown(false)
     const form = element.current?.form
     form?.addEventListener('submit', hide)
@@ -183,11 +183,11 @@ export function TextAreaField({
 export interface Option {
   value: string
   label: string
-  /** The heading above it and others. */
+  /** The heading of the group of options. */
   group?: string
 }
 
-/** One of a few values. The browser's own control, which is best on phones and by keyboard. */
+/** Selects one of a few values, with the browser's own control, which works best on phones and with the keyboard. */
 export function SelectField({
   label,
   hint,

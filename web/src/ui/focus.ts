@@ -4,8 +4,8 @@ const focusable =
 const isLost = (): boolean => document.activeElement === null || document.activeElement === document.body
 
 /**
- * Call it when an editor ends: what it was opened from gets the focus at once if the editor still has it, which is
- * somewhere in `box`; otherwise only if nothing else gets it.
+ * Call it when an editor ends. Focuses the element from which it was opened: at once if the focus is still in `box`,
+ * otherwise only if nothing else gets the focus.
  */
 export function returnFocus(box: Element | null, focus: () => void): void {
   if (box?.contains(document.activeElement)) return focus()
@@ -13,8 +13,8 @@ export function returnFocus(box: Element | null, focus: () => void): void {
 }
 
 /**
- * Call it before an item is removed from its list: the next item gets the focus if the removed one had it, otherwise the
- * one before it, otherwise what comes before the list. The focus is never lost.
+ * Call it before an item is removed from its list. If the item has the focus, the next item gets it, otherwise the
+ * previous one, otherwise the element before the list, so that the focus is never lost.
  */
 export function leaveItem(inside: Element | null): void {
   const item = inside?.closest('li')
@@ -30,15 +30,15 @@ export function leaveItem(inside: Element | null): void {
   requestAnimationFrame(() => requestAnimationFrame(settle))
 }
 
-/** Where the focus was: the element, and what it was in, from the inside out. */
+/** The last position of the focus: the element and its ancestors, innermost first. */
 interface Place {
   element: Element
   ancestors: readonly { box: Element; index: number }[]
 }
 
 /**
- * The focus is never on nothing: when the element that has it disappears or can no longer have it, the next one gets it
- * that is still there, otherwise the page. What knows a better place takes it first.
+ * Keeps the focus from falling back to the document: if the focused element disappears or is disabled, the next
+ * remaining one gets the focus, otherwise the page. Code that knows a better target focuses it first.
  */
 export function keepFocus(): void {
   let last: Place | undefined
@@ -46,7 +46,7 @@ export function keepFocus(): void {
   const look = () => {
     if (frames > 0) return
     frames = requestAnimationFrame(() => {
-      // Dialogs return the focus with the frame after the one that removes them.
+      // Dialogs return the focus one frame after they are removed.
       frames = requestAnimationFrame(() => {
         frames = 0
         if (last && isLost() && isGone(last.element)) nextOf(last)?.focus({ preventScroll: true })
@@ -80,7 +80,7 @@ function placeOf(element: Element): Place {
   return { element, ancestors }
 }
 
-/** What comes after a place that is gone, otherwise before it, in the innermost box that is still there. */
+/** The next focusable element after a removed one, otherwise the previous one, in its innermost remaining ancestor. */
 function nextOf({ ancestors }: Place): HTMLElement | null | undefined {
   const main = document.getElementById('main')
   for (const { box, index } of ancestors) {

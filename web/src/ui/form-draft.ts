@@ -3,7 +3,7 @@ import { readJsonDraft, storeDraft } from '../preferences/drafts.ts'
 
 type Input = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement
 
-/** Passwords and codes are never stored, nor is a password that is shown. */
+/** Passwords and codes are never stored, not even a revealed password. */
 const isStorable = (element: Element): element is Input =>
   element.matches('[name]:is(input, textarea, select):not([data-secret], [autocomplete=one-time-code])')
 
@@ -12,7 +12,7 @@ const isChecked = (input: Input): input is HTMLInputElement =>
 
 const inputsOf = (form: HTMLFormElement | null): Input[] => [...(form?.elements ?? [])].filter(isStorable)
 
-/** Stores what is in the inputs of a form that keep their values themselves, and puts it there again after a reload. */
+/** Stores the values of a form's uncontrolled inputs, and restores them after a reload. */
 export function useFormDraft(form: RefObject<HTMLFormElement | null>, name: string | undefined) {
   const [isRestored] = useState(() => name !== undefined && readJsonDraft(name) !== undefined)
   useLayoutEffect(() => {

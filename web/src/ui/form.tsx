@@ -11,13 +11,13 @@ import styles from './field.module.css'
 import { useFormDraft } from './form-draft.ts'
 import { UnsavedGuard } from './unsaved-guard.tsx'
 
-/** What the service said about a form's values: a sentence by field, and one for the whole. */
+/** The service's errors for a form: a sentence by field, and one for the form as a whole. */
 interface FormErrors {
   fields: Readonly<Record<string, string>>
   summary?: string
 }
 
-/** What is in a form's inputs, by their names; empty ones are left out. */
+/** The values of a form's inputs by name, without empty ones. */
 export type FormValues = Readonly<Record<string, string>>
 
 interface FormProps {
@@ -27,17 +27,19 @@ interface FormProps {
   submitKind?: ButtonKind
   onCancel?(): void
   isWide?: boolean
-  /** Asks before changes are lost by leaving the page. */
+  /** Asks for confirmation before the person leaves the page and loses changes. */
   isGuarded?: boolean
-  /** Where the inputs with names are stored until the form is sent or closed, for a reload or a log-in elsewhere. */
+  /**
+   * The key under which named inputs are stored until the form is sent or closed, for a reload or a log-in elsewhere.
+   */
   draft?: string
-  /** Are the values of the other inputs those of a draft? */
+  /** Do the other inputs show the values of a draft? */
   isRestored?: boolean
-  /** The names of the fields that it shows; errors of others appear above the button. */
+  /** The names of the fields in the form; errors of other fields appear above the button. */
   children(errorOf: (field: string) => string | undefined, isBusy: boolean): ReactNode
 }
 
-/** A form: Enter submits it once, all errors appear at once, and the first field with an error gets the focus. */
+/** A form. Enter submits it once; all errors appear together, and the first field with an error gets the focus. */
 export function Form(props: FormProps) {
   const { onSubmit, submitLabel, submitKind = 'primary', onCancel, isWide, isGuarded, draft, children } = props
   const t = useTranslations('common')
@@ -62,7 +64,7 @@ export function Form(props: FormProps) {
   }
   const submit = async (event: SubmitEvent<HTMLFormElement>) => {
     event.preventDefault()
-    // A form in a dialog is, for React, inside the form that opened it.
+    // React bubbles events of a form in a dialog to the form that opened it.
     event.stopPropagation()
     // Both the button and Enter in a field would submit again.
     if (isSending.current) return
@@ -136,7 +138,7 @@ const valuesOf = (form: HTMLFormElement): FormValues =>
     ),
   )
 
-/** The errors of a failed request, by field; everything else becomes the summary. */
+/** The errors of a failed request by field; all others become the summary. */
 export function formErrors(error: unknown, unreachable: string): FormErrors {
   if (!(error instanceof ApiError)) return { fields: {}, summary: unreachable }
   const fields = Object.fromEntries(error.details.map(({ field, message }) => [field, message]))

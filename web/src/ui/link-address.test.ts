@@ -26,7 +26,7 @@ test('numbers and domains are encoded, too', () => {
   expect(() => new URL(domainLink('engines.example/path'))).toThrow()
 })
 
-test('a link of a note writes to one address, without headers', () => {
+test('a mail link in a note has a single recipient and no headers', () => {
   const hrefs = (text: string) => partsOf(text).flatMap((part) => (part.type === 'link' ? part.href : []))
   expect(hrefs('[Ada](mailto:ada@example.com?bcc=eve@evil.example)')).toEqual(['mailto:ada@example.com'])
   expect(hrefs('[Ada](MAILTO:ada@example.com,eve@evil.example)')).toEqual(['MAILTO:ada@example.com'])

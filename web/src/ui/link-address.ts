@@ -1,6 +1,6 @@
 /**
- * A link that writes to this address and to no other: anyone can push an address such as
- * `ada@example.com?bcc=eve@example.com`, of which a mail program would read the end as a header.
+ * A mail link to this address only: anyone can push an address such as `ada@example.com?bcc=eve@example.com`, whose end
+ * a mail program would parse as a header.
  */
 export function mailLink(email: string): string {
   const at = email.lastIndexOf('@')
@@ -12,6 +12,6 @@ export const phoneLink = (phone: string): string => `tel:${encodeURIComponent(ph
 
 export const domainLink = (domain: string): string => `https://${encodeURIComponent(domain)}`
 
-/** An address that somebody wrote, without the headers and further recipients of a mail. */
+/** An address that somebody typed, without mail headers and further recipients. */
 export const withoutMailHeaders = (href: string): string =>
   /^mailto:/i.test(href) ? href.replace(/[?,;].*$/s, '') : href

@@ -1,4 +1,4 @@
-// Reads the part of Markdown that people use in notes. HTML is not a part of it: it stays text.
+// Parses the part of Markdown that people use in notes. HTML is not supported and stays text.
 
 export type Block =
   | { type: 'paragraph' | 'heading' | 'code'; text: string }
@@ -9,7 +9,7 @@ export type Block =
 /** Deeper quotes and lists stay text. */
 const maxDepth = 6
 
-/** The blocks of a text in Markdown. */
+/** The blocks of a Markdown text. */
 export const blocksOf = (text: string): Block[] => readBlocks(text.replaceAll('\t', '    ').split(/\r?\n/), 0)
 
 function readBlocks(lines: readonly string[], depth: number): Block[] {
@@ -25,7 +25,7 @@ function readBlocks(lines: readonly string[], depth: number): Block[] {
 
 interface Read {
   block: Block
-  /** Index of the line after it. */
+  /** Index of the line after the block. */
   end: number
 }
 
@@ -80,7 +80,7 @@ function readQuote(lines: readonly string[], start: number, depth: number): Read
 interface Marker {
   /** The number of an ordered list. */
   number: number | undefined
-  /** Columns before the text of the item. */
+  /** The column at which the item's text starts. */
   indent: number
 }
 
@@ -91,7 +91,7 @@ function markerOf(line: string): Marker | undefined {
   return { number, indent: before.length + mark.length + Math.min(Math.max(space.length, 1), 4) }
 }
 
-/** Items follow each other, with or without empty lines between; what is indented belongs to the item above it. */
+/** Items follow each other, with or without empty lines between them; indented lines belong to the item above. */
 function readList(lines: readonly string[], start: number, first: Marker, depth: number): Read {
   const items: Block[][] = []
   let end = start

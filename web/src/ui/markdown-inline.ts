@@ -1,13 +1,13 @@
 import { withoutMailHeaders } from './link-address.ts'
 
-/** A part of a line: text, a line break, or something that has parts itself. */
+/** A part of a line: text, a line break, or a node with children. */
 export type Inline =
   | { type: 'text' | 'code'; text: string }
   | { type: 'break' }
   | { type: 'strong' | 'emphasis' | 'deleted'; parts: readonly Inline[] }
   | { type: 'link'; href: string; parts: readonly Inline[] }
 
-/** How far away the end of something may be: a text without one must not take long. */
+/** The maximum distance to a closing mark, so that a text without one is fast. */
 const maxLength = 2000
 const maxDepth = 4
 
@@ -22,7 +22,7 @@ const delimiters = [
 /** Addresses that open a page, a mail or a call. Others, such as `javascript:`, stay text. */
 const safeAddress = /^(?:https?:\/\/|mailto:|tel:)[^\s<>"]+$/i
 
-/** The parts of a paragraph in Markdown. */
+/** Parses a paragraph of Markdown. */
 export function partsOf(text: string, depth = 0): Inline[] {
   const parts: Inline[] = []
   const searched: Searched = new Map()
@@ -42,7 +42,7 @@ export function partsOf(text: string, depth = 0): Inline[] {
   return parts
 }
 
-/** By mark: up to where it is known that nothing ends, so that a long text is searched once. */
+/** By mark: the position before which no closing mark exists, so that a long text is searched once. */
 type Searched = Map<string, number>
 
 interface Found {
@@ -71,7 +71,7 @@ function codeAt(text: string, index: number): Found | undefined {
   return { part: { type: 'code', text: text.slice(from, from + end).trim() }, end: from + end + ticks.length }
 }
 
-/** `[text](address)`. A picture is a link too: the page asks no other host for anything. */
+/** `[text](address)`. A picture becomes a link too, so that the page sends no requests to other hosts. */
 function linkAt(text: string, index: number, depth: number): Found | undefined {
   const shown = text.slice(index, index + maxLength)
   const [whole, label, address] = /^!?\[([^[\]]*)\]\(([^\s()]*(?:\([^\s()]*\)[^\s()]*)?)\)/.exec(shown) ?? []
@@ -82,7 +82,7 @@ function linkAt(text: string, index: number, depth: number): Found | undefined {
   return { part: { type: 'link', href, parts: parts.map(withoutLink) }, end: index + whole.length }
 }
 
-/** A link inside a link is text. */
+/** A link inside a link stays text. */
 const withoutLink = (part: Inline): Inline =>
   part.type === 'link'
     ? { type: 'text', text: part.href }
@@ -90,7 +90,7 @@ const withoutLink = (part: Inline): Inline =>
       ? { ...part, parts: part.parts.map(withoutLink) }
       : part
 
-/** `https://…`, also between angle brackets. Punctuation at its end belongs to the sentence. */
+/** `https://…`, also in angle brackets. Punctuation at its end belongs to the sentence. */
 function addressAt(text: string, index: number): Found | undefined {
   const isBracketed = text.charAt(index) === '<'
   if (!isBracketed && /\w/.test(text.charAt(index - 1))) return undefined
@@ -113,7 +113,7 @@ function delimitedAt(text: string, index: number, depth: number, searched: Searc
   const [mark, type] = delimiters.find(([one]) => text.startsWith(one, index)) ?? []
   if (mark === undefined || type === undefined) return undefined
   const from = index + mark.length
-  // `snake_case` is a word.
+  // `snake_case` is one word.
   const isInWord = mark.startsWith('_') && /\w/.test(text.charAt(index - 1))
   const end = /\s/.test(text.charAt(from)) || isInWord ? -1 : endOf(text, from, mark, searched)
   if (end === -1) return { text: mark, end: from }

@@ -1,7 +1,7 @@
 import type { Block } from './markdown-blocks.ts'
 import { type Inline, partsOf } from './markdown-inline.ts'
 
-/** Words of a text in Markdown that are to be marked, and where they begin in it. */
+/** Words of a Markdown text to highlight, and their offset in it. */
 export interface MarkedWords {
   start: number
   text: string
@@ -13,18 +13,18 @@ interface Range {
   end: number
 }
 
-/** A part of a text that is marked, or not. */
+/** A part of a text, highlighted or not. */
 export interface Piece {
   text: string
   isMarked: boolean
 }
 
-/** Splits the texts of a document, one after the other and in their order. */
+/** Splits the texts of a document; call it for each text in order. */
 export type Marker = (text: string) => readonly Piece[]
 
 export const markNothing: Marker = (text) => [{ text, isMarked: false }]
 
-/** Marks the words in what a reader sees of the source. Words that are not visible, such as an address, are skipped. */
+/** Highlights the words in the rendered text. Words that are not visible, such as an address, are skipped. */
 export function markerFor(source: string, blocks: readonly Block[], marked: readonly MarkedWords[]): Marker {
   if (marked.length === 0) return markNothing
   const ranges = merged(rangesOf(source, blocks.flatMap(textsOf).join(''), marked))
@@ -36,7 +36,7 @@ export function markerFor(source: string, blocks: readonly Block[], marked: read
   }
 }
 
-/** The texts of a block as they are shown. */
+/** The texts of a block as they are rendered. */
 function textsOf(block: Block): string[] {
   switch (block.type) {
     case 'paragraph':
@@ -58,7 +58,7 @@ function textsOfPart(part: Inline): string[] {
   return 'parts' in part ? part.parts.flatMap(textsOfPart) : [part.text]
 }
 
-/** Compares letters and digits only: the signs of Markdown and its line breaks are not shown. */
+/** Compares letters and digits only, because Markdown's marks and line breaks are not rendered. */
 function rangesOf(source: string, shown: string, marked: readonly MarkedWords[]): Range[] {
   const visible = lettersOf(shown)
   return marked.flatMap(({ start, text }) => {
@@ -73,7 +73,7 @@ function rangesOf(source: string, shown: string, marked: readonly MarkedWords[])
   })
 }
 
-/** The letters and digits of a text, and the place of each of their code units. */
+/** The letters and digits of a text, and the position of each of their code units. */
 function lettersOf(text: string): { letters: string; places: readonly number[] } {
   let letters = ''
   const places: number[] = []
@@ -100,7 +100,7 @@ function merged(ranges: readonly Range[]): readonly Range[] {
   return result
 }
 
-/** The pieces of a text that begins at a place of the whole. */
+/** The pieces of a text that starts at an offset of the whole. */
 function split(text: string, start: number, ranges: readonly Range[]): Piece[] {
   const pieces: Piece[] = []
   let done = 0

@@ -4,7 +4,7 @@ import { type Block, blocksOf } from './markdown-blocks.ts'
 import { type Inline, partsOf } from './markdown-inline.ts'
 import { markerFor } from './markdown-marks.ts'
 
-/** HTML-like, to be read at a glance. */
+/** HTML-like, for readable expectations. */
 const showParts = (parts: readonly Inline[]): string =>
   parts
     .map((part) => {
@@ -25,7 +25,7 @@ const showBlock = (block: Block): string => {
 }
 const blocks = (text: string): string => blocksOf(text).map(showBlock).join(' ')
 
-test('emphasis, code, links and line breaks are read', () => {
+test('emphasis, code, links and line breaks are parsed', () => {
   expect(shown('a **b** *c* ~~d~~ `e*f*` __g__ _h_')).toBe(
     'a strong(b) emphasis(c) deleted(d) {e*f*} strong(g) emphasis(h)',
   )
@@ -66,7 +66,7 @@ test('no address can run a script', () => {
     expect(shown(`[a](${address})`)).not.toContain('link(')
 })
 
-test('headings, lists, quotes, code and rules are read', () => {
+test('headings, lists, quotes, code and rules are parsed', () => {
   expect(
     blocks('# Call\n\nBefore:\n\n- read\n- check\n  - twice\n\n1. a\n2. b\n\n> said\n> so\n\n---\n```\n**x**\n```'),
   ).toBe(
@@ -77,7 +77,7 @@ test('headings, lists, quotes, code and rules are read', () => {
   expect(blocks('- a\n  more\n\n  later\n- b')).toBe('list([paragraph(a\nmore) paragraph(later)][paragraph(b)])')
 })
 
-test('every text is read, in a short time, and loses no word', () => {
+test('any text is parsed in a short time and loses no word', () => {
   const pieces = fc.constantFrom(
     'word',
     '*',
@@ -104,7 +104,7 @@ test('every text is read, in a short time, and loses no word', () => {
       const words = (text: string) => text.split('word').length
       const read = blocksOf(parts.join(''))
       const text = JSON.stringify(read.map((block) => ('text' in block ? partsOf(block.text) : block)))
-      // What follows an opening fence in its line names a language, and is not shown.
+      // The text after an opening fence names a language, and is not rendered.
       if (!parts.includes('```')) expect(words(text)).toBe(words(parts.join('')))
     }),
   )
@@ -116,7 +116,7 @@ test('every text is read, in a short time, and loses no word', () => {
   }
 })
 
-/** What a reader sees of a paragraph, with the marked words in brackets. */
+/** The visible text of a paragraph, with highlighted words in brackets. */
 function marked(source: string, ...words: string[]): string {
   const read = blocksOf(source)
   const spans = words.map((text) => ({ start: source.lastIndexOf(text), text }))
@@ -134,7 +134,7 @@ function marked(source: string, ...words: string[]): string {
   return read.map((block) => (block.type === 'paragraph' ? show(partsOf(block.text)) : '')).join(' / ')
 }
 
-test('words of the source are marked in what is shown of it', () => {
+test('words of the source are highlighted in the rendered text', () => {
   expect(marked('Please **call\nme** 😀 today', 'call\nme** 😀 today')).toBe('Please [call] [me][ 😀 today]')
   expect(marked('call me, or *call* me', 'call* me')).toBe('call me, or [call][ me]')
   expect(marked('one two three', 'one two', 'two three')).toBe('[one two three]')

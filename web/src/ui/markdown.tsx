@@ -6,15 +6,15 @@ import styles from './markdown.module.css'
 
 interface MarkdownProps {
   text: string
-  /** Words of it that stand out. */
+  /** Words to highlight. */
   marked?: readonly MarkedWords[]
 }
 
 const noWords: readonly MarkedWords[] = []
 
 /**
- * A text in Markdown: paragraphs, headings, lists, quotes, code, emphasis and links. It becomes elements of the page and
- * never HTML, so a note from an unknown sender can run nothing.
+ * A Markdown text: paragraphs, headings, lists, quotes, code, emphasis and links. Renders React elements and never
+ * HTML, so that a note from an unknown sender cannot run scripts.
  */
 export const Markdown = memo(({ text, marked = noWords }: MarkdownProps) => {
   const blocks = blocksOf(text)
@@ -34,7 +34,7 @@ function showBlock(block: Block, mark: Marker): ReactNode {
     case 'paragraph':
       return <p>{showParts(partsOf(block.text), mark)}</p>
     case 'heading':
-      // Not a heading of the page: its level would depend on where the text is shown.
+      // Not a heading of the page, because its level would depend on where the text is shown.
       return (
         <p>
           <strong>{showParts(partsOf(block.text), mark)}</strong>
@@ -57,7 +57,7 @@ function showBlock(block: Block, mark: Marker): ReactNode {
   }
 }
 
-/** The text of an item needs no paragraph of its own. */
+/** The text of an item needs no paragraph. */
 const showItem = ([first, ...others]: readonly Block[], mark: Marker): ReactNode =>
   first?.type === 'paragraph' ? (
     <>

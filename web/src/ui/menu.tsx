@@ -7,20 +7,20 @@ import { Keys } from './keys.tsx'
 import styles from './popup.module.css'
 
 interface MenuProps {
-  /** A button that opens it; undefined if it is open while it is on the page, next to `anchor`. */
+  /** The button that opens the menu; if undefined, the menu is open while mounted, next to `anchor`. */
   trigger?: ReactElement
   anchor?: Element
   onClose?(): void
   children: ReactNode
 }
 
-/** A menu of actions. Many things of one kind can share one, which is cheaper than one each. */
+/** A menu of actions. Many rows can share one, which is cheaper than one each. */
 export function Menu({ trigger, anchor, onClose, children }: MenuProps) {
   const t = useTranslations('common')
   return (
     <Base.Root modal={false} {...(anchor && { open: true, onOpenChange: (isOpen) => !isOpen && onClose?.() })}>
       {trigger && <Base.Trigger render={trigger} />}
-      {/* A landmark, because it is outside those of the page. */}
+      {/* A landmark, because it is outside of the page's landmarks. */}
       <Base.Portal role="region" aria-label={t('menu')}>
         <Base.Positioner sideOffset={4} align="start" anchor={anchor} className={styles.positioner}>
           <Base.Popup className={styles.popup}>
@@ -33,10 +33,12 @@ export function Menu({ trigger, anchor, onClose, children }: MenuProps) {
   )
 }
 
-/** Base UI guards the ends of a popup with elements that pass the focus on. What can have the focus must not be hidden. */
+/**
+ * Base UI adds focus guards at the ends of a popup. Focusable elements must not be hidden from assistive technology.
+ */
 function FocusGuards() {
   useEffect(() => {
-    // Some of them are rendered after the content.
+    // Some guards are rendered after the content.
     const frame = requestAnimationFrame(() => {
       for (const guard of document.querySelectorAll('[data-base-ui-focus-guard]')) guard.removeAttribute('aria-hidden')
     })
@@ -77,7 +79,7 @@ export const MenuLink = ({ icon: Icon, href, children }: { icon: LucideIcon; hre
   />
 )
 
-/** Says what the following items are about. */
+/** The heading of the items below. */
 export const MenuLabel = ({ children }: { children: ReactNode }) => (
   <div className={styles.menuLabel} role="presentation">
     {children}

@@ -8,11 +8,13 @@ interface NumberFieldProps extends Omit<
 > {
   defaultValue?: number | undefined
   rules: NumberRules
-  /** Called with undefined while there is no number. */
+  /** Called with undefined while the text is not a number. */
   onNumber?(number: number | undefined): void
 }
 
-/** A number as the page's locale writes it. A form has its text under its name: read it with `useNumbers`. */
+/**
+ * A number in the format of the page's locale. The form contains its text under its name; parse it with `useNumbers`.
+ */
 export function NumberField({ defaultValue, rules, onNumber, ...field }: NumberFieldProps) {
   const numbers = useNumbers()
   const [text, setText] = useState(numbers.write(defaultValue))

@@ -69,13 +69,13 @@ test.each([
   ['en', '(5'],
 ])('in %s, %j is not a number', (locale, text) => expect(read(text, locale)).toBeUndefined())
 
-test('a currency next to an amount is known if its sign means only one', () => {
+test('a currency next to an amount is recognized if its sign is unambiguous', () => {
   expect(readNumber('1.234,50 €', 'de')?.currency).toBe('EUR')
   expect(readNumber('CHF 5', 'de')?.currency).toBe('CHF')
   expect(readNumber('5', 'de')?.currency).toBeUndefined()
 })
 
-test('what the list shows can be read back, for every currency and amount', () => {
+test('the format of the list can be parsed, for every currency and amount', () => {
   for (const locale of ['de-DE', 'de-AT', 'de-CH', 'en-US', 'en-GB', 'en-IN', 'en-ZA'])
     for (const currency of Intl.supportedValuesOf('currency'))
       for (const amount of ['1234', '-1234567.89', '0.5', '12345678901234567890.12'] as const) {
@@ -85,7 +85,7 @@ test('what the list shows can be read back, for every currency and amount', () =
       }
 })
 
-test('a decimal is written with the sign of the locale, and becomes a number only if nothing is lost', () => {
+test('a decimal is formatted with the sign of the locale, and becomes a number only if nothing is lost', () => {
   expect(writeNumber('-1234.50', 'de')).toBe('-1234,50')
   expect(writeNumber('-1234.50', 'de-CH')).toBe('-1234.50')
   expect(writeNumber('1.2.3', 'de')).toBe('1.2.3')

@@ -1,15 +1,15 @@
-// Numbers as people of a locale write them. They stay decimals in strings, as in the API: a float would round them.
+// Numbers in the format of a locale. They stay decimals in strings, as in the API, because a float would round them.
 
 export interface ReadNumber {
-  /** As the API writes it: `-1234.56`. */
+  /** In the format of the API: `-1234.56`. */
   decimal: string
-  /** The currency that was written next to it, if its sign means only one. */
+  /** The currency written next to the number, if its sign is unambiguous. */
   currency: string | undefined
 }
 
 interface Signs {
   decimal: string
-  /** What the locale writes between groups, in numbers or in amounts. */
+  /** The separator between groups in the locale, in numbers or in amounts. */
   groups: ReadonlySet<string>
   /** Do groups before the last one have two digits? */
   isIndian: boolean
@@ -32,13 +32,13 @@ function signsOf(locale: string): Signs {
   return signs
 }
 
-/** Spaces of every width, and every apostrophe: nobody writes decimals with them, so they can only separate groups. */
+/** Spaces of every width and all apostrophes: nobody uses them as a decimal sign, so they can only separate groups. */
 const spaces = /[\s\u00a0\u2000-\u200a\u202f\u205f\u3000]/gu
 const apostrophes = /['’‘ʼ′`´]/gu
 const invisible = /[\u200b-\u200f\u061c\u202a-\u202e\u2060\u2066-\u2069\ufeff]/gu
 const minuses = /[−‐‑‒–—﹣-]/gu
 
-/** The number that a text says in a locale; undefined if it says none, or could say several. */
+/** Parses a number in a locale; undefined if the text is not a number or is ambiguous. */
 export function readNumber(text: string, locale: string): ReadNumber | undefined {
   const plain = westernDigits(text).replaceAll(invisible, '').replaceAll(minuses, '-').replaceAll(spaces, ' ').trim()
   const { number, currency } = withoutCurrency(plain, locale)
@@ -53,7 +53,7 @@ export function readNumber(text: string, locale: string): ReadNumber | undefined
   return { decimal: `${isNegative ? '-' : ''}${decimal}`, currency }
 }
 
-/** Digits with one kind of separator between groups, and one decimal sign. */
+/** Digits with one kind of group separator and at most one decimal sign. */
 function readDigits(text: string, { decimal, groups, isIndian }: Signs): string | undefined {
   const [whole = '', fraction = '', ...others] = text.split(decimal)
   if (others.length > 0 || !/^\d*$/.test(fraction)) return undefined
@@ -73,7 +73,7 @@ function readDigits(text: string, { decimal, groups, isIndian }: Signs): string 
   return fraction === '' ? digits : `${digits}.${fraction}`
 }
 
-/** Digits of other scripts, such as Arabic and Devanagari, as 0 to 9, with the signs of Arabic numbers. */
+/** Converts digits of other scripts, such as Arabic and Devanagari, to 0 to 9, and the signs of Arabic numbers. */
 function westernDigits(text: string): string {
   if (!/[\u0660-\uffff]/u.test(text)) return text
   const known = digitsOfScripts()
@@ -93,7 +93,7 @@ function digitsOfScripts(): ReadonlyMap<string, string> {
   return scriptDigits
 }
 
-/** What is written before or after a number: a code such as EUR, or a sign such as €. */
+/** The text before or after a number: a code such as EUR, or a sign such as €. */
 function withoutCurrency(text: string, locale: string): { number: string; currency: string | undefined } {
   const [, sign = '', before = '', rest = ''] = /^([-+]?)([^\d.,()'+-]*[^\d\s.,()'+-]\.?)(.*)$/u.exec(text) ?? []
   const found = before === '' ? undefined : currencyOf(before, locale)
@@ -105,7 +105,7 @@ function withoutCurrency(text: string, locale: string): { number: string; curren
 
 const signsOfCurrencies = new Map<string, ReadonlyMap<string, ReadonlySet<string>>>()
 
-/** The currency of a sign; without a code if several have it, such as $. */
+/** The currency of a sign; without a code if several use it, such as $. */
 function currencyOf(sign: string, locale: string): { code: string | undefined } | undefined {
   const known = signsOfCurrencies.get(locale) ?? readSigns(locale)
   signsOfCurrencies.set(locale, known)
@@ -121,7 +121,7 @@ function readSigns(locale: string): Map<string, Set<string>> {
   const signs = new Map<string, Set<string>>()
   for (const currency of Intl.supportedValuesOf('currency')) {
     const forms = (['code', 'symbol', 'narrowSymbol'] as const).map((form) => [locale, form] as const)
-    // Only others write `US$`.
+    // Other locales use `US$`.
     const displays = [...forms, ['en-GB', 'symbol'] as const].map(([language, currencyDisplay]) =>
       new Intl.NumberFormat(language, { style: 'currency', currency, currencyDisplay })
         .formatToParts(1)
@@ -135,11 +135,11 @@ function readSigns(locale: string): Map<string, Set<string>> {
   return signs
 }
 
-/** A decimal as it stands in an input of the locale: all its digits, without groups. Other text stays as it is. */
+/** A decimal as an input of the locale shows it: with all digits, without groups. Other text stays unchanged. */
 export const writeNumber = (decimal: string, locale: string): string =>
   /^-?\d+(?:\.\d+)?$/.test(decimal) ? decimal.replace('.', signsOf(locale).decimal) : decimal
 
-/** The number of a decimal, if that is exactly the same. */
+/** The number of a decimal, if the conversion is exact. */
 export function exactNumber(decimal: string): number | undefined {
   const digits = decimal.replaceAll(/[-.]/g, '').replace(/^0+/, '')
   const significant = decimal.includes('.') ? digits.replace(/0+$/, '') : digits

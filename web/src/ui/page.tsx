@@ -4,16 +4,16 @@ import styles from './page.module.css'
 
 interface PageBarProps {
   title: string
-  /** Next to the heading, such as a count. */
+  /** Shown next to the heading, such as a count. */
   note?: ReactNode
-  /** Before the heading: a way back. */
+  /** Shown before the heading: a back link. */
   leading?: ReactNode
-  /** After the heading; on phones below it. */
+  /** Shown after the heading; on phones below it. */
   tabs?: ReactNode
   children?: ReactNode
 }
 
-/** The bar at the top of a page: its heading, a note and its actions. Names the browser's tab too. */
+/** The bar at the top of a page: heading, note and actions. Also sets the document title. */
 export function PageBar({ title, note, leading, tabs, children }: PageBarProps) {
   useEffect(() => {
     document.title = `${title} · Rapport`
@@ -35,7 +35,7 @@ export function PageBar({ title, note, leading, tabs, children }: PageBarProps) 
   )
 }
 
-/** The scrolling part of a page. `isNarrow` for text and forms. */
+/** The scrolling part of a page. `isNarrow` is for text and forms. */
 export function PageContent({ isNarrow, children }: { isNarrow?: boolean; children: ReactNode }) {
   return <div className={classes(styles.content, styles.stack, isNarrow && styles.narrow)}>{children}</div>
 }
@@ -63,7 +63,7 @@ export function Panel({ title, description, actions, children }: PanelProps) {
   )
 }
 
-/** Rows of a settings page: a name, a line about it, and its actions. */
+/** Rows of a settings page: a name, a line of text, and actions. */
 export function List({ label, children }: { label: string; children: ReactNode }) {
   return (
     <ul className={styles.list} aria-label={label}>
@@ -107,7 +107,7 @@ interface TableProps<Row> {
   keyOf(row: Row): string
 }
 
-/** A plain table of a few rows; long lists use the data grid. */
+/** A plain table for a few rows; long lists use the data grid. */
 export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>) {
   return (
     <div className={styles.tableBox} role="region" aria-label={label} tabIndex={0}>

@@ -7,23 +7,23 @@ import styles from './popup.module.css'
 interface PopoverProps {
   /** Its name for assistive technology. */
   label: string
-  /** A button; undefined if something else opens it, with `anchor`. */
+  /** The button that opens it; undefined if something else does, with `anchor`. */
   trigger?: ReactElement
   anchor?: Element | null
   isOpen?: boolean
   onOpenChange?(isOpen: boolean): void
   align?: 'start' | 'end'
-  /** The focus stays where it is: for suggestions below an input. */
+  /** The focus stays where it is, for suggestions below an input. */
   isPassive?: boolean
   children: ReactNode
 }
 
-/** The dialog of a log-in takes the focus from what it comes over, which stays open. */
+/** The log-in dialog takes the focus from the popover below it, which stays open. */
 export const unlessEnded = (change: (isOpen: boolean) => void) => (isOpen: boolean) => {
   if (isOpen || !hasEnded()) change(isOpen)
 }
 
-/** Content that floats next to a button. Escape and a press outside close it; focus returns to the button. */
+/** Content that floats next to a button. Escape and a click outside close it; the focus returns to the button. */
 export function Popover({
   label,
   trigger,

@@ -8,7 +8,7 @@ afterAll(() => {
   else process.env.TZ = TZ
 })
 
-/** The time that is shown, now, and what people say. */
+/** The displayed time, the current time, and the text. */
 const table: readonly (readonly [string, string, string, string])[] = [
   ['2026-11-26T14:00:00', '2026-11-26T14:00:00', 'now', 'jetzt'],
   ['2026-11-26T13:59:48', '2026-11-26T14:00:00', '12 seconds ago', 'vor 12 Sekunden'],
@@ -17,7 +17,7 @@ const table: readonly (readonly [string, string, string, string])[] = [
   ['2026-11-26T12:01:00', '2026-11-26T14:00:00', '1 hour ago', 'vor 1 Stunde'],
   ['2026-11-25T14:00:01', '2026-11-26T14:00:00', '23 hours ago', 'vor 23 Stunden'],
   ['2026-11-25T14:00:00', '2026-11-26T14:00:00', '1 day ago', 'vor 1 Tag'],
-  // 2.6 days are no 3 days.
+  // 2.6 days are not rounded to 3.
   ['2026-11-23T23:36:00', '2026-11-26T14:00:00', '2 days ago', 'vor 2 Tagen'],
   ['2026-11-19T14:01:00', '2026-11-26T14:00:00', '6 days ago', 'vor 6 Tagen'],
   ['2026-11-19T14:00:00', '2026-11-26T14:00:00', '1 week ago', 'vor 1 Woche'],
@@ -30,7 +30,7 @@ const table: readonly (readonly [string, string, string, string])[] = [
   ['2024-02-29T10:00:00', '2026-11-26T14:00:00', '2 years ago', 'vor 2 Jahren'],
   ['2026-11-29T04:24:00', '2026-11-26T14:00:00', 'in 2 days', 'in 2 Tagen'],
   ['2026-11-26T14:59:00', '2026-11-26T14:00:00', 'in 59 minutes', 'in 59 Minuten'],
-  // The clocks were changed in between: these days have 25 and 23 hours.
+  // The clocks changed in between: these days have 25 and 23 hours.
   ['2026-10-24T12:00:00', '2026-10-25T12:00:00', '1 day ago', 'vor 1 Tag'],
   ['2026-10-24T12:00:00', '2026-10-25T11:30:00', '24 hours ago', 'vor 24 Stunden'],
   ['2026-03-28T12:00:00', '2026-03-29T12:00:00', '1 day ago', 'vor 1 Tag'],

@@ -9,8 +9,8 @@ const minute = 60 * second
 const hour = 60 * minute
 
 /**
- * How far a time is from now, in the largest unit of which at least one has passed. As people count, nothing is rounded
- * up, and a day, a month or a year is over at the same time of day, also if the clocks were changed meanwhile.
+ * How far a time is from now, in the largest unit of which at least one has passed. Nothing is rounded up, as people
+ * count. A day, month or year has passed at the same time of day, even if the clocks have changed.
  */
 export function relativeTime(time: Date, now: Date): RelativeTime {
   const sign = time > now ? 1 : -1
@@ -30,13 +30,13 @@ export function relativeTime(time: Date, now: Date): RelativeTime {
   return { value: sign * Math.floor(size), unit }
 }
 
-/** Whole days of the calendar. */
+/** Whole days by the calendar. */
 function daysBetween(earlier: Date, later: Date): number {
   const days = Math.round((startOfDay(later) - startOfDay(earlier)) / (24 * hour))
   return timeOfDay(later) < timeOfDay(earlier) ? days - 1 : days
 }
 
-/** Whole months of the calendar. From the last day of a long month, one has passed at the end of a shorter one. */
+/** Whole months by the calendar. From the last day of a long month, one has passed at the end of a shorter one. */
 function monthsBetween(earlier: Date, later: Date): number {
   const months = (later.getFullYear() - earlier.getFullYear()) * 12 + later.getMonth() - earlier.getMonth()
   const lastDay = new Date(later.getFullYear(), later.getMonth() + 1, 0).getDate()

@@ -2,7 +2,10 @@ import { type KeyboardEvent, useState } from 'react'
 
 const steps: Readonly<Record<string, number>> = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }
 
-/** One tab stop for many links, such as the bars of a chart: the arrow keys, Home and End go from one to the next. Escape hides what the focus shows. */
+/**
+ * A single tab stop for many links, such as the bars of a chart: arrow keys, Home and End move between them, and Escape
+ * hides what the focus shows.
+ */
 export function useRoving(onEscape?: () => void) {
   const [current, setCurrent] = useState(0)
   const onKeyDown = (event: KeyboardEvent) => {
@@ -18,7 +21,7 @@ export function useRoving(onEscape?: () => void) {
     setCurrent(next)
     target.focus()
   }
-  /** The attributes of each link, by its place in the document. */
+  /** The attributes of each link, by its index in the document. */
   return (index: number, count: number) => ({
     'data-stop': '',
     onKeyDown,

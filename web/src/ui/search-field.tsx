@@ -3,27 +3,27 @@ import { type Ref, useEffect, useEffectEvent, useState } from 'react'
 import { classes } from './classes.ts'
 import styles from './search-field.module.css'
 
-/** Milliseconds without typing after which the search begins. */
+/** Milliseconds without typing before the search starts. */
 const pause = 150
 
 interface SearchFieldProps {
   label: string
-  /** The text of the current search. It can change by other means, such as Back. */
+  /** The text of the current search. It can also change otherwise, such as by Back. */
   value: string
   onSearch(text: string): void
-  /** In a toolbar, it is as small as the buttons next to it. */
+  /** In a toolbar, the field is as small as the buttons. */
   isCompact?: boolean
   ref?: Ref<HTMLInputElement>
 }
 
-/** A search that begins when the person pauses. Escape empties it, then leaves it. */
+/** A search that starts when the person pauses. Escape clears it, then leaves it. */
 export function SearchField({ label, value, onSearch, isCompact, ref }: SearchFieldProps) {
   const [text, setText] = useState(value)
   const [sent, setSent] = useState(value)
   const [known, setKnown] = useState(value)
   if (known !== value) {
     setKnown(value)
-    // What was sent comes back; meanwhile, the person may have typed on.
+    // The sent text comes back as a prop; meanwhile, the person may have typed more.
     if (value !== sent) {
       setSent(value)
       setText(value)

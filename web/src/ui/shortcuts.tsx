@@ -5,7 +5,7 @@ import { sequenceTimeout } from './keys.tsx'
 export interface Shortcut {
   keys: string
   label: string
-  /** True for those that work on every page; the help lists them separately. */
+  /** True for global shortcuts, which the help lists separately. */
   isGlobal?: boolean
   run(): void
 }
@@ -17,7 +17,7 @@ interface Registry {
 
 const Context = createContext<Registry | undefined>(undefined)
 
-/** Nothing is typed into a checkbox, which has the focus after it was clicked. */
+/** A checkbox takes no text input, but has the focus after a click. */
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable || target.matches('input:not([type=checkbox], [type=radio]), textarea, select'))
@@ -27,24 +27,24 @@ const isInDialog = (target: EventTarget | null): boolean =>
 
 function nameOf(event: KeyboardEvent): string {
   if (!event.metaKey && !event.ctrlKey) return event.key
-  // With Shift, they mean something else: to redo, not to undo.
+  // Shift changes the meaning: redo instead of undo.
   return `Mod+${event.shiftKey ? 'Shift+' : ''}${event.key.toUpperCase()}`
 }
 
-/** Listens for the shortcuts of everything that is on the screen; what was added last wins. */
+/** Listens for the shortcuts of all mounted components; the most recently added one wins. */
 export function ShortcutProvider({ children }: { children: ReactNode }) {
   const [registry] = useState(() => new ShortcutRegistry())
   const previous = useRef({ key: '', at: 0 })
   const onKeyDown = useEffectEvent((event: KeyboardEvent) => {
     if (event.defaultPrevented || event.altKey || event.isComposing) return
     const key = nameOf(event)
-    // Keys without a modifier belong to the field, the menu or the dialog that has the focus.
+    // Keys without a modifier belong to the focused field, menu or dialog.
     if (!key.startsWith('Mod+') && (isTyping(event.target) || isInDialog(event.target))) return
     const { key: first, at } = previous.current
     const sequence = event.timeStamp - at < sequenceTimeout ? `${first} ${key}` : undefined
     previous.current = { key, at: event.timeStamp }
     const newestFirst = [...registry.all()].reverse()
-    // `g c` leads to the contacts also where `c` creates one.
+    // Sequences come first: `g c` opens the contacts even on a page where `c` creates one.
     const found = newestFirst.find(({ keys }) => keys === sequence) ?? newestFirst.find(({ keys }) => keys === key)
     if (!found) return
     if (key === 'Mod+Z' && isTyping(event.target)) return
@@ -73,7 +73,7 @@ class ShortcutRegistry implements Registry {
   }
 }
 
-/** Adds shortcuts while the component is on the screen. */
+/** Registers shortcuts while the component is mounted. */
 export function useShortcuts(shortcuts: readonly Shortcut[]): void {
   const registry = use(Context)
   const latest = useRef(shortcuts)
@@ -83,7 +83,7 @@ export function useShortcuts(shortcuts: readonly Shortcut[]): void {
   useEffect(() => registry?.add(() => latest.current), [registry])
 }
 
-/** All shortcuts at this moment, for the help and the palette. */
+/** All current shortcuts, for the help and the palette. */
 export function useShortcutList(): () => readonly Shortcut[] {
   const registry = use(Context)
   return () => registry?.all() ?? []

@@ -8,13 +8,13 @@ interface SidePanelProps {
   title: ReactNode
   /** Buttons next to the heading. */
   actions?: ReactNode
-  /** Changes when it shows something else; the panel then gets the focus. */
+  /** Changes when other content is shown; the panel then gets the focus. */
   subject: string
   onClose(): void
   children: ReactNode
 }
 
-/** Details next to a list, which stays usable. Escape closes it; the caller returns the focus. */
+/** Details next to a list, which stays usable. Escape closes the panel; the caller returns the focus. */
 export function SidePanel({ title, actions, subject, onClose, children }: SidePanelProps) {
   const t = useTranslations('common')
   const id = useId()

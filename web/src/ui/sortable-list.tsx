@@ -9,9 +9,9 @@ interface SortableListProps<Item extends { id: string }> {
   label: string
   items: readonly Item[]
   titleOf(item: Item): string
-  /** Called with the new index among the others. Undefined if the person may not move them. */
+  /** Called with the new index among the other items. Undefined if the person may not reorder them. */
   onMove: ((id: string, index: number) => void) | undefined
-  /** May the person move this one? Default: all of them. */
+  /** May the person move this item? By default, all of them. */
   canMove?(item: Item): boolean
   children(item: Item): ReactNode
 }
@@ -21,7 +21,7 @@ interface Drag {
   index: number
 }
 
-/** A list in an order that people choose: each row has a handle to drag, on which arrow keys move the row. */
+/** A list that people can reorder: each row has a handle to drag, and arrow keys on the handle move the row. */
 export function SortableList<Item extends { id: string }>(props: SortableListProps<Item>) {
   const { label, items, titleOf, onMove, canMove = () => true, children } = props
   const t = useTranslations('board')

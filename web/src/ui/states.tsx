@@ -8,7 +8,7 @@ import { buttonClasses } from './button.tsx'
 import { EmptyState, Failure } from './empty-state.tsx'
 import { PageBar } from './page.tsx'
 
-/** Shown when a page takes longer than a moment. */
+/** Shown if a page takes longer than a moment to load. */
 export function Loading() {
   const t = useTranslations('common')
   const trouble = useTranslations('shell.trouble')
@@ -42,21 +42,21 @@ export function NotFound() {
   )
 }
 
-/** Without the frame of the application. */
+/** A page outside the frame of the application. */
 export const UnknownPage = () => (
   <main>
     <NotFound />
   </main>
 )
 
-/** In place of the application, if it could not be loaded. */
+/** Replaces the application if it could not be loaded. */
 export const ApplicationError = ({ error }: { error: unknown }) => (
   <main>
     <PageError error={error} />
   </main>
 )
 
-/** A page that could not be loaded, with the request's id and a way to try again. */
+/** Shown if a page could not be loaded, with the request's id and a button to retry. */
 export function PageError({ error }: { error: unknown }) {
   const t = useTranslations('common')
   const router = useRouter()

@@ -7,7 +7,7 @@ export type Tint = (typeof tints)[number]
 
 const colorful = tints.filter((tint) => tint !== 'gray' && tint !== 'red')
 
-/** The same text has the same tint everywhere. */
+/** The same text always gets the same tint. */
 export function tintOf(text: string, among: readonly Tint[] = colorful): Tint {
   let hash = 0
   for (const character of text) hash = (hash * 31 + (character.codePointAt(0) ?? 0)) % 997
@@ -24,11 +24,11 @@ const stateTints: Readonly<Record<string, Tint>> = {
 }
 const openTints = colorful.filter((tint) => tint !== 'green')
 
-/** The tint of a text about something that has a state: green and red are for what is won, and what is lost or urgent. */
+/** The tint for a state: green for won, red for lost or urgent. */
 export const tintOfState = (state: unknown, text: string): Tint =>
   stateTints[String(state)] ?? tintOf(text, state === 'open' ? openTints : colorful)
 
-/** A short word on a tinted background; with `hasDot` it shows a state. */
+/** A short text on a tinted background; `hasDot` marks it as a state. */
 export function Tag({ tint = 'gray', hasDot, children }: { tint?: Tint; hasDot?: boolean; children: ReactNode }) {
   return (
     <span className={classes(styles.tag, styles[tint])}>

@@ -1,10 +1,10 @@
 import type { ComponentProps } from 'react'
 import { SelectField } from './field.tsx'
 
-/** `UTC` is not among those that the browser lists. */
+/** Browsers do not list `UTC`. */
 const listed = ['UTC', ...Intl.supportedValuesOf('timeZone')]
 
-/** A time zone, by its IANA name. `current`: the service may know one that this browser does not. */
+/** Selects a time zone by its IANA name. `current`: the service may know a zone that this browser does not. */
 export function TimeZoneField({
   current,
   ...field

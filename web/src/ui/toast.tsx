@@ -14,10 +14,10 @@ interface ToastData {
 
 const manager = Toast.createToastManager<ToastData>()
 
-/** Milliseconds: long enough to read it and to reach Undo. */
+/** Milliseconds: long enough to read the toast and to reach Undo. */
 const timeout = 8000
 
-/** Says that something worked. With `undo`, it offers to take it back. Returns what closes it. */
+/** Shows a success message, with a button if there is an `undo`. Returns a function that closes it. */
 export function notify(title: string, options: { undo?: () => void; description?: string } = {}): () => void {
   const { undo, description } = options
   const id = manager.add({
@@ -29,7 +29,7 @@ export function notify(title: string, options: { undo?: () => void; description?
   return () => manager.close(id)
 }
 
-/** Says that something failed, and why; it stays until it is closed. */
+/** Shows a failure and its reason until the person closes it. */
 export function notifyError(title: string, description?: string): void {
   manager.add({
     title,
@@ -39,13 +39,13 @@ export function notifyError(title: string, description?: string): void {
   })
 }
 
-/** Says that an action failed, with the service's reason. */
+/** Shows that an action failed, with the service's reason. */
 export function useNotifyFailure(): (error: unknown) => void {
   const t = useTranslations('common')
   return (error) => notifyError(t('failed'), error instanceof ApiError ? reasonOf(error) : t('unreachable'))
 }
 
-/** The service's sentence; the details say more than the summary. */
+/** The service's message; the details are more specific than the summary. */
 const reasonOf = ({ description, details }: ApiError): string =>
   details.length > 0 ? details.map(({ message }) => sentence(refusalText(message))).join(' ') : description
 
@@ -54,13 +54,13 @@ function sentence(message: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`
 }
 
-/** Says that something failed because there was no answer. */
+/** Shows that something failed because there was no response. */
 export function notifyUnreachable(title: string, description?: string): void {
   const data = { isUnreachable: true }
   manager.add({ title, type: 'error', timeout: 0, data, ...(description !== undefined && { description }) })
 }
 
-/** Removes all: another person or organization is next. */
+/** Closes all toasts, because another person or organization follows. */
 export const closeToasts = (): void => manager.close()
 
 export function Toasts() {

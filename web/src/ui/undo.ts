@@ -4,18 +4,18 @@ import { whenForgetting } from '../api/query-client.ts'
 import { notify } from './toast.tsx'
 import { useShortcuts } from './shortcuts.tsx'
 
-/** The last changes, newest at the end: what Ctrl+Z takes back. */
+/** The most recent changes, newest last, for Ctrl+Z. */
 const undoable: (() => void)[] = []
 const maxUndoable = 50
 whenForgetting(() => undoable.splice(0))
 
-/** One after the other: each looks at what the one before has left. */
+/** Undos run one at a time: each checks the state that the previous one left. */
 let lastUndo: Promise<unknown> = Promise.resolve()
 let undosInProgress = 0
-/** How often Ctrl+Z was pressed while a change is being stored. */
+/** How often Ctrl+Z was pressed while a change was being stored. */
 let presses = 0
 
-/** Offers to take a change back, in a toast and with Ctrl+Z. Either works once: the toast is closed with both. */
+/** Offers to undo a change, in a toast and with Ctrl+Z. Either one works once, and closes the toast. */
 export function offerUndo(title: string, undo: () => unknown): void {
   const once = () => {
     const index = undoable.indexOf(once)
@@ -30,7 +30,7 @@ export function offerUndo(title: string, undo: () => unknown): void {
   if (undoable.length > maxUndoable) undoable.shift()
 }
 
-/** Ctrl+Z on pages whose changes can be undone. */
+/** Handles Ctrl+Z on pages with changes that can be undone. */
 export function useUndoShortcut(): void {
   const t = useTranslations('list')
   useShortcuts([{ keys: 'Mod+Z', label: t('undoLast'), run: () => void undoLast() }])
@@ -42,7 +42,7 @@ async function undoLast(): Promise<void> {
   const before = undoable.at(-1)
   const isAboutNewer = isStoring() && undosInProgress === 0
   await whenStored()
-  // Meant for a change that was refused, or that cannot be undone: it must not take back the one before it.
+  // The key press was meant for a change that was refused or cannot be undone, so it must not undo the previous one.
   if (isAboutNewer && undoable.at(-1) === before) presses--
   for (; presses > 0; presses--) undoable.at(-1)?.()
 }

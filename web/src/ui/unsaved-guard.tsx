@@ -4,7 +4,7 @@ import { mayLeave } from '../preferences/drafts.ts'
 import { Button } from './button.tsx'
 import { Dialog, DialogActions } from './dialog.tsx'
 
-/** Asks before the person leaves the page, inside the application or by the browser, and loses what they entered. */
+/** Asks for confirmation before the person leaves the page, in the application or the browser, with unsaved input. */
 export function UnsavedGuard({ isUnsaved }: { isUnsaved: boolean }) {
   const t = useTranslations('common')
   const blocker = useBlocker({

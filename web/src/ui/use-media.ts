@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** Does the screen fit this media query now? */
+/** Does the screen match this media query now? */
 function useMedia(query: string): boolean {
   return useSyncExternalStore(
     (listener) => {
@@ -15,8 +15,8 @@ function useMedia(query: string): boolean {
 /** Phones have their own layout: cards instead of columns, and navigation at the bottom. */
 export const useIsPhone = (): boolean => useMedia('(max-width: 700px)')
 
-/** A list next to the page does not fit: the page without the navigation has at most 700 px. */
+/** There is no room for a list next to the page: without the navigation, the page is at most 700 px wide. */
 export const useIsNarrowPage = (): boolean => useMedia('(max-width: 932px)')
 
-/** Two columns do not fit. */
+/** There is no room for two columns. */
 export const useIsNarrow = (): boolean => useMedia('(max-width: 900px)')

@@ -1,7 +1,7 @@
 import { useFormatter, useLocale, useTranslations } from 'use-intl'
 import { exactNumber, readNumber, writeNumber } from './numbers.ts'
 
-/** What was typed and is no value, with the reason in words of the page. */
+/** Invalid input, with the reason in the page's language. */
 export class Unreadable {
   readonly entered: unknown
   readonly problem: string
@@ -14,18 +14,18 @@ export class Unreadable {
 
 export interface NumberRules {
   isWhole?: boolean
-  /** Can a percent sign be behind it? */
+  /** Is a percent sign allowed after it? */
   isPercent?: boolean
   minimum?: number | undefined
   maximum?: number | undefined
-  /** The currency that an amount has, if it is entered elsewhere. */
+  /** The currency of the amount, if it is entered in another field. */
   currency?: string | undefined
 }
 
 const maxDigits = 20
 const maxFraction = 19
 
-/** Reads and writes numbers as the page's locale does. */
+/** Parses and formats numbers in the page's locale. */
 export function useNumbers() {
   const t = useTranslations('numbers')
   const format = useFormatter()
@@ -47,21 +47,21 @@ export function useNumbers() {
     return { ...number, decimal: isWhole ? (number.decimal.split('.')[0] ?? '') : number.decimal }
   }
   return {
-    /** As the API has it, in a string: nothing is rounded. */
+    /** A decimal string, as in the API: nothing is rounded. */
     read,
-    /** A number of JSON. */
+    /** A JSON number. */
     readJson(text: string, rules?: NumberRules): number | Unreadable {
       const found = read(text, rules)
       if (found instanceof Unreadable) return found
       return exactNumber(found.decimal) ?? new Unreadable(text, t('tooExact'))
     },
-    /** As it stands in an input. */
+    /** As an input shows it. */
     write: (value: unknown): string =>
       value === null || value === undefined ? '' : writeNumber(plainDecimal(value), locale),
   }
 }
 
-/** `1e21` is a number that nobody types so. */
+/** Nobody types a number as `1e21`. */
 const plainDecimal = (value: unknown): string =>
   typeof value === 'number' && /e/.test(String(value))
     ? new Intl.NumberFormat('en', { useGrouping: false, maximumFractionDigits: 20 }).format(value)

@@ -1,6 +1,6 @@
 import { type RefObject, useLayoutEffect, useRef } from 'react'
 
-/** Scrolls an element to its top when it shows something else. */
+/** Scrolls an element to the top when it shows something else. */
 export function useTop(element: RefObject<HTMLElement | null>, shown: string): void {
   const before = useRef(shown)
   useLayoutEffect(() => {

@@ -14,14 +14,14 @@ import {
 import { whenForgetting } from '../api/query-client.ts'
 import { useIsPrinting } from './use-printing.ts'
 
-/** What a rendered item passes to its `<li>`. */
+/** The props that a rendered item passes to its `<li>`. */
 export interface ItemFrame {
   ref: (element: HTMLElement | null) => void
   'data-index': number
 }
 
 export interface VirtualListHandle {
-  /** Focuses what matches the selector in an item, which may not be in the document yet. */
+  /** Focuses the element that matches the selector in an item, which may not be in the document yet. */
   focus(index: number, selector: string): void
 }
 
@@ -30,32 +30,32 @@ interface VirtualListProps<Item> {
   label: string
   items: readonly Item[]
   keyOf(item: Item): string
-  /** By which the browser’s search finds an item that is not in the document. */
+  /** The text by which the browser's search finds an item that is not in the document. */
   textOf(item: Item): string
-  /** An `<li>` that takes the frame. */
+  /** Renders an `<li>` with the props of the frame. */
   renderItem(item: Item, frame: ItemFrame): ReactNode
-  /** In pixels, until an item was measured. */
+  /** Height in pixels, until an item is measured. */
   estimatedHeight: number
-  /** Under which the measured heights are remembered, so that Back finds the same place. */
+  /** The key under which measured heights are stored, so that Back restores the position. */
   place: string
   className?: string | undefined
   ref?: Ref<VirtualListHandle>
 }
 
-/** Shorter lists are in the document as a whole. */
+/** Lists up to this length are in the document as a whole. */
 const maxWhole = 80
 const overscan = 12
-/** Items whose text is searched together. */
+/** Number of items whose text is searched together. */
 const chunkSize = 20
-/** The height of a large screen: as many items are rendered at first. */
+/** The height of a large screen, which determines the number of items in the first render. */
 const initialRect = { width: 0, height: 1200 }
 
 const heights = new Map<string, readonly VirtualItem[]>()
 whenForgetting(() => heights.clear())
 
 /**
- * A list of items of any height within a page that scrolls: of a long one, only the items near the visible part are in
- * the document, and those in which somebody is writing or that have the focus.
+ * A list of items of any height within a scrolling page. Of a long list, only items near the visible part are in the
+ * document, and those with the focus or unsaved text.
  */
 export function VirtualList<Item>(props: VirtualListProps<Item>) {
   const { items, keyOf, textOf, place } = props
@@ -75,7 +75,7 @@ export function VirtualList<Item>(props: VirtualListProps<Item>) {
     initialRect,
     initialMeasurementsCache: measurements,
   })
-  // The browser keeps what is visible where it is; Safari does not.
+  // Browsers keep the visible part in place; Safari does not.
   virtualizer.shouldAdjustScrollPositionOnItemSizeChange = CSS.supports('overflow-anchor: auto')
     ? () => false
     : undefined
@@ -142,14 +142,14 @@ interface ListItemProps<Item> {
   render(item: Item, frame: ItemFrame): ReactNode
 }
 
-/** Rendered again only if the page that has the list is: scrolling concerns the items that come and go. */
+/** Memoized on the page that has the list, because scrolling only affects items that come and go. */
 const ListItem = memo(function ListItem<Item>({ item, index, measure, render }: ListItemProps<Item>) {
   return render(item, { ref: measure, 'data-index': index })
 }) as <Item>(props: ListItemProps<Item>) => ReactNode
 
 const all = (count: number): number[] => Array.from({ length: count }, (_, index) => index)
 
-/** Also the items with the focus, with a text that somebody is writing, or with an open form. */
+/** Includes items with the focus, with unsaved text, or with an open form. */
 function withUsed(range: Range, list: HTMLElement | null): number[] {
   const used = [...(list?.querySelectorAll<HTMLElement>(':scope > :is(:focus-within, :has(textarea, form))') ?? [])]
   const indexes = used.map(({ dataset }) => Number(dataset.index)).filter((index) => index < range.count)
@@ -164,14 +164,16 @@ function chunksOf(from: number, to: number): readonly (readonly [number, number]
   })
 }
 
-/** Takes the place of items that are not in the document. */
+/** Reserves the space of items that are not in the document. */
 const Gap = ({ height, children }: { height: number; children: ReactNode }) => (
   <li aria-hidden style={{ height, overflow: 'hidden' } as CSSProperties}>
     {children}
   </li>
 )
 
-/** The text of items that are not in the document, which the browser finds, and then shows (`hidden="until-found"`). */
+/**
+ * The text of items that are not in the document, which the browser finds and then reveals (`hidden="until-found"`).
+ */
 function Unseen({ text, onFound }: { text: string; onFound(): void }) {
   const element = useRef<HTMLDivElement>(null)
   const found = useEffectEvent(onFound)
@@ -188,14 +190,14 @@ function Unseen({ text, onFound }: { text: string; onFound(): void }) {
   )
 }
 
-/** The part of the page that scrolls an element. */
+/** The scrolling ancestor of an element. */
 function scrollerOf(element: HTMLElement | null): HTMLElement | null {
   for (let parent = element?.parentElement ?? null; parent; parent = parent.parentElement)
     if (/auto|scroll/.test(getComputedStyle(parent).overflowY)) return parent
   return null
 }
 
-/** How far below the beginning of the page an element is; what is above it can grow. */
+/** The distance of an element from the top of the page's content; what is above it can grow. */
 function useScrollMargin(element: { readonly current: HTMLElement | null }): number {
   const [margin, setMargin] = useState(0)
   useLayoutEffect(() => {

@@ -32,7 +32,7 @@ const topology = atlas as unknown as Topology<{ countries: GeometryCollection<{ 
 const alpha2 = new Map((codes as string[][]).map(([two = '', , numeric = '']) => [numeric, two]))
 
 const world = feature(topology, topology.objects.countries)
-// Antarctica has no addresses and would take a fifth of the height.
+// Antarctica has no contacts, and would take a fifth of the height.
 world.features = world.features.filter(({ id }) => id !== '010')
 const pathOf = geoPath(geoEqualEarth().fitSize([width, height], world))
 
@@ -45,7 +45,7 @@ const codesOfShapes = new Set(shapes.map(({ code }) => code))
 
 const steps = [1, 2, 3, 4] as const
 
-/** The name of a country in the language of the page. */
+/** A country's name in the language of the page. */
 function useCountryName(): (code: string) => string {
   const names = new Intl.DisplayNames([useLocale()], { type: 'region', fallback: 'code' })
   return (code) => {
@@ -57,7 +57,10 @@ function useCountryName(): (code: string) => string {
   }
 }
 
-/** Countries in darker colours the more they count. Each is a link; too small ones are listed below. */
+/**
+ * A map in which countries with higher counts are darker. Each country is a link; those too small to click are listed
+ * below.
+ */
 export function WorldMap({ label, countries, linkOf }: WorldMapProps) {
   const id = useId()
   const t = useTranslations('charts')
@@ -66,7 +69,7 @@ export function WorldMap({ label, countries, linkOf }: WorldMapProps) {
   const [shown, setShown] = useState<string>()
   const counts = new Map(countries.map(({ code, count }) => [code, count]))
   const max = Math.max(1, ...counts.values())
-  // Most countries have few contacts and a few have most: each step begins at a multiple of the one before.
+  // A few countries have most contacts, so each step starts at a multiple of the previous one.
   const thresholds = [0.25, 0.5, 0.75].map((power) => Math.ceil(max ** power))
   const stepOf = scaleThreshold<number, number>(thresholds, steps)
   const countOf = (code: string | undefined) => (code === undefined ? 0 : (counts.get(code) ?? 0))
@@ -124,7 +127,7 @@ export function WorldMap({ label, countries, linkOf }: WorldMapProps) {
   )
 }
 
-/** What the colours mean: a step reaches from its start to the start of the next one. */
+/** The legend: a step reaches from its start to the start of the next one. */
 function Steps({ starts }: { starts: readonly number[] }) {
   const t = useTranslations('charts')
   const format = useFormatter()

@@ -2,7 +2,7 @@ import { useTranslations } from 'use-intl'
 import type { Names } from '../api/names.ts'
 import type { Entry } from '../api/timeline.ts'
 
-/** Who or what made an entry, as the beginning of a sentence. */
+/** The author of an entry, at the start of a sentence. */
 export const useAuthor = (props: AuthorProps): string => useAuthorOf()(props)
 
 interface AuthorProps {
@@ -10,7 +10,7 @@ interface AuthorProps {
   names: Names
 }
 
-/** The same for an entry that is read later. */
+/** The same for an author whose name is loaded later. */
 export function useAuthorOf(): (props: AuthorProps) => string {
   const t = useTranslations('timeline')
   return ({ entry, names }) => authorOf(t, entry, names)

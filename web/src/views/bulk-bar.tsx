@@ -15,11 +15,11 @@ interface BulkBarProps {
   resource: ResourceSchema
   selection: GridSelection
   isDeleted: boolean
-  /** Called with the records that are no longer selected. */
+  /** Called with the records to deselect. */
   onDone(ids: ReadonlySet<string>): void
 }
 
-/** What can be done with the selected records: exactly those, all of them loaded. */
+/** Actions on the selected records: exactly those, all of them loaded. */
 export function BulkBar({ resource, selection, isDeleted, onDone }: BulkBarProps) {
   const t = useTranslations('list')
   const common = useTranslations('common')

@@ -8,17 +8,17 @@ import { notify } from '../ui/toast.tsx'
 import { recordChanged, reportFailure } from './changes.ts'
 import { reloadLists, removeFromLists } from './use-record-window.ts'
 
-/** What a bulk action did: the records that it changed, and the first refusal. */
+/** The result of a bulk action: the changed records, and the first refusal. */
 interface BulkResult {
   ids: readonly string[]
   failures: number
   error: unknown
 }
 
-/** Requests at a time: enough to be quick, few enough to leave the service to others. */
+/** Concurrent requests: fast enough, without crowding out other users. */
 const concurrency = 4
 
-/** Does one request per record; goes on after a refusal, and counts it. */
+/** Sends one request per record; continues after a refusal, and counts it. */
 async function forEach(
   ids: readonly string[],
   act: (id: string) => Promise<void>,
@@ -43,7 +43,7 @@ async function forEach(
   return { ids: done, failures, error }
 }
 
-/** Deletes records; they disappear from every list, also from one that was opened meanwhile. */
+/** Deletes records, and removes them from every list, including lists that were opened meanwhile. */
 export async function deleteRecords(
   resource: ResourceSchema,
   ids: readonly string[],
@@ -68,7 +68,7 @@ export async function restoreRecords(
   return result
 }
 
-/** Adds a tag to the records that do not have it. */
+/** Adds a tag to the records that lack it. */
 export const addTag = (
   resource: ResourceSchema,
   ids: readonly string[],
@@ -88,7 +88,7 @@ async function changeTags(
     ids,
     async (id) => {
       const path = `${resource.path}/${id}`
-      // The list may be older than the record. What others change meanwhile is merged.
+      // The list may be older than the record. Changes by others are merged.
       const { body: seen } = await send<RecordData & { tags: string[] }>('GET', path)
       const tags = change(seen.tags)
       if (tags === undefined) return
@@ -101,7 +101,7 @@ async function changeTags(
   return { ...result, ids: changed }
 }
 
-/** Says what a bulk action did, and offers to undo it. */
+/** Reports the result of a bulk action, and offers Undo. */
 export function useBulkReport(resource: ResourceSchema) {
   const t = useTranslations('list')
   const nounOf = useNoun()

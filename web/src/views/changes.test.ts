@@ -3,7 +3,7 @@ import type { RecordData, ResourceSchema } from '../api/schema.ts'
 import { inBrowser } from '../../test/browser-globals.ts'
 import type { Property } from './property.ts'
 
-/** What the page says, and how the last change is taken back. */
+/** The messages on the page, and the last Undo. */
 const said: string[] = []
 let undo: (() => void) | undefined
 vi.mock('../ui/toast.tsx', () => ({
@@ -38,12 +38,12 @@ const texts = {
   changedMeanwhile: 'changed meanwhile',
 }
 
-/** The record as the service has it. */
+/** The record on the service. */
 let record: RecordData
 let revision: number
-/** The changes that were sent, with the entity tag of the record that each of them was made to. */
+/** The changes that were sent, each with the `If-Match` entity tag. */
 let sent: [body: object, ifMatch: string | null][]
-/** What somebody else does before the next change arrives. */
+/** A change by somebody else before the next change arrives. */
 let meanwhile: (() => void) | undefined
 let refuse: boolean
 beforeEach(() => {
@@ -86,7 +86,7 @@ const save = (property: Property, value: unknown, seen = record): Promise<void> 
 const undoLast = () => vi.waitFor(() => undo?.())
 const whenSaid = (text: string) => vi.waitFor(() => expect(said.at(-1)).toBe(text))
 
-test('a change shows before it is stored, is made to the record that was read, and everything else learns of it', async () => {
+test('a change shows before it is stored, applies to the record that was loaded, and updates everything else', async () => {
   const learned: RecordData[] = []
   const stop = onRecordChanged((_, changed) => learned.push(changed))
   const saving = save(nickname, 'Countess')
@@ -97,7 +97,7 @@ test('a change shows before it is stored, is made to the record that was read, a
   expect([learned, said]).toEqual([[record], ['saved']])
 })
 
-test('Undo restores the value before, and never over what somebody else does at that moment', async () => {
+test('Undo restores the previous value, but never overwrites a simultaneous change by somebody else', async () => {
   await save(nickname, 'Countess')
   meanwhile = () => change({ city: 'London' })
   await undoLast()
@@ -117,7 +117,7 @@ test('Undo leaves a value that somebody else has saved since', async () => {
   expect([record.nickname, sent.length]).toEqual(['Lovelace', 1])
 })
 
-test('lists have what both people added, and Undo takes back what this one added', async () => {
+test("lists get both people's additions, and Undo takes back only its own", async () => {
   const seen = record
   change({ tags: ['a', 'theirs'] })
   await save(tags, ['a', 'mine'], seen)
@@ -127,7 +127,7 @@ test('lists have what both people added, and Undo takes back what this one added
   expect(record.tags).toEqual(['a', 'theirs'])
 })
 
-test('a value that was refused is there when its property of its record is edited again, and nowhere else', async () => {
+test('a refused value is there when the same property of the same record is edited again, and nowhere else', async () => {
   refuse = true
   const other: RecordData = { ...record, id: 'con_2' }
   await save(nickname, 'Refused')

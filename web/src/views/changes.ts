@@ -12,36 +12,36 @@ import { Unreadable } from '../ui/use-numbers.ts'
 import { withValue } from './with-value.ts'
 import type { Property } from './property.ts'
 
-/** The path of what a property changes. */
+/** The path that a change of a property writes. */
 export const changeablePath = ({ name, field }: Property): string => field?.name ?? name
 
-/** The body of a POST that sets several properties; the custom ones share an object. */
+/** The body of a POST that sets several properties; custom properties share an object. */
 export const bodyOf = (values: readonly (readonly [Property, unknown])[]): Record<string, unknown> =>
   bodyOfPaths(values.map(([property, value]) => [changeablePath(property), value]))
 
-/** The value that a change of a property would send now: for an embedded record, its id. */
+/** The current value of what a change of the property would write: for an embedded record, its id. */
 export const changeableValue = (property: Property, record: RecordData): unknown =>
   property.type === 'embedded' ? valueAt(record, property.field?.name ?? '') : (valueAt(record, property.name) ?? null)
 
 export interface ChangeTexts {
   saved: string
-  /** Others have changed the list too, and it has both. */
+  /** Shown if others have changed the list too; it has both changes. */
   merged: string
   undone: string
   failed: string
-  /** Where what the person entered is. */
+  /** Says where the person's input is. */
   kept: string
-  /** Why Undo refuses: the value is not the one that was saved. */
+  /** Why Undo refuses: the value has changed since it was saved. */
   changedMeanwhile: string
 }
 
-/** Values that are not saved yet, or could not be: nobody should have to enter a long text twice. */
+/** Values that are not saved yet or were refused, so that nobody has to enter a long text twice. */
 const draftOf = (property: Property, record: RecordData): string => `value ${record.id} ${property.name}`
 
 const keepUnsaved = (property: Property, record: RecordData, value: unknown): void =>
   storeDraft(draftOf(property, record), JSON.stringify(value ?? null))
 
-/** The value with which editing begins: the one that could not be saved before, otherwise the stored one. */
+/** The initial value of an editor: the one that could not be saved, otherwise the stored one. */
 export function valueToEdit(property: Property, record: RecordData): unknown {
   const unsaved = readJsonDraft(draftOf(property, record))
   if (unsaved === undefined) return changeableValue(property, record)
@@ -54,22 +54,23 @@ const isUnreadable = (value: unknown): value is Unreadable =>
 export const hasUnsaved = (property: Property, record: RecordData): boolean =>
   readJsonDraft(draftOf(property, record)) !== undefined
 
-/** Called when editing ends: from now on, the stored value counts. */
+/** Called when editing ends: from now on, the stored value applies. */
 export const forgetUnsaved = (property: Property, record: RecordData): void =>
   storeDraft(draftOf(property, record), undefined)
 
-/** Reports text that is no value; it is there when the person edits the property again. */
+/** Reports invalid text, and stores it for the next edit of the property. */
 export function refuseText(property: Property, record: RecordData, text: Unreadable, texts: ChangeTexts): void {
   keepUnsaved(property, record, text)
   notifyError(texts.failed, `${text.problem}\n${texts.kept}`)
 }
 
-/** Called with the record as it is shown now, then as the service has it. */
+/** Called with the record as it will be, then with the service's response. */
 type ShowRecord = (record: RecordData) => void
 
 /**
- * Changes one property: the new value shows at once, the old one comes back if the service refuses. What somebody else
- * has changed meanwhile is merged, or the person chooses. Undo restores the old value, but nobody else's.
+ * Changes one property. The new value shows at once; the old one returns if the service refuses. If somebody else has
+ * changed the property meanwhile, lists are merged; otherwise the person chooses. Undo restores the old value, but
+ * never overwrites someone else's.
  */
 export async function changeProperty(
   resource: ResourceSchema,
@@ -92,10 +93,10 @@ export async function changeProperty(
     show(body)
     recordChanged(resource, body)
     const saved = changeableValue(property, body)
-    // The person may have taken what somebody else saved.
+    // The person may have accepted the other value.
     if (isMerged || isSame(saved, value)) offerUndo(isMerged ? texts.merged : texts.saved, () => undo(value))
   } catch (error) {
-    // If the person did not choose, what somebody else has saved shows.
+    // If the person did not choose, show what somebody else has saved.
     show(isOutdated(error) ? (await send<RecordData>('GET', path)).body : record)
     reportFailure(texts.failed, error, { advice: texts.kept, titled: names })
   }
@@ -116,7 +117,7 @@ export async function changeProperty(
   }
 }
 
-/** Lets everything that shows the record know. */
+/** Notifies everything that shows the record. */
 export function recordChanged(resource: ResourceSchema, record: RecordData): void {
   queryClient.setQueryData(['record', resource.name, record.id], record)
   for (const listener of listeners) listener(resource, record)
@@ -125,13 +126,13 @@ export function recordChanged(resource: ResourceSchema, record: RecordData): voi
 type ChangeListener = (resource: ResourceSchema, record: RecordData) => void
 const listeners = new Set<ChangeListener>()
 
-/** Calls the listener with each record that this page changed, until it is removed. */
+/** Calls the listener with each record that this page changes. Returns a function that removes it. */
 export function onRecordChanged(listener: ChangeListener): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)
 }
 
-/** Says which field was refused and why, and then `advice`. A field that the title names already is not repeated. */
+/** Says which field was refused and why, followed by `advice`. Omits the field if the title already names it. */
 export function reportFailure(
   title: string,
   error: unknown,

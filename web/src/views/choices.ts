@@ -1,6 +1,6 @@
 import { useMessages } from 'use-intl'
 
-/** A choice as people read it: translated if the catalogue has it, otherwise `c_suite` becomes `C suite`. */
+/** A choice's label: translated if the catalogue has it, otherwise `c_suite` becomes `C suite`. */
 export function useChoiceLabel(): (choice: string, property?: ChoiceProperty) => string {
   const { choices } = useMessages()
   const known = choices as Readonly<Record<string, string>>
@@ -9,7 +9,7 @@ export function useChoiceLabel(): (choice: string, property?: ChoiceProperty) =>
 }
 
 interface ChoiceProperty {
-  /** What the organization calls its choices: nobody translates them. */
+  /** The organization's labels, which are not translated. */
   choiceLabels: Readonly<Record<string, string>> | undefined
 }
 

@@ -15,11 +15,11 @@ const widthStep = 20
 interface ColumnsMenuProps {
   resource: ResourceSchema
   columns: readonly Column[]
-  /** Computes the columns from those that the changes before it lead to. */
+  /** Computes the new columns from the current ones, with earlier changes applied. */
   onChange(changed: (columns: readonly Column[]) => readonly Column[]): void
 }
 
-/** Which columns are shown, in which order and how wide: everything that the mouse can do in the head of the grid. */
+/** Selects, orders and resizes columns: everything that the mouse can do in the grid's head. */
 export function ColumnsMenu({ resource, columns, onChange }: ColumnsMenuProps) {
   const t = useTranslations('list')
   const labelOf = usePropertyLabel()
@@ -41,7 +41,7 @@ export function ColumnsMenu({ resource, columns, onChange }: ColumnsMenuProps) {
     )
   const widen = (name: string, step: number) =>
     replace(name, ({ width }) => ({ width: Math.min(Math.max(width + step, minColumnWidth), maxColumnWidth) }))
-  /** Before the column that is this many places further. */
+  /** Moves a column by this many positions. */
   const move = (name: string, places: number) =>
     onChange((before) => {
       const index = before.findIndex((column) => column.name === name)

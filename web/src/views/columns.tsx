@@ -24,7 +24,7 @@ import type { Property } from './property.ts'
 
 const customOperators = ['equals', 'not', 'contains', 'startsWith', 'endsWith', 'in', 'gt', 'gte', 'lt', 'lte'] as const
 
-/** Everything that a list of this resource can show: the first columns, the rest as described, custom properties. */
+/** All columns that a list of this resource can have: the default columns, other fields, custom properties. */
 export function propertiesOf(resource: ResourceSchema): Property[] {
   const first = resourceViews[resource.name]?.columns ?? []
   const rank = ({ name, isReadOnly }: Property) =>
@@ -62,7 +62,7 @@ const isAmount = ({ type, readOnly }: FieldSchema): boolean => type === 'decimal
 export const archivedPropertiesOf = ({ fields }: ResourceSchema): Property[] =>
   fields.filter((field) => 'declared' in field && field.declared.isArchived).map(fieldProperty)
 
-/** Undefined as well for archived properties. */
+/** Also undefined for archived properties. */
 export const propertyOf = (resource: ResourceSchema, name: string): Property | undefined =>
   propertiesOf(resource).find((property) => property.name === name) ??
   (name.startsWith(customPrefix) && !resource.fields.some((field) => field.name === name)
@@ -89,7 +89,7 @@ export const fieldProperty = (field: FieldSchema): Property => ({
 
 const comparedPath = ({ name, type }: FieldSchema): string => (type === 'money' ? `${name}.amount` : name)
 
-/** A reference with its record embedded: shown by the embedded name, sorted by it, and changed through the reference. */
+/** A reference whose record is embedded: shows and sorts by the embedded record's name, and writes the reference. */
 const embeddedProperty = (
   { name, label, resource }: ResourceSchema['embedded'][number],
   field: FieldSchema,
@@ -109,7 +109,7 @@ const embeddedProperty = (
   resource: resource ?? undefined,
 })
 
-/** A text that can only be read. */
+/** A read-only text. */
 export const textProperty = (name: string, label: string): Property => ({
   name,
   label,
@@ -141,7 +141,7 @@ function customProperty(key: string, type: CustomType): Property {
   }
 }
 
-/** The type by which a value is shown: `any` if a property had a value of another type before its definition. */
+/** The type for displaying a value: `any` if the value is older than the property's definition and does not fit it. */
 export const shownType = ({ type, field }: Property, value: unknown): Property['type'] =>
   field && 'declared' in field && !isOfType[type]?.(value) ? 'any' : type
 

@@ -17,7 +17,7 @@ import { Value } from './value.tsx'
 import { withValue } from './with-value.ts'
 import type { Property } from './property.ts'
 
-/** Shows what somebody else has saved meanwhile, and asks which value to keep; the application has one. */
+/** Shows what somebody else has saved meanwhile, and asks which value to keep. Rendered once in the application. */
 export function ConflictDialog() {
   const question = useConflict()
   return question && <Content key={`${question.path} ${question.field}`} question={question} />
@@ -105,7 +105,7 @@ interface ShownProps {
   value: unknown
 }
 
-/** The value as the record's page shows it; texts in full. */
+/** The value as on the record's page; texts in full. */
 function Shown({ resourceName, property, record, value }: ShownProps) {
   const t = useTranslations('conflict')
   const resource = useResource(resourceName)
@@ -126,7 +126,7 @@ function textOf(value: unknown): string {
   return 'label' in value ? String(value.label) : JSON.stringify(value, undefined, 2)
 }
 
-/** `timeZone` is `Time zone`. */
+/** `timeZone` becomes `Time zone`. */
 function labelOfField(field: string): string {
   const words = (field.split('.').at(-1) ?? field).replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
   return words.charAt(0).toUpperCase() + words.slice(1)

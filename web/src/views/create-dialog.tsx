@@ -18,19 +18,19 @@ import type { Property } from './property.ts'
 
 interface CreateDialogProps {
   resource: ResourceSchema
-  /** What was searched for: the name, or the address if it is one. */
+  /** The search text: the record's name, or its address if it is one. */
   text: string
-  /** Values to begin with, by the names of their properties. */
+  /** Initial values by property name. */
   initial?: Readonly<Record<string, unknown>>
   /** Called with the new record before its page opens. */
   onCreated?(record: RecordData): Promise<void>
   onClose(): void
 }
 
-/** Fields at first, unless the registry names them; the rest appears on request. */
+/** Number of initial fields, unless the registry lists them; the others appear on request. */
 const firstFields = 6
 
-/** Creates a record of any resource; the form follows from the description. */
+/** Creates a record of any resource, with a form derived from the schema. */
 export function CreateDialog({ resource, text, initial, onCreated, onClose }: CreateDialogProps) {
   const t = useTranslations('list')
   const nounOf = useNoun()
@@ -55,7 +55,7 @@ export function CreateDialog({ resource, text, initial, onCreated, onClose }: Cr
     properties.flatMap((property): [Property, unknown][] => {
       const value = values[property.name]
       const isEmpty = value === undefined || value === null || value === ''
-      // The service would set the default that the person has removed.
+      // Otherwise, the service would set the default that the person has removed.
       if (isEmpty) return value !== undefined && hasDefault(property) ? [[property, null]] : []
       return [[property, value]]
     }),
@@ -99,7 +99,7 @@ export function CreateDialog({ resource, text, initial, onCreated, onClose }: Cr
   )
 }
 
-/** Only organizations give defaults; those of the product are the first options of their selects. */
+/** Only custom properties have defaults here; those of other fields are the first options of their selects. */
 const hasDefault = ({ field }: Property): boolean =>
   field !== undefined && 'declared' in field && (field.initial ?? null) !== null
 

@@ -2,7 +2,7 @@ import { useTranslations } from 'use-intl'
 import { Button } from '../ui/button.tsx'
 import styles from './list.module.css'
 
-/** Above the list of deleted records: how long they can be restored, and the way back. */
+/** Shown above the list of deleted records: how long they can be restored, and a link back. */
 export function DeletedNotice({ days, onClose }: { days: number | null; onClose(): void }) {
   const t = useTranslations('list')
   return (

@@ -2,29 +2,29 @@ import { type KeyboardEvent, useRef } from 'react'
 import type { RecordData } from '../api/schema.ts'
 import type { Property } from './property.ts'
 
-/** Where the focus goes after an editor; undefined if it stays, or the person has already moved it. */
+/** The direction of the focus after an editor; undefined if it stays or the person has already moved it. */
 export type Move = 'down' | 'right' | 'left' | undefined
 
 export interface ValueEditorProps {
   property: Property
-  /** The value to edit, as the API has it. */
+  /** The value to edit, as in the API. */
   value: unknown
-  /** The record that it belongs to: a deal can only be in a stage of its pipeline. */
+  /** The value's record: for example, a deal can only be in a stage of its own pipeline. */
   record?: Readonly<Record<string, unknown>>
-  /** What was typed to begin, instead of the value. */
+  /** The typed text that started the edit, instead of the value. */
   typed?: string | undefined
-  /** `shown`: the record behind a chosen reference. */
+  /** `shown`: the record behind the chosen reference. */
   onCommit(value: unknown, move: Move, shown?: RecordData): void
   onCancel(move?: Move): void
 }
 
 export interface FinishOptions extends Pick<ValueEditorProps, 'onCommit' | 'onCancel'> {
   valueOf(): unknown
-  /** Does Enter belong to the text? */
+  /** Is Enter a line break in this input? */
   isLineBreak?(event: KeyboardEvent): boolean
 }
 
-/** The keys that end an editor. It ends once: it also loses the focus when it disappears. */
+/** Handles the keys that end an editor. It ends only once, although it also loses the focus when it is removed. */
 export function useFinish({ valueOf, isLineBreak, onCommit, onCancel }: FinishOptions) {
   const isDone = useRef(false)
   const finish = (move: Move) => {
@@ -45,6 +45,6 @@ export function useFinish({ valueOf, isLineBreak, onCommit, onCancel }: FinishOp
   return { finish, onKeyDown }
 }
 
-/** Is the value a list of some of them? */
+/** Is the value a list of choices? */
 export const isMultiChoice = ({ type, choiceLabels }: Property): boolean =>
   type === 'list' && choiceLabels !== undefined

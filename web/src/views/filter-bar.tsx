@@ -27,7 +27,7 @@ interface FilterBarProps {
 /** A condition that a URL can express, or another part of the tree. */
 type Chip = { filter: Filter } | { part: FilterNode }
 
-/** One chip per filter, each a sentence, and a button for another one. Backspace on a chip removes it. */
+/** One chip per filter, each with a sentence, and a button to add a filter. Backspace on a chip removes the filter. */
 export function FilterBar({ resource, state, onChange }: FilterBarProps) {
   const t = useTranslations('list')
   const [openIndex, setOpenIndex] = useState<number>()
@@ -41,7 +41,7 @@ export function FilterBar({ resource, state, onChange }: FilterBarProps) {
   const replace = (index: number, parts: readonly FilterNode[]) => {
     const replaced = JSON.stringify(chips[index])
     onChange((latest) => {
-      // Another chip may be gone before that is shown.
+      // Another chip may be removed before this one is rendered.
       const before = chipsOf(latest)
       const found = before.findIndex((chip) => JSON.stringify(chip) === replaced)
       const changed = before.toSpliced(found < 0 ? before.length : found, 1, ...parts.map(chipOf))
@@ -122,7 +122,7 @@ interface ChipFormProps {
   onApply(parts: readonly FilterNode[]): void
 }
 
-/** Changes a filter; one that has more levels than the form is shown in full. */
+/** Changes a filter; one with more levels than the form supports is shown as text. */
 function ChipForm({ resource, chip, onApply }: ChipFormProps) {
   const t = useTranslations('filters')
   const draft = 'filter' in chip ? { kind: 'condition' as const, ...chip.filter } : draftOf(chip.part, resource)

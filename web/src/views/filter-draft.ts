@@ -15,7 +15,7 @@ import type { ResourceSchema } from '../api/schema.ts'
 export const matches = ['and', 'or', 'none', 'notAll'] as const
 export type Match = (typeof matches)[number]
 
-/** A condition as a person edits it; the operators of relative dates are not those of the API. */
+/** A condition as the form edits it; operators for relative dates differ from the API's. */
 export interface ConditionDraft extends Filter {
   kind: 'condition'
 }
@@ -29,7 +29,7 @@ export interface RelationDraft {
   conditions: readonly ConditionDraft[]
 }
 
-/** Groups nest once. */
+/** Groups can contain groups, one level deep. */
 export interface GroupDraft {
   kind: 'group'
   match: Match
@@ -41,7 +41,7 @@ export type Draft = ConditionDraft | RelationDraft | GroupDraft
 /** Finds the resource of related records. */
 export type FindResource = (name: string) => ResourceSchema | undefined
 
-/** Relative dates by the operator that a person chooses: the operator of the API, and the kind of the date. */
+/** Relative dates by the form's operator: the API's operator, and the kind of date. */
 const relativeOperators: Readonly<Record<string, readonly [operator: string, kind: string]>> = {
   last: ['equals', 'last'],
   next: ['equals', 'next'],
@@ -59,13 +59,13 @@ export const periods = [
   ...(['lastQuarter', 'thisQuarter', 'nextQuarter', 'lastYear', 'thisYear', 'nextYear'] as const),
 ] as const
 
-/** `30 days` in two parts. */
+/** Splits `30 days` into its two parts. */
 export function countedOf(value: string): { count: string; unit: (typeof units)[number] } {
   const [count = '', unit] = value.split(' ')
   return { count, unit: units.find((one) => one === unit) ?? 'days' }
 }
 
-/** Has everything been entered? */
+/** Is the draft complete? */
 export function isComplete(draft: Draft): boolean {
   if (draft.kind === 'group') return draft.rows.length > 0 && draft.rows.every(isComplete)
   if (draft.kind === 'relation') return draft.conditions.every(isComplete)
@@ -74,7 +74,7 @@ export function isComplete(draft: Draft): boolean {
   return Number.isInteger(count) && count >= 1 && count <= 1000
 }
 
-/** The part of a tree that a draft stands for. */
+/** The part of a filter tree for a draft. */
 export function nodeOf(draft: Draft, resource: ResourceSchema, find: FindResource): FilterNode {
   if (draft.kind === 'condition') return conditionNode(draft, resource)
   if (draft.kind === 'group') {
@@ -91,10 +91,10 @@ export function nodeOf(draft: Draft, resource: ResourceSchema, find: FindResourc
   return { [draft.relation]: { [draft.quantifier]: inner } }
 }
 
-/** Levels of `and`, `or`, `not`, `some` and `none` that the API accepts. */
+/** The maximum nesting of `and`, `or`, `not`, `some` and `none` in the API. */
 const maxDepth = 5
 
-/** Is a part nested so deeply that the API refuses it, together with others? */
+/** Would the API refuse a part, together with the others, because of its depth? */
 export const isTooDeep = (part: FilterNode): boolean => depthOf(part) >= maxDepth
 
 function depthOf(value: Json): number {
@@ -117,7 +117,7 @@ function conditionNode({ field, operator, value }: ConditionDraft, resource: Res
   return { [field]: { [comparison]: { [kind]: kind === 'period' ? trimmed : { [unit]: Number(count) } } } }
 }
 
-/** The draft of a part; undefined if it cannot be edited as one. */
+/** The draft for a part of a tree; undefined if the form cannot edit it. */
 export function draftOf(part: FilterNode, resource: ResourceSchema): Draft | undefined {
   const related = relationDraft(part, resource)
   return related ?? conditionDraft(part) ?? groupDraft(part, resource)
@@ -155,7 +155,7 @@ function relationDraft(part: FilterNode, resource: ResourceSchema): RelationDraf
   return { kind: 'relation', relation: name, quantifier: operator, match: isEither ? 'or' : 'and', conditions }
 }
 
-/** The items of an `and` or `or`, if each of them is one part. */
+/** The items of an `and` or `or`, if each is a single part. */
 function itemsOf(value: Json | undefined): FilterNode[] | undefined {
   if (!Array.isArray(value) || !value.every(isNode)) return undefined
   const parts = value.map(partsOf)

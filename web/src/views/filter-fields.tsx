@@ -9,7 +9,7 @@ import { useOperatorLabel } from './filter-sentence.tsx'
 import { emptyFilter, FilterValue, operatorsOf, valueFor } from './filter-value.tsx'
 import type { Property } from './property.ts'
 
-/** Finds resources, also those that have no list. */
+/** Finds resources, including those without a list. */
 export function useFindResource(): FindResource {
   const schema = useSchema()
   return useCallback((name) => schema.find((resource) => resource.name === name), [schema])
@@ -27,7 +27,7 @@ export const emptyCondition = ([property]: readonly Property[]): ConditionDraft 
 interface SubjectFieldProps {
   resource: ResourceSchema
   draft: Draft
-  /** Can it become a group? */
+  /** Can the row become a group? */
   canGroup?: boolean
   onChange(draft: Draft): void
 }
@@ -35,7 +35,7 @@ interface SubjectFieldProps {
 const groupName = 'group'
 const relationPrefix = 'relation:'
 
-/** What a filter is about: a property, related records, or several conditions. */
+/** Selects the subject of a filter: a property, related records, or several conditions. */
 export function SubjectField({ resource, draft, canGroup, onChange }: SubjectFieldProps) {
   const t = useTranslations('filters')
   const list = useTranslations('list')
@@ -82,7 +82,7 @@ interface ConditionFieldsProps {
   onChange(condition: ConditionDraft): void
 }
 
-/** The operator and the value of a condition. */
+/** Operator and value of a condition. */
 export function ConditionFields({ properties, condition, onChange }: ConditionFieldsProps) {
   const t = useTranslations('list')
   const operatorLabel = useOperatorLabel()

@@ -16,7 +16,7 @@ interface FilterFormProps {
   onApply(parts: readonly FilterNode[]): void
 }
 
-/** A condition, related records or a group of them; works by keyboard only. */
+/** Edits a condition, related records or a group; can be used with the keyboard alone. */
 export function FilterForm({ resource, draft: before, onApply }: FilterFormProps) {
   const t = useTranslations('list')
   const filters = useTranslations('filters')

@@ -23,7 +23,7 @@ interface EditorProps<Edited extends Draft> {
   onChange(draft: Edited): void
 }
 
-/** Edits what is more than one condition. */
+/** Edits a filter with more than one condition. */
 export function GroupEditor({ resource, draft, onChange }: EditorProps<RelationDraft | GroupDraft>) {
   return draft.kind === 'relation' ? (
     <RelationFields resource={resource} draft={draft} onChange={onChange} />
@@ -32,7 +32,7 @@ export function GroupEditor({ resource, draft, onChange }: EditorProps<RelationD
   )
 }
 
-/** Rows can be added, and removed without losing the focus. */
+/** Adds rows, and removes them without losing the focus. */
 function useRows<Row>(rows: readonly Row[], onChange: (rows: readonly Row[]) => void) {
   const addButton = useRef<HTMLButtonElement>(null)
   const [added, setAdded] = useState<number>()
@@ -50,7 +50,7 @@ function useRows<Row>(rows: readonly Row[], onChange: (rows: readonly Row[]) => 
   }
 }
 
-/** At least one related record, or none, with all or any of some conditions. */
+/** At least one related record, or none, that matches all or any of the conditions. */
 function RelationFields({ resource, draft, onChange }: EditorProps<RelationDraft>) {
   const t = useTranslations('filters')
   const related = useFindResource()(relatedName(resource, draft.relation))
@@ -126,7 +126,7 @@ function PropertyField({ properties, condition, onChange }: PropertyFieldProps) 
   )
 }
 
-/** Rows that must all match, or any, or none. A group in it has only conditions and related records. */
+/** Rows of which all, any or none must match. A nested group can only contain conditions and related records. */
 function GroupFields({ resource, draft, canNest, onChange }: EditorProps<GroupDraft> & { canNest?: boolean }) {
   const t = useTranslations('filters')
   const { rows, match } = draft
@@ -184,7 +184,7 @@ function RowFields({ resource, draft, onChange }: EditorProps<Draft>) {
 interface RowProps {
   number: number
   isTall?: boolean
-  /** Was it added by the person? Then it takes the focus. */
+  /** Did the person add the row? Then it gets the focus. */
   isNew: boolean
   onRemove(): void
   children: ReactNode
@@ -195,7 +195,7 @@ function Row({ number, isTall, isNew, onRemove, children }: RowProps) {
   const fields = useRef<HTMLDivElement>(null)
   useEffect(() => {
     if (isNew) fields.current?.querySelector('select')?.focus()
-    // Only when it appears.
+    // Only on mount.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [])
   return (

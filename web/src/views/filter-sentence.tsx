@@ -19,7 +19,7 @@ export function FilterSentence({ resource, filter }: { resource: ResourceSchema;
   const operatorLabel = useOperatorLabel()
   const valueLabel = useFilterValue()
   const property = filteredProperty(resource, filter.field)
-  // A filter by a linked record, such as a contact of a deal, has no property: its id says what it is.
+  // A filter by a linked record, such as a deal's contact, has no property: the id identifies the record.
   const linked = useSchema().find(({ idPrefix }) => !property && filter.value.startsWith(`${idPrefix}_`))
   const referenced = isReference(property) ? property?.resource : linked?.name
   return (
@@ -40,11 +40,11 @@ export function FilterSentence({ resource, filter }: { resource: ResourceSchema;
 export const isReference = (property: Property | undefined): boolean =>
   property?.type === 'embedded' || property?.type === 'reference'
 
-/** What a filter is about: for a reference, the record that the list shows in its place. */
+/** The subject of a filter: for a reference, the record that the list shows instead. */
 const filteredProperty = (resource: ResourceSchema, field: string): Property | undefined =>
   propertiesOf(resource).find(({ filterBy }) => filterBy === field) ?? propertyOf(resource, field)
 
-/** Dates are before and after each other, numbers more and less. */
+/** Dates are before and after each other, numbers less and greater. */
 export function useOperatorLabel(): (operator: string, property: Property | undefined) => string {
   const t = useTranslations('operators')
   return (operator, property) => {
@@ -102,7 +102,7 @@ interface PartSentenceProps {
   isInner?: boolean
 }
 
-/** A part of a filter tree, however deep: `Has no tasks with Done is No`. */
+/** A part of a filter tree of any depth: `Has no tasks with Done is No`. */
 export function PartSentence({ resource, part, isInner = false }: PartSentenceProps) {
   const t = useTranslations('filters')
   const [only, ...others] = partsOf(part)
@@ -136,7 +136,7 @@ function Several({ resource, parts, word, isInner }: SeveralProps) {
   return isInner && parts.length > 1 ? <>({joinedParts})</> : joinedParts
 }
 
-/** Related records, and conditions that no URL can express. */
+/** Related records, and conditions that a URL cannot express. */
 function OtherCondition({ resource, part }: { resource: ResourceSchema; part: FilterNode }): ReactNode {
   const t = useTranslations('filters')
   const nounOf = useNoun()

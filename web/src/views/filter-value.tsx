@@ -16,7 +16,7 @@ import { isNumber } from './typed-values.ts'
 import { isChosen, useOptions } from './value-editor.tsx'
 import type { Property } from './property.ts'
 
-/** References are chosen, not typed: only equality makes sense for people. */
+/** References are selected, not typed, so only equality makes sense. */
 export function operatorsOf(property: Property | undefined): readonly string[] {
   const operators = property?.operators ?? []
   if (isReference(property)) return operators.filter((operator) => operator === 'equals' || operator === 'not')
@@ -31,7 +31,7 @@ export function emptyFilter(property: Property | undefined): Filter {
   return { field: property?.filterBy ?? '', operator, value }
 }
 
-/** The value after the operator has changed: some operators have values that others do not understand. */
+/** The value after a change of the operator: some operators do not accept the values of others. */
 export function valueFor(operator: string, { operator: before, value }: Filter): string {
   if (operator === 'isEmpty') return 'true'
   if (operator === 'period') return 'thisMonth'
@@ -112,7 +112,7 @@ interface TypedValueProps extends Omit<FilterValueProps, 'property'> {
   hint?: string
 }
 
-/** A text, or several: a URL separates them by commas and has a backslash before a comma that belongs to a value. */
+/** One or several texts. As in a URL, commas separate them, and a backslash escapes a comma. */
 function TextValue({ label, hint, filter, onChange }: TypedValueProps) {
   const isList = takesList(filter.operator)
   const [text, setText] = useState(isList ? textOfItems(listOf(filter.value)) : filter.value)
@@ -123,7 +123,7 @@ function TextValue({ label, hint, filter, onChange }: TypedValueProps) {
   return <TextField label={label} hint={hint} value={text} onChange={(event) => change(event.target.value)} />
 }
 
-/** A number as the page's locale writes it, or several. */
+/** One or several numbers in the format of the page's locale. */
 function NumberValue({ label, filter, onChange }: TypedValueProps) {
   const t = useTranslations('list')
   const numbers = useNumbers()
@@ -156,11 +156,11 @@ function NumberValue({ label, filter, onChange }: TypedValueProps) {
   )
 }
 
-/** In some languages, a comma is a part of a number: without a semicolon, the space after it separates. */
+/** In some locales, a comma is the decimal sign: without a semicolon, numbers are separated by the space after it. */
 const numbersIn = (text: string): string[] =>
   text.split(text.includes(';') ? ';' : /,\s+|\n/).filter((one) => one.trim() !== '')
 
-/** A number of days, weeks…, or a period of the calendar. */
+/** A number of days, weeks…, or a calendar period. */
 function RelativeDate({ filter, onChange }: Omit<FilterValueProps, 'property'>) {
   const t = useTranslations('filters')
   const list = useTranslations('list')

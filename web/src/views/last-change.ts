@@ -9,17 +9,17 @@ type AuditEvent = Whole<Schemas['AuditEventSelection']>
 
 interface LastChange {
   at: string | undefined
-  /** Undefined if that is not known to this person. */
+  /** Undefined if the person cannot know it. */
   authorId: string | undefined
   names: Names
-  /** In the timeline. */
+  /** The entry of the timeline. */
   entry: Entry | undefined
 }
 
 const withTimeline: readonly string[] = ['contacts', 'companies', 'deals']
 const auditPath = '/v5/audit-log'
 
-/** Who changed a field last, and when: from the timeline or, for records without one, from the audit log. */
+/** The author and time of a field's last change: from the timeline or, for records without one, from the audit log. */
 export async function lastChangeOf(conflict: Conflict, schema: readonly ResourceSchema[]): Promise<LastChange> {
   if (withTimeline.includes(conflict.resource)) {
     const entry = await lastEntry(conflict)

@@ -10,7 +10,7 @@ interface ListFailureProps {
   onClear(): void
 }
 
-/** Why a list cannot be shown: a refused filter can be cleared, everything else tried again. */
+/** Why a list cannot be shown. A refused filter can be cleared; everything else can be retried. */
 export function ListFailure({ error, onRetry, onClear }: ListFailureProps) {
   const isRefused = error instanceof ApiError && (error.status === 400 || error.status === 422)
   if (!isRefused || error.details.length === 0) return <Failure error={error} onRetry={onRetry} />
@@ -22,7 +22,7 @@ export function ListFailure({ error, onRetry, onClear }: ListFailureProps) {
   )
 }
 
-/** In place of the records: others than those that were asked for would be wrong. */
+/** Shown instead of the records: showing other records would be wrong. */
 export function InvalidFilter({ text, onClear }: { text: string; onClear(): void }) {
   const t = useTranslations('filters')
   const common = useTranslations('common')

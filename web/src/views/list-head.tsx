@@ -15,11 +15,11 @@ import { inLayout, type View } from './saved-views.ts'
 import { ViewChanges } from './view-changes.tsx'
 import { ViewTabs } from './view-tabs.tsx'
 
-/** What a list shows, as a table or as a board. */
+/** The layout of a list: table or board. */
 export interface ListViewProps {
   resource: ResourceSchema
   state: ListState
-  /** The saved view that is shown, and what it stores; all records without a view. */
+  /** The current view and what it stores; without a view, the list of all records. */
   view: View | undefined
   base: ListBase
   onChange(changes: ListChanges, replace?: boolean): void
@@ -27,11 +27,11 @@ export interface ListViewProps {
 }
 
 interface ListHeadProps extends ListViewProps {
-  /** Next to the heading, such as the number of records. */
+  /** Shown next to the heading, such as the number of records. */
   note: ReactNode
-  /** The board that is shown, also if the URL does not name it. */
+  /** The current board, even if the URL does not name it. */
   board?: string
-  /** At the beginning of the toolbar. */
+  /** Shown at the start of the toolbar. */
   children?: ReactNode
 }
 
@@ -45,7 +45,7 @@ export function ListHead({ resource, state, view, base, board, onChange, onCreat
     if (!view) storePreference(viewPreference(resource), layout)
     onChange({ ...(view ? inLayout(resource, state, layout) : { layout }), isDeleted: false, peek: undefined })
   }
-  // A saved board shows the same pipeline from now on.
+  // A saved board keeps showing the same pipeline.
   const content = state.layout === 'board' && board !== undefined ? { ...state, board } : state
   const changes = resource.views && <ViewChanges {...{ resource, state, view, base, content }} />
   return (

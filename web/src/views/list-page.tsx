@@ -36,7 +36,7 @@ export function ListPage(parts: ListParts) {
   const resource = useResource(name ?? '')
   const view = resource && resourceViews[resource.name]
   if (!resource || !view) return <NotFound />
-  // An address without a state shows the layout that the person chose last; at first, the board.
+  // A URL without a state opens the layout that the person chose last; by default, the board.
   const isBare = Object.keys(search).every((parameter) => parameter === 'new')
   if (view.boardOf && isBare) {
     const chosen = readPreference(viewPreference(resource)) === 'table' ? 'table' : 'board'
@@ -88,7 +88,7 @@ function ResourceList({ resource, search, view, boards, createDialogs }: Resourc
     (changes: ListChanges, replace = false) =>
       void navigate({
         to: '.',
-        // Another change may be in the URL before it is shown: neither may take the other back.
+        // The URL may already contain another change that is not rendered yet: neither may revert the other.
         search: (latest: Search) => {
           const before = readListState(resource, latest, base)
           return writeListState(
@@ -109,7 +109,7 @@ function ResourceList({ resource, search, view, boards, createDialogs }: Resourc
       : [],
   )
   if (state.isFilterInvalid) return <InvalidList resource={resource} state={state} onChange={change} />
-  // A new record belongs to the board that is shown.
+  // A new record belongs to the current board.
   const boardOf = resourceViews[resource.name]?.boardOf
   const isOnBoard = boardOf !== undefined && state.layout === 'board' && state.board !== undefined
   const OwnDialog = createDialogs[resource.name]

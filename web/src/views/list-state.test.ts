@@ -13,7 +13,7 @@ const [contacts, deals] = [resourceOf('contacts'), resourceOf('deals')]
 
 type State = ReturnType<typeof readListState>
 
-/** What a page shows after its address was opened again. */
+/** The state of a page that opens the URL of a list. */
 const reopened = (resource: ResourceSchema, state: State, base = defaultBase(resource)): State =>
   readListState(resource, parseSearch(stringifySearch(writeListState(resource, state, base))), base)
 
@@ -22,7 +22,7 @@ const filter = fc.record({
   operator: fc.constantFrom('equals', 'not', 'contains', 'in'),
   value: fc.constantFrom('a', 'b', 'a,b', 'ä & b', '100%', 'null'),
 })
-/** Conditions of the same field and operator are next to each other in an address. */
+/** In a URL, conditions with the same field and operator are adjacent. */
 const inAddress = <Filter extends { field: string; operator: string }>(filters: readonly Filter[]): Filter[] =>
   [...new Set(filters.map(({ field, operator }) => `${field} ${operator}`))].flatMap((key) =>
     filters.filter(({ field, operator }) => `${field} ${operator}` === key),
@@ -48,13 +48,13 @@ const shown = fc.record({
   view: fc.constantFrom(undefined, 'vie_1'),
 })
 
-test('the address of a list leads to the same list, with or without a view to which it is a change', () => {
+test('the URL of a list restores the same list, with or without a view', () => {
   fc.assert(
     fc.property(states, states, shown, (base, changed, more) => {
-      // An address cannot take the board of a view away.
+      // A URL cannot remove the board of a view.
       const state: State = { ...changed, board: changed.board ?? base.board, ...more, isFilterInvalid: false }
       expect(reopened(deals, state, base)).toEqual(state)
-      // What does not differ is not in the address.
+      // Values that do not differ from the view are omitted.
       const { view: _, layout: __, ...rest } = writeListState(deals, { ...state, ...base }, base)
       expect(Object.keys(rest)).toEqual([...(more.isDeleted ? ['deleted'] : []), ...(more.peek ? ['peek'] : [])])
       expect(isChanged({ ...state, ...base }, base)).toBe(false)
@@ -62,7 +62,7 @@ test('the address of a list leads to the same list, with or without a view to wh
   )
 })
 
-test('two conditions on a field are both in the address, and in the request', () => {
+test('two conditions on a field are both in the URL, and in the request', () => {
   const filters = ['a', 'b'].map((value) => ({ field: 'tags', operator: 'has', value }))
   const state = { ...readListState(contacts, {}), filters }
   expect(stringifySearch(writeListState(contacts, state))).toBe('?filter.tags.has=a&filter.tags.has=b')
@@ -83,7 +83,7 @@ test('two conditions on a field are both in the address, and in the request', ()
   )
 })
 
-test('a list without the filter of its view says so in its address', () => {
+test('the URL of a list without the filter of its view says so', () => {
   const base = { ...defaultBase(contacts), filters: [{ field: 'status', operator: 'equals', value: 'active' }] }
   const state = { ...readListState(contacts, {}, base), filters: [] }
   expect(writeListState(contacts, state, base)).toEqual({ tree: '{}' })

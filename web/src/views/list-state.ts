@@ -12,7 +12,7 @@ export interface Column {
   isPinned: boolean
 }
 
-/** What a list shows without a URL: the defaults of its resource, or a saved view. */
+/** The list without URL parameters: the defaults of its resource, or a saved view. */
 export interface ListBase {
   query: string
   /** The conditions that a URL can express. */
@@ -23,25 +23,25 @@ export interface ListBase {
   sort: 'asc' | 'desc'
   columns: readonly Column[]
   layout: 'table' | 'board'
-  /** What the board shows: the pipeline of deals. */
+  /** The id of the board: the pipeline of deals. */
   board: string | undefined
 }
 
-/** What a list shows; all of it is in the URL, with the parameters of the API. */
+/** The state of a list; all of it is in the URL, named like the parameters of the API. */
 export interface ListState extends ListBase {
-  /** The id of the saved view to which the rest are changes. */
+  /** The id of the saved view from which the state may differ. */
   view: string | undefined
   isDeleted: boolean
   /** The record in the side panel. */
   peek: string | undefined
-  /** True if the URL has a filter tree that cannot be read. */
+  /** True if the filter tree in the URL is invalid. */
   isFilterInvalid: boolean
 }
 
-/** What changes in a list; as a function of what is shown once the changes before it have their effect. */
+/** A change of a list; as a function, it gets the state with all earlier changes applied. */
 export type ListChanges = Partial<ListState> | ((state: ListState) => Partial<ListState>)
 
-/** The pinned columns are the first ones. */
+/** The number of pinned columns, which come first. */
 export const pinnedFirst = (columns: readonly Column[]): Column[] => [
   ...columns.filter(({ isPinned }) => isPinned),
   ...columns.filter(({ isPinned }) => !isPinned),
@@ -70,7 +70,7 @@ export function viewIdOf(search: Search): string | undefined {
   return name === 'table' || name === 'board' ? undefined : name
 }
 
-/** Reads the URL's parameters; `base` has the values of those that are absent. */
+/** Parses the URL's parameters; `base` has the values of those that are absent. */
 export function readListState(resource: ResourceSchema, search: Search, base = defaultBase(resource)): ListState {
   const filters = readFilters(search)
   const tree = readTree(textOf(search.tree))
@@ -112,7 +112,7 @@ function readTree(text = '{}'): FilterNode | undefined {
   }
 }
 
-/** The URL's parameters for a state, without those that have the value of `base`. */
+/** The URL's parameters for a state; values equal to `base` are omitted. */
 export function writeListState(resource: ResourceSchema, state: ListState, base = defaultBase(resource)): Search {
   const changes = writeChanges(state, base)
   const hasBoard = resourceViews[resource.name]?.boardOf !== undefined
@@ -144,7 +144,7 @@ function writeChanges(state: ListState, base: ListBase): Search {
   }
 }
 
-/** An empty tree says that the filter of the view does not apply. */
+/** An empty tree overrides the filter of the view. */
 function filterSearch(state: ListBase): Search {
   const search = writeFilter(state)
   return Object.keys(search).length > 0 ? search : { tree: '{}' }
@@ -161,7 +161,7 @@ function writeFilter({ filters, parts }: Pick<ListBase, 'filters' | 'parts'>): S
   }
 }
 
-/** The records that a list shows. */
+/** The records of the list, without columns and layout. */
 export function recordFilterOf(resource: ResourceSchema, state: ListState): RecordFilter {
   const { query, filters, parts, isDeleted } = state
   const parameters = new URLSearchParams()
@@ -187,7 +187,7 @@ export const noFilter = { query: '', filters: [], parts: [] } as const
 
 export const orderParameters = ({ orderBy, sort }: ListBase): URLSearchParams => new URLSearchParams({ orderBy, sort })
 
-/** The fields that the columns need, and those by which a row is known. */
+/** The fields that the columns need, and those that identify a row. */
 export function selectedFields(resource: ResourceSchema, columns: readonly Column[]): string[] {
   const names = columns.map(({ name }) => name)
   const boardOf = resourceViews[resource.name]?.boardOf
@@ -220,7 +220,7 @@ const defaultWidths: Readonly<Record<string, number>> = {
   country: 110,
 }
 
-/** The columns of the list at first. */
+/** The default columns of the list. */
 export function defaultColumns(resource: ResourceSchema): Column[] {
   const names = resourceViews[resource.name]?.columns ?? firstFields(resource)
   return names.map((name, index) => columnFor(resource, name, index === 0))
@@ -239,7 +239,7 @@ const firstFields = ({ fields, titleField }: ResourceSchema): string[] => {
   return [titleField, ...names].slice(0, maxDefaultColumns)
 }
 
-/** `name:240!,email:230`: with widths; `!` for pinned. */
+/** `name:240!,email:230`: with widths; `!` marks pinned columns. */
 export const writeColumns = (columns: readonly Column[]): string =>
   columns.map(({ name, width, isPinned }) => `${name}:${width}${isPinned ? '!' : ''}`).join(',')
 

@@ -18,13 +18,13 @@ interface ListToolbarProps {
   resource: ResourceSchema
   state: ListState
   onChange(changes: ListChanges, replace?: boolean): void
-  /** Before the search. */
+  /** Shown before the search. */
   children?: ReactNode
-  /** What can be done with changes of the view. */
+  /** Buttons for unsaved changes of the view. */
   changes?: ReactNode
 }
 
-/** Search, filters, sort, columns, and what else can be done with the list. */
+/** Search, filters, sorting, columns, and other actions on the list. */
 export function ListToolbar({ resource, state, onChange, children, changes }: ListToolbarProps) {
   const t = useTranslations('list')
   return (

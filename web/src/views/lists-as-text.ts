@@ -1,9 +1,9 @@
-/** A list in one line: values are separated by commas, and quotes keep a value with a comma whole. */
+/** Joins a list to one line: commas separate the values, and quotes enclose a value that contains a comma. */
 export const textOfItems = (items: readonly string[], separator = ', '): string => items.map(quoted).join(separator)
 
 const quoted = (item: string): string => (/[,\n]|^["\s]|\s$/.test(item) ? `"${item.replaceAll('"', '""')}"` : item)
 
-/** The values of a line; a quote that is not closed belongs to its value. */
+/** Splits a line into values; an unclosed quote belongs to its value. */
 export function itemsOfText(text: string): string[] {
   const items = [...text.matchAll(/\s*(?:"((?:[^"]|"")*)"\s*(?=,|$)|([^,]*))(?:,|$)/g)]
   return items.flatMap(([, whole, plain]) => {

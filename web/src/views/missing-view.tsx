@@ -6,7 +6,7 @@ import { useNoun } from '../messages/labels.ts'
 import { buttonClasses } from '../ui/button.tsx'
 import { EmptyState } from '../ui/empty-state.tsx'
 
-/** In place of a list whose view was deleted or is somebody else's. */
+/** Shown instead of a list whose view was deleted or belongs to somebody else. */
 export function MissingView({ resource }: { resource: ResourceSchema }) {
   const t = useTranslations('views')
   const nounOf = useNoun()

@@ -51,11 +51,11 @@ interface MoneyInputProps {
   input: object
   value: unknown
   onChange(value: Money | null): void
-  /** Called with the reason while the amount is no number, otherwise with undefined. */
+  /** Called with the reason while the amount is invalid, otherwise with undefined. */
   onProblem(problem: string | undefined): void
 }
 
-/** The inputs of a form for an amount with its currency. */
+/** Form inputs for an amount and its currency. */
 export function MoneyInput({ input, value, onChange, onProblem }: MoneyInputProps) {
   const { money, setAmount, setCurrency, read } = useMoney(value)
   const changed = (entered: Money) => {
@@ -109,7 +109,7 @@ function CurrencySelect({ className, value, onChange, onKeyDown }: CurrencySelec
   )
 }
 
-/** An amount as it is typed, with its currency: a currency that is pasted with the amount is chosen. */
+/** An input for an amount with its currency: pasting an amount with a currency also selects that currency. */
 function useMoney(value: unknown, typed?: string) {
   const { defaultCurrency } = useOrganization()
   const numbers = useNumbers()

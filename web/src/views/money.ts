@@ -7,7 +7,7 @@ export function currencyOf({ currencyField }: Property, record: RecordData): str
   return typeof code === 'string' ? code : undefined
 }
 
-/** The currency that an amount of an unfinished record has: that of its own field, otherwise the usual one. */
+/** The currency of an amount in an unsaved record: from its own field, otherwise the default. */
 export function currencyOfAmount(
   { currencyField }: Property,
   record: Readonly<Record<string, unknown>> | undefined,
@@ -17,7 +17,7 @@ export function currencyOfAmount(
   return typeof currency === 'string' ? currency : undefined
 }
 
-/** The value of a custom property with an amount. */
+/** The value of a custom property of type money. */
 export interface Money {
   amount: string
   currency: string
@@ -28,7 +28,10 @@ export function isMoney(value: unknown): value is Money {
   return /^-?\d+(?:\.\d+)?$/.test(String(amount)) && /^[A-Z]{3}$/.test(String(currency))
 }
 
-/** An amount with its currency as the locale writes it. All digits stay, except zeros: numbers would be rounded. */
+/**
+ * Formats an amount with its currency for the locale. Keeps all digits except trailing zeros, because numbers would be
+ * rounded.
+ */
 export const formatMoney = (amount: string, currency: string, locale: string): string =>
   new Intl.NumberFormat(locale, {
     style: 'currency',
@@ -37,5 +40,5 @@ export const formatMoney = (amount: string, currency: string, locale: string): s
     maximumFractionDigits: 19,
   }).format(amount as Intl.StringNumericLiteral)
 
-/** A calendar day as a moment at which it is that day in UTC. */
+/** A calendar day as an instant on that day in UTC. */
 export const dayOf = (text: string): Date => new Date(`${text}T12:00:00Z`)

@@ -7,7 +7,7 @@ import { useFinish, type ValueEditorProps } from './editing.ts'
 import styles from './value-editor.module.css'
 import type { Property } from './property.ts'
 
-/** Edits several choices in place, with a checkbox each below the cell. */
+/** Edits several choices in place, as checkboxes below the cell. */
 export function MultiChoiceEditor({ property, value, onCommit, onCancel }: ValueEditorProps) {
   const t = useTranslations('list')
   const [anchor, setAnchor] = useState<HTMLSpanElement | null>(null)
@@ -38,12 +38,12 @@ interface ChoiceChecksProps {
   onKeyDown?(event: KeyboardEvent): void
 }
 
-/** A checkbox for each choice; arrow keys go from one to the next. */
+/** A checkbox per choice; arrow keys move between them. */
 export function ChoiceChecks({ property, chosen, onChange, onKeyDown }: ChoiceChecksProps) {
   const choiceLabel = useChoiceLabel()
   const box = useRef<HTMLDivElement>(null)
   const offered = property.choices ?? []
-  // Archived choices can be removed, but not chosen again.
+  // Archived choices can be removed, but not selected again.
   const [stored] = useState(chosen.filter((choice) => !offered.includes(choice)))
   const order = [...offered, ...stored]
   const move = (event: KeyboardEvent) => {

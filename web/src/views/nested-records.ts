@@ -11,7 +11,7 @@ export interface NestedRecord {
 
 const pageSize = '100'
 
-/** All records of a resource within another one, in their order. Both have few. */
+/** All records of a resource that is nested in another one, in order. There are few of both. */
 export const nestedRecordsQuery = (schema: readonly ResourceSchema[], target: ResourceSchema | undefined) => {
   const container = schema.find(({ name }) => name === target?.parent?.resource)
   return queryOptions({
@@ -36,7 +36,7 @@ export const nestedRecordsQuery = (schema: readonly ResourceSchema[], target: Re
   })
 }
 
-/** The records of a resource that has its place within another one; empty for other resources. */
+/** The records of a nested resource; empty for other resources. */
 export function useNestedRecords(target: ResourceSchema | undefined): readonly NestedRecord[] {
   return useQuery(nestedRecordsQuery(useSchema(), target)).data ?? []
 }

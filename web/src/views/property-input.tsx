@@ -13,7 +13,7 @@ import { inputTypeOf, isNumber, textOfValue, useTypedValues } from './typed-valu
 import { choiceValue, isChosen, useOptions } from './value-editor.tsx'
 import type { Property } from './property.ts'
 
-/** The descriptions of the product's fields that say something to people; the others are for programs. */
+/** Descriptions of the product's fields that help people; the others are for developers. */
 const hints: ReadonlySet<string> = new Set([
   'Any text that the organization chooses',
   'Full name; follows first and last name',
@@ -31,7 +31,7 @@ interface PropertyInputProps {
   onChange(value: unknown): void
 }
 
-/** The input of a form for a property, by its type. */
+/** The form's input for a property, by its type. */
 export function PropertyInput({ property, value, record, error, onChange }: PropertyInputProps) {
   const t = useTranslations('list')
   const labelOf = usePropertyLabel()
@@ -81,7 +81,7 @@ export function PropertyInput({ property, value, record, error, onChange }: Prop
   }
   if (type === 'longText')
     return <TextAreaField {...about} value={text} onChange={(event) => change(event.target.value)} />
-  // The browser's own check of web addresses would refuse what people write: `www.example.com`.
+  // The browser's own validation would refuse addresses that people type, such as `www.example.com`.
   const kind = { email: 'email', phone: 'tel' }[type as string] ?? inputTypeOf(property)
   const keyboard = type === 'url' ? 'url' : isNumber(property) ? 'decimal' : undefined
   const hint = type === 'list' ? { hint: t('commaHint') } : {}

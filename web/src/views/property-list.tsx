@@ -27,12 +27,12 @@ const isFilled = (record: RecordData) => (property: Property) => {
   return value !== null && value !== undefined && value !== '' && !(Array.isArray(value) && value.length === 0)
 }
 
-/** What a person looks for first: the order of the list. */
+/** Number of properties at first; their order, which is that of the list, puts the most important ones first. */
 const firstCount = 8
 
 /**
- * Every property of a record, each editable in place. Empty ones appear on request, system ones at the end. Where the
- * notes come below them, only the first ones appear without a request.
+ * All properties of a record, each editable in place. Empty ones appear on request, system ones at the end. If notes
+ * follow below, only the first properties appear without a request.
  */
 export function PropertyList({ resource, record, canEdit }: PropertyListProps) {
   const t = useTranslations('record')
@@ -70,13 +70,13 @@ function PropertyRow({ resource, record, property, canEdit }: PropertyRowProps) 
   const t = useTranslations('record')
   const labelOf = usePropertyLabel()
   const textsOf = useChangeTexts()
-  // A value that was not saved before a reload or a log-in elsewhere.
+  // Restores a value that was not saved before a reload or a log-in elsewhere.
   const [isEditing, setEditing] = useState(() => canEdit && hasUnsaved(property, record))
   const row = useRef<HTMLDivElement>(null)
   const moves = useRef<{ move: Move }>(undefined)
   const label = labelOf(property)
   const close = (move: Move) => {
-    // Otherwise, a press elsewhere ends the editor: the focus belongs there.
+    // Otherwise, a click elsewhere ended the editor, and the focus belongs there.
     if (row.current?.contains(document.activeElement)) moves.current = { move }
     else returnFocus(null, () => editButtonAt(row.current, undefined)?.focus())
     setEditing(false)
@@ -122,7 +122,7 @@ function PropertyRow({ resource, record, property, canEdit }: PropertyRowProps) 
   )
 }
 
-/** The button that edits this row's property or, after Tab, the one of the next or the previous row. */
+/** The edit button of this row or, after Tab, of the next or previous one. */
 function editButtonAt(row: HTMLElement | null, move: Move): HTMLElement | null | undefined {
   const own = row?.querySelector<HTMLElement>('[data-edit]')
   const all = [...(row?.parentElement?.querySelectorAll<HTMLElement>('[data-edit]') ?? [])]

@@ -1,20 +1,20 @@
 import type { FieldSchema } from '../api/schema.ts'
 
-/** A value of a record that can be shown, edited or filtered: a field, an embedded record or a custom property. */
+/** A displayable, editable or filterable value of a record: a field, an embedded record or a custom property. */
 export interface Property {
-  /** A field's name, an embedded record's, or `customProperties.<key>`. */
+  /** The name of a field or an embedded record, or `customProperties.<key>`. */
   name: string
   label: string
   type: FieldSchema['type'] | 'embedded' | 'any'
-  /** The field that a change writes; undefined if it cannot be changed. */
+  /** The field that a change writes; undefined if read-only. */
   field: FieldSchema | undefined
   operators: readonly string[]
-  /** The field or path that filters name, and the one that sorts by it. An amount of money is compared by its number. */
+  /** The names for filtering and for sorting. Amounts of money are compared by number. */
   filterBy: string
   orderBy: string | undefined
   isReadOnly: boolean
   choices: readonly string[] | null
-  /** What the organization calls its choices; undefined for those of the product. */
+  /** The organization's labels of choices; undefined for built-in fields. */
   choiceLabels: Readonly<Record<string, string>> | undefined
   /** A number that is a year: 1986, not 1,986. */
   isYear: boolean

@@ -4,22 +4,22 @@ import { useIsNarrow } from '../ui/use-media.ts'
 import styles from './record.module.css'
 
 interface RecordLayoutProps {
-  /** Who or what it is. */
+  /** Name and avatar of the record. */
   head: ReactNode
   properties: ReactNode
-  /** What else there is about it. */
+  /** Related records and history. */
   sections: readonly LayoutSection[]
 }
 
 interface LayoutSection {
-  /** Below the properties, where there are two columns. */
+  /** In a layout with two columns, shown below the properties. */
   isAside: boolean
   content: ReactNode
 }
 
 /**
- * Properties and related records at the side. Where there is no room, properties are between head and sections: there, a
- * person first looks for the phone number, and sections push nothing down while they load.
+ * Properties and related records in a side column. On narrow pages, properties are between head and sections, because
+ * people look for the phone number first, and so that loading sections push nothing down.
  */
 export function RecordLayout({ head, properties, sections }: RecordLayoutProps) {
   const t = useTranslations('record')

@@ -4,7 +4,7 @@ import { type ResourceSchema, schemaQuery } from '../api/schema.ts'
 import { resourceViews } from '../registry/resources.ts'
 import { useReferenceTitle } from './reference-title.tsx'
 
-/** The name of a record, with a link that keeps what is on the page: in an error, a form may be half filled in. */
+/** A record's name as a link that preserves the page: when an error shows it, a form may be half filled in. */
 export function RecordName({ id }: { id: string }) {
   const common = useTranslations('common')
   const { data: schema } = useQuery(schemaQuery)

@@ -71,18 +71,18 @@ function Loaded({ resource, id, ...parts }: LoadedProps) {
   )
 }
 
-/** While the record is loaded, or until the service can be reached. */
+/** Shown while the record is loading, or while the service is unreachable. */
 const Waiting = () => (useTrouble() === undefined ? <PageBar title="…" /> : <Loading />)
 
 interface DeletedProps {
   resource: ResourceSchema
   id: string
-  /** How long records can be restored. */
+  /** For how long records can be restored. */
   days: number
   onRestored(): void
 }
 
-/** A record that is not there: deleted, or never existed. */
+/** Shown if the record was deleted or never existed. */
 function Deleted({ resource, id, days, onRestored }: DeletedProps) {
   const t = useTranslations('record')
   const common = useTranslations('common')

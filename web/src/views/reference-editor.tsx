@@ -6,7 +6,7 @@ import { SuggestionList } from './suggestion-list.tsx'
 import { stepOf, useSuggestionChoice } from './suggestions.ts'
 import styles from './value-editor.module.css'
 
-/** Chooses a record of another resource by typing a part of its name; empty text clears the reference. */
+/** Edits a reference in place: suggests records while the person types; an empty text clears the reference. */
 export function ReferenceEditor({ property, record: owner, typed, onCommit, onCancel }: ValueEditorProps) {
   const t = useTranslations('list')
   const id = useId()

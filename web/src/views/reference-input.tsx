@@ -8,25 +8,25 @@ import type { Property } from './property.ts'
 
 interface ReferenceInputProps {
   property: Property
-  /** An id; empty for none. */
+  /** The id; empty for none. */
   value: string
   /** The other values of the form. */
   owner: Readonly<Record<string, unknown>> | undefined
-  /** What connects the input with its label and its error. */
+  /** Attributes that link the input to its label and its error. */
   input: ComponentProps<'input'>
   onChange(id: string | null): void
-  /** Called with true while the text in the input names no record. */
+  /** Called with true while the text matches no record. */
   onUnknown(isUnknown: boolean): void
 }
 
 /**
- * The input of a form for a reference: it shows the name, and suggests records while the person types. It stays in the
- * document, so that Tab goes on from it.
+ * A form input for a reference: shows the record's name, and suggests records while the person types. It stays mounted,
+ * so that Tab continues from it.
  */
 export function ReferenceInput({ property, value, owner, input, onChange, onUnknown }: ReferenceInputProps) {
   const listId = useId()
   const [anchor, setAnchor] = useState<HTMLInputElement | null>(null)
-  // What is typed; undefined while the input shows the chosen record.
+  // The typed text; undefined while the input shows the selected record.
   const [typed, setTyped] = useState<string>()
   const [isOpen, setOpen] = useState(false)
   const [chosen, setChosen] = useState<RecordData>()
@@ -47,7 +47,7 @@ export function ReferenceInput({ property, value, owner, input, onChange, onUnkn
   }
   const choice = useSuggestionChoice({ property, owner, text: typed ?? '', first: -1, onChoose: choose })
   const options = isOpen ? choice.options : []
-  /** What was typed and not chosen counts if it is the name of one record; otherwise, the form says so. */
+  /** Text without a selection counts if it is the exact name of one record; otherwise, it is an error. */
   const leave = () => {
     setOpen(false)
     if (typed === undefined) return
@@ -57,7 +57,7 @@ export function ReferenceInput({ property, value, owner, input, onChange, onUnkn
     else if (choice.isCurrent && exact.length === 1) choose(exact[0]?.record ?? null)
     else {
       onUnknown(true)
-      // Its answer may still name one.
+      // The pending suggestions may still contain one.
       if (!choice.isCurrent) choice.choose(undefined)
     }
   }
@@ -68,7 +68,7 @@ export function ReferenceInput({ property, value, owner, input, onChange, onUnkn
       choice.step(step)
     } else if (event.key === 'Escape' && (isOpen || typed !== undefined)) show(undefined)
     else if (event.key !== 'Enter' || !isOpen || !choice.choose('down')) {
-      // The focus goes on by itself.
+      // The browser moves the focus itself.
       if (event.key === 'Tab' && isOpen && typed?.trim()) choice.choose(undefined)
       return
     }

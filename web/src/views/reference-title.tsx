@@ -3,7 +3,9 @@ import { send } from '../api/client.ts'
 import { type RecordData, titleOf, useResource } from '../api/schema.ts'
 import { useNestedRecords } from './nested-records.ts'
 
-/** The name behind an id, such as a team's, an owner's or a company's; undefined until it is read, or if it cannot be. */
+/**
+ * The name of a record, such as a team, an owner or a company, by id; undefined while loading, or if it is unavailable.
+ */
 export function useReferenceTitle(resourceName: string | undefined, id: string | undefined): string | undefined {
   const resource = useResource(resourceName ?? '')
   const path = resource?.permissions.get === true && !resource.path.includes('{') ? resource.path : undefined
@@ -18,7 +20,7 @@ export function useReferenceTitle(resourceName: string | undefined, id: string |
   return resource && record ? titleOf(resource, record) : undefined
 }
 
-/** The name behind an id; the id if it cannot be read. */
+/** The name of a record by id; the id itself if the name is unavailable. */
 export function ReferenceTitle({ resourceName, id }: { resourceName: string | undefined; id: string }) {
   return <span className="truncate">{useReferenceTitle(resourceName, id) ?? id}</span>
 }

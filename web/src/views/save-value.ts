@@ -4,7 +4,7 @@ import { Unreadable } from '../ui/use-numbers.ts'
 import { changeableValue, changeProperty, type ChangeTexts, recordChanged, refuseText } from './changes.ts'
 import type { Property } from './property.ts'
 
-/** Saves what an editor was left with, unless it is as before. */
+/** Saves the value that an editor ended with, unless it is unchanged. */
 export function saveValue(
   resource: ResourceSchema,
   record: RecordData,

@@ -13,7 +13,7 @@ export type View = Schemas['View']
 export const viewsPath = '/v5/views'
 const pageSize = 100
 
-/** The views of a resource that the person sees, in their order. */
+/** The views of a resource that are visible to the person, in order. */
 export const viewsQuery = (resource: string) =>
   queryOptions({
     queryKey: ['views', resource],
@@ -32,20 +32,20 @@ export const viewsQuery = (resource: string) =>
 
 /** Loads the views before the list appears, so that nothing moves. */
 export async function preloadViews(resource: string): Promise<void> {
-  // An error appears on the page.
+  // The page shows the error.
   const schema = await queryClient.ensureQueryData(schemaQuery).catch(() => [])
   const sees = schema.find(({ name }) => name === 'views')?.permissions.list
   const hasViews = schema.find(({ name }) => name === resource)?.views
   if (sees && hasViews) await queryClient.prefetchQuery(viewsQuery(resource))
 }
 
-/** The views of a resource; undefined if the person may not see views, or while they are loaded. */
+/** The views of a resource; undefined while loading, or if the person may not see views. */
 export function useViews(resource: ResourceSchema) {
   const sees = useResource('views')?.permissions.list === true
   return useQuery({ ...viewsQuery(resource.name), enabled: sees && resource.views })
 }
 
-/** One of these views, which may be newer than the list of them. */
+/** One of these views, which may be newer than the loaded list. */
 export function useView(resource: ResourceSchema, id: string | undefined) {
   const { data, error, isFetching, isStale, isEnabled, refetch } = useViews(resource)
   const view = data?.find((one) => one.id === id)
@@ -56,7 +56,7 @@ export function useView(resource: ResourceSchema, id: string | undefined) {
   return { view, error, isLoading: isFetching || (mayBeNew && !error), retry: () => void refetch() }
 }
 
-/** Shows a view as the service has stored it, before the list of views is loaded again. */
+/** Shows a view from the service's response before the list of views is refetched. */
 export function putView(view: View): void {
   queryClient.setQueryData(viewsQuery(view.resource).queryKey, (views) =>
     views?.some(({ id }) => id === view.id)
@@ -73,7 +73,7 @@ export function useMayChange(): (view: View) => boolean {
   return ({ ownerId }) => mayUpdate && (role === 'owner' || role === 'admin' || ownerId === me.id)
 }
 
-/** What a list shows with a view. */
+/** The list state of a view. */
 export function baseOf(resource: ResourceSchema, view: View): ListBase {
   const initial = defaultBase(resource)
   const { filters, parts } = splitFilter(view.filter as FilterNode)
@@ -91,7 +91,7 @@ export function baseOf(resource: ResourceSchema, view: View): ListBase {
   }
 }
 
-/** The conditions that a URL can express, and all others. */
+/** Splits the conditions that a URL can express from all others. */
 function splitFilter(tree: FilterNode): Pick<ListBase, 'filters' | 'parts'> {
   const parts = partsOf(tree).map((part) => {
     const condition = conditionOf(part)
@@ -103,7 +103,7 @@ function splitFilter(tree: FilterNode): Pick<ListBase, 'filters' | 'parts'> {
   }
 }
 
-/** The reference that chooses a board: the pipeline of deals. */
+/** The reference that selects a board: the pipeline of deals. */
 function boardField(resource: ResourceSchema): string | undefined {
   const boardOf = resourceViews[resource.name]?.boardOf
   return resource.embedded.find(({ name }) => name === boardOf)?.through
@@ -122,7 +122,7 @@ function columnsOf(resource: ResourceSchema, { columns, columnWidths, pinnedColu
   return shown.map((column) => ({ ...column, width: widths[column.name] ?? column.width }))
 }
 
-/** What a view stores of a list. */
+/** The content of a view for the current list state. */
 export function contentOf(resource: ResourceSchema, state: ListBase) {
   const { columns, layout, board, orderBy, sort, query } = state
   const isDefault = writeColumns(columns) === writeColumns(defaultColumns(resource))
@@ -145,7 +145,7 @@ export function contentOf(resource: ResourceSchema, state: ListBase) {
   }
 }
 
-/** What a PATCH of the view sends: only what has changed, so that a filter that nobody touched stays as it is. */
+/** The body of a PATCH of the view: only what has changed, so that an untouched filter stays exactly as it is. */
 export function changesOf(resource: ResourceSchema, view: View, state: ListBase): Partial<View> {
   const [before, after] = [contentOf(resource, baseOf(resource, view)), contentOf(resource, state)]
   const changed = Object.entries(after).filter(
@@ -154,7 +154,7 @@ export function changesOf(resource: ResourceSchema, view: View, state: ListBase)
   return Object.fromEntries(changed)
 }
 
-/** The same records in another layout: the pipeline of a board is a filter of a table. */
+/** The same records in another layout: the pipeline of a board becomes a filter of a table. */
 export function inLayout(resource: ResourceSchema, state: ListBase, layout: ListBase['layout']): Partial<ListBase> {
   const field = boardField(resource)
   if (field === undefined || layout === state.layout) return { layout }
@@ -170,7 +170,7 @@ export function inLayout(resource: ResourceSchema, state: ListBase, layout: List
     : { layout }
 }
 
-/** A position between those of the neighbours at an index of the other views. */
+/** A position for an index among the other views, between its neighbours' positions. */
 export function positionAt(others: readonly View[], index: number): string {
   const positions = others.map(({ position }) => Number(position))
   const before = positions[index - 1]

@@ -5,7 +5,7 @@ import type { Suggestion } from './suggestions.ts'
 import styles from './value-editor.module.css'
 
 interface SuggestionListProps {
-  /** Of the list; each option has it with its index. */
+  /** The id of the list; each option appends its index. */
   id: string
   label: string
   anchor: Element | null
@@ -16,7 +16,7 @@ interface SuggestionListProps {
   onChoose(option: Suggestion | null): void
 }
 
-/** The records that a text can mean, below its input, which keeps the focus (ARIA combobox pattern). */
+/** Suggested records below an input, which keeps the focus (ARIA combobox pattern). */
 export function SuggestionList({ id, label, anchor, options, selected, isStale, onChoose }: SuggestionListProps) {
   const common = useTranslations('common')
   return (
@@ -42,7 +42,7 @@ export function SuggestionList({ id, label, anchor, options, selected, isStale, 
             tabIndex={-1}
             aria-selected={index === selected}
             className={styles.option}
-            // Before the input loses the focus.
+            // Runs before the input loses the focus.
             onPointerDown={(event) => {
               event.preventDefault()
               onChoose(option)

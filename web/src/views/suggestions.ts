@@ -13,22 +13,22 @@ export interface Suggestion {
 
 interface SuggestionOptions {
   property: Property
-  /** The record, or the other values of the form, that the reference belongs to. */
+  /** The record that has the reference, or the other values of the form. */
   owner: Readonly<Record<string, unknown>> | undefined
   text: string
-  /** The option that is selected at first; -1 for none. */
+  /** The initially selected option; -1 for none. */
   first?: number
   onChoose(record: RecordData | null, move: Move): void
 }
 
 const maxShown = 8
-/** More are read than shown, so that a name that was typed in full is among them. */
+/** More than are shown, so that the results include a name that was typed in full. */
 const maxRead = 24
 
 /**
- * The records that a text can mean, null among them for none, and the one that Enter chooses. While an answer for an
- * earlier text is shown, Enter waits; then it only chooses the one record of exactly this name, because the person has
- * not seen the others.
+ * The records that match a text, null among them for none, and the one that Enter selects. While the results belong to
+ * an earlier text, Enter waits; then it only selects a single record with exactly this name, because the person has not
+ * seen the others.
  */
 export function useSuggestionChoice({ property, owner, text, first = 0, onChoose }: SuggestionOptions) {
   const [selected, setSelected] = useState(first)
@@ -60,7 +60,7 @@ export function useSuggestionChoice({ property, owner, text, first = 0, onChoose
       setSelected(index)
       setWaiting(undefined)
     },
-    /** False if nothing can be chosen. */
+    /** False if nothing can be selected. */
     choose(move: Move): boolean {
       if (selected === -1) return false
       if (!isCurrent) {
@@ -74,7 +74,7 @@ export function useSuggestionChoice({ property, owner, text, first = 0, onChoose
   }
 }
 
-/** Where the arrow keys go. */
+/** The option to which the arrow keys move. */
 export const stepOf = (key: string): 1 | -1 | undefined =>
   key === 'ArrowDown' ? 1 : key === 'ArrowUp' ? -1 : undefined
 
@@ -82,7 +82,7 @@ export const isSameName = (one: string, other: string): boolean => folded(one) =
 
 const folded = (text: string): string => text.normalize('NFC').trim().replaceAll(/\s+/g, ' ').toLowerCase()
 
-/** The records whose name contains the text; resources without search have few records. */
+/** The records whose name contains the text; for resources without search, which have few records, all are loaded. */
 function useSuggestions(target: ResourceSchema | undefined, text: string, parentId: string | undefined) {
   const isSearched = target?.search === true
   const wanted = text.trim()

@@ -24,14 +24,14 @@ import styles from './list.module.css'
 const BulkBar = lazy(() => import('./bulk-bar.tsx').then((module) => ({ default: module.BulkBar })))
 const PeekPanel = lazy(() => import('./peek-panel.tsx').then((module) => ({ default: module.PeekPanel })))
 
-/** Shown until the number of rows is known. */
+/** Number of skeleton rows until the total is known. */
 const skeletonRows = 30
 
-/** Where the person was in each list, for Back. */
+/** The last position in each list, for Back. */
 const positions = new Map<string, GridPosition>()
 whenForgetting(() => positions.clear())
 
-/** The records of a list in rows, on phones as cards. */
+/** The records of a list in rows, or as cards on phones. */
 export function TableView(props: ListViewProps) {
   const { resource, state, onChange: change, onCreate: create } = props
   const t = useTranslations('list')
@@ -40,7 +40,7 @@ export function TableView(props: ListViewProps) {
   const navigate = useNavigate()
   const place = `${resource.name} ${recordFilterOf(resource, state).key}`
   const [selection, setSelection] = useState<GridSelection>(nothingSelected)
-  // Nothing is done to records that the list no longer shows.
+  // Records that the list no longer shows are not acted on.
   const [selectedIn, setSelectedIn] = useState(place)
   if (selectedIn !== place) {
     setSelectedIn(place)
@@ -53,11 +53,11 @@ export function TableView(props: ListViewProps) {
   useEffect(() => {
     latestSelection.current = selection
   })
-  // More records may have been selected while something was done to these.
+  // More records may have been selected during the action.
   const deselect = (ids: ReadonlySet<string>) => {
     const others = new Set([...latestSelection.current.ids].filter((id) => !ids.has(id)))
     setSelection(others.size > 0 ? { ids: others, anchor: undefined } : nothingSelected)
-    // The bar of the selection had the focus and disappears.
+    // The selection bar had the focus and disappears.
     if (others.size === 0)
       requestAnimationFrame(() => gridBox.current?.querySelector<HTMLElement>('[role=grid]')?.focus())
   }
@@ -106,7 +106,7 @@ export function TableView(props: ListViewProps) {
               recordsKey={`${list.recordsKey} ${state.view}`}
               orderKey={list.orderKey}
               startPosition={position.start}
-              // The rows of before are not at the places of those that are being loaded.
+              // The previous rows do not match the indexes of the ones that are loading.
               onMove={(move) => !isStale && position.store(move)}
               empty={
                 total === 0 && (
@@ -131,7 +131,10 @@ export function TableView(props: ListViewProps) {
   )
 }
 
-/** Where the grid begins: where the person left it, also if it stayed and Back led to its records; otherwise at the top. */
+/**
+ * The initial position of the grid: where the person left it, also if it stayed mounted and Back restored its records;
+ * otherwise the top.
+ */
 function useGridPosition(place: string) {
   const router = useRouter()
   const isReturning = useRef(true)

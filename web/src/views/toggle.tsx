@@ -12,7 +12,7 @@ interface ToggleProps {
   texts: ChangeTexts
 }
 
-/** A flag that one click changes in a list, such as that a task is done. */
+/** A flag that one click toggles in a list, such as a task's `done`. */
 export function Toggle({ resource, property, record, texts }: ToggleProps) {
   const labelOf = usePropertyLabel()
   const value = valueAt(record, property.name) === true
@@ -29,13 +29,13 @@ export function Toggle({ resource, property, record, texts }: ToggleProps) {
 
 interface ToggleKeyProps {
   value: boolean
-  /** Was it opened with another key than Enter? */
+  /** Was it opened with a key other than Enter? */
   isTyped: boolean
   onCommit(value: boolean): void
   onCancel(): void
 }
 
-/** In place of an editor: Enter changes the flag at once. */
+/** Replaces the editor: Enter toggles the flag at once. */
 export function ToggleKey({ value, isTyped, onCommit, onCancel }: ToggleKeyProps) {
   const isDone = useRef(false)
   useEffect(() => {

@@ -2,13 +2,13 @@ import { Unreadable, type NumberRules, useNumbers } from '../ui/use-numbers.ts'
 import { itemsOfText, textOfItems } from './lists-as-text.ts'
 import type { Property } from './property.ts'
 
-/** What stands in an input for a value. */
+/** The text of an input for a value. */
 export function textOfValue(value: unknown): string {
   if (Array.isArray(value)) return textOfItems(value.map(String))
   return value === null || value === undefined ? '' : String(value)
 }
 
-/** The browser's input for a value: days and times have their own. */
+/** The type of the browser's input for a value; days and times have their own. */
 export const inputTypeOf = ({ type }: Property): 'date' | 'datetime-local' | 'text' =>
   type === 'date' ? 'date' : type === 'timestamp' ? 'datetime-local' : 'text'
 
@@ -18,13 +18,13 @@ export const isNumber = ({ type }: Property): boolean => numberTypes.includes(ty
 
 const numberOr = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined)
 
-/** What the numbers of a property can be. `currency`: of its record. */
+/** The rules for a property's numbers. `currency`: from its record. */
 export function rulesOf({ type, field }: Property, currency?: string): NumberRules {
   const { minimum, maximum } = field?.limits ?? {}
   return { isWhole: type === 'integer', minimum: numberOr(minimum), maximum: numberOr(maximum), currency }
 }
 
-/** Text as values and values as text, in the page's language; empty text clears a value. */
+/** Converts between values and text in the page's language; an empty text clears a value. */
 export function useTypedValues(property: Property, currency?: string) {
   const numbers = useNumbers()
   return {
@@ -32,7 +32,7 @@ export function useTypedValues(property: Property, currency?: string) {
       if (value instanceof Unreadable) return String(value.entered)
       return isNumber(property) ? numbers.write(value) : textForInput(property, value)
     },
-    /** `Unreadable` if the text is no value. */
+    /** `Unreadable` if the text is invalid. */
     valueOf(text: string): unknown {
       if (!isNumber(property) || text.trim() === '') return valueOfText(property, text)
       const rules = rulesOf(property, currency)
@@ -43,7 +43,7 @@ export function useTypedValues(property: Property, currency?: string) {
   }
 }
 
-/** What is in the input for a value: for an instant, the day and the time of this browser's zone. */
+/** The text of the input for a value: for an instant, day and time in this browser's zone. */
 function textForInput(property: Property, value: unknown): string {
   const text = textOfValue(value)
   const time = inputTypeOf(property) === 'datetime-local' ? Date.parse(text) : Number.NaN
@@ -52,7 +52,7 @@ function textForInput(property: Property, value: unknown): string {
   return local.slice(0, local.slice(17, 19) === '00' ? 16 : 19)
 }
 
-/** The value for a text of any type but numbers. */
+/** The value of a text, for all types except numbers. */
 export function valueOfText({ type, field }: Property, text: string): unknown {
   const trimmed = text.trim()
   if (type === 'timestamp' && trimmed !== '') return new Date(trimmed).toISOString()

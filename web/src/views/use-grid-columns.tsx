@@ -13,7 +13,7 @@ import { Value } from './value.tsx'
 import { type Column, type ListChanges, type ListState, pinnedFirst } from './list-state.ts'
 import type { Property } from './property.ts'
 
-/** The texts of a change: what was saved, undone or refused. */
+/** The messages after a change: saved, undone or refused. */
 export function useChangeTexts(): (property: Property) => ChangeTexts {
   const t = useTranslations('list')
   const labelOf = usePropertyLabel()
@@ -30,7 +30,7 @@ export function useChangeTexts(): (property: Property) => ChangeTexts {
   }
 }
 
-/** The columns of the grid, with how each value is shown and edited. */
+/** The grid's columns, with the display and the editor of each value. */
 export function useGridColumns(resource: ResourceSchema, state: ListState): GridColumn<RecordData>[] {
   const labelOf = usePropertyLabel()
   const textsOf = useChangeTexts()
@@ -62,12 +62,12 @@ export function useGridColumns(resource: ResourceSchema, state: ListState): Grid
         },
       ]
     })
-    // The texts only change with the language, which loads the page again.
+    // The messages only change with the language, which reloads the page.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [resource, columns, isDeleted])
 }
 
-/** A column whose flag one click or key changes. */
+/** A column with a flag that one click or key toggles. */
 const toggleColumn = (
   resource: ResourceSchema,
   property: Property,
@@ -91,7 +91,7 @@ const toggleColumn = (
   ),
 })
 
-/** Sorting, resizing, moving, pinning and hiding columns: each is a change of the URL. */
+/** Sorts, resizes, moves, pins and hides columns, each by a change of the URL. */
 export function useColumnChanges(change: (changes: ListChanges, replace?: boolean) => void): ColumnChanges {
   return useMemo(() => {
     const replaceColumns = (next: (columns: readonly Column[]) => readonly Column[]) =>

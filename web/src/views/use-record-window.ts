@@ -5,25 +5,25 @@ import type { ResourceSchema } from '../api/schema.ts'
 import { onRecordChanged } from './changes.ts'
 import { type ListState, orderParameters, recordFilterOf, selectedFields } from './list-state.ts'
 
-/** The lists shown last, so that Back finds its rows; the oldest is dropped. */
+/** The most recent lists, so that Back finds the rows; the oldest is dropped. */
 const recent = new Map<string, RecordWindow>()
 const maxRecent = 6
 
 const reloadListeners = new Set<(path: string) => void>()
 
-/** Calls the listener when the lists of a path are loaded again, until it is removed. */
+/** Calls the listener when the lists of a path are reloaded. Returns a function that removes it. */
 export function onListsReloaded(listener: (path: string) => void): () => void {
   reloadListeners.add(listener)
   return () => reloadListeners.delete(listener)
 }
 
-/** Lets every list load its rows again: after records were created, deleted or restored. */
+/** Reloads the rows of all lists, after records were created, deleted or restored. */
 export function reloadLists(path: string): void {
   for (const listener of reloadListeners) listener(path)
   for (const [key, list] of recent) if (key.startsWith(`${path} `)) void list.reload()
 }
 
-/** Removes records that were deleted from every list at once. */
+/** Removes deleted records from all lists at once. */
 export function removeFromLists(path: string, ids: ReadonlySet<string>): void {
   if (ids.size === 0) return
   for (const listener of reloadListeners) listener(path)
@@ -32,7 +32,7 @@ export function removeFromLists(path: string, ids: ReadonlySet<string>): void {
 
 whenForgetting(() => recent.clear())
 
-// Also those that are not on the screen: a person may return from the record, or from the board.
+// Includes lists that are not on the screen: a person may return from the record, or from the board.
 onRecordChanged(({ path }, record) => {
   for (const [key, list] of recent) if (key.startsWith(`${path} `)) list.put(record)
 })
@@ -50,7 +50,7 @@ function windowFor(resource: ResourceSchema, state: ListState): RecordWindow {
   return list
 }
 
-/** The rows for a state of the list. While others load, the former ones stay: `isStale`. */
+/** The rows for a list state. While others load, the previous ones stay: `isStale`. */
 export function useRecordWindow(resource: ResourceSchema, state: ListState): { list: RecordWindow; isStale: boolean } {
   const wanted = windowFor(resource, state)
   const [shown, setShown] = useState(wanted)

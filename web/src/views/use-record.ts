@@ -11,14 +11,14 @@ const recordQuery = (resource: ResourceSchema, id: string) =>
     queryFn: async ({ signal }) => (await send<RecordData>('GET', `${resource.path}/${id}`, { signal })).body,
   })
 
-/** Begins to load a record before its page is shown, as when a person points at a link to it. */
+/** Starts to load a record before its page opens, such as when a person points at a link to it. */
 export async function preloadRecord(name: string, id: string): Promise<void> {
   const resources = await queryClient.ensureQueryData(schemaQuery)
   const resource = resources.find((one) => one.name === name)
   if (resource) await queryClient.prefetchQuery(recordQuery(resource, id))
 }
 
-/** One record; changes made on this page show at once. */
+/** A record; changes made on this page show at once. */
 export function useRecord(resource: ResourceSchema, id: string) {
   useEffect(
     () =>

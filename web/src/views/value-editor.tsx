@@ -13,7 +13,7 @@ import { countryName, currencyName } from './value.tsx'
 import styles from './value-editor.module.css'
 import type { Property } from './property.ts'
 
-/** Edits one value in place: Enter saves and moves down, Tab saves and moves right, Escape leaves it as it was. */
+/** Edits a value in place: Enter saves and moves down, Tab saves and moves right, Escape cancels. */
 export function ValueEditor(props: ValueEditorProps) {
   const { property } = props
   if (property.type === 'embedded' || property.type === 'reference') return <ReferenceEditor {...props} />
@@ -25,7 +25,7 @@ export function ValueEditor(props: ValueEditorProps) {
 
 const chosenTypes: readonly string[] = ['choice', 'boolean', 'country', 'currency']
 
-/** Is the value one of a list? */
+/** Is the value selected from options? */
 export const isChosen = ({ type }: Property): boolean => chosenTypes.includes(type)
 
 function TextEditor({ property, value, record, typed, onCommit, onCancel }: ValueEditorProps) {
@@ -33,12 +33,12 @@ function TextEditor({ property, value, record, typed, onCommit, onCancel }: Valu
   const { defaultCurrency } = useOrganization()
   const { textOf, valueOf } = useTypedValues(property, currencyOfAmount(property, record, defaultCurrency))
   const before = textOf(value)
-  // The browser's inputs for days and times take no typed beginning.
+  // The browser's inputs for days and times cannot start with typed text.
   const [text, setText] = useState((inputType === 'text' ? typed : undefined) ?? before)
-  // An input has one line: it would remove line breaks.
+  // A single-line input would remove line breaks.
   const [isLong] = useState(property.type === 'longText' || text.includes('\n'))
   const { finish, onKeyDown } = useFinish({
-    // An instant can be more exact than its input.
+    // An instant can be more precise than its input.
     valueOf: () => (text === before ? value : valueOf(text)),
     isLineBreak: (event) => isLong && event.shiftKey,
     onCommit,
@@ -93,8 +93,8 @@ export function choiceValue({ type }: Property, option: string): unknown {
 }
 
 /**
- * The options of a choice, a flag, a country or a currency; the empty one first if the value can be empty. A current value
- * that cannot be newly chosen, such as an archived choice, is one of them.
+ * The options of a choice, a flag, a country or a currency; the empty option comes first if the value is optional.
+ * Includes a current value that cannot be newly selected, such as an archived choice.
  */
 export function useOptions(property: Property, current = ''): { value: string; label: string }[] {
   const { type, choices, field } = property

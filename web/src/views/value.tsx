@@ -19,7 +19,7 @@ interface ValueProps {
   record: RecordData
 }
 
-/** A value as people read it. */
+/** A value formatted for people. */
 export function Value({ resource, property, record }: ValueProps) {
   const value = valueAt(record, property.name)
   if (property.name === resource.titleField) return <Title resource={resource} record={record} />
@@ -55,7 +55,7 @@ export const Title = (props: TitleProps) => <RecordLink {...props} className={st
 interface EmbeddedLinkProps {
   property: Property
   value: unknown
-  /** Of the record that it is shown in. */
+  /** The state of the record that has the value. */
   state: unknown
 }
 
@@ -66,7 +66,7 @@ function EmbeddedLink({ property, value, state }: EmbeddedLinkProps) {
   return <RecordLink resource={target} record={value as RecordData} className={styles.link} />
 }
 
-/** A record without a page of its own, such as the stage of a deal. */
+/** A record without its own page, such as the stage of a deal. */
 const PlaceTag = ({ title, state }: { title: string; state: unknown }) => (
   <Tag tint={tintOfState(state, title)} hasDot>
     {title}
@@ -176,7 +176,7 @@ function Plain({ property, value, currency }: PlainProps) {
   }
 }
 
-/** The name of another record; a link if that has a page. */
+/** The name of another record; a link if it has a page. */
 function ReferenceLink({ resourceName, id }: { resourceName: string | undefined; id: string }) {
   const title = <ReferenceTitle resourceName={resourceName} id={id} />
   if (resourceName === undefined || !resourceViews[resourceName]) return title
@@ -204,7 +204,7 @@ const ExternalLink = ({ href, text }: { href: string; text: string }) => (
   </a>
 )
 
-/** All digits of a decimal, grouped as the locale does: numbers would be rounded. */
+/** Formats all digits of a decimal with the locale's groups; numbers would be rounded. */
 export const formatDecimal = (decimal: string, locale: string): string =>
   new Intl.NumberFormat(locale, { maximumFractionDigits: 19 }).format(decimal as Intl.StringNumericLiteral)
 

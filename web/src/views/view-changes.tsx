@@ -17,11 +17,11 @@ interface ViewChangesProps {
   state: ListState
   view: View | undefined
   base: ListBase
-  /** What a view would store. */
+  /** The content that the view would store. */
   content: ListBase
 }
 
-/** Says that the list shows something else than its view, and saves that or takes it back. */
+/** Says that the list differs from its view, and offers to save or discard the changes. */
 export function ViewChanges({ resource, state, view, base, content }: ViewChangesProps) {
   const t = useTranslations('views')
   const navigate = useNavigate()

@@ -23,7 +23,7 @@ interface NewViewProps {
   onClose(): void
 }
 
-/** Stores what the list shows under a name. */
+/** Saves the current list as a view. */
 export function NewView({ resource, content, onClose }: NewViewProps) {
   const t = useTranslations('views')
   const common = useTranslations('common')
@@ -118,7 +118,7 @@ export function DeleteView({ view, onClose }: ViewProps) {
     act(
       async () => {
         await send('DELETE', path)
-        // Not before the view is left: its list would be missing.
+        // Only after the view is left, because its list would be missing.
         await navigate({ to: '/$resource', params: { resource: view.resource }, search: {} })
       },
       { ...options, done: t('deleted', { name: view.name }), undo: restore },
@@ -149,7 +149,7 @@ export function OrderViews({ resource, views, onClose }: OrderViewsProps) {
     const others = views.filter((view) => view.id !== id)
     const position = positionAt(others, index)
     const moved = views.filter((view) => view.id === id).map((view) => ({ ...view, position }))
-    // The new order shows at once; what the service says replaces it.
+    // Show the new order at once; the service's response replaces it.
     queryClient.setQueryData(viewsQuery(resource.name).queryKey, others.toSpliced(index, 0, ...moved))
     const seen = views.find((view) => view.id === id)
     const store = async () => seen && sendEdit({ ...editOf('views', seen), values: { position }, isMove: true })

@@ -19,15 +19,15 @@ const DeleteView = lazy(() => dialogs().then((module) => ({ default: module.Dele
 
 interface ViewTabsProps {
   resource: ResourceSchema
-  /** The view that is shown; all records without it. */
+  /** The current view; without it, all records. */
   viewId: string | undefined
-  /** What a new view would store; undefined if nothing is shown. */
+  /** The content of a new view; undefined if no list is shown. */
   content: ListBase | undefined
 }
 
 type OpenDialog = 'new' | 'rename' | 'order' | 'delete'
 
-/** All records and the saved views, as links, and what can be done with a view. */
+/** All records and the saved views, as links, with the actions of a view. */
 export function ViewTabs({ resource, viewId, content }: ViewTabsProps) {
   const t = useTranslations('views')
   const { data: views } = useViews(resource)
@@ -97,7 +97,7 @@ interface OptionsMenuProps {
   onOpen(dialog: OpenDialog): void
 }
 
-/** What can be done with the view that is shown, and with their order. */
+/** The actions on the current view, and on the order of views. */
 function OptionsMenu({ resource, view, onOpen }: OptionsMenuProps) {
   const t = useTranslations('views')
   const common = useTranslations('common')

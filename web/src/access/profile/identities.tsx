@@ -13,7 +13,7 @@ import { connectionIdOf } from '../connection-id.ts'
 import { identitiesQuery } from './queries.ts'
 import { change, useAct } from './use-act.ts'
 
-/** Log-ins at the providers of organizations that are linked with this account. */
+/** Log-ins at organizations' identity providers that are linked to this account. */
 export function IdentitiesPanel() {
   const t = useTranslations('profile.identities')
   const act = useAct()

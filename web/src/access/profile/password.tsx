@@ -13,7 +13,7 @@ export function PasswordPanel() {
   const t = useTranslations('profile.password')
   const { email, name } = useMe()
   const organization = useOrganization()
-  // A new form after each change, so that no password stays on the page.
+  // Remount the form after each change, so that no password stays on the page.
   const [changes, setChanges] = useState(0)
   const save = async ({ currentPassword, newPassword = '' }: FormValues) => {
     const body = { newPassword, ...(currentPassword !== undefined && { currentPassword }) }

@@ -36,7 +36,7 @@ export function NamePanel() {
   )
 }
 
-/** In which the person's days begin: for the start page, and for what is due on a day. */
+/** The time zone in which the person's days begin, used by the start page and for due dates. */
 export function TimeZonePanel() {
   const t = useTranslations('profile.timeZone')
   const { timeZone } = useMe()
@@ -46,7 +46,7 @@ export function TimeZonePanel() {
       () => sendEdit({ ...edit, seen: { timeZone }, values: { timeZone: chosen === '' ? null : chosen } }),
       t('saved'),
     )
-  // The service may know one that this browser does not.
+  // The service may know a zone that this browser does not.
   const zones = new Set([...(timeZone === null ? [] : [timeZone]), 'UTC', ...Intl.supportedValuesOf('timeZone')])
   return (
     <Panel title={t('title')} description={t('text')}>
@@ -63,11 +63,11 @@ export function TimeZonePanel() {
   )
 }
 
-/** A new address counts once the link that is mailed to it was opened. */
+/** A new address takes effect when the person opens the link that is mailed to it. */
 export function AddressPanel() {
   const t = useTranslations('profile.address')
   const { email } = useMe()
-  // A new form after each link.
+  // Remount the form after each link.
   const [links, setLinks] = useState(0)
   const send = async (values: { email?: string }) => {
     const wanted = values.email?.trim() ?? ''

@@ -5,10 +5,10 @@ import { SelectField } from '../../ui/field.tsx'
 import { Panel } from '../../ui/page.tsx'
 import styles from './profile.module.css'
 
-/** Each in its own words, so that people find theirs. */
+/** Each language in its own name, so that people recognize theirs. */
 const languageNames: Record<Language, string> = { en: 'English', de: 'Deutsch' }
 
-/** Language and theme; they belong to the browser, not to the account. */
+/** Language and theme; stored in the browser, not in the account. */
 export function PreferencesPanel() {
   const t = useTranslations('profile.preferences')
   const shell = useTranslations('shell')

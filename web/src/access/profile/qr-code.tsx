@@ -2,7 +2,9 @@ import qrcode from 'qrcode-generator'
 import { useMemo } from 'react'
 import styles from './profile.module.css'
 
-/** A QR code, drawn here: its content is a secret. Dark on light in every theme, which all scanners read. */
+/**
+ * A QR code, drawn locally because its content is secret. Dark on light in every theme, which all scanners can read.
+ */
 export function QrCode({ content, label }: { content: string; label: string }) {
   const { size, path } = useMemo(() => draw(content), [content])
   return (

@@ -7,7 +7,7 @@ export const factorsQuery = queryOptions({
   queryFn: () => dataOf(api.GET('/v5/me/second-factors')),
 })
 
-/** Log-ins at the providers of organizations that are linked with the account. */
+/** Log-ins at organizations' identity providers that are linked to the account. */
 export const identitiesQuery = queryOptions({
   queryKey: ['me', 'identities'],
   queryFn: () => sendAll<Schemas['Identities'][number]>('/v5/me/identities'),
@@ -18,7 +18,7 @@ export const sessionsQuery = queryOptions({
   queryFn: () => sendAll<Schemas['Sessions'][number]>('/v5/me/sessions'),
 })
 
-/** Loads what the profile shows, so that it appears as a whole. */
+/** Loads everything that the profile shows, so that it appears at once. */
 export const preloadProfile = (): Promise<unknown> =>
   Promise.all([
     queryClient.ensureQueryData(factorsQuery),
@@ -29,5 +29,5 @@ export const preloadProfile = (): Promise<unknown> =>
 /** The person's second factors. */
 export const useFactors = () => useSuspenseQuery(factorsQuery).data
 
-/** Where the codes come from that are shown once: a first factor and a new set return them. */
+/** The location of the recovery codes, which are shown once: returned by a first factor and by a new set. */
 export type RecoveryCodes = readonly string[] | null

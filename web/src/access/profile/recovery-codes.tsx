@@ -36,7 +36,7 @@ export function RecoveryCodesPanel() {
   )
 }
 
-/** The codes, which are shown only now: to copy or to download. */
+/** The codes, which are shown only now, to copy or download. */
 export function RecoveryCodesDialog({ codes, onClose }: { codes: RecoveryCodes; onClose(): void }) {
   const t = useTranslations('profile.recoveryCodes')
   const common = useTranslations('common')

@@ -19,7 +19,7 @@ export function SessionsPanel() {
   const [isEndingOthers, setEndingOthers] = useState(false)
   const others = sessions.filter(({ isCurrent }) => !isCurrent)
   const end = (sessionId: string) => api.DELETE('/v5/me/sessions/{sessionId}', { params: { path: { sessionId } } })
-  // The request that ends all of them ends this one too.
+  // The request that ends all sessions also ends this one.
   const endOthers = () => act(() => Promise.all(others.map(({ id }) => end(id))), t('othersEnded'))
   return (
     <Panel

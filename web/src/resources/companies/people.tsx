@@ -30,7 +30,7 @@ const peopleQuery = (companyId: string) =>
 
 export const loadPeople = (companyId: string): Promise<void> => queryClient.prefetchQuery(peopleQuery(companyId))
 
-/** The contacts of a company; all of them are in the filtered list. */
+/** The first contacts of a company, with a link to the filtered list of all. */
 export function People({ record }: { record: RecordData }) {
   const t = useTranslations('record')
   const contacts = useResource('contacts')

@@ -22,7 +22,7 @@ const employmentsQuery = (contactId: string) =>
 export const loadEmployments = (contactId: string): Promise<void> =>
   queryClient.prefetchQuery(employmentsQuery(contactId))
 
-/** Where a contact works and worked. */
+/** A contact's current and past employments. */
 export function Employments({ record }: { record: RecordData }) {
   const t = useTranslations('record')
   const format = useFormatter()

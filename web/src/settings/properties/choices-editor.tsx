@@ -12,9 +12,9 @@ import styles from './properties.module.css'
 
 /** A choice while it is edited. */
 export interface DraftChoice extends Choice {
-  /** Distinguishes it while its value changes. */
+  /** A stable key while the value changes. */
   id: string
-  /** Records can have its value, which therefore stays. */
+  /** True if records may have the value, which therefore cannot change. */
   isStored: boolean
 }
 
@@ -33,7 +33,7 @@ export const newChoice = (): DraftChoice => ({
   isStored: false,
 })
 
-/** The choices in their order: what people read, and the value that records and programs have. */
+/** Edits choices in order: the label that people read, and the value that records and programs use. */
 export function ChoicesEditor({ choices, errorOf, onChange }: ChoicesEditorProps) {
   const t = useTranslations('properties')
   const box = useRef<HTMLFieldSetElement>(null)
@@ -45,7 +45,7 @@ export function ChoicesEditor({ choices, errorOf, onChange }: ChoicesEditorProps
     onChange(choices.filter((choice) => choice.id !== id).toSpliced(index, 0, ...moved))
   }
   const add = () => {
-    // At once, so that what is typed next goes into the new choice.
+    // Synchronously, so that the next characters go into the new choice.
     flushSync(() => onChange([...choices, newChoice()]))
     const labels = box.current?.querySelectorAll<HTMLElement>('[data-label]') ?? []
     Array.from(labels).at(-1)?.focus()
@@ -99,7 +99,7 @@ function ChoiceRow({ choice, error, onChange, onRemove, onEnter }: ChoiceRowProp
   const t = useTranslations('properties')
   const { label, value, archived, isStored } = choice
   const name = label || t('newChoice')
-  // The value follows the label until somebody changes it.
+  // The value follows the label until the person changes it.
   const rename = (changed: string) =>
     onChange({
       label: changed,

@@ -35,7 +35,7 @@ export function DefinitionList({ name, definitions }: DefinitionListProps) {
   const move = async (id: string, index: number) => {
     const changes = positionsAfterMove(definitions, id, index)
     const moved = definitions.filter((one) => one.id === id)
-    // The new order shows at once; what the service says replaces it.
+    // Show the new order at once; the service's response replaces it.
     showDefinitions(name, [...definitions.filter((one) => one.id !== id).toSpliced(index, 0, ...moved), ...archived])
     const store = async () => {
       for (const { id: changed, position } of changes) {
@@ -95,7 +95,7 @@ function DefinitionRow({ name, definition }: { name: Definable; definition: Defi
   )
 }
 
-/** Is the index of a property not complete yet? Asks again until it is. */
+/** Is the index of a property still being built? Polls until it is complete. */
 function useIsBuilding({ id, indexed }: Definition): boolean {
   const { data } = useQuery({
     queryKey: ['properties', id, 'indexState'],
@@ -159,7 +159,7 @@ function DefinitionMenu({ name, definition }: { name: Definable; definition: Def
   )
 }
 
-/** Archives a property or brings it back, and offers the opposite. */
+/** Archives or unarchives a property, and offers to undo that. */
 function useArchive(definition: Definition): () => void {
   const { label, archived } = definition
   const t = useTranslations('properties')
@@ -175,7 +175,7 @@ function useArchive(definition: Definition): () => void {
     set(!archived, t(archived ? 'unarchived' : 'archivedDone', { name: label }), () => set(archived, common('undone')))
 }
 
-/** Nothing at all if none is archived. */
+/** Renders nothing if none is archived. */
 export function ArchivedProperties({ name, definitions }: DefinitionListProps) {
   const t = useTranslations('properties')
   if (definitions.length === 0) return undefined

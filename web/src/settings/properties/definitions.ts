@@ -6,11 +6,11 @@ import { schemaChanged } from '../../api/schema.ts'
 
 export const path = '/v5/properties'
 
-/** The resources whose custom properties can be defined. */
+/** The resources that can have custom properties. */
 export const definable = ['contacts', 'companies', 'deals'] as const
 export type Definable = (typeof definable)[number]
 
-/** The resources that a reference can name. */
+/** The resources that a reference property can point to. */
 export const referable = [...definable, 'members'] as const
 
 export const propertyTypes = [
@@ -35,11 +35,11 @@ export type Choice = Definition['choices'][number]
 const neverUnique: readonly PropertyType[] = ['boolean', 'multiChoice', 'money']
 export const canBeUnique = (type: PropertyType): boolean => !neverUnique.includes(type)
 
-/** What records have at the key of a new definition. Nothing is defined. */
+/** Checks the existing values at the key of a new definition, without creating it. */
 export const checkDefinition = async (body: object): Promise<Schemas['PropertyCheck']> =>
   (await send<Schemas['PropertyCheck']>('POST', path, { query: new URLSearchParams({ dryRun: 'true' }), body })).body
 
-/** Changes definitions, and shows the change everywhere. Rejects like a form's `onSubmit`. */
+/** Changes definitions, and updates everything that shows them. Rejects like a form's `onSubmit`. */
 export async function changeDefinitions<T>(action: () => Promise<T>): Promise<T> {
   try {
     return await change(['properties'], action)

@@ -8,7 +8,7 @@ import { changeDefinitions, type Definable, path } from './definitions.ts'
 
 type Deleted = Schemas['Property']
 
-/** Nothing at all for people who may not restore them. */
+/** Renders nothing for people who may not restore properties. */
 export function DeletedProperties({ name }: { name: Definable }) {
   return useMay()('property:restore:write') && <Deletions name={name} />
 }

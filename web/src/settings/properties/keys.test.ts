@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { choiceValueOf, keyOf, labelOfKey } from './keys.ts'
 
-test('keys and values of choices follow from labels, and labels from keys', () => {
+test('keys and choice values are derived from labels, and labels from keys', () => {
   expect(keyOf('Renewal date')).toBe('renewalDate')
   expect(keyOf('Größe (m²)')).toBe('groesseM')
   expect(keyOf('2nd phone')).toBe('ndPhone')

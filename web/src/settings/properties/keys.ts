@@ -1,4 +1,4 @@
-/** `Renewal date` becomes `renewalDate`: what programs use. */
+/** `Renewal date` becomes the key `renewalDate`. */
 export const keyOf = (label: string): string => {
   const [first = '', ...others] = wordsOf(label)
   const key = [first, ...others.map((word) => word.charAt(0).toUpperCase() + word.slice(1))].join('')

@@ -4,12 +4,12 @@ import type { Schemas } from '../../api/client.ts'
 import { ReferenceTitle } from '../../views/reference-title.tsx'
 import styles from './properties.module.css'
 
-/** What records have at the key of a definition, and which of their values do not fit it. */
+/** The existing values at a definition's key, and the ones that do not fit it. */
 export type Check = Schemas['PropertyCheck']
 
 const maxShownLength = 100
 
-/** What a check found, in the language of the page. */
+/** The result of a check, in the language of the page. */
 export function CheckMisfits({ resource, check }: { resource: string; check: Check }) {
   const t = useTranslations('properties')
   const misfits = check.records.map(({ id, value, reason }) => ({
@@ -22,13 +22,13 @@ export function CheckMisfits({ resource, check }: { resource: string; check: Che
 
 interface MisfitsProps {
   resource: string
-  /** How many there are. */
+  /** Their number, as a sentence. */
   summary: string
-  /** The first of them. */
+  /** The first ones. */
   misfits: readonly { id: string; message: string }[]
 }
 
-/** Which values prevent a definition: each leads to its record, where it can be corrected. */
+/** The values that prevent a definition; each links to its record, where it can be corrected. */
 export function Misfits({ resource, summary, misfits }: MisfitsProps) {
   const t = useTranslations('properties')
   return (

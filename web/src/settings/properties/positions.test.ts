@@ -8,7 +8,7 @@ test('a move stores one position between the neighbors', () => {
   expect(positionsAfterMove(ordered, '1', 2)).toEqual([{ id: '1', position: '4' }])
 })
 
-test('where no number is between the neighbors, all positions are stored', () => {
+test('if no number fits between the neighbors, all positions are stored', () => {
   const ordered = ['a', 'b', 'c'].map((id) => ({ id, position: '1' }))
   expect(positionsAfterMove(ordered, 'c', 1)).toEqual([
     { id: 'a', position: '1' },

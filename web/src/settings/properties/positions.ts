@@ -4,8 +4,8 @@ interface Placed {
 }
 
 /**
- * The positions to store after a move to an index among the others: that of the moved one alone, between its neighbors,
- * or those of all where numbers between them run out.
+ * The positions to store after a move to an index among the other items: only that of the moved item, between its
+ * neighbors, or all positions if no number fits between them.
  */
 export function positionsAfterMove(ordered: readonly Placed[], id: string, index: number): Placed[] {
   const others = ordered.filter((one) => one.id !== id)

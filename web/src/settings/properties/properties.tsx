@@ -18,7 +18,7 @@ import { type Beginning, PropertyForm } from './property-form.tsx'
 import { Undeclared } from './undeclared.tsx'
 import styles from './properties.module.css'
 
-/** The custom properties of contacts, companies and deals; `?resource=…` says of which. */
+/** The custom properties of the resource in `?resource=…`: contacts, companies or deals. */
 export function Properties() {
   const t = useTranslations('properties')
   const settings = useTranslations('settings.properties')

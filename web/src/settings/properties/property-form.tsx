@@ -27,7 +27,7 @@ import styles from './properties.module.css'
 import { propertyFor, TypeIcon } from './property-icon.tsx'
 import { TypePicker } from './type-picker.tsx'
 
-/** What a new definition begins with. */
+/** Initial values of a new definition. */
 export interface Beginning {
   key: string
   label: string
@@ -36,7 +36,7 @@ export interface Beginning {
 
 interface PropertyFormProps {
   resource: Definable
-  /** Undefined for a new one. */
+  /** Undefined for a new definition. */
   definition?: Definition
   beginning?: Beginning
   onDone(): void
@@ -55,7 +55,7 @@ interface Draft {
   default: unknown
 }
 
-/** Defines a property, or changes its definition. Its key and its type stay: records and programs use them. */
+/** Defines a property or changes its definition. Key and type cannot change, because records and programs use them. */
 export function PropertyForm({ resource, definition, beginning, onDone }: PropertyFormProps) {
   const t = useTranslations('properties')
   const common = useTranslations('common')
@@ -175,7 +175,7 @@ function ReferencesField({ draft, error, onChange }: Omit<RulesProps, 'errorOf'>
   )
 }
 
-/** Shown while the values of many records are read. */
+/** Shown while the values of many records are checked. */
 function Checking() {
   const t = useTranslations('properties')
   return (
@@ -203,7 +203,7 @@ interface RulesProps {
   onChange(changes: Partial<Draft>): void
 }
 
-/** Required, unique, indexed, and the default where there can be one. */
+/** Required, unique, indexed, and the default value if the type allows one. */
 function Rules({ draft, errorOf, onChange }: RulesProps) {
   const t = useTranslations('properties')
   const { type, choices } = draft
@@ -261,7 +261,7 @@ const draftOf = (definition: Definition | undefined, beginning: Beginning | unde
   default: definition?.default ?? null,
 })
 
-/** What was entered for another type does not fit this one. */
+/** Values that were entered for another type do not fit this one. */
 const forType = (draft: Draft, type: PropertyType): Partial<Draft> => ({
   type,
   default: null,
@@ -282,7 +282,7 @@ const bodyOf = (draft: Draft) => ({
   default: draft.unique || draft.type === 'reference' ? null : draft.default,
 })
 
-/** The records whose values a definition does not allow. */
+/** The records whose values do not fit the definition. */
 const misfitsOf = ({ details }: ApiError, key: string) =>
   details.flatMap(({ field, id, message }) =>
     field === `customProperties.${key}` && id !== undefined ? [{ id, message }] : [],

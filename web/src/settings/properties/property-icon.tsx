@@ -3,7 +3,7 @@ import { fieldProperty, PropertyIcon } from '../../views/columns.tsx'
 import type { PropertyType } from './definitions.ts'
 import type { Property } from '../../views/property.ts'
 
-/** The property that a definition makes. */
+/** The property that a definition creates. */
 export const propertyFor = (definition: Partial<DefinedValue> & Pick<DefinedValue, 'type'>): Property =>
   fieldProperty(declaredField({ ...blank, ...definition }))
 
@@ -22,5 +22,5 @@ const blank: Omit<DefinedValue, 'type'> = {
   parts: [],
 }
 
-/** The icon that lists show for a type. */
+/** The icon of a type, as in lists. */
 export const TypeIcon = ({ type }: { type: PropertyType }) => <PropertyIcon property={propertyFor({ type })} />

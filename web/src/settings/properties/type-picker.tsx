@@ -8,7 +8,7 @@ interface TypePickerProps {
   onChange(type: PropertyType): void
 }
 
-/** All types, each with a sentence about its values. */
+/** All types, each with a sentence that describes its values. */
 export function TypePicker({ type, onChange }: TypePickerProps) {
   const t = useTranslations('properties')
   return (

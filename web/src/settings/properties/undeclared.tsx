@@ -24,7 +24,7 @@ interface UndeclaredProps {
   onDefine: ((beginning: Beginning) => void) | undefined
 }
 
-/** Keys without a definition: whether they are accepted, and those that records have. */
+/** Keys without a definition: whether the service accepts them, and the ones that records have. */
 export function Undeclared({ name, onDefine }: UndeclaredProps) {
   const t = useTranslations('properties')
   const nounOf = useNoun()
@@ -76,6 +76,6 @@ export function Undeclared({ name, onDefine }: UndeclaredProps) {
   )
 }
 
-/** The type that most likely fits the values. */
+/** The type that fits the values best. */
 const typeOf = ({ type }: NonNullable<ResourceSchema['customProperties']>[number]): PropertyType =>
   type === 'number' || type === 'boolean' ? type : 'text'

@@ -4,7 +4,7 @@ import styles from './board.module.css'
 import type { BoardColumn } from './board-model.ts'
 import type { Drag } from './card-drag.ts'
 
-/** What a card needs to be reached with the keyboard: the attributes of its link. */
+/** The attributes of a card's link that make it reachable with the keyboard. */
 export interface CardStop {
   'data-stop': string
   tabIndex: number
@@ -15,11 +15,11 @@ export interface CardStop {
 interface ColumnProps<Card> {
   column: BoardColumn<Card>
   rowHeight: number
-  /** The rows that are in view. */
+  /** The visible rows. */
   first: number
   last: number
   drag: Drag | undefined
-  /** The card that is carried with the keyboard. */
+  /** The card that is being moved with the keyboard. */
   carriedId: string | undefined
   activeId: string | undefined
   hintId: string
@@ -33,7 +33,7 @@ interface CardContentProps<Card> {
   renderCard(card: Card, stop: CardStop): ReactNode
 }
 
-/** Rendered again only if something about this card has changed: a key press or a moved pixel concerns few cards. */
+/** Memoized per card, because a key press or a pointer movement affects few cards. */
 const CardContent = memo(function CardContent<Card>({ card, isActive, hintId, renderCard }: CardContentProps<Card>) {
   return renderCard(card, {
     'data-stop': '',
@@ -43,11 +43,11 @@ const CardContent = memo(function CardContent<Card>({ card, isActive, hintId, re
   })
 }) as <Card>(props: CardContentProps<Card>) => ReactNode
 
-/** Rows before the end of the loaded cards at which more are loaded. */
+/** Load more when this many rows or fewer remain below. */
 const margin = 8
 const maxSkeletons = 3
 
-/** A column of a board: only the cards in view are in the document, and the active one, which has the focus. */
+/** A column of a board. Only visible cards are in the document, and the active card, which has the focus. */
 export function Column<Card extends { id: string }>(props: ColumnProps<Card>) {
   const { column, rowHeight, first, last, drag, carriedId, activeId } = props
   const { cards, hasMore, onNeedMore } = column

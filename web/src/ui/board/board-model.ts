@@ -4,17 +4,17 @@ import type { ReactNode } from 'react'
 export interface BoardColumn<Card> {
   id: string
   title: string
-  /** Above the cards, such as their number. */
+  /** Shown above the cards, such as their number. */
   head: ReactNode
-  /** The loaded ones, from the top. */
+  /** The loaded cards, from the top. */
   cards: readonly Card[]
-  /** Are there cards below the loaded ones? */
+  /** Are there more cards below the loaded ones? */
   hasMore: boolean
-  /** Called when the end of the loaded cards is near. */
+  /** Called when the person scrolls near the end of the loaded cards. */
   onNeedMore(): void
 }
 
-/** Where a card is: its index among the other cards of the column. */
+/** The position of a card: its index among the other cards of the column. */
 export interface Place {
   columnId: string
   index: number
@@ -25,7 +25,7 @@ export interface Lifted {
   to: Place
 }
 
-/** Where a card is; undefined if it is not loaded. */
+/** The position of a card; undefined if it is not loaded. */
 export function placeOf<Card extends { id: string }>(
   columns: readonly BoardColumn<Card>[],
   id: string | undefined,
@@ -40,7 +40,7 @@ export function placeOf<Card extends { id: string }>(
 export const isSamePlace = (one: Place, other: Place): boolean =>
   one.columnId === other.columnId && one.index === other.index
 
-/** The columns as they will be when a card has moved. */
+/** The columns after a card has moved. */
 export function withMoved<Card extends { id: string }>(
   columns: readonly BoardColumn<Card>[],
   moved: Lifted | undefined,
@@ -60,7 +60,7 @@ const steps: Readonly<Record<string, readonly [columns: number, cards: number]>>
   ArrowDown: [0, 1],
 }
 
-/** The place that an arrow key moves a card to: in the next column, its top or about the same height. */
+/** The target of a card moved by an arrow key: in another column, its top or about the same height. */
 export function placeByArrow<Card extends { id: string }>(
   columns: readonly BoardColumn<Card>[],
   from: Place,
@@ -78,7 +78,7 @@ export function placeByArrow<Card extends { id: string }>(
   return index < 0 || index >= column.cards.length ? undefined : { columnId: column.id, index }
 }
 
-/** The card that an arrow key leads to; columns without cards are skipped. */
+/** The card that an arrow key activates; empty columns are skipped. */
 export function cardByArrow<Card extends { id: string }>(
   columns: readonly BoardColumn<Card>[],
   from: Place,

@@ -28,10 +28,10 @@ import {
 import { useTop } from '../use-top.ts'
 import { CardDrag, type Drag } from './card-drag.ts'
 
-/** What the page can ask of a board. */
+/** What a page can do with a board. */
 export interface BoardHandle {
   focusCard(id: string): void
-  /** As with Alt and an arrow key. */
+  /** Like Alt with an arrow key. */
   moveActive(key: string): void
   openMenu(): void
 }
@@ -40,14 +40,14 @@ interface BoardProps<Card extends { id: string }> {
   /** Its name for assistive technology. */
   label: string
   columns: readonly BoardColumn<Card>[]
-  /** Changes when other cards are shown: they begin at the top. */
+  /** Changes when other cards are shown; the columns then scroll to the top. */
   cardsKey: string
-  /** Height of a card with the space below it, in pixels. */
+  /** Height of a card including the gap below it, in pixels. */
   rowHeight: number
-  /** False if the person may only look. */
+  /** False if the board is read-only. */
   canMove: boolean
   titleOf(card: Card): string
-  /** A card with a link, which takes the attributes of `stop`, and a menu, whose button is the first one. */
+  /** Renders a card with a link, which takes the attributes of `stop`, and a menu, whose button comes first. */
   renderCard(card: Card, stop: CardStop): ReactNode
   onMove(id: string, to: Place): void
   ref?: Ref<BoardHandle>
@@ -57,8 +57,9 @@ const headHeight = 80
 const boardPadding = 12
 
 /**
- * Cards in columns. They are moved with a mouse, a finger or the keyboard: Space picks a card up, arrows move it, Space
- * drops it, Escape puts it back; Alt with an arrow moves it at once. One Tab stop: the link of the active card.
+ * Cards in columns. They can be moved with a mouse, a finger or the keyboard: Space picks a card up, arrows move it,
+ * Space drops it, Escape puts it back. Alt with an arrow moves it at once. The link of the active card is the only tab
+ * stop.
  */
 export function Board<Card extends { id: string }>(props: BoardProps<Card>) {
   const { label, columns, rowHeight, canMove, titleOf, onMove } = props
@@ -88,7 +89,7 @@ export function Board<Card extends { id: string }>(props: BoardProps<Card>) {
     wantsFocus.current = true
     setActive({ id, to: placeOf(shown, id) ?? nowhere })
   }
-  // The link of the active card may appear with this rendering: in another column, or farther down.
+  // The link of the active card may appear with this rendering, in another column or farther down.
   useLayoutEffect(() => {
     const isLost = hadFocus.current && document.activeElement === document.body
     if ((!wantsFocus.current && !isLost) || activeId === undefined) return
@@ -196,7 +197,7 @@ export function Board<Card extends { id: string }>(props: BoardProps<Card>) {
         onDrop: move,
       })
     },
-    // A link can be dragged away; here, its card is.
+    // Prevents the browser from dragging the link; the card is dragged instead.
     dragstart: (event) => event.preventDefault(),
     focusin({ target }) {
       const id = cardIdAt(target, false)
@@ -249,7 +250,7 @@ type Listeners = {
   readonly [Name in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[Name]) => void
 }
 
-/** Listens on an element. Unlike the events of React, these do not arrive from menus that are elsewhere on the page. */
+/** Adds a native listener. React's events would also arrive from menus that are elsewhere in the document. */
 function useListeners(element: RefObject<HTMLElement | null>, listeners: Listeners): void {
   const call = useEffectEvent((event: Event) => {
     const listener = listeners[event.type as keyof Listeners] as ((event: Event) => void) | undefined
@@ -263,13 +264,13 @@ function useListeners(element: RefObject<HTMLElement | null>, listeners: Listene
   }, [element, names])
 }
 
-/** The card of an element; with `isStop`, only if the element is its link. */
+/** The card of an element; with `isStop`, only if the element is the card's link. */
 function cardIdAt(target: EventTarget | null, isStop: boolean): string | undefined {
   if (!(target instanceof Element) || (isStop && !target.matches('[data-stop]'))) return undefined
   return target.closest<HTMLElement>('[data-card]')?.dataset.card
 }
 
-/** The active card; if it has left the board, the one that took its place; at first, the first one. */
+/** The active card; if it was removed, the one that took its position; initially, the first one. */
 function activeCard<Card extends { id: string }>(columns: readonly BoardColumn<Card>[], active: Lifted | undefined) {
   const cards = columns.flatMap((column) => column.cards)
   const column = columns.find(({ id }) => id === active?.to.columnId)?.cards ?? []

@@ -3,7 +3,7 @@ import type { Place } from './board-model.ts'
 /** A card that follows the pointer. */
 export interface Drag {
   id: string
-  /** Where it was on the screen when it was lifted, in pixels. */
+  /** Its original position on the screen, in pixels. */
   left: number
   top: number
   width: number
@@ -13,25 +13,25 @@ export interface Drag {
 
 interface CardDragOptions {
   board: HTMLElement
-  /** Number of the other cards in a column. */
+  /** Number of other cards in a column. */
   countIn(columnId: string, withoutId: string): number
   rowHeight: number
   onChange(drag: Drag | undefined): void
   onDrop(id: string, to: Place): void
 }
 
-/** Pixels that a mouse moves before a press becomes a drag, and within which a finger may tremble. */
+/** Pixels after which a mouse press becomes a drag, and tolerance for a finger's movement. */
 const mouseThreshold = 5
 const touchTolerance = 10
-/** Milliseconds after which a pressing finger lifts the card; before, it scrolls. */
+/** Milliseconds of pressing after which a finger lifts the card; before, it scrolls. */
 const longPress = 300
-/** Pixels from an edge of the board at which it scrolls, and how far with each frame. */
+/** Pixels from an edge of the board at which it scrolls, and the distance per frame. */
 const edge = 56
 const scrollStep = 14
 
 /**
- * Moves a card with a mouse, a pen or a finger. The card itself follows the pointer: it stays in the document, because a
- * browser sends the movements of a finger to the element where it began.
+ * Moves a card with a mouse, a pen or a finger. The card stays in the document while it follows the pointer, because
+ * the browser sends a finger's movements to the element where the touch started.
  */
 export class CardDrag {
   readonly #options: CardDragOptions
@@ -55,7 +55,7 @@ export class CardDrag {
     document.addEventListener('pointercancel', () => this.cancel(), { signal })
     document.addEventListener('keydown', this.#onKeyDown, { signal, capture: true })
     window.addEventListener('blur', () => this.cancel(), { signal })
-    // A browser scrolls with a finger unless this is prevented from the first movement.
+    // The browser scrolls with the finger unless the first movement is cancelled.
     options.board.addEventListener('touchmove', this.#onTouchMove, { signal, passive: false })
     options.board.addEventListener('contextmenu', (prevented) => prevented.preventDefault(), { signal })
     if (this.#start.isTouch) this.#timer = setTimeout(this.#lift, longPress)
@@ -81,7 +81,7 @@ export class CardDrag {
     const drag = this.#drag
     this.cancel()
     if (!drag) return
-    // The link below the pointer must not open.
+    // Prevent the link below the pointer from opening.
     const prevent = (click: MouseEvent) => (click.preventDefault(), click.stopPropagation())
     document.addEventListener('click', prevent, { capture: true, once: true })
     setTimeout(() => document.removeEventListener('click', prevent, { capture: true }))
@@ -122,7 +122,7 @@ export class CardDrag {
     this.#options.onChange(this.#drag)
   }
 
-  /** The place below the middle of the card: in the column that is nearest to the pointer. */
+  /** The position below the middle of the card, in the column nearest to the pointer. */
   #placeBelow({ top }: { left: number; top: number }): Place | undefined {
     const { board, rowHeight, countIn } = this.#options
     const columns = [...board.querySelectorAll<HTMLElement>('[data-column]')].map((element) => ({
@@ -138,7 +138,7 @@ export class CardDrag {
     return { columnId: nearest.id, index: Math.min(Math.max(row, 0), count) }
   }
 
-  /** While the pointer is near an edge of the board, it scrolls. */
+  /** Scrolls the board while the pointer is near an edge. */
   readonly #scroll = (): void => {
     const { board } = this.#options
     const { left, right, top, bottom } = board.getBoundingClientRect()

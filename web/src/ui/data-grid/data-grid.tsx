@@ -21,7 +21,7 @@ import { createGridKeys } from './use-grid-keys.ts'
 const headHeight = 36
 const selectWidth = 40
 
-/** Where the person was; kept by the page, so that Back restores it. */
+/** Scroll position and active cell; stored by the page, so that Back restores them. */
 export interface GridPosition {
   offset: number
   active: ActiveCell | undefined
@@ -33,31 +33,31 @@ interface DataGridProps<Row extends { id: string }> {
   columns: readonly GridColumn<Row>[]
   /** In pixels. */
   rowHeight: number
-  /** Cards on phones have none. */
+  /** Not used for cards on phones. */
   isHeadHidden?: boolean
   rowCount: number
-  /** Undefined while it is loaded: a skeleton is shown. */
+  /** Undefined while loading: a skeleton is shown. */
   rowAt(index: number): Row | undefined
   /** -1 if it is not loaded. */
   indexOf(id: string): number
   /** Called with the visible rows whenever they change. */
   onNeed(first: number, last: number): void
-  /** The name of a row for assistive technology. */
+  /** The accessible name of a row. */
   titleOf(row: Row): string
   order: GridOrder
-  /** Changes when other records are shown, and with their order: either begins at the top. */
+  /** Change with the displayed records and with their order; the grid then scrolls to the top. */
   recordsKey: string
   orderKey: string
   columnChanges: ColumnChanges
   selection: GridSelection
   onSelect(selection: GridSelection): void
-  /** All loaded ids, in order: what "select all" means. */
+  /** All loaded ids in order, for "select all". */
   loadedIds(): readonly string[]
   onOpen(id: string): void
   /** The row in the side panel. */
   peeked: string | undefined
   onPeek(id: string | undefined): void
-  /** Where the person was when these records were shown last. */
+  /** The position when these records were last shown. */
   startPosition(): GridPosition
   onMove(position: Partial<GridPosition>): void
   /** Shown below the head if there are no rows. */
@@ -72,8 +72,8 @@ interface Active {
 }
 
 /**
- * A table of any length: only the visible rows are in the document. One Tab stop; `aria-activedescendant` survives rows
- * that leave the document, which a focus on the cell itself would not.
+ * A table of any length; only visible rows are in the document. There is one tab stop: unlike focus on a cell,
+ * `aria-activedescendant` survives when a row leaves the document.
  */
 export function DataGrid<Row extends { id: string }>(props: DataGridProps<Row>) {
   const { label, columns, rowHeight, rowCount, rowAt, indexOf, selection, onSelect, peeked, onPeek } = props
@@ -111,7 +111,7 @@ export function DataGrid<Row extends { id: string }>(props: DataGridProps<Row>) 
     return true
   }
   const endEdit = (move?: EditMove) => {
-    // If the editor has lost the focus already, a press elsewhere ends it: the focus belongs there.
+    // If the editor has already lost the focus, a click elsewhere ended it, and the focus belongs there.
     returnFocus(scroller.current, focusGrid)
     setEditing(undefined)
     if (!active || move === undefined) return
@@ -154,18 +154,18 @@ export function DataGrid<Row extends { id: string }>(props: DataGridProps<Row>) 
     isPeeking: peeked !== undefined,
     closePeek: () => onPeek(undefined),
   })
-  // After Back, the arrow keys go on from the row that was active.
+  // After Back, the arrow keys continue from the row that was active.
   useEffect(() => {
     const focused = document.activeElement
     if (start.active && (focused === document.body || focused?.id === 'main')) focusGrid()
-    // Only when the list appears.
+    // Only on mount.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [])
   // Columns may be wider than the screen; a cell that becomes active must be visible, and not below the pinned ones.
   const activeKey = active && `${active.id ?? active.index} ${active.column}`
   useLayoutEffect(() => {
     document.getElementById(cellId(active))?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
-    // Not with each rendering: a person may scroll away from the active cell.
+    // Not on every render, because a person may scroll away from the active cell.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [activeKey])
   const activeIndex = active?.index
@@ -182,7 +182,7 @@ export function DataGrid<Row extends { id: string }>(props: DataGridProps<Row>) 
       const restored = place.active
       setActive(restored && { ...restored, index: indexOf(restored.id) })
     }
-    // Another order, or a new row, moves the active record: a row that was visible stays visible.
+    // A new order or a new row moves the active record; if it was visible, it stays visible.
     if (!areOthers && isVisible && isHere) {
       if (before.activeIndex !== activeIndex) virtualizer.scrollToIndex(activeIndex ?? 0)
     } else if (areOthers || before.orderKey !== orderKey) virtualizer.scrollToOffset(place.offset)
@@ -253,7 +253,9 @@ export function DataGrid<Row extends { id: string }>(props: DataGridProps<Row>) 
 const cellId = (active: Pick<Active, 'index' | 'column'> | undefined): string =>
   active ? `cell-${active.index}-${active.column}` : ''
 
-/** An object that stays the same and always does what the last render says, so that rows need not render again. */
+/**
+ * An object with a stable identity that always calls the latest render's functions, so that rows need not render again.
+ */
 function useStableActions(actions: RowActions): RowActions {
   const latest = useRef(actions)
   useLayoutEffect(() => {
@@ -287,7 +289,7 @@ function useActive<Row extends { id: string }>(props: DataGridProps<Row>, start:
   }
   const index = indexOf(state.id)
   if (index !== -1) return [{ ...state, index }, setActive] as const
-  // The row was deleted: the one that took its place is active.
+  // The row was deleted; the one that took its position is active.
   const id = rowAt(state.index)?.id
   return [{ ...state, id: id ?? state.id }, setActive] as const
 }

@@ -9,7 +9,7 @@ import { type GridColumn, type GridOrder, maxColumnWidth, minColumnWidth } from 
 export interface ColumnChanges {
   sort(order: GridOrder): void
   resize(name: string, width: number): void
-  /** Before this column; undefined: to the end. */
+  /** The column before which to drop; undefined for the end. */
   move(name: string, before: string | undefined): void
   pin(name: string, isPinned: boolean): void
   hide(name: string): void
@@ -39,7 +39,7 @@ export function pinnedOffsets(
   return offsets
 }
 
-/** Rendered again only if the columns, the order or the selection have changed. */
+/** Memoized on columns, order and selection. */
 export const GridHead = memo(GridHeadContent) as typeof GridHeadContent
 
 function GridHeadContent<Row>({ columns, order, changes, isAllSelected, onSelectAll }: GridHeadProps<Row>) {
@@ -159,7 +159,7 @@ function HeadCell<Row>({ column, neighbours, left, order, changes }: HeadCellPro
 
 const dragType = 'application/x-rapport-column'
 
-/** Drags the right edge. By keyboard, columns are resized in the columns menu of the toolbar. */
+/** Resizes a column by its right edge. With the keyboard, use the columns menu of the toolbar. */
 function ResizeHandle({ width, onResize }: { width: number; onResize(width: number): void }) {
   const drag = useRef<{ x: number; width: number }>(undefined)
   const begin = (event: PointerEvent<HTMLDivElement>) => {

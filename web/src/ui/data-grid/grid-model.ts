@@ -8,25 +8,25 @@ export interface GridColumn<Row> {
   /** In pixels. */
   width: number
   isPinned: boolean
-  /** What sorts the rows by it; undefined if nothing does. */
+  /** The value of `orderBy` for this column; undefined if it cannot be sorted. */
   orderBy: string | undefined
   render(row: Row): ReactNode
-  /** The input that replaces the cell while it is edited; undefined if the value cannot be edited. */
+  /** The input that replaces the cell during editing; undefined if the value cannot be edited. */
   edit?: (row: Row, editing: CellEditing) => ReactNode
 }
 
-/** The cell that becomes active after an editor: below it, or next to it. */
+/** The cell that becomes active after an editor: below, or to either side. */
 export type EditMove = 'down' | 'right' | 'left' | undefined
 
 interface CellEditing {
-  /** What the person typed to begin; undefined if the value as it is should be edited. */
+  /** The character that started the editing; undefined to edit the existing value. */
   typed: string | undefined
-  /** Saves the value, and moves on or not at all. Unchanged values are not sent. */
+  /** Saves the value, and activates another cell or none. Unchanged values are not sent. */
   commit(value: unknown, move?: EditMove): void
   cancel(move?: EditMove): void
 }
 
-/** The cell that arrow keys move: by the record's id, so that it survives sorting and loading. */
+/** The active cell; by the record's id, so that it survives sorting and loading. */
 export interface ActiveCell {
   id: string
   column: string
@@ -34,7 +34,7 @@ export interface ActiveCell {
 
 export interface GridSelection {
   ids: ReadonlySet<string>
-  /** Where a range begins: the row selected last. */
+  /** The start of a range: the row selected last. */
   anchor: string | undefined
 }
 
@@ -48,7 +48,7 @@ export interface GridOrder {
 export const minColumnWidth = 80
 export const maxColumnWidth = 600
 
-/** Adds the rows between the anchor and this one. */
+/** Selects the rows between the anchor and this one. */
 export function selectRange(selection: GridSelection, ids: readonly string[], to: string): GridSelection {
   const from = ids.indexOf(selection.anchor ?? to)
   const end = ids.indexOf(to)
@@ -57,14 +57,14 @@ export function selectRange(selection: GridSelection, ids: readonly string[], to
   return { ids: new Set([...selection.ids, ...range]), anchor: selection.anchor ?? to }
 }
 
-/** Adds or removes one row. */
+/** Selects or deselects one row. */
 export function toggleRow(selection: GridSelection, id: string): GridSelection {
   const ids = new Set(selection.ids)
   if (!ids.delete(id)) ids.add(id)
   return { ids, anchor: id }
 }
 
-/** Where a column goes: before another one, or to the end. Pinned columns stay in front. */
+/** Moves a column before another one, or to the end. Pinned columns stay in front. */
 export function moveColumn<C extends { name: string; isPinned: boolean }>(
   columns: readonly C[],
   name: string,

@@ -6,10 +6,10 @@ import type { ActiveCell, EditMove, GridColumn } from './grid-model.ts'
 import { pinnedOffsets } from './grid-head.tsx'
 
 interface GridRowProps<Row extends { id: string }> {
-  /** Undefined while it is loaded. */
+  /** Undefined while loading. */
   row: Row | undefined
   index: number
-  /** In pixels, from the first row. */
+  /** Offset from the first row, in pixels. */
   top: number
   width: number
   columns: readonly GridColumn<Row>[]
@@ -18,11 +18,11 @@ interface GridRowProps<Row extends { id: string }> {
   isPeeked: boolean
   activeColumn: string | undefined
   editing: { cell: ActiveCell; typed: string | undefined } | undefined
-  /** The same object in every render. */
+  /** The same object on every render. */
   actions: RowActions
 }
 
-/** What can be done with the rows of the grid. */
+/** Actions on the rows of the grid. */
 export interface RowActions {
   activate(index: number, column: string): void
   edit(index: number, column: string): void
@@ -31,7 +31,7 @@ export interface RowActions {
   selectAll(isChecked: boolean): void
 }
 
-/** Rendered again only if something about this row has changed: a key press or a scrolled pixel concerns few rows. */
+/** Memoized per row, because a key press or a scroll affects few rows. */
 export const GridRow = memo(GridRowContent) as typeof GridRowContent
 
 function GridRowContent<Row extends { id: string }>(props: GridRowProps<Row>) {
@@ -76,7 +76,7 @@ function GridRowContent<Row extends { id: string }>(props: GridRowProps<Row>) {
             className={classes(styles.cell, left !== undefined && styles.pinned)}
             style={{ width: column.width, ...(left !== undefined && { left }) }}
             onMouseDown={(event) => {
-              // The focus stays on the grid, except in inputs and on links.
+              // Keep the focus on the grid, except in inputs and on links.
               if (!isEditing && !(event.target instanceof Element && event.target.closest('a, button, input'))) {
                 event.preventDefault()
                 event.currentTarget.closest<HTMLElement>('[role=grid]')?.focus({ preventScroll: true })

@@ -5,7 +5,7 @@ import { type ActiveCell, type GridSelection, nothingSelected, selectRange, togg
 interface GridKeys {
   columnNames: readonly string[]
   rowCount: number
-  /** Rows in a screen. */
+  /** Number of rows on a screen. */
   pageSize: number
   /** -1 if no row is active. */
   activeIndex: number
@@ -13,9 +13,9 @@ interface GridKeys {
   idAt(index: number): string | undefined
   selection: GridSelection
   select(selection: GridSelection): void
-  /** Makes a cell active; its row may still have to be loaded. */
+  /** Activates a cell; its row may not be loaded yet. */
   moveTo(index: number, column: string): void
-  /** Begins to edit the active cell; false if it cannot be edited. */
+  /** Starts to edit the active cell; false if it cannot be edited. */
   edit(active: ActiveCell, typed?: string): boolean
   open(id: string): void
   peek(id: string): void
@@ -23,7 +23,7 @@ interface GridKeys {
   closePeek(): void
 }
 
-/** The keys of the grid (WAI-ARIA grid pattern, with `j`, `k`, `x` and Space of other list applications). */
+/** The keys of the grid (WAI-ARIA grid pattern, plus `j`, `k`, `x` and Space as in other list applications). */
 export function createGridKeys(grid: GridKeys): (event: KeyboardEvent) => void {
   const { columnNames, rowCount, pageSize, selection } = grid
   const row = Math.max(grid.activeIndex, 0)
@@ -82,9 +82,9 @@ export function createGridKeys(grid: GridKeys): (event: KeyboardEvent) => void {
   }
 }
 
-/** Keys of the page's own shortcuts, which do not begin to edit. */
+/** Keys of the page's shortcuts, which do not start an edit. */
 const shortcuts = new Set(['c', 'f', '?', '/'])
-/** When `g` was pressed last: the next key says where to go. */
+/** When `g` was last pressed: the next key selects the destination. */
 let sequenceBegan = Number.NEGATIVE_INFINITY
 
 function isShortcut({ key, timeStamp }: KeyboardEvent): boolean {
