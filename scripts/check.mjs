@@ -26,7 +26,7 @@ async function checkWebTypes(options) {
   return runTool('typescript-native/bin/tsc', ['-p', 'web'], options)
 }
 
-const sourceTests = ['server/test/architecture.test.ts', 'server/test/language.test.ts']
+const sourceTests = ['architecture', 'language', 'commit-subjects'].map((name) => `server/test/${name}.test.ts`)
 
 /** Part of the test suite too, so `npm test` does not run it separately. It needs no database. */
 const architecture = {

@@ -21,7 +21,7 @@ export const uuidOf = (id: string): Sql => sql`${readId(id.slice(0, id.indexOf('
 
 /**
  * Holds locks in SQL until a request waits for them, so that chance plays no part: without its own lock, the request does
- * not wait, or it goes on with what it read before it waited.
+ * not wait, or it continues with what it read before it waited.
  */
 export interface HeldLocks {
   whileHeld<Result>(held: Held, send: () => Promise<Result>): Promise<Result>

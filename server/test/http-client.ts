@@ -33,7 +33,7 @@ function exchange(url: string, { method, headers, body }: HttpRequest): Promise<
     const common = { accept: '*/*', 'user-agent': 'node', ...length }
     const sent = request(url, { method, agent, headers: { ...common, ...headers } }, resolve)
     sent.once('error', (error: NodeJS.ErrnoException) => {
-      // The service closed an idle connection while the request was on its way, and has not read it.
+      // The service closed an idle connection while the request was in flight, and has not read it.
       if (sent.reusedSocket && error.code === 'ECONNRESET')
         exchange(url, { method, headers, body }).then(resolve, reject)
       else reject(error)

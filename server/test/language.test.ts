@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { parseSource, readSources, readTexts, type Source } from './sources.ts'
 
 // Plain English, as far as a tool can check it: words that have a better one, and the share of comments.
+// For the subjects of commits, see commit-subjects.test.ts.
 
 /** Words that hardly ever have a legitimate use. They are also found as parts of names. */
 const replacements: readonly (readonly [insteadOf: string, write: string])[] = [
@@ -33,21 +34,48 @@ const replacements: readonly (readonly [insteadOf: string, write: string])[] = [
   ['(?<!there )is none', 'the positive word: "is invalid", "does not exist"'],
 ]
 
+/** Turns of phrase that make a reader start over. Identifiers cannot contain them. */
+const rephrasings: readonly (readonly [insteadOf: string, write: string])[] = [
+  ['(?<!there )(?:is|are) no (?!longer|more|less|slower|faster|better|worse)', 'the positive word, or "is not a"'],
+  ['of before', 'previous, earlier'],
+  ['else than', 'other than, differs from'],
+  ['others than', 'the positive words'],
+  ['what is as', 'values equal to'],
+  ['anew', 'again, from the start, reload'],
+  ['by and by', 'gradually, later'],
+  ['say nothing to people', 'internal'],
+  ['in (?:the )?place of', 'instead of'],
+  ['goes on', 'continues'],
+  ['(?:is|was) on its way', 'in flight, being sent'],
+  ['two looks', 'polls, refetches'],
+  ['tak(?:e|es|en|ing) back|took back', 'undo, revert'],
+  ['former ones', 'previous'],
+]
+
 /** A space in a pattern also matches a line break, together with the marker that begins the next line of a comment. */
 const gap = '(?: |\\n[ \\t]*(?:\\*|//|--|>)? ?)'
 
-const patterns = replacements.map(([insteadOf, write]) => ({
-  pattern: new RegExp(`\\b(?:${insteadOf.replaceAll(' ', gap)})\\b`, 'gi'),
-  write,
-}))
+const expression = (insteadOf: string, flags: string): RegExp =>
+  new RegExp(`\\b(?:${insteadOf.replaceAll(' ', gap)})\\b`, flags)
+
+function patternsOf(list: typeof replacements) {
+  const patterns = list.map(([insteadOf, write]) => ({ pattern: expression(insteadOf, 'gi'), write }))
+  return { any: expression(list.map(([insteadOf]) => insteadOf).join('|'), 'i'), patterns }
+}
+
+const inNames = patternsOf(replacements)
+const inTexts = patternsOf([...replacements, ...rephrasings])
 
 /** `file:line: "word": write …` for each of the words in the text. */
-const wordsIn = (path: string, text: string, firstLine = 1): string[] =>
-  patterns.flatMap(({ pattern, write }) =>
-    [...text.matchAll(pattern)].map(
-      ({ 0: word, index }) => `${path}:${firstLine + countLines(text.slice(0, index)) - 1}: "${word}": write ${write}`,
-    ),
-  )
+const wordsIn = (path: string, text: string, firstLine = 1, { any, patterns } = inTexts): string[] =>
+  !any.test(text)
+    ? []
+    : patterns.flatMap(({ pattern, write }) =>
+        [...text.matchAll(pattern)].map(
+          ({ 0: word, index }) =>
+            `${path}:${firstLine + countLines(text.slice(0, index)) - 1}: "${word}": write ${write}`,
+        ),
+      )
 
 const countLines = (text: string): number => text.split('\n').length
 
@@ -56,12 +84,14 @@ const spellOut = (name: string): string =>
   name.replaceAll(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[a-z])(?=\d)|[_#]/g, ' ')
 
 const wordsInCode = ({ path, names, comments }: Source): string[] => [
-  ...names.flatMap(({ text, line }) => wordsIn(path, spellOut(text), line)),
+  ...names.flatMap(({ text, line }) =>
+    text.includes(' ') ? wordsIn(path, text, line) : wordsIn(path, spellOut(text), line, inNames),
+  ),
   ...wordsIn(path, comments),
 ]
 
 const code = readSources(
-  ['server/src', 'server/test', 'web/src', 'lab', 'scripts', 'bin'],
+  ['server/src', 'server/test', 'web/src', 'web/test', 'lab', 'scripts', 'bin'],
   /\.(?:tsx?|mjs|js)$/,
 ).filter(({ path }) => path !== 'web/src/api/openapi.d.ts')
 
@@ -99,15 +129,22 @@ test('the check finds words in names, comments, titles, documents and the schema
      /** A stranger, which is
       * none. If there is none, all is well: there
       * is none. */
-     test('the upkeep runs', () => rowFates) // beside it`,
+     test('the upkeep runs', () => rowFates) // beside it
+     const isNoName = goesOn // This goes
+     // on, and others than those are read anew.
+     browserTest('no longer is no answer', () => {})`,
   )
   expect(wordsInCode(planted)).toEqual([
     'planted.ts:1: "Fates": write outcome',
     'planted.ts:1: "Laid Aside": write dropped',
     'planted.ts:5: "upkeep": write maintenance',
+    'planted.ts:8: "is no ": write the positive word, or "is not a"',
     'planted.ts:2: "stranger": write anonymous client, unknown trigger, another person',
     'planted.ts:5: "beside": write next to, besides, during',
     expect.stringMatching(/^planted\.ts:2: "is\s.*none": write the positive word/s),
+    'planted.ts:7: "others than": write the positive words',
+    'planted.ts:7: "anew": write again, from the start, reload',
+    expect.stringMatching(/^planted\.ts:6: "goes\s.*on": write continues/s),
   ])
   const changelog = withoutFixedWords('## Next\n### Renamed\n| `upkeep` |\n### Added\nWhoever\n')
   expect(wordsIn('CHANGELOG.md', changelog)).toEqual([expect.stringMatching(/^CHANGELOG\.md:5: "Whoever": write/)])

@@ -12,7 +12,7 @@ import { UniqueHolders } from '../src/intake/merge/unique-holders.ts'
 import { type PreloadedRecords, type LeadRow, type Plan, reconcile } from '../src/intake/merge/reconcile.ts'
 import type { JsonObject } from '../src/platform/model/json.ts'
 
-/** The records of an organization, by uuid, in place of the database. */
+/** The records of an organization, by uuid, instead of the database. */
 export interface StoredRecords {
   contacts: Map<string, JsonObject>
   companies: Map<string, JsonObject>

@@ -357,7 +357,7 @@ test('a statement without the organization parameter is never sent', async () =>
   statements.sent()
   const reader = service.database.reader(caller)
   await expect(reader.query(sql`select id from contacts`)).rejects.toThrow('must contain it')
-  // A plain value is not accepted in place of the reader's organization parameter.
+  // A plain value is not accepted instead of the reader's organization parameter.
   await expect(
     reader.query(sql`select id from contacts where organization_id = ${reader.organizationId}::uuid`),
   ).rejects.toThrow('must contain it')

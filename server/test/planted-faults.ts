@@ -81,7 +81,7 @@ export function watchStatements(predicate = organizationPredicate): Statements {
       return inUndoneTransaction(this, probing.beforeRollback, forward, faulty)
     return forward(faulty)
   }
-  /** Without rows, the transaction was one of the service's own, which goes on in the background. */
+  /** Without rows, the transaction was one of the service's own, which continues in the background. */
   const keepRows = ({ rows }: pg.QueryResult): void => {
     if (rows.length > 0) transactionResults.push(JSON.stringify(rows))
   }

@@ -103,7 +103,7 @@ interface Attempt {
 }
 
 /**
- * The first attempt within its bound, else the one that exceeds it the least. Each one measures its bound anew: other
+ * The first attempt within its bound, else the one that exceeds it the least. Each one measures its bound again: other
  * programs slow down both. The pauses grow, so that something short does not spoil all of them.
  */
 async function costWithin(attempt: () => Promise<Attempt>): Promise<Attempt> {

@@ -99,7 +99,7 @@ export function parseSource(path: string, text: string): Source {
 
 /** The name that a node declares, or the title if it is a call of `test`. */
 function nameIn(node: ts.Node): ts.Identifier | ts.PrivateIdentifier | ts.StringLiteralLike | undefined {
-  if (ts.isCallExpression(node) && /^(?:test|describe)\b/.test(node.expression.getText())) {
+  if (ts.isCallExpression(node) && /^(?:test|describe|browserTest)\b/.test(node.expression.getText())) {
     const [title] = node.arguments
     return title && ts.isStringLiteralLike(title) ? title : undefined
   }

@@ -88,13 +88,13 @@ browserTest('every page works for somebody who sees only their own records', asy
   expect(made.status, made.text).toBe(201)
   const ownerId = await setRole(owner, { roleId: made.body.id })
   const [company] = (await owner('GET', '/v5/companies?limit=1')).body
-  const [stranger] = (await owner('GET', '/v5/contacts?limit=1')).body
+  const [hiddenContact] = (await owner('GET', '/v5/contacts?limit=1')).body
   const created = async (path: string, body: object) => (await owner('POST', path, { body })).body
   const contact = await created('/v5/contacts', { name: 'Mary Somerville', ownerId, companyId: company.id })
   await owner('PATCH', `/v5/contacts/${contact.id}`, { body: { companyId: null } })
   await owner('PATCH', `/v5/contacts/${contact.id}`, { body: { companyId: company.id } })
   const deal = await created('/v5/deals', { name: 'Telescopes', ownerId, companyId: company.id, amount: '900' })
-  await created(`/v5/deals/${deal.id}/contacts`, { contactId: stranger.id, role: 'champion' })
+  await created(`/v5/deals/${deal.id}/contacts`, { contactId: hiddenContact.id, role: 'champion' })
   await created(`/v5/deals/${deal.id}/contacts`, { contactId: contact.id })
   await created('/v5/tasks', {
     title: 'Call Mary',
@@ -118,9 +118,9 @@ browserTest('every page works for somebody who sees only their own records', asy
     await page.goto(path)
     await page.getByRole('main').getByText(shown).first().waitFor()
     expect(await page.getByText(company.name).count(), path).toBe(0)
-    expect(await page.getByText(stranger.name).count(), path).toBe(0)
+    expect(await page.getByText(hiddenContact.name).count(), path).toBe(0)
   }
   expectFaults(page, /404/)
-  await page.goto(`/contacts/${stranger.id}`)
+  await page.goto(`/contacts/${hiddenContact.id}`)
   await page.getByText('This record is not there').waitFor()
 })

@@ -66,7 +66,7 @@ browserTest("if two people change a field, the second one sees the first one's v
 })
 
 browserTest(
-  'a field that only somebody else has changed is no conflict, and nothing of it is overwritten',
+  'a field that only somebody else has changed causes no conflict, and is not overwritten by the save',
   async () => {
     const call = await callAs()
     const { id } = await newContact(call, { name: 'Bea Writer', employmentTitle: 'Tester' })

@@ -92,7 +92,7 @@ async function readVersion(client: pg.Client, config: Config): Promise<Finding[]
   ]
 }
 
-/** Only a note: that a version is old is no reason for an alarm at night. */
+/** Only a note: an old version does not justify an alarm at night. */
 const outdatedFinding = (message: string, { databaseUrl }: Config): Finding => ({
   name: 'postgresql',
   state: 'note',

@@ -4,7 +4,7 @@ import { drawBar, removeBar, printMessage } from './command.ts'
 export interface Progress {
   /** Reports how much is done, and what is next. */
   update(done: number, next?: string): void
-  /** Prints the final message in place of the bar. */
+  /** Prints the final message instead of the bar. */
   end(message: string): void
 }
 

@@ -63,7 +63,7 @@ test.each([
   [['import', 'list', ...ofOrganization]],
   [['organization', 'export', 'acme.zip', ...ofOrganization]],
   [['user', 'end-sessions', '--email', 'ada@example.com']],
-])('`rapport %j` refuses a database of before 0.1.0 and leaves it unchanged', async (args) => {
+])('`rapport %j` refuses a database from before 0.1.0 and leaves it unchanged', async (args) => {
   const before = await tableChecksums(old.connection)
   const inFolder = args.map((word) =>
     /\.|^next-secret$/.test(word) && !word.includes('@') ? join(folder, word) : word,
@@ -74,7 +74,7 @@ test.each([
   expect(await tableChecksums(old.connection)).toEqual(before)
 })
 
-test('a service does not start on a database of before 0.1.0', async () => {
+test('a service does not start on a database from before 0.1.0', async () => {
   const before = await tableChecksums(old.connection)
   const { code, errors } = await runProcess(['start'], environmentOf(old))
   expect(code, errors).toBe(3)
@@ -82,7 +82,7 @@ test('a service does not start on a database of before 0.1.0', async () => {
   expect(await tableChecksums(old.connection)).toEqual(before)
 })
 
-test('the doctor finds that a database is of before 0.1.0', async () => {
+test('the doctor finds that a database is from before 0.1.0', async () => {
   const { code, output } = await run(['doctor'], environmentOf(old))
   expect(code).toBe(1)
   expect(output).toContain(`WRONG  schema: ${refusal}`)

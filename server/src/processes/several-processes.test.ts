@@ -189,7 +189,7 @@ test('connections that wait for a process that is killed are served by another o
   process.kill(killed, 'SIGKILL')
   process.kill(other, 'SIGCONT')
   const served = (await Promise.all(answers)).filter((text) => text.startsWith('HTTP/1.1 200'))
-  // One was on its way to the process that was killed.
+  // One was being sent to the process that was killed.
   expect(served.length).toBeGreaterThanOrEqual(59)
 })
 

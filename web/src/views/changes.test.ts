@@ -117,7 +117,7 @@ test('Undo leaves a value that somebody else has saved since', async () => {
   expect([record.nickname, sent.length]).toEqual(['Lovelace', 1])
 })
 
-test("lists get both people's additions, and Undo takes back only its own", async () => {
+test("lists get both people's additions, and Undo only removes its own", async () => {
   const seen = record
   change({ tags: ['a', 'theirs'] })
   await save(tags, ['a', 'mine'], seen)

@@ -44,7 +44,7 @@ async function obedientThread(timeout?: number): Promise<RulesThread> {
   return startThread({ file, ...(timeout && { timeout }) })
 }
 
-test('a thread reads notes like the rules in this one, which goes on meanwhile', async () => {
+test('a thread reads notes like the rules in this one, which continues meanwhile', async () => {
   const analyse = createRulesAnalyser(startThread({ file: rulesFile }))
   const text = `Please call me on 3 December at 15:00. ${'Passt es am 7. Dezember um 15 Uhr? '.repeat(200)}`
   const note = { organizationId: '', text }

@@ -76,7 +76,7 @@ export function isWholeIn(wanted: string, text: string, part: RegExp): boolean {
       text.charAt(at + wanted.length),
       text.charAt(at + wanted.length + 1),
     ]
-    // A full stop after an address ends the sentence, unless the address goes on.
+    // A full stop after an address ends the sentence, unless the address continues.
     const goesOn = after === '.' ? part.test(second) && second !== '.' : part.test(after)
     if (!part.test(before) && !goesOn) return true
   }

@@ -209,7 +209,7 @@ test('the alarm ends with the last contact or note whose opt-out waits, and a re
 
 test('many opt-outs of an import within an hour raise an alarm and wait for a person, and an hour later they act', async () => {
   const emails = Array.from({ length: alarmingOptOuts + 4 }, newAddress)
-  // The same contact again is no further opt-out.
+  // The same contact does not count as another opt-out.
   const repeated = { email: emails[0] ?? '', note: 'As I said: unsubscribe me.' }
   await pushNotes([...emails.slice(0, 2).map((email) => ({ email, note: 'Unsubscribe me.' })), repeated])
   await pushNotes(emails.slice(2).map((email) => ({ email, note: 'Unsubscribe me.' })))

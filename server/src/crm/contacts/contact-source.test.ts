@@ -90,7 +90,7 @@ test('the source cannot be sent', async () => {
   }
 })
 
-test('contacts are found by their source and import, and those of before have none', async () => {
+test('contacts are found by their source and import, which older ones lack', async () => {
   const own = await service.newOrganization()
   const { call } = own
   const byPerson = await create(callAs(service, own.accessToken), { name: 'By a person' })

@@ -37,7 +37,7 @@ test('an external id of a provider is unique in a team', async () => {
   expect((await otherOrganization.call('POST', '/v5/contacts', linked('Ada', { billing: 'cus_1' }))).status).toBe(201)
 })
 
-test('a placeholder is no external id, and one from before that rule stays', async () => {
+test('a placeholder is not an external id, and one from before that rule stays', async () => {
   const { call, organizationId } = await service.newOrganization()
   for (const path of ['/v5/contacts', '/v5/companies'])
     for (const id of ['undefined', 'N/A', '0', '{{id}}', '00000000-0000-0000-0000-000000000000']) {

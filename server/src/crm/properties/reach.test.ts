@@ -63,7 +63,7 @@ test('no definition shows a person which values records out of reach have', asyn
     (await call('POST', '/v5/properties?dryRun=true', { body: { ...revenue, ...more } })).body
   const revenue = { resource: 'companies', key: 'revenue', label: 'Revenue' }
   expect(await dryRun(person.call, { type: 'text' })).toMatchObject({ used: 0, unfit: 0, records: [] })
-  // A guess in a record of their own is no duplicate of what they do not see.
+  // A guess in their own record does not count as a duplicate of what they do not see.
   expect((await withRevenue(person.call, 815)).status).toBe(201)
   expect(await dryRun(person.call, { type: 'number', unique: true })).toMatchObject({ used: 1, duplicates: 0 })
   expect(await dryRun(owner.call, { type: 'number', unique: true })).toMatchObject({ used: 2, duplicates: 2 })

@@ -59,7 +59,7 @@ const content: ReadRoute = {
   },
 }
 
-/** A key with the scope stays valid when its creator is no owner any more, but then it reads no links of others. */
+/** A key with the scope stays valid after its creator stops being an owner, but then it cannot read links of others. */
 async function assertOwner(transaction: Transaction): Promise<void> {
   const { userId } = transaction.actor
   if (userId !== null && (await findRole(transaction, userId)) === 'owner') return

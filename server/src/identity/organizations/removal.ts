@@ -18,7 +18,7 @@ export interface RemovalOptions {
   directory: readonly string[]
 }
 
-/** Milliseconds between two looks for organizations whose time is over. */
+/** Milliseconds between checks for organizations to remove. */
 const interval = 10 * 60_000
 /** Rows per step. Between steps, others have three quarters of the connection's time. */
 const batchSize = 200

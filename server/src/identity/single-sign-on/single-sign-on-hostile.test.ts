@@ -168,7 +168,7 @@ interface Forged {
   hasSharedKey?: boolean
 }
 
-/** Creates an ID token in place of the provider's, signed with another key. */
+/** Creates an ID token instead of the provider's, signed with another key. */
 async function forgeToken(nonce: string, { claims = {}, header, isUnsigned, hasSharedKey }: Forged) {
   const body = {
     iss: provider.issuer,

@@ -13,7 +13,7 @@ import { correctedPayload, readCorrectedPush } from './corrected-payload.ts'
 
 const group = new RouteGroup(refusedPushDetailsStore, '/v5/imports/{importId}/refused-pushes')
 
-/** Accepts a refused push with a corrected payload: a second push in place of the first one. */
+/** Accepts a refused push with a corrected payload: a second push instead of the first one. */
 export const acceptanceRoute = writeRoute({
   ...group.changeRoute('accept'),
   summary: 'Accept a refused push',

@@ -1,7 +1,7 @@
 import { normalizers } from '../../platform/model/normalizers.ts'
 import type { JsonValue } from '../../platform/model/json.ts'
 
-/** Addresses that are tried; a list of people is no lead. */
+/** Maximum addresses to try; a list of people is not a lead. */
 const maxTried = 20
 
 /** The address of the contact in a refused body, which may be of any form; otherwise the first address in the text. */

@@ -7,7 +7,7 @@ import { correctedPayload, readCorrectedPush } from './corrected-payload.ts'
 
 const group = new RouteGroup(rowDetailsStore, '/v5/imports/{importId}/rows')
 
-/** Corrects the payload of a row: a second push in place of the first one, with the response of a REST request. */
+/** Corrects the payload of a row: a second push instead of the first one, with the response of a REST request. */
 export const correctionRoute = writeRoute({
   ...group.changeRoute('update'),
   summary: 'Correct a row',

@@ -41,7 +41,7 @@ export class UniqueHolders {
     return { ...values, customProperties: free }
   }
 
-  /** Takes note of a change: the record has its new values, and gives up its former ones. */
+  /** Takes note of a change: the record has its new values, and gives up its previous ones. */
   update({ id, resource, state }: Draft, before: Readonly<JsonObject>): void {
     if (this.#digests.size === 0 || state.customProperties === before.customProperties) return
     const uniquesOf = ({ customProperties }: Readonly<JsonObject>) =>

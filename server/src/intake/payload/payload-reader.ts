@@ -54,7 +54,7 @@ const jsonTypes = {
   object: 'an object',
 }
 
-/** A longer text is no placeholder, and need not be examined. */
+/** A longer text is not a placeholder, and need not be checked. */
 const maxPlaceholderLength = 400
 const placeholderMessage = 'stands for a missing value'
 

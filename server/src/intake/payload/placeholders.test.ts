@@ -18,7 +18,7 @@ const placeholders = [
   ...['なし', '不明', '未知', '无', '없음', 'لا يوجد', 'אין', 'yok', 'okänd'],
 ]
 
-test.each(placeholders)('%j is no external id and no handle', (value) => {
+test.each(placeholders)('%j is neither an external id nor a handle', (value) => {
   const lead = contact({ externalIdCrm: value, githubHandle: value, name: 'Ada' })
   expect(lead.contact).toEqual({ email, name: 'Ada' })
   expect(lead.warnings.map(({ path }) => path).sort()).toEqual(['contact.externalIdCrm', 'contact.githubHandle'])
@@ -95,7 +95,7 @@ test('names that only a program writes are left out; people may be called Null o
     expect(contact({ name })).toMatchObject({ contact: { name }, warnings: [] })
 })
 
-test('a placeholder names no company and is no phone number', () => {
+test('a placeholder is neither a company name nor a phone number', () => {
   for (const name of ['N/A', '-', 'unknown', 'null', 'k.A.', '{{company.name}}']) {
     const lead = leadOf({ contact: { email }, company: { name, nickname: name, location: 'Oslo' } })
     expect([name, lead.company]).toEqual([name, { location: 'Oslo' }])

@@ -36,7 +36,7 @@ export interface Removal {
   kept: number
   /** Rows left for the next step; not 0 either while contacts are left, whose rows were purged. */
   remaining: number
-  /** The contact (`con_…`) after which the next step goes on with the contacts without rows. */
+  /** The contact (`con_…`) after which the next step continues with the contacts without rows. */
   next: string | null
   /** True if a dry run has counted only the first of more rows or contacts. */
   hasMore: boolean
@@ -118,7 +118,7 @@ const createdBy = (rows: readonly LockedRow[], prefix: string): string[] => [
 
 interface Rest {
   removed: CreatedContact[]
-  /** Where the next step goes on; null after the last contact. */
+  /** Where the next step continues; null after the last contact. */
   next: string | null
 }
 

@@ -45,7 +45,7 @@ const effects = ['contact:delete:write', 'company:delete:write', 'note:delete:wr
 
 const base = group.changeRoute('remove-received')
 
-/** The contact (uuid) after which a call goes on. Error: 422. */
+/** The contact (uuid) after which a call continues. Error: 422. */
 function contactOf(after: JsonValue | undefined): string | undefined {
   if (after === undefined || after === null) return undefined
   const id = readId(contacts.idPrefix, String(after))

@@ -114,7 +114,7 @@ test('a row that fails in the database fails alone, is retried with increasing d
       contactId: null,
     })
     if (row.runAt !== null) delays.push((Date.parse(row.runAt) - Date.parse(row.updatedAt)) / 1000)
-    // A process was killed while it had the row; the next one ended in order, so that the crashes count anew.
+    // A process was killed while it had the row; the next one ended normally, so the count of crashes starts again.
     expect(
       await breakpoints.query('select losses from import_rows where id = $1', [readId('row', poisonedId)]),
     ).toEqual([{ losses: 0 }])

@@ -20,7 +20,7 @@ export class Sql {
     this.onlyAt = onlyAt
   }
 
-  /** The text with `$1…` in place of the values. A `Parameter` that occurs twice is sent once. */
+  /** The text with `$1…` instead of the values. A `Parameter` that occurs twice is sent once. */
   render(): { text: string; values: unknown[] } {
     const values: unknown[] = []
     const text = this.toText((value) => {
@@ -71,7 +71,7 @@ export function sql(strings: TemplateStringsArray, ...inputs: unknown[]): Sql {
 export const prepared = ({ parts, values, scoped }: Sql): Sql => new Sql(parts, values, scoped, { isPrepared: true })
 
 /**
- * For a statement of a transaction that uses only tables in the place of this one: if that is distributed, Citus runs it
+ * For a statement of a transaction that uses only tables in the same place as this one: if that is distributed, Citus runs it
  * on the server with the organization's records, in one command with others that are sent at the same time. It must return
  * rows, which are read as JSON, and values must be cast unless they are texts.
  */

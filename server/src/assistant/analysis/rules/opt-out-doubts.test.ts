@@ -68,7 +68,7 @@ test.each([
   'Why was I unsubscribed? Put me back on the list please.',
   'Unsubscribe me from the Slack channel.',
   'Remove me from the project team.',
-])('what is negated, about something else than mail, or a footer is no opt-out: %j', (text) => {
+])('what is negated, not about mail, or a footer is not an opt-out: %j', (text) => {
   expect(effectOf(text)).toBe('none')
 })
 

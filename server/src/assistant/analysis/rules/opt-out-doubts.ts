@@ -62,7 +62,7 @@ const opposite = anyOf(
   'im verteiler bleiben|auf der liste bleiben|im newsletter bleiben',
 )
 
-/** Lists, plans and groups that are no mail. */
+/** Lists, plans and groups that have nothing to do with mail. */
 const otherThings = anyOf(
   String.raw`(?:guest|waiting|wait|short|attendees?|participants?|speakers?|invite|invitation|reference|price|task|to-?do|shopping|vendors?|suppliers?|vip|candidates?|applicants?|call|contact person|customer reference)[ -]?lists?`,
   String.raw`list of (?:attendees|participants|speakers|references|guests|candidates|suppliers|vendors)`,
@@ -76,7 +76,7 @@ const limit = anyOf(
   'before|until|till|yet|for now|during|at night|on weekends|this week|noch nicht|vorerst|zur zeit|am wochenende|während|im moment nicht|for the moment|at the moment',
 )
 
-/** Negated, about something else than mail, or the footer of a mailing. */
+/** Negated, not about mail, or the footer of a mailing. */
 function isDropped({ normal, before, words, after }: Place): boolean {
   if (footer.test(normal)) return true
   const near = words + (/^[^.;!?]{0,70}/u.exec(after)?.[0] ?? '')

@@ -68,7 +68,7 @@ test('an opt-out wins over everything else in the note', () => {
   expect(interpret('Can we meet?', inBerlin).isHardOptOut).toBe(false)
 })
 
-test('words about unsubscribing that are no request do not suppress anybody', () => {
+test('words about unsubscribing that are not a request do not suppress anybody', () => {
   for (const text of [
     'How do your customers unsubscribe from newsletters with your tool?',
     'He asked whether recipients can unsubscribe with one click.',

@@ -64,7 +64,7 @@ const isOnlyAsked = ({ meaning, sentence: { normal } }: Match): boolean =>
   (meaning === 'referral' && normal.endsWith('?')) ||
   ((meaning === 'opt_out' || meaning === 'opt_out_self') && aboutProduct.test(normal))
 
-/** "Call me in an hour" is no postponement. */
+/** "Call me in an hour" is not a postponement. */
 const isSoon = ({ meaning, sentence, end }: Match): boolean =>
   meaning === 'not_now' &&
   /^(?: in)?(?: \S+){0,3}? ?(?<!\p{L})(?:hours?|minutes?|mins?|hrs?|stunden?|minuten?|viertelstunde)(?!\p{L})/u.test(

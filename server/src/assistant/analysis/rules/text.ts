@@ -71,7 +71,7 @@ function withoutQuotes(text: string): string {
   const unquoted = text.replaceAll(/^[ \t]*[>|][^\n]*/gm, blank)
   let cut = Math.min(text.length, ...ends.map((pattern) => unquoted.search(pattern)).filter((at) => at >= 0))
   const own = unquoted.replaceAll(quoteHeader, (header, index: number) => {
-    // Without marks at its lines, the quoted mail goes on to the end.
+    // Without marks at its lines, the quoted mail continues to the end.
     if (!/^\s*[>|]/.test(text.slice(index + header.length))) cut = Math.min(cut, index)
     return blank(header)
   })
@@ -88,7 +88,7 @@ const abbreviations = new Set(
 const wrappedLineLength = 55
 
 /**
- * A text without full stops is cut at the next space, or in the middle of what is no word. The patterns may take the square
+ * A text without full stops is cut at the next space, or in the middle of a long run of characters. The patterns may take the square
  * of a sentence's length, so this keeps the time for a note linear in the length of the note.
  */
 const maxSentenceLength = 600

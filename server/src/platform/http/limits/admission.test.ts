@@ -124,7 +124,7 @@ test('rejections are logged once a second with a count, not one by one', async (
   const rejectionLines = () => service.logged.slice(before).filter((line) => line.includes('requests were rejected'))
   const counts = () => rejectionLines().map((line): number => JSON.parse(line).requests)
   await until('they are logged', () => counts().reduce((sum, count) => sum + count, 0) >= 5)
-  // A second may end between them, and the one in which they begin may contain rejections of before.
+  // A second may end between them, and the one in which they begin may contain earlier rejections.
   expect(counts().length).toBeLessThanOrEqual(2)
   await holder.query('rollback')
   await Promise.all(pending)

@@ -71,7 +71,7 @@ test('a file that is truncated anywhere, or in which any byte is changed, is rej
   await expect(checkSnapshot(broken)).rejects.toThrow('damaged')
 })
 
-test('a disk that returns something else than was written is found by --verify, and leaves no file', async () => {
+test('a disk that does not return what was written is found by --verify, and leaves no file', async () => {
   const damaged = fixture.file('damaged')
   const large = await createDatabase()
   await query(

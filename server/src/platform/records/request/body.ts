@@ -100,7 +100,7 @@ export function readValue(
   return { value: patch ? value : (normalized?.value ?? checked) }
 }
 
-/** What a short text with a format should be: "Germany" is no country code, rather than one of too many characters. */
+/** What a short text with a format should be: "Germany" is not a country code, rather than too long. */
 function formatFault({ schema, normalize }: Field, value: JsonValue): string | undefined {
   if (schema.format === undefined || typeof value !== 'string' || value.length > 100) return undefined
   const normalized = normalize?.(value)

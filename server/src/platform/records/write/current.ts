@@ -60,7 +60,7 @@ export async function lockRecords(
 }
 
 /**
- * Does reading a record join others? A statement that waits for a lock then reads the record anew, but not the joined
+ * Does reading a record join others? A statement that waits for a lock then rereads the record, but not the joined
  * ones: it would name what the record referred to before. So it must be locked by an earlier statement.
  */
 const hasLookups = ({ embedded }: Resource): boolean => Object.keys(embedded).length > 0

@@ -1,6 +1,6 @@
 // What the words around a date say about it.
 
-/** Words in front of a day that exclude it. "Not before Monday" is no exclusion. */
+/** Words in front of a day that exclude it. "Not before Monday" does not exclude it. */
 const excludesNext = new RegExp(
   String.raw`(?<!\p{L})(?:except|excluding|exclude|apart from|other than|besides|but not|not|never|nor|anything but|(?:any|every)(?: \p{L}+){1,2} but|instead of|rather than|avoid|avoiding|skip|can't do|cannot do|can't make|can't make it|cannot make|can't|außer|ausser|ausgenommen|nicht|nie|niemals|statt|anstatt|anstelle|anstelle von|bis auf|no|kein(?:e[nrm]?)?|weder|noch nicht|cancel(?:led)?|(?:moved|move|postponed?|rescheduled?|shifted) (?:it |this |the (?:call|meeting|demo) |our (?:call|meeting|demo) )?(?:away )?from|verschoben vom?|weg von)(?: (?:for|on|at|um|am|the|this|next|in|den|dem|der|diese[nm]?|nächste[nm]?|kommende[nm]?|von|vom|possible|möglich|gut|gegen|in der|early|late|right|wieder))*? *$`,
   'u',

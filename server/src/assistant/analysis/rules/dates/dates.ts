@@ -186,7 +186,7 @@ function rangeOf(first: DayReading, second: DayReading): DayReading {
   return { ...first, day: first.kind === 'weekday' ? first.day - 7 * day : before, last }
 }
 
-/** "Moved from Monday to Friday" is no range. */
+/** "Moved from Monday to Friday" is not a range. */
 const moves =
   /(?<!\p{L})(?:moved?|moving|postponed?|reschedul\p{L}+|shift(?:ed)?|push(?:ed)?|verschoben|verlegt|verschieben|verlegen)(?!\p{L})/u
 
@@ -301,7 +301,7 @@ function nearestDay(time: FoundTime, days: readonly FoundDay[], normal: string):
     .sort((one, other) => gapOf(one).length - gapOf(other).length)[0]
 }
 
-/** "In the afternoon" may be any day; "the afternoon session" is no time at all. */
+/** "In the afternoon" may be any day; "the afternoon session" is not a time at all. */
 const mayStandAlone = ({ isPart, start, reading }: FoundTime, { normal, hasDays }: Sentence): boolean =>
   !hasDays &&
   (!isPart ||

@@ -16,6 +16,6 @@ export interface DayReading {
 
 export interface DayRule {
   pattern: RegExp
-  /** Undefined if the words are no date after all. */
+  /** Undefined if the words turn out not to be a date. */
   read(match: readonly [string, ...(string | undefined)[]], context: DateContext): DayReading | undefined
 }

@@ -1,6 +1,6 @@
 import { months, weekdays, words } from './words.ts'
 
-// What contains a number or the name of a day, and is no date. It is replaced before dates are read.
+// Texts with a number or the name of a day that are not a date. It is replaced before dates are read.
 
 const number = String.raw`(?<![\p{L}\p{N}])`
 const things =

@@ -16,7 +16,7 @@ export interface TimeRule {
 }
 
 const half = String.raw`[ap]\.?m(?:\.|(?!\p{L}))`
-/** "Um 3 am Montag" is no 3 am. */
+/** "Um 3 am Montag" does not mean 3 am. */
 const notGermanAm = String.raw`(?! +(?:${weekdays}|\d|nächsten|kommenden|ersten|besten|telefon|tag))`
 const suffix = String.raw` ?(${half})${notGermanAm}`
 const hourWord = String.raw`(\d{1,2}|${hourWords})`
