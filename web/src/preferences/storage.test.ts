@@ -73,6 +73,6 @@ test('every name starts with `rapport.`, by which it is deleted, and docs/securi
   expect(unprefixed.map(([path, key]) => [path, key])).toEqual([])
   const document = readFileSync(fileURLToPath(new URL('../../../docs/security.md', import.meta.url)), 'utf8')
   expect(document.replaceAll(/\s+/g, ' ')).toContain(
-    '`sessionStorage`, which ends with its tab, contains the id of the person, the drafts of forms and values, the page to come back to from single sign-on, and when the page last began anew after an upgrade.',
+    '`sessionStorage`, which ends with its tab, contains the id of the person, the drafts of forms and values, the page to come back to from single sign-on, and when the page last reloaded after an upgrade.',
   )
 })
