@@ -253,7 +253,6 @@ const heldElsewhere: Readonly<Record<string, string>> = {
   'platform/records/properties/index-builds-store.ts': 'platform/records/properties/index-builds.test.ts',
   'operations/maintenance/retention-store.ts': 'platform/operations/maintenance/maintenance-service.test.ts',
   'contacts/retention-store.ts': 'platform/operations/maintenance/maintenance.test.ts',
-  'operations/maintenance/retention-store.ts': 'platform/operations/maintenance/maintenance.test.ts',
   'last-activity/': 'crm/last-activity/lock-order.test.ts',
   'refused-pushes/': 'intake/accept/refusals.test.ts',
   'rows/store.ts': 'intake/rows/rows-races.test.ts',
