@@ -41,7 +41,7 @@ function problemsOf(subject: string): string[] {
   const word = (/^[\p{L}'’-]*/u.exec(text)?.[0] ?? '').toLowerCase()
   return [
     subject.length > maxLength && `has more than ${maxLength} characters`,
-    /\.$/.test(subject) && 'ends with a period',
+    subject.endsWith('.') && 'ends with a period',
     !isCommand(word) && `does not begin with a verb in the imperative: "${word}"`,
   ].filter((problem) => problem !== false)
 }
