@@ -255,7 +255,7 @@ const after = ({ earliest, latest }: Range, least: number, most: number): Range 
 })
 
 test.each(['rows', 'notes'])(
-  'the queue of %s: one live lease, no late results, turns, and an end for each item, whoever crashes',
+  'the queue of %s: one live lease, no late results, turns, and an end for each item after any crashes',
   async (name) => {
     const queue = queues.get(name)
     if (!queue) throw new Error(`There is no queue of ${name}.`)

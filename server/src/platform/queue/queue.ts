@@ -1,12 +1,8 @@
 import type { Database } from '../database/database.ts'
 import type { Sql } from '../model/sql.ts'
 
-/**
- * Work of organizations that waits in a table. docs/architecture.md describes what workers do with it, and
- * `queue.laws.test.ts` states what each queue guarantees. The statements are in the store of its noun.
- */
+/** Work of organizations that waits in a table: docs/architecture.md describes it, `queue.laws.test.ts` states its laws. */
 export interface Queue {
-  /** Names it in wakeups and in the log. */
   kind: string
   /** The first organization (uuid) after the given one, in id order, that has a due item. */
   findOrganization: (database: Database, after: string) => Promise<string | undefined>
@@ -16,23 +12,18 @@ export interface Queue {
   hasWork: (organization: Sql) => Sql
 }
 
-/** The lease of a worker on items of one organization. */
 export interface Lease {
   organizationId: string
-  /** The fencing token: an item with a different one must not be finished, released or delayed by this worker. */
+  /** The fencing token: items with a different one must not be finished, released or delayed by this worker. */
   lease: string
 }
 
 /** How often an item may have been lost with its process until it is claimed alone, so that it does not affect others. */
 export const maxLossesInBatch = 2
 
-/** Precedes all organizations. */
 export const nobody = '00000000-0000-0000-0000-000000000000'
 
-/**
- * What is found after the organization `last` (uuid), in id order and wrapping around: each organization gets one batch
- * before any gets a second.
- */
+/** The next one after the organization `last` (uuid), wrapping around: each gets one batch before any gets a second. */
 export async function findInTurn<Found>(
   last: string | undefined,
   find: (after: string) => Promise<Found | undefined>,
@@ -41,7 +32,6 @@ export async function findInTurn<Found>(
   return found ?? find(nobody)
 }
 
-/** How often a failing item is tried again, with delays that double. */
 export interface RetryPolicy {
   attempts: number
   firstDelaySeconds: number
