@@ -34,7 +34,7 @@ type Step =
   /** Several workers may claim at the same time. The one that keeps the claim crashes if it has one. */
   | { kind: 'claim'; worker: number; atOnce: number }
   | { kind: 'end'; worker: number; how: End }
-  /** A worker that seemed dead goes on. */
+  /** A worker that seemed dead continues. */
   | { kind: 'return'; stalled: number; how: End }
   | { kind: 'wait'; seconds: number }
 

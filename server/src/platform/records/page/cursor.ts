@@ -8,7 +8,6 @@ export interface Position<Value = string> {
 
 /** What a cursor is bound to; in another list, order or organization it is rejected. */
 export interface CursorScope {
-  /** Secret key that signs cursors. */
   key: Buffer
   organizationId: string
   /** The list: its resource and its parent. */

@@ -7,7 +7,6 @@ import type { EntrySource, PageSource } from './scans.ts'
 import { reachConditions, type Scope } from '../filter/scope.ts'
 import { root } from '../filter/target.ts'
 
-/** How a page uses the indexes of custom properties. */
 export interface PageEntries extends Pick<PageSource, 'scanned' | 'inOrder' | 'found'> {
   /** The indexes (uuids), which must be ready. */
   indexes: readonly string[]

@@ -42,7 +42,6 @@ export interface PageRow {
 
 export interface PagePlan {
   statement: Sql | FixedStatement
-  /** True if no index bounds the work. */
   isExpensive: boolean
 }
 
@@ -160,13 +159,11 @@ function positionSql(order: Order): Sql {
     case when not absent then jsonb_build_array(${join(keys, ', ')}) end, ${raw(root)}.id)::text`
 }
 
-/** Parses `first` or `last` of a page's row. */
 export function parsePosition(text: string): Position {
   const [keys, id] = JSON.parse(text) as [string[] | null, string]
   return { keys, id }
 }
 
-/** The statement of an exact count, whatever it costs. */
 export function planCount(
   resource: Resource,
   request: Filters,
@@ -335,7 +332,6 @@ const hasPhone = ({ search, fields }: Resource): boolean => search.some((name) =
 
 interface EmbeddedSearch {
   column: Sql
-  /** The ids of the matching embedded records. */
   found: Sql
 }
 

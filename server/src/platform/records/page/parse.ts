@@ -60,7 +60,6 @@ export class QueryReader {
   readonly selected: string[] = []
   readonly conditions: Condition[] = []
   readonly suggestions = new Suggestions()
-  /** The name of `selected` in errors. */
   readonly selectName: string
 
   constructor(selectName = 'select[]') {

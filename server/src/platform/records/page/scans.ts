@@ -38,7 +38,6 @@ export interface PageSource {
   found?: EntrySource & { first?: FirstEntries }
 }
 
-/** Columns that have the page's order. */
 interface OrderedColumns {
   keys: readonly Sql[]
   id: Sql

@@ -88,7 +88,6 @@ function completed(resource: Resource, source: RecordSource, readFor?: ReadFor):
   return sql`(${join([stored, ...completion], ' || ')} || '}')`
 }
 
-/** Does the stored rendering contain the property? */
 export const isRendered = (resource: Resource, name: string): boolean =>
   !(name in resource.embedded) && embeddedThrough(resource, name) === undefined
 
@@ -139,7 +138,6 @@ const jsonOf = (field: Field | undefined, shown: Sql): Sql =>
     ? sql`coalesce(to_json(${shown})::text, 'null')`
     : sql`coalesce('"' || ${shown} || '"', 'null')`
 
-/** The record composed property by property. */
 export function composedSql(resource: Resource, selection?: Selection, readFor?: ReadFor): Sql {
   const names = resource.propertyNames.filter((name) => selection === undefined || name in selection)
   const columns = names.map(
@@ -190,7 +188,6 @@ function pickSql(value: Sql, selection: Selection): Sql {
   return sql`(case when jsonb_typeof(${value}) = 'object' then ${object} end)`
 }
 
-/** A stored value as it appears in responses. */
 function shownValue(field: Field, value: Sql): Sql {
   if (field.idPrefix !== undefined) return sql`${raw(`'${field.idPrefix}_'`)} || replace(${value}::text, '-', '')`
   switch (field.databaseType) {

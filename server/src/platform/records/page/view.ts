@@ -46,7 +46,6 @@ export function readView(
   return { filter: tree, words, orderBy, sort }
 }
 
-/** The records of the request that are also in the view. */
 export const withinView = <Request extends Filters>(request: Request, view: AppliedView): Request => ({
   ...request,
   filter: { and: [view.filter, request.filter] },
