@@ -6,14 +6,14 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readPush } from '../../server/src/intake/payload/payload.ts'
+import { parsePush } from '../../server/src/intake/payload/payload.ts'
 import { chromium } from '../../server/test/chromium.ts'
 import { until } from '../../server/test/processes.ts'
 import { reachNames, readNames, rowNames, suggestionNames, tenantNames } from './row-names.ts'
 import { floorName, interactionNames } from './interactions.ts'
 import { generateQueue, generateTemplates } from './leads.ts'
 import { watchMemory } from './measure.ts'
-import { help, readOptions } from './options.ts'
+import { help, parseOptions } from './options.ts'
 import { type Figures, figuresOf, type Report } from './report.ts'
 import type { JsonObject } from '../../server/src/platform/model/json.ts'
 
@@ -150,7 +150,7 @@ test('a folder keeps the filled database for later runs of as many contacts', { 
   })
   await rm(join(kept, 'filled.json'))
   await expect(run()).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('did not finish filling') })
-  expect(() => readOptions(['--folder', kept, '--database', 'postgres://'])).toThrow('cannot be combined')
+  expect(() => parseOptions(['--folder', kept, '--database', 'postgres://'])).toThrow('cannot be combined')
 })
 
 test('an interrupted run stops its processes and removes its files', { timeout: 60_000 }, async () => {
@@ -168,9 +168,9 @@ test('an invalid command line starts nothing and prints the help', async () => {
   const said = `No row name contains "get nothing".\n\n${help}`
   await expect(refused).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining(said) })
   expect(await benchFolders()).toEqual([])
-  expect(() => readOptions(['--contacts', 'many'])).toThrow('--contacts takes a whole number of at least 1.')
-  expect(() => readOptions(['--connections', '1,none'])).toThrow('--connections takes a whole number of at least 1.')
-  expect(readOptions(['--help'])).toBeUndefined()
+  expect(() => parseOptions(['--contacts', 'many'])).toThrow('--contacts takes a whole number of at least 1.')
+  expect(() => parseOptions(['--connections', '1,none'])).toThrow('--connections takes a whole number of at least 1.')
+  expect(parseOptions(['--help'])).toBeUndefined()
 })
 
 test('figures are medians of the rounds, and processor time is divided by all responses', () => {
@@ -197,7 +197,7 @@ test('every second lead of a queue is about an existing person, and every lead i
     const size = JSON.stringify(lead).length
     expect(size).toBeGreaterThan(500)
     expect(size).toBeLessThan(700)
-    expect(readPush(lead, {})).toMatchObject({ lead: { warnings: [], errors: [] } })
+    expect(parsePush(lead, {})).toMatchObject({ lead: { warnings: [], errors: [] } })
   }
 })
 

@@ -1,4 +1,4 @@
-import { showId } from '../../server/src/platform/model/ids.ts'
+import { encodeId } from '../../server/src/platform/model/ids.ts'
 import { pack } from './exchange.ts'
 import { headersOf, requestBytes } from './http.ts'
 import { numberPlaceholder } from './load.ts'
@@ -8,7 +8,7 @@ import { startRecorder } from './recording.ts'
 import type { Row } from './report.ts'
 import { rowNames } from './row-names.ts'
 import type { Sample } from './sample.ts'
-import { type Stage, startFloor } from './stage.ts'
+import { type Testbed, startFloor } from './stage.ts'
 
 /** Number of contacts that are changed in turn: more than connections, so that few have to wait for each other. */
 const contacts = 500
@@ -17,14 +17,14 @@ const recordedNumber = '98764321'
 
 /** Measures changes of two fields of a contact. Floor and driver change the same contacts. */
 export async function measureChanges(
-  stage: Stage,
+  stage: Testbed,
   sample: Sample,
   { name = rowNames.changed as string, body = changedText } = {},
 ): Promise<Row[]> {
   const { account, workspace, options, log } = stage
   const headers = headersOf(account)
   const recorder = await startRecorder({ connection: stage.connection, dataFolder: workspace.dataFolder, headers })
-  const targets = sample.ids.slice(0, contacts).map((id) => `/v5/contacts/${showId('con', id)}`)
+  const targets = sample.ids.slice(0, contacts).map((id) => `/v5/contacts/${encodeId('con', id)}`)
   const exchanges = []
   for (const target of targets) {
     const sent = { method: 'PATCH', body: body(recordedNumber), headers: { 'content-type': 'application/json' } }

@@ -1,4 +1,4 @@
-import { readId } from '../../server/src/platform/model/ids.ts'
+import { decodeId } from '../../server/src/platform/model/ids.ts'
 import { type VariableParts, pack } from './exchange.ts'
 import { headersOf, requestBytes } from './http.ts'
 import { numberPlaceholder } from './load.ts'
@@ -9,7 +9,7 @@ import { type Exchange, type Recorder, startRecorder } from './recording.ts'
 import { poolSize, defaultConnections } from './reads.ts'
 import type { Row } from './report.ts'
 import { rowNames } from './row-names.ts'
-import { type Stage, startFloor } from './stage.ts'
+import { type Testbed, startFloor } from './stage.ts'
 
 /** Number of request bodies; the number in each makes every contact unique. */
 const templates = 64
@@ -22,7 +22,7 @@ let recordings = 0
 export const skipRecordingsOf = (runs: number): void => void (recordings = runs * recordingsPerRun)
 
 /** Measures creates. Floor and driver create contacts too. */
-export async function measureCreates(stage: Stage, name: string = rowNames.created): Promise<Row[]> {
+export async function measureCreates(stage: Testbed, name: string = rowNames.created): Promise<Row[]> {
   const { account, workspace, options, log } = stage
   const headers = headersOf(account)
   const recorder = await startRecorder({ connection: stage.connection, dataFolder: workspace.dataFolder, headers })
@@ -83,14 +83,14 @@ async function recordCreates(recorder: Recorder): Promise<{ exchange: Exchange; 
     const headers = { 'content-type': 'application/json' }
     const { exchange, text } = await recorder.record('/v5/contacts', { method: 'POST', body, headers })
     const { id, rootContactId } = JSON.parse(text) as { id: string; rootContactId: string }
-    const ids = [readId('con', id), readId('rcn', rootContactId)].filter((uuid) => uuid !== undefined)
+    const ids = [decodeId('con', id), decodeId('rcn', rootContactId)].filter((uuid) => uuid !== undefined)
     recorded.push({ exchange, variableParts: { ids, number: numberOf(template) } })
   }
   return recorded
 }
 
 /** The contacts of all creates, each with its root contact. */
-async function countCreated({ client, measured }: Stage): Promise<number> {
+async function countCreated({ client, measured }: Testbed): Promise<number> {
   const { rows } = await client.query<{ count: number }>(
     `select count(*)::integer as count from contacts
      where organization_id = $1 and email ~ '^bench-' and exists (select from root_contacts root

@@ -7,7 +7,7 @@ import { contactStore } from '../../server/src/crm/contacts/store.ts'
 import { rotate } from './measure.ts'
 import { figuresOf, type Measurement, type Row, rowOf } from './report.ts'
 import { rowNames } from './row-names.ts'
-import type { Stage } from './stage.ts'
+import type { Testbed } from './stage.ts'
 import type { Change } from '../../server/src/platform/records/declare/changes.ts'
 
 /** Concurrent writes: one per connection. */
@@ -33,7 +33,7 @@ interface Writer {
  * Measures what recording the history adds to a write of a contact: the service's own transactions, without HTTP, with
  * the history and, as the floor, without it.
  */
-export async function measureHistory(stage: Stage, names: readonly string[]): Promise<Row[]> {
+export async function measureHistory(stage: Testbed, names: readonly string[]): Promise<Row[]> {
   const { createHistory, changeHistory } = rowNames
   const wanted = [createHistory, changeHistory].filter((name) => names.includes(name))
   if (wanted.length === 0) return []
@@ -67,7 +67,7 @@ export async function measureHistory(stage: Stage, names: readonly string[]): Pr
   return wanted.map((name) => rowFor(name, name === createHistory ? 'create' : 'change'))
 }
 
-function writerOf({ connection, measured: { organizationId, userId } }: Stage, name: Writer['name']): Writer {
+function writerOf({ connection, measured: { organizationId, userId } }: Testbed, name: Writer['name']): Writer {
   const database = new Database({ connection, size: concurrency })
   const actor = { ...serviceActor('command', organizationId, userId), kind: 'key' as const }
   return { name, database, actor, measured: { create: [], change: [] } }

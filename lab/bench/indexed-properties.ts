@@ -2,9 +2,9 @@ import { headersOf } from './http.ts'
 import { scores, tiers } from './records.ts'
 import { rowNames } from './row-names.ts'
 import type { ReadQuery } from './read-queries.ts'
-import type { Stage } from './stage.ts'
+import type { Testbed } from './stage.ts'
 import { type Sample } from './sample.ts'
-import { showId } from '../../server/src/platform/model/ids.ts'
+import { encodeId } from '../../server/src/platform/model/ids.ts'
 
 /** The custom properties of contacts that are indexed for these rows. */
 const keys = ['score', 'tier'] as const
@@ -20,7 +20,7 @@ interface Definition {
 }
 
 const sender =
-  ({ account, service }: Stage): Send =>
+  ({ account, service }: Testbed): Send =>
   async (method, path, body) => {
     const response = await fetch(`http://127.0.0.1:${service.port}${path}`, {
       method,
@@ -33,20 +33,20 @@ const sender =
   }
 
 /** Defines the properties without an index, before any record exists whose values would have to be checked. */
-export async function defineProperties(stage: Stage): Promise<void> {
+export async function defineProperties(stage: Testbed): Promise<void> {
   for (const key of keys)
     await sender(stage)('POST', '/v5/properties', { resource: 'contacts', key, type: 'number', label: key })
 }
 
 /** Builds the indexes of the properties. Returns a function that drops them. */
-export async function indexProperties(stage: Stage): Promise<() => Promise<void>> {
+export async function indexProperties(stage: Testbed): Promise<() => Promise<void>> {
   const { client, measured, log } = stage
   const send = sender(stage)
   log('Indexing custom properties…')
   const { rows } = await client.query<{ id: string }>('select id from properties where organization_id = $1', [
     measured.organizationId,
   ])
-  const ids = rows.map(({ id }) => showId('prp', id))
+  const ids = rows.map(({ id }) => encodeId('prp', id))
   for (const id of ids) await send('PATCH', `/v5/properties/${id}`, { indexed: true })
   // The service would do this in small steps. It skips what another process has locked.
   await client.query('begin')
@@ -97,7 +97,7 @@ export function indexedQueries(sample: Sample): ReadQuery[] {
       name: rowNames.indexedOrder,
       targets: [
         ...['asc', 'desc'].map((sort) => list(`${order}&sort=${sort}`)),
-        ...sample.ids.slice(0, 100).map((id) => list(`${order}&sort=asc&startingAfter=${showId('con', id)}`)),
+        ...sample.ids.slice(0, 100).map((id) => list(`${order}&sort=asc&startingAfter=${encodeId('con', id)}`)),
       ],
       records: [0, pageSize],
     },

@@ -3,7 +3,7 @@ import { chromium, launchChromium } from '../../server/test/chromium.ts'
 import { addCleanup } from '../shared/cleanup.ts'
 import { password } from '../shared/service.ts'
 import { quantile } from '../shared/quantile.ts'
-import type { Stage } from './stage.ts'
+import type { Testbed } from './stage.ts'
 
 /**
  * The response time of the application's list of contacts: from an input until the browser has painted the result
@@ -26,7 +26,7 @@ export const firstRowsName = 'first rows after the click'
 const shortest = 16
 
 /** Measures the list of all contacts in Chromium; returns nothing if Chromium is not installed. */
-export async function measureInteractions(stage: Stage): Promise<Interactions[]> {
+export async function measureInteractions(stage: Testbed): Promise<Interactions[]> {
   if (!chromium) {
     stage.log('Interactions are not measured: Chromium is not installed, and CHROMIUM_PATH does not name it.')
     return []

@@ -8,21 +8,21 @@ import { fill } from './data.ts'
 import { defineProperties } from './indexed-properties.ts'
 import { type Filled, readFilled, writeFilled } from './kept.ts'
 import { skipNumbersOf } from './measure.ts'
-import { type BenchOptions, help, readOptions } from './options.ts'
+import { type BenchOptions, help, parseOptions } from './options.ts'
 import { partsOf } from './parts.ts'
 import { toMegabytes, type Report } from './report.ts'
 import { rowsWith } from './row-names.ts'
 import { takeSample } from './sample.ts'
 import { type BenchWorkspace, createBenchWorkspace } from './service.ts'
-import { startStage, type Stage } from './stage.ts'
+import { startTestbed, type Testbed } from './stage.ts'
 import { describe } from './table.ts'
 import { targetsOf } from './targets.ts'
 
 /** The benchmark. Resolves to the exit code. */
 export const main = (args: readonly string[], root: string): Promise<number> =>
-  runCommand(args, { help, readOptions, run: (options) => benchmark(options, root) })
+  runCommand(args, { help, readOptions: parseOptions, run: (options) => benchmark(options, root) })
 
-async function fillStage(stage: Stage): Promise<void> {
+async function fillTestbed(stage: Testbed): Promise<void> {
   const { client, connection, measured, log, options } = stage
   const { contacts, organizations } = options
   await defineProperties(stage)
@@ -36,7 +36,7 @@ async function countRun(workspace: BenchWorkspace, { contacts, organizations, ac
   await writeFilled(workspace, { contacts, organizations, account, runs: runs + 1 })
 }
 
-const memoryOf = ({ service, database }: Stage) => ({
+const memoryOf = ({ service, database }: Testbed) => ({
   service: toMegabytes(service.program.memory()),
   database: toMegabytes(database.memory()),
 })
@@ -64,7 +64,7 @@ async function measure(options: BenchOptions, root: string): Promise<Report> {
   for (const processes of options.processes) {
     for (const part of parts) {
       const settings = { ...part.settings, PROCESSES: String(processes) }
-      const stage = await startStage({ workspace, account, settings, options, log })
+      const stage = await startTestbed({ workspace, account, settings, options, log })
       const atStart = memoryOf(stage)
       const { rows, plans = [], interactions = [] } = await part.measure(stage, part.rows, sample)
       report.rows.push(...rows.map((row) => ({ ...row, processes })))
@@ -84,9 +84,9 @@ async function measure(options: BenchOptions, root: string): Promise<Report> {
 /** Creates and fills the database; every later start is a warm one. */
 async function prepare(workspace: BenchWorkspace, options: BenchOptions, log: (line: string) => void) {
   const filled = options.folder === undefined ? undefined : await readFilled(workspace, options)
-  const stage = await startStage({ workspace, account: filled?.account, settings: {}, options, log })
+  const stage = await startTestbed({ workspace, account: filled?.account, settings: {}, options, log })
   const { account, client, measured, version } = stage
-  if (!filled) await fillStage(stage)
+  if (!filled) await fillTestbed(stage)
   if (options.folder !== undefined) await countRun(workspace, filled ?? { ...options, account, runs: 0 })
   const emails = Math.ceil(options.queue / 2) * (options.rounds + 1)
   const sample = await takeSample(client, measured.organizationId, emails)

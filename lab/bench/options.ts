@@ -57,7 +57,7 @@ of the same framework that runs the same statements) and with the driver alone. 
   --help                 show this`
 
 /** Parses the command line; undefined for `--help`. Errors: `UsageError`. */
-export function readOptions(args: readonly string[]): BenchOptions | undefined {
+export function parseOptions(args: readonly string[]): BenchOptions | undefined {
   const values = parseValues(args, {
     quick: flag,
     contacts: text,

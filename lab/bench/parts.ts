@@ -10,7 +10,7 @@ import { measureReads } from './reads.ts'
 import type { Row } from './report.ts'
 import { indexedReadNames, reachNames, readNames, rowNames, suggestionNames, tenantNames } from './row-names.ts'
 import type { Sample } from './sample.ts'
-import type { Stage } from './stage.ts'
+import type { Testbed } from './stage.ts'
 import { measureSuggestions } from './suggestions.ts'
 import { measureTenants } from './tenants.ts'
 import { measureProcessing } from './work.ts'
@@ -26,7 +26,7 @@ export interface Part {
   settings: Record<string, string>
   rows: readonly string[]
   /** Measures the named rows of the part. */
-  measure(stage: Stage, names: readonly string[], sample: Sample): Promise<Measured>
+  measure(stage: Testbed, names: readonly string[], sample: Sample): Promise<Measured>
 }
 
 const parts: readonly Part[] = [

@@ -9,7 +9,7 @@ import { waitUntilFinished, assertOutcomes, countFinishedRows, queueOf } from '.
 import { poolSize, defaultConnections } from './reads.ts'
 import { figuresOf, type Measurement, median, type Row, rowOf } from './report.ts'
 import { rowNames } from './row-names.ts'
-import { type Stage, startFloor } from './stage.ts'
+import { type Testbed, startFloor } from './stage.ts'
 
 /** Also with more connections, because the intake inserts several pushes with one statement. */
 const pushConnections = [...defaultConnections, 64]
@@ -19,7 +19,7 @@ const removeRows = 'truncate import_rows, import_row_counts'
 const templates = 256
 
 /** Measures accepted pushes on a service without workers. */
-export async function measurePushes(stage: Stage, existing: ExistingRecords): Promise<Row[]> {
+export async function measurePushes(stage: Testbed, existing: ExistingRecords): Promise<Row[]> {
   const { client, measured, connection, options, log } = stage
   const { organizationId } = measured
   // Rows remain from the measurement with another number of processes.
@@ -50,7 +50,7 @@ export async function measurePushes(stage: Stage, existing: ExistingRecords): Pr
 }
 
 /** The insert of a push, with a new id and number each time. */
-function insertDriver({ connection, measured }: Stage, importId: string, existing: ExistingRecords): DriverTarget {
+function insertDriver({ connection, measured }: Testbed, importId: string, existing: ExistingRecords): DriverTarget {
   const id = newId()
   const target = { organizationId: measured.organizationId, importId }
   const leads = generateTemplates(existing, templates, numberPlaceholder).map((lead) => JSON.stringify(lead))
@@ -64,7 +64,7 @@ function insertDriver({ connection, measured }: Stage, importId: string, existin
 }
 
 /** Measures accepted pushes while the service processes them, and then waits until all are processed. */
-export async function measureBusyPushes(stage: Stage, existing: ExistingRecords): Promise<Row[]> {
+export async function measureBusyPushes(stage: Testbed, existing: ExistingRecords): Promise<Row[]> {
   const { measured, options, log } = stage
   const requests = requestsOf(stage, existing)
   const queue = queueOf(stage)
@@ -105,7 +105,7 @@ export async function measureBusyPushes(stage: Stage, existing: ExistingRecords)
   return rows
 }
 
-async function makeImport({ client, measured }: Stage): Promise<string> {
+async function makeImport({ client, measured }: Testbed): Promise<string> {
   const id = newId()
   await client.query(`insert into imports (organization_id, id, name, team_id) values ($1, $2, 'Floor', $3)`, [
     measured.organizationId,
@@ -115,7 +115,7 @@ async function makeImport({ client, measured }: Stage): Promise<string> {
   return id
 }
 
-function requestsOf({ account }: Stage, existing: ExistingRecords): Request[] {
+function requestsOf({ account }: Testbed, existing: ExistingRecords): Request[] {
   const target = new URL(account.triggerUrl).pathname
   return generateTemplates(existing, templates, numberPlaceholder).map((lead) => ({
     bytes: requestBytes('POST', target, {}, JSON.stringify(lead)),
@@ -124,7 +124,7 @@ function requestsOf({ account }: Stage, existing: ExistingRecords): Request[] {
 }
 
 /** Checks that every 200 is a row. */
-async function assertStored({ client, measured }: Stage, importId: string, accepted: number): Promise<void> {
+async function assertStored({ client, measured }: Testbed, importId: string, accepted: number): Promise<void> {
   const { rows } = await client.query<{ count: number }>(
     'select count(*)::integer as count from import_rows where organization_id = $1 and import_id = $2',
     [measured.organizationId, importId],

@@ -10,7 +10,7 @@ import { insertRows } from '../../server/src/intake/accept/intake-store.ts'
 import { dayOf } from '../../server/src/intake/accept/push-quota-store.ts'
 import { generateTriggerSecret } from '../../server/src/intake/imports/trigger.ts'
 import type { Owner } from './records.ts'
-import type { Stage } from './stage.ts'
+import type { Testbed } from './stage.ts'
 import type { JsonObject } from '../../server/src/platform/model/json.ts'
 
 /** The maximum that the service inserts with one statement. */
@@ -28,13 +28,13 @@ export interface Queue {
 }
 
 /** The queue of the measured organization. */
-export function queueOf({ account, measured: { organizationId, importId } }: Stage): Queue {
+export function queueOf({ account, measured: { organizationId, importId } }: Testbed): Queue {
   const secret = new URL(account.triggerUrl).pathname.split('/').at(-1) ?? ''
   return { organizationId, importId, hash: sha256(secret) }
 }
 
 /** Creates a queue of another organization. */
-export async function createQueue({ client }: Stage, { organizationId, teamId }: Owner): Promise<Queue> {
+export async function createQueue({ client }: Testbed, { organizationId, teamId }: Owner): Promise<Queue> {
   const importId = newId()
   const hash = sha256(generateTriggerSecret())
   await client.query(`insert into imports (organization_id, id, name, team_id) values ($1, $2, 'Second', $3)`, [
@@ -57,7 +57,7 @@ export interface Load {
 }
 
 /** Inserts leads as the service does, but in one transaction, so that none is processed before all are stored. */
-export async function enqueue({ client }: Stage, loads: readonly Load[]): Promise<void> {
+export async function enqueue({ client }: Testbed, loads: readonly Load[]): Promise<void> {
   const crossTenantQuery = async <Row extends object>(_purpose: CrossTenantPurpose, statement: Sql): Promise<Row[]> =>
     (await client.query<Row & pg.QueryResultRow>(statement.render())).rows
   const sender = {
@@ -81,7 +81,7 @@ export async function enqueue({ client }: Stage, loads: readonly Load[]): Promis
 }
 
 /** The number of finished rows of these queues' organizations. */
-export async function countFinishedRows({ client }: Stage, queues: readonly Queue[]): Promise<number> {
+export async function countFinishedRows({ client }: Testbed, queues: readonly Queue[]): Promise<number> {
   const { rows } = await client.query<{ ended: number }>(
     `select coalesce(sum(change), 0)::integer as ended from import_row_counts
      where organization_id = any($1) and status not in ('PENDING', 'PROCESSING', 'RETRYING')`,
@@ -91,7 +91,7 @@ export async function countFinishedRows({ client }: Stage, queues: readonly Queu
 }
 
 /** Resolves when a worker has claimed a row. */
-export async function waitUntilClaimed({ client }: Stage, queues: readonly Queue[]): Promise<void> {
+export async function waitUntilClaimed({ client }: Testbed, queues: readonly Queue[]): Promise<void> {
   const statement = `select exists (select from import_rows where organization_id = any($1) and status = 'PROCESSING'
     and run_at > now()) as claimed`
   const values = [organizationsOf(queues)]
@@ -107,7 +107,7 @@ export async function waitUntilClaimed({ client }: Stage, queues: readonly Queue
 }
 
 /** Resolves when no row of these queues' organizations is waiting. Errors: no progress within the timeout. */
-export async function waitUntilFinished(stage: Stage, queues: readonly Queue[]): Promise<void> {
+export async function waitUntilFinished(stage: Testbed, queues: readonly Queue[]): Promise<void> {
   // Uses the queue's own index, so that the query does not read finished rows.
   const statement = `select from import_rows where organization_id = $1
     and status in ('PENDING', 'RETRYING', 'PROCESSING') order by run_at, id limit 1`
@@ -126,7 +126,7 @@ export async function waitUntilFinished(stage: Stage, queues: readonly Queue[]):
 }
 
 /** Checks that `count` rows of the queue's organization were created since then, and all were processed. */
-export async function assertOutcomes({ client }: Stage, queue: Queue, since: Date, count: number): Promise<void> {
+export async function assertOutcomes({ client }: Testbed, queue: Queue, since: Date, count: number): Promise<void> {
   const { rows } = await client.query<{ status: string; count: number; example: unknown }>(
     `select status, count(*)::integer as count, (array_agg(errors))[1] as example from import_rows
      where organization_id = $1 and created_at >= $2 group by status`,

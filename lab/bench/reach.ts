@@ -4,7 +4,7 @@ import { Database, type Connection } from '../../server/src/platform/database/da
 import type { Caller } from '../../server/src/platform/model/caller.ts'
 import { newId } from '../../server/src/platform/model/ids.ts'
 import { planPage } from '../../server/src/platform/records/page/page.ts'
-import { readList } from '../../server/src/platform/records/page/parse.ts'
+import { parseList } from '../../server/src/platform/records/page/parse.ts'
 import { readPage, readRecord, scopeOf } from '../../server/src/platform/records/page/read.ts'
 import { writeOne } from '../../server/src/platform/records/write/store.ts'
 import { contacts } from '../../server/src/crm/contacts/resource.ts'
@@ -14,7 +14,7 @@ import { rotate } from './measure.ts'
 import { figuresOf, type Measurement, type Row, rowOf } from './report.ts'
 import { rowNames } from './row-names.ts'
 import type { Sample } from './sample.ts'
-import type { Stage } from './stage.ts'
+import type { Testbed } from './stage.ts'
 import type { ReachLevel } from '../../server/src/platform/model/reach.ts'
 
 /** Turns per person and second of the options. */
@@ -29,7 +29,7 @@ interface Work {
 const page = (database: Database, caller: Caller) => {
   const db: Connection = database.reader(caller)
   const cursorScope = { key: Buffer.alloc(32), organizationId: caller.organizationId, list: contacts.name, orderBy: '' }
-  const request = readList(contacts, [], () => cursorScope)
+  const request = parseList(contacts, [], () => cursorScope)
   return readPage(db, contacts, planPage(contacts, request, scopeOf(db, undefined)), undefined)
 }
 
@@ -54,7 +54,7 @@ const works: Readonly<Record<string, Work>> = {
  * Measures what the reach of a role adds: the service's own reads and writes, without HTTP, for a person with a custom
  * role and, as the floor, with a built-in one.
  */
-export async function measureReach(stage: Stage, sample: Sample, names: readonly string[]): Promise<Row[]> {
+export async function measureReach(stage: Testbed, sample: Sample, names: readonly string[]): Promise<Row[]> {
   const wanted = Object.entries(works).filter(([name]) => names.includes(name))
   if (wanted.length === 0) return []
   const database = new Database({ connection: stage.connection, size: concurrency })
@@ -99,7 +99,10 @@ export async function measureReach(stage: Stage, sample: Sample, names: readonly
 type People = Record<ReachLevel | 'builtIn', Caller>
 
 /** A member, and one person for each reach: they own one contact in 100, and their team has the oldest two percent. */
-async function addPeople({ client, measured: { organizationId, teamId } }: Stage, database: Database): Promise<People> {
+async function addPeople(
+  { client, measured: { organizationId, teamId } }: Testbed,
+  database: Database,
+): Promise<People> {
   const { rows: teams } = await client.query<{ id: string }>(
     `insert into teams (organization_id, id, name, is_default) values ($1, gen_random_uuid(), 'Reach', false) returning id`,
     [organizationId],

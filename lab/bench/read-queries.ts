@@ -1,4 +1,4 @@
-import { showId } from '../../server/src/platform/model/ids.ts'
+import { encodeId } from '../../server/src/platform/model/ids.ts'
 import type { Depth } from './depth.ts'
 import { absentFragment, firstNames, lastNames, cities, Random } from './people.ts'
 import { scores } from './records.ts'
@@ -28,7 +28,7 @@ export function readQueries(sample: Sample, depth: Depth): ReadQuery[] {
   const searchIndex = ['contacts_search']
   const random = new Random(7)
   return [
-    { name: rowNames.one, targets: sample.ids.map((id) => `/v5/contacts/${showId('con', id)}`), records: undefined },
+    { name: rowNames.one, targets: sample.ids.map((id) => `/v5/contacts/${encodeId('con', id)}`), records: undefined },
     { name: rowNames.page, targets: ['/v5/contacts'], records: [full, full] },
     {
       name: rowNames.deep,
@@ -88,7 +88,7 @@ export function readQueries(sample: Sample, depth: Depth): ReadQuery[] {
       name: rowNames.sorted,
       targets: [
         ...['asc', 'desc'].map((sort) => list(`orderBy=lastName&sort=${sort}`)),
-        ...sample.ids.slice(0, 100).map((id) => list(`orderBy=lastName&sort=asc&startingAfter=${showId('con', id)}`)),
+        ...sample.ids.slice(0, 100).map((id) => list(`orderBy=lastName&sort=asc&startingAfter=${encodeId('con', id)}`)),
       ],
       records: [0, pageSize],
     },
@@ -103,8 +103,8 @@ const dealQueries = (sample: Sample): ReadQuery[] => [
   {
     name: rowNames.board,
     targets: sample.deals.map(({ id, stageId }) => {
-      const column = `/v5/deals?stageId=${showId('stg', stageId)}&orderBy=position&sort=asc`
-      return `${column}&startingAfter=${showId('del', id)}`
+      const column = `/v5/deals?stageId=${encodeId('stg', stageId)}&orderBy=position&sort=asc`
+      return `${column}&startingAfter=${encodeId('del', id)}`
     }),
     records: [0, pageSize],
   },
@@ -115,7 +115,7 @@ const dealQueries = (sample: Sample): ReadQuery[] => [
   },
   {
     name: rowNames.timeline,
-    targets: sample.withHistory.map((id) => `/v5/contacts/${showId('con', id)}/timeline`),
+    targets: sample.withHistory.map((id) => `/v5/contacts/${encodeId('con', id)}/timeline`),
     records: [pageSize, pageSize],
   },
 ]

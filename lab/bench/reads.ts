@@ -10,7 +10,7 @@ import { type Exchange, type Recorder, startRecorder } from './recording.ts'
 import type { Row } from './report.ts'
 import { rowNames } from './row-names.ts'
 import type { Sample } from './sample.ts'
-import { type Stage, startFloor } from './stage.ts'
+import { type Testbed, startFloor } from './stage.ts'
 import type { HttpTarget } from './http-target.ts'
 
 /** Database connections of service and floor: the service's default. */
@@ -21,7 +21,7 @@ export const defaultConnections: readonly number[] = [1, 16]
 
 /** Measures reads of service, floor and driver. */
 export async function measureReads(
-  stage: Stage,
+  stage: Testbed,
   names: readonly string[],
   sample: Sample,
 ): Promise<{ rows: Row[]; plans: Plan[] }> {
@@ -55,7 +55,7 @@ interface RecordedQuery {
   exchanges: Exchange[]
 }
 
-async function recordAll({ connection, log }: Stage, recorder: Recorder, queries: readonly ReadQuery[]) {
+async function recordAll({ connection, log }: Testbed, recorder: Recorder, queries: readonly ReadQuery[]) {
   log('Recording the statements of the service…')
   const [recorded, plans]: [RecordedQuery[], Plan[]] = [[], []]
   for (const query of queries) {
@@ -71,7 +71,7 @@ async function recordAll({ connection, log }: Stage, recorder: Recorder, queries
 
 /** What a read row is measured with. */
 interface Targets {
-  stage: Stage
+  stage: Testbed
   floor: HttpTarget
   connection: pg.ClientConfig
 }

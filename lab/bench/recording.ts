@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { pino } from 'pino'
-import { readConfig } from '../../server/src/config.ts'
+import { parseConfig } from '../../server/src/config.ts'
 import { loadSecret } from '../../server/src/platform/secret/secret.ts'
 import { Database } from '../../server/src/platform/database/database.ts'
 import { startService } from '../../server/src/service.ts'
@@ -62,7 +62,7 @@ export async function startRecorder({ connection, dataFolder, headers }: Recorde
   const unrecorded = new Database({ connection, size: 2 })
   const secret = await loadSecret({ dataFolder })
   const service = await startService({
-    config: readConfig({
+    config: parseConfig({
       PORT: '0',
       HOST: '127.0.0.1',
       IMPORT_WORKERS: '0',

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { readId } from '../../server/src/platform/model/ids.ts'
+import { decodeId } from '../../server/src/platform/model/ids.ts'
 import { terminate } from '../shared/child.ts'
 import { firstLineOf, startRole } from './children.ts'
 import { addCleanup } from '../shared/cleanup.ts'
@@ -11,7 +11,7 @@ import { databaseOf, parentOf, processOf, type Program, programOf } from '../sha
 import type { HttpTarget } from './http-target.ts'
 
 /** A running service and its database. */
-export interface Stage {
+export interface Testbed {
   workspace: BenchWorkspace
   service: HttpTarget
   /** Seconds from the start of its process until it is ready. */
@@ -46,13 +46,13 @@ interface StageOptions {
 }
 
 /** Starts the service, and creates an account if none is given. */
-export async function startStage({
+export async function startTestbed({
   workspace,
   account: existingAccount,
   settings,
   options,
   log,
-}: StageOptions): Promise<Stage> {
+}: StageOptions): Promise<Testbed> {
   const service = await startBenchService(workspace, settings)
   const { connection, client, close } = await connectDatabase(workspace, log)
   const [version, postmaster] = await inspectDatabase(client)
@@ -95,7 +95,7 @@ const measuredOf = ({ organizationId, teamId, userId, importId }: Account): Meas
 })
 
 function uuidOf(prefix: string, text: string): string {
-  const uuid = readId(prefix, text)
+  const uuid = decodeId(prefix, text)
   if (uuid === undefined) throw new Error(`${text}: expected an id that starts with ${prefix}_`)
   return uuid
 }

@@ -1,5 +1,5 @@
 import { Database } from '../../server/src/platform/database/database.ts'
-import { newId, showId } from '../../server/src/platform/model/ids.ts'
+import { newId, encodeId } from '../../server/src/platform/model/ids.ts'
 import { analyseByRules } from '../../server/src/assistant/analysis/local-rules.ts'
 import { type ClaimedNote, claimNotes } from '../../server/src/assistant/work/claim-store.ts'
 import { storeAnalyses } from '../../server/src/assistant/work/result-store.ts'
@@ -9,7 +9,7 @@ import { rotate } from './measure.ts'
 import { figuresOf, type Measurement, type Row, rowOf } from './report.ts'
 import { rowNames } from './row-names.ts'
 import type { Sample } from './sample.ts'
-import type { Stage } from './stage.ts'
+import type { Testbed } from './stage.ts'
 
 /** The batch size of the service. */
 const maxNotes = 50
@@ -23,7 +23,7 @@ type Measured = Record<'service' | 'floor', Measurement[]>
  * Measures the analysis of waiting notes by the rules (the floor: the rules alone, without the queue and without
  * storing the results), and the acceptance of suggestions (the floor: creating the same tasks).
  */
-export async function measureSuggestions(stage: Stage, sample: Sample, names: readonly string[]): Promise<Row[]> {
+export async function measureSuggestions(stage: Testbed, sample: Sample, names: readonly string[]): Promise<Row[]> {
   const { notesAnalysed, accepted } = rowNames
   const wanted = [notesAnalysed, accepted].filter((name) => names.includes(name))
   if (wanted.length === 0) return []
@@ -41,9 +41,9 @@ export async function measureSuggestions(stage: Stage, sample: Sample, names: re
     measured[notesAnalysed]?.floor.push(await analyseAlone(stage, claimed))
     const suggestionIds = await pendingSuggestions(stage, claimed)
     const [contactId = ''] = sample.ids
-    const task = { title: 'Call Ada', dueAt: '2036-01-02T14:00:00.000Z', contactId: showId('con', contactId) }
+    const task = { title: 'Call Ada', dueAt: '2036-01-02T14:00:00.000Z', contactId: encodeId('con', contactId) }
     const turnOf = {
-      service: () => time(suggestionIds, (id) => send(stage, `/v5/suggestions/${showId('sug', id)}/accept`, {})),
+      service: () => time(suggestionIds, (id) => send(stage, `/v5/suggestions/${encodeId('sug', id)}/accept`, {})),
       floor: () => time(suggestionIds, () => send(stage, '/v5/tasks', task)),
     }
     for (const kind of rotate(['service', 'floor'] as const, turn))
@@ -65,7 +65,7 @@ export async function measureSuggestions(stage: Stage, sample: Sample, names: re
 
 /** Queues notes, and measures the work of one worker until none waits. */
 async function analyseNotes(
-  { client, measured: { organizationId }, options }: Stage,
+  { client, measured: { organizationId }, options }: Testbed,
   database: Database,
   sample: Sample,
 ): Promise<{ claimed: ClaimedNote[]; analysis: Measurement }> {
@@ -94,7 +94,7 @@ async function analyseNotes(
   return { claimed, analysis: measurementSince(startedAt, claimed.length) }
 }
 
-async function analyseAlone({ measured: { organizationId } }: Stage, notes: readonly ClaimedNote[]) {
+async function analyseAlone({ measured: { organizationId } }: Testbed, notes: readonly ClaimedNote[]) {
   const { signal } = new AbortController()
   const startedAt = performance.now()
   for (const { text, facts } of notes) await analyseByRules({ organizationId, text }, facts, signal)
@@ -110,7 +110,7 @@ const measurementSince = (startedAt: number, responses: number): Measurement => 
 
 /** The ids (UUIDs) of the suggestions for these notes. Errors: a note does not have exactly one. */
 async function pendingSuggestions(
-  { client, measured: { organizationId } }: Stage,
+  { client, measured: { organizationId } }: Testbed,
   notes: readonly ClaimedNote[],
 ): Promise<string[]> {
   const { rows } = await client.query<{ id: string }>(
@@ -121,7 +121,7 @@ async function pendingSuggestions(
   return rows.map(({ id }) => id)
 }
 
-async function send({ account, service }: Stage, path: string, body: object): Promise<void> {
+async function send({ account, service }: Testbed, path: string, body: object): Promise<void> {
   const response = await fetch(`http://127.0.0.1:${service.port}${path}`, {
     method: 'POST',
     headers: { ...headersOf(account), 'content-type': 'application/json' },

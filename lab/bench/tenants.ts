@@ -7,7 +7,7 @@ import type { LoadTask } from './load.ts'
 import { type Load, measureTurn, rotate } from './measure.ts'
 import { figuresOf, type Measurement, type Row, rowOf } from './report.ts'
 import { rowNames } from './row-names.ts'
-import type { Stage } from './stage.ts'
+import type { Testbed } from './stage.ts'
 
 /** Connections of the busy organization. */
 const greedyConnections = 64
@@ -20,7 +20,7 @@ const note = 'Rückruf am 3. März um 14 Uhr, sonst nächsten Dienstag gegen hal
  * Measures how one organization affects another: the latter's reads, one at a time, while the former sends as much as
  * it can and, as the floor, alone. Any status except 200 in the measured organization is an error.
  */
-export async function measureTenants(stage: Stage, names: readonly string[]): Promise<Row[]> {
+export async function measureTenants(stage: Testbed, names: readonly string[]): Promise<Row[]> {
   const works = { [rowNames.nextToReads]: nextToReads, [rowNames.nextToNotes]: nextToNotes }
   const wanted = Object.entries(works).filter(([name]) => names.includes(name))
   if (wanted.length === 0) return []
@@ -50,7 +50,7 @@ export async function measureTenants(stage: Stage, names: readonly string[]): Pr
 }
 
 /** Sends reads with one key, including refused ones, until the returned function is called. */
-async function nextToReads({ service, account }: Stage): Promise<() => Promise<void>> {
+async function nextToReads({ service, account }: Testbed): Promise<() => Promise<void>> {
   const requests = [{ bytes: requestBytes('GET', '/v5/contacts?limit=1', headersOf(account)), length: undefined }]
   const task: LoadTask = {
     port: service.port,
@@ -68,7 +68,7 @@ async function nextToReads({ service, account }: Stage): Promise<() => Promise<v
 }
 
 /** Pushes long notes, which the service then analyses. The returned function waits until all are analysed. */
-async function nextToNotes({ service, account, client, measured, options }: Stage): Promise<() => Promise<void>> {
+async function nextToNotes({ service, account, client, measured, options }: Testbed): Promise<() => Promise<void>> {
   const url = new URL(new URL(account.triggerUrl).pathname, `http://127.0.0.1:${service.port}`)
   for (let count = 0; count < options.seconds * pushesPerSecond; count++) {
     const body = JSON.stringify({

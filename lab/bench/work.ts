@@ -19,7 +19,7 @@ import type { Owner } from './records.ts'
 import { figuresOf, type Measurement, type Row, rowOf } from './report.ts'
 import { rowNames } from './row-names.ts'
 import { sampleExisting } from './sample.ts'
-import type { Stage } from './stage.ts'
+import type { Testbed } from './stage.ts'
 import { processOf, type Program } from '../shared/usage.ts'
 
 /** The number of workers of the service. */
@@ -36,7 +36,7 @@ interface Source {
 
 /** Measures the processing of waiting rows, of one organization or of two. */
 export async function measureProcessing(
-  stage: Stage,
+  stage: Testbed,
   names: readonly string[],
   existing: ExistingRecords,
 ): Promise<Row[]> {
@@ -50,7 +50,7 @@ export async function measureProcessing(
 }
 
 /** The organization after the measured one; undefined if it is the last one. */
-async function secondSource(stage: Stage): Promise<Source | undefined> {
+async function secondSource(stage: Testbed): Promise<Source | undefined> {
   const { client, measured, options } = stage
   const [, owner] = sharesOf(options.contacts, options.organizations, measured)
   if (!owner) return undefined
@@ -59,7 +59,7 @@ async function secondSource(stage: Stage): Promise<Source | undefined> {
 }
 
 /** Compares processing with the plain insertion of contacts. */
-async function measureSources(stage: Stage, name: string, sources: readonly Source[]): Promise<Row> {
+async function measureSources(stage: Testbed, name: string, sources: readonly Source[]): Promise<Row> {
   const { options, log } = stage
   log(`${name}, ${options.queue} in each round…`)
   const floor = await openFloor(stage)
@@ -103,7 +103,7 @@ function loadsOf(sources: readonly Source[], round: number, size: number): Sourc
 }
 
 /** Measures from the first claim to the last finished row. Errors: wrong numbers of rows or contacts. */
-async function processOnce(stage: Stage, loads: readonly SourceLoad[]): Promise<Measurement> {
+async function processOnce(stage: Testbed, loads: readonly SourceLoad[]): Promise<Measurement> {
   const queues = loads.map(({ queue }) => queue)
   const contacts = await Promise.all(queues.map((queue) => countContacts(stage, queue)))
   const earlier = await countFinishedRows(stage, queues)
@@ -126,7 +126,7 @@ async function processOnce(stage: Stage, loads: readonly SourceLoad[]): Promise<
   return { responses: responses - before, seconds, ...times }
 }
 
-async function countContacts({ client }: Stage, { organizationId }: Queue): Promise<number> {
+async function countContacts({ client }: Testbed, { organizationId }: Queue): Promise<number> {
   const { rows } = await client.query<{ count: number }>(
     'select count(*)::integer as count from contacts where organization_id = $1',
     [organizationId],
@@ -142,7 +142,7 @@ interface InsertFloor {
   close(): Promise<void>
 }
 
-async function openFloor({ connection, measured, database }: Stage): Promise<InsertFloor> {
+async function openFloor({ connection, measured, database }: Testbed): Promise<InsertFloor> {
   const clients = Array.from({ length: floorConnections }, () => new pg.Client(connection))
   await Promise.all(clients.map((client) => client.connect()))
   const close = addCleanup(async () => void (await Promise.all(clients.map((client) => client.end()))))

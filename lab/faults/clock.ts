@@ -5,7 +5,7 @@ import { audit } from './audit.ts'
 import type { Request } from './client.ts'
 import type { Account } from '../shared/service.ts'
 import { type ScenarioResult, Guarantees, rounded, type Run } from './scenario.ts'
-import { startStage, recovery, type Stage } from './stage.ts'
+import { startTestbed, recovery, type Testbed } from './stage.ts'
 import { idOf, type Writers } from './writers.ts'
 
 const hour = 3_600_000
@@ -15,7 +15,7 @@ const shifts = [-hour, 0, hour, 0]
 /** Sets the service's clock an hour back and forward during mixed writes. The database's clock stays right. */
 export async function clock(run: Run, { seconds }: { seconds: number }): Promise<ScenarioResult> {
   const guarantees = new Guarantees()
-  const stage = await startStage(run, {
+  const stage = await startTestbed(run, {
     environment: { FAULTS_CLOCK_SHIFTS: shifts.join(',') },
     nodeArguments: [`--import=${pathToFileURL(join(run.root, 'lab/faults/shifted-clock.mjs'))}`],
   })
@@ -72,7 +72,7 @@ async function storeResponse(writers: Writers): Promise<{ request: Request; id: 
 /**
  * Refreshes, and tries the first access token and the new one. Also returns how far ahead the service's clock is.
  */
-async function refresh({ service, account }: Stage): Promise<{ refused: string[]; ahead: number }> {
+async function refresh({ service, account }: Testbed): Promise<{ refused: string[]; ahead: number }> {
   const profile = (token: string) =>
     fetch(`${service.url}/v5/me`, { headers: { authorization: `Bearer ${token}` } }).then(({ ok }) => ok)
   const response = await fetch(`${service.url}/auth`, {
@@ -95,7 +95,7 @@ async function refresh({ service, account }: Stage): Promise<{ refused: string[]
 }
 
 /** Checks that every acknowledged contact is on exactly one page. */
-async function checkPages({ client, writers }: Stage, guarantees: Guarantees): Promise<void> {
+async function checkPages({ client, writers }: Testbed, guarantees: Guarantees): Promise<void> {
   const acknowledged = writers.contacts.filter(({ exists, unknownChange }) => exists && !unknownChange)
   const emails = (await client.all<{ id: string; email: string | null }>('/v5/contacts', ['id', 'email'])).map(
     ({ email }) => email,

@@ -6,7 +6,7 @@ import { createFaultsWorkspace } from './workspace.ts'
 import { type Fault, startProxy } from './proxy.ts'
 import { type ScenarioResult, Guarantees, pickOne, rounded, type Run } from './scenario.ts'
 import { quantile } from '../shared/quantile.ts'
-import { startStage, recovery } from './stage.ts'
+import { startTestbed, recovery } from './stage.ts'
 
 /** Minimum and maximum duration in milliseconds. */
 const faults: Record<Exclude<Fault, 'none'>, readonly [number, number]> = {
@@ -30,7 +30,7 @@ export async function cuts(run: Run, { rounds, responseLimit }: CutOptions): Pro
   const database = await startDatabase(join(workspace.folder, 'database'), { template: run.template })
   const proxy = await startProxy(database.socket)
   const environment = { DATABASE_URL: `postgres://${database.user}@127.0.0.1:${proxy.port}/${database.name}` }
-  const stage = await startStage(run, { environment })
+  const stage = await startTestbed(run, { environment })
   const { writers, client, account } = stage
   const names = Object.keys(faults) as RealFault[]
   const times = new Map<RealFault, number[]>(names.map((name) => [name, []]))

@@ -12,7 +12,7 @@ import { startDatabase } from './database.ts'
 import { createFaultsWorkspace } from './workspace.ts'
 import type { Workspace } from '../shared/service.ts'
 import { type ScenarioResult, Guarantees, rounded, type Run } from './scenario.ts'
-import { startStage, recovery, type Stage } from './stage.ts'
+import { startTestbed, recovery, type Testbed } from './stage.ts'
 
 const diskMegabytes = 400
 /** Milliseconds within which the first write must be rejected. */
@@ -40,7 +40,7 @@ export async function disk(run: Run, { seconds, includeWal }: DiskOptions): Prom
         walFolder: join(workspace.folder, 'wal'),
         template: run.template,
       })
-  const stage = await startStage(run, database ? { environment: { DATABASE_URL: database.url } } : { dataFolder })
+  const stage = await startTestbed(run, database ? { environment: { DATABASE_URL: database.url } } : { dataFolder })
   const { writers, client, account } = stage
   writers.start()
   await recovery(writers, performance.now())
@@ -130,7 +130,10 @@ export function fillDisk(file: string): void {
 }
 
 /** Reads and writes after the first rejected write, when the remaining space is used up. */
-async function whileFull({ client, writers }: Stage, seconds: number): Promise<{ reads: number[]; writes: number[] }> {
+async function whileFull(
+  { client, writers }: Testbed,
+  seconds: number,
+): Promise<{ reads: number[]; writes: number[] }> {
   const [reads, writes]: [number[], number[]] = [[], []]
   const properties = { name: 'While full', customProperties: { note: 'x'.repeat(20_000) } }
   const write = async () => (await writers.create(properties)).reply.status

@@ -6,7 +6,7 @@ import type { Client, Reply } from './client.ts'
 import { databaseProcesses, signalAll } from './programs.ts'
 import { type ScenarioResult, Guarantees, rounded, type Run } from './scenario.ts'
 import { quantile } from '../shared/quantile.ts'
-import { startStage, recovery } from './stage.ts'
+import { startTestbed, recovery } from './stage.ts'
 
 /** Sent regardless of the responses. */
 const readsPerSecond = 50
@@ -22,7 +22,7 @@ interface FrozenOptions {
 /** Stops all database processes with SIGSTOP, and continues them later. */
 export async function frozen(run: Run, { seconds, responseLimit }: FrozenOptions): Promise<ScenarioResult> {
   const guarantees = new Guarantees()
-  const stage = await startStage(run)
+  const stage = await startTestbed(run)
   const { writers, client, account, service, options } = stage
   writers.start()
   await recovery(writers, performance.now())

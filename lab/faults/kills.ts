@@ -5,7 +5,7 @@ import { startService } from '../shared/service.ts'
 import { databaseProcesses, signalAll } from './programs.ts'
 import { type ScenarioResult, Guarantees, pickOne, rounded, type Run } from './scenario.ts'
 import { quantile } from '../shared/quantile.ts'
-import { startStage, recovery, type Stage } from './stage.ts'
+import { startTestbed, recovery, type Testbed } from './stage.ts'
 
 const victims = ['service', 'database', 'one of its processes', 'both'] as const
 type Victim = (typeof victims)[number]
@@ -20,7 +20,7 @@ interface KillOptions {
 export async function kills(run: Run, { cycles, recoveryLimit }: KillOptions): Promise<ScenarioResult> {
   const { random, log } = run
   const guarantees = new Guarantees()
-  const stage = await startStage(run)
+  const stage = await startTestbed(run)
   const { writers } = stage
   const times = new Map<Victim, number[]>(victims.map((victim) => [victim, []]))
   writers.start()
@@ -68,7 +68,7 @@ const medianAndMax = (values: readonly number[] = []): string =>
 /**
  * Resolves once the killed processes are gone. A database process may outlive the postmaster briefly and still respond.
  */
-async function kill(stage: Stage, victim: Victim, random: () => number): Promise<void> {
+async function kill(stage: Testbed, victim: Victim, random: () => number): Promise<void> {
   const { workspace, options } = stage
   const [postmaster] = await databaseProcesses(options.dataFolder)
   if (postmaster === undefined) throw new Error('The database is not running.')

@@ -10,7 +10,7 @@ import { frozen } from './frozen.ts'
 import { kills } from './kills.ts'
 import { runOffer } from './offer.ts'
 import { operator } from './operator.ts'
-import { type FaultOptions, help, readOptions } from './options.ts'
+import { type FaultOptions, help, parseOptions } from './options.ts'
 import { overload } from './overload.ts'
 import { rolling } from './rolling.ts'
 import { describe, type FaultReport } from './report.ts'
@@ -39,7 +39,7 @@ const scenarios: Record<string, (run: Run, options: FaultOptions) => Promise<Sce
  * `overload`.
  */
 export const main = (args: readonly string[], root: string): Promise<number> =>
-  runCommand(args, { help, readOptions, run: (options) => runAndReport(options, root) })
+  runCommand(args, { help, readOptions: parseOptions, run: (options) => runAndReport(options, root) })
 
 async function runAndReport(options: FaultOptions, root: string): Promise<number> {
   const report = await runAll(options, root)

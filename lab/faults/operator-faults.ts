@@ -8,12 +8,12 @@ import { addCleanup } from '../shared/cleanup.ts'
 import { freePort } from '../shared/free-port.ts'
 import { type Account, isReady } from '../shared/service.ts'
 import { fillDisk, mountSmallDisk } from './disk.ts'
-import type { Place } from './operator-place.ts'
+import type { Installation } from './operator-place.ts'
 
 /** A fault that operators meet, and what must explain it. */
 export interface OperatorFault {
   /** Causes the fault and leaves it in place. */
-  cause: (place: Place, account: Account, root: string) => Promise<void>
+  cause: (place: Installation, account: Account, root: string) => Promise<void>
   /** The expected log line; undefined if the service has no reason to log one. */
   log?: RegExp
   /** The expected line of the doctor. */
@@ -312,7 +312,7 @@ function resume(pid: number): void {
 }
 
 /** Moves the data to a separate small disk, and returns that. */
-async function onDisk(place: Place): Promise<string> {
+async function onDisk(place: Installation): Promise<string> {
   const mount = await mountSmallDisk(place)
   if (!mount) throw new Error('The disk could not be mounted.')
   place.afterStop(() => mount.remove())
@@ -321,7 +321,7 @@ async function onDisk(place: Place): Promise<string> {
   return mount.folder
 }
 
-const push = (place: Place, { triggerUrl }: Account, note: string) =>
+const push = (place: Installation, { triggerUrl }: Account, note: string) =>
   fetch(`${place.url}${new URL(triggerUrl).pathname}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -22,7 +22,7 @@ export interface StartOptions {
 }
 
 /** An installation with data, its commands, and what they print. */
-export class Place {
+export class Installation {
   readonly folder: string
   readonly dataFolder: string
   /** Settings of the service and of the doctor. */
@@ -40,12 +40,12 @@ export class Place {
     this.environment = environment
   }
 
-  static async create({ root, folder: parent }: Workspace, template: Template, name: string): Promise<Place> {
+  static async create({ root, folder: parent }: Workspace, template: Template, name: string): Promise<Installation> {
     const folder = join(parent, name)
     await mkdir(folder)
     await chmod(folder, 0o711)
     await copyFolder(template.dataFolder, join(folder, 'data'))
-    return new Place(root, folder, {
+    return new Installation(root, folder, {
       DATA_DIR: join(folder, 'data'),
       PORT: String(await freePort()),
       LOG_LEVEL: 'warn',

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type OperatorFault, operatorFaults } from './operator-faults.ts'
-import { Place } from './operator-place.ts'
+import { Installation } from './operator-place.ts'
 import { Guarantees, type Run, type ScenarioResult } from './scenario.ts'
 import { createTemplate } from './template.ts'
 import { createFaultsWorkspace } from './workspace.ts'
@@ -27,7 +27,7 @@ export async function operator(
       continue
     }
     run.log(name)
-    const place = await Place.create(workspace, template, String(index))
+    const place = await Installation.create(workspace, template, String(index))
     try {
       await fault.cause(place, { ...template.account }, run.root)
       const said = await explanations(place, fault, guide)
@@ -45,7 +45,7 @@ export async function operator(
   return { figures, broken: guarantees.broken }
 }
 
-async function explanations(place: Place, { log, doctor, guide: heading }: OperatorFault, guide: string) {
+async function explanations(place: Installation, { log, doctor, guide: heading }: OperatorFault, guide: string) {
   for (const end = performance.now() + logTimeout; log && !log.test(place.printed); await delay(100)) {
     if (performance.now() > end) break
   }

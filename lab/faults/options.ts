@@ -25,7 +25,7 @@ docs/reliability.md lists them.
   --help              show this`
 
 /** Parses the command line; undefined for `--help`. Errors: `UsageError`. */
-export function readOptions(args: readonly string[]): FaultOptions | undefined {
+export function parseOptions(args: readonly string[]): FaultOptions | undefined {
   const values = parseValues(args, { cycles: text, seed: text, only: text, json: text })
   if (values.help) return undefined
   return {

@@ -19,7 +19,7 @@ import { Writers } from './writers.ts'
 const timeout = 90_000
 
 /** A service with its own database, an account, and writers that are not yet started. */
-export interface Stage {
+export interface Testbed {
   workspace: Workspace
   options: ServiceOptions
   service: ServiceProcess
@@ -29,10 +29,10 @@ export interface Stage {
 }
 
 /** Starts a service with its own database, unless `environment` contains a `DATABASE_URL`. */
-export async function startStage(
+export async function startTestbed(
   run: Run,
   { environment, nodeArguments, dataFolder }: Partial<Omit<ServiceOptions, 'port'>> = {},
-): Promise<Stage> {
+): Promise<Testbed> {
   const { template } = run
   const workspace = await createFaultsWorkspace(run.root)
   const options: ServiceOptions = {

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import type { HttpResponse } from './connection.ts'
 import { readContract } from './document.ts'
 import { copyOfDraft, type Draft } from './draft.ts'
-import { changedTables, faultsInLog } from './guard.ts'
+import { changedTables, problemsInLog } from './guard.ts'
 import { piecesOf } from './json.ts'
 import { Rules } from './rules.ts'
 import { mayAffectSession } from './person.ts'
@@ -79,7 +79,7 @@ test('data of the other organization is found in bodies and headers, except ids 
     ),
   ).toEqual(['no foreign data'])
   expect(changedTables({ contacts: ['{"id":1}'] }, { contacts: ['{"id":1}', '{"id":2}'] })).toEqual(['contacts'])
-  expect(faultsInLog('{"level":30}\n{"level":50,"msg":"a"}\n    at x\nTypeError: y\n')).toHaveLength(2)
+  expect(problemsInLog('{"level":30}\n{"level":50,"msg":"a"}\n    at x\nTypeError: y\n')).toHaveLength(2)
 })
 
 test('each operation that need not succeed exists and takes input', () => {

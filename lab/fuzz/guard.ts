@@ -80,7 +80,7 @@ const uuidOf = (id: string): string => id.replace(/^\w+_(.{8})(.{4})(.{4})(.{4})
 /**
  * Faults in the log, each kind once: lines of level error or higher, and lines that are not JSON.
  */
-export function faultsInLog(log: string): string[] {
+export function problemsInLog(log: string): string[] {
   const lines = log
     .split('\n')
     .filter((line) => line !== '' && (line.startsWith('{') ? isErrorLine(line) : !isStartupMessage(line)))

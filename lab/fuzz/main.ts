@@ -2,19 +2,19 @@ import { runCommand } from '../shared/command.ts'
 import { currentMachine, publish } from '../shared/report.ts'
 import type { Program } from '../shared/usage.ts'
 import { readContract } from './document.ts'
-import { changedTables, faultsInLog, idsIn, type Rows, rowsOf, untilProcessed } from './guard.ts'
-import { type FuzzOptions, help, readOptions } from './options.ts'
+import { changedTables, problemsInLog, idsIn, type Rows, rowsOf, untilProcessed } from './guard.ts'
+import { type FuzzOptions, help, parseOptions } from './options.ts'
 import { describe, describeViolation, type Report } from './report.ts'
 import { createContext, run, type RunOptions } from './run.ts'
-import { startStage, type Stage } from './stage.ts'
+import { startTestbed, type Testbed } from './stage.ts'
 
 /** `npm run fuzz`. Resolves to the exit code. */
 export const main = (args: readonly string[], root: string): Promise<number> =>
-  runCommand(args, { help, readOptions, run: (options) => fuzz(options, root) })
+  runCommand(args, { help, readOptions: parseOptions, run: (options) => fuzz(options, root) })
 
 async function fuzz({ json, ...options }: FuzzOptions, root: string): Promise<number> {
   console.log(`seed ${options.seed}`)
-  const stage = await startStage(root)
+  const stage = await startTestbed(root)
   const contract = readContract(root)
   const context = await createContext({ ...stage, contract, seed: options.seed })
   await untilProcessed(stage.client, stage.theirs.organizationId)
@@ -50,13 +50,13 @@ async function fuzz({ json, ...options }: FuzzOptions, root: string): Promise<nu
   return report.violations.length + aftermath.length > 0 ? 1 : 0
 }
 
-const versionOf = async ({ client }: Stage): Promise<string> =>
+const versionOf = async ({ client }: Testbed): Promise<string> =>
   (await client.query<{ version: string }>(`select current_setting('server_version') as version`)).rows[0]?.version ??
   ''
 
 /** Checks the service after the run. */
 async function checkAfterwards(
-  { port, client, theirs, logged }: Stage,
+  { port, client, theirs, logged }: Testbed,
   before: Rows,
   memory: Report['memory'],
 ): Promise<string[]> {
@@ -66,7 +66,7 @@ async function checkAfterwards(
   for (const table of changedTables(before, await rowsOf(client, theirs.organizationId)))
     problems.push(`Rows of the other organization changed: ${table}.`)
   problems.push(
-    ...faultsInLog(await logged())
+    ...problemsInLog(await logged())
       .slice(0, 20)
       .map((line) => `In the log: ${line}`),
   )

@@ -25,7 +25,7 @@ docs/fuzzing.md lists. The exit code is 1 if a rule was broken.
   --help                  show this`
 
 /** Parses the command line; undefined for `--help`. Errors: `UsageError`. */
-export function readOptions(args: readonly string[]): FuzzOptions | undefined {
+export function parseOptions(args: readonly string[]): FuzzOptions | undefined {
   const values = parseValues(args, { requests: text, seed: text, first: text, connections: text, json: text })
   if (values.help) return undefined
   return {

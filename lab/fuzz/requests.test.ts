@@ -3,7 +3,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readContract } from './document.ts'
 import { drawRequest } from './drawing.ts'
-import { changedTables, faultsInLog, idsIn, type Rows, rowsOf, untilProcessed } from './guard.ts'
+import { changedTables, problemsInLog, idsIn, type Rows, rowsOf, untilProcessed } from './guard.ts'
 import { personOf } from './person.ts'
 import { createContext, type Result, run } from './run.ts'
 import { expire, expiredName, narrowScopes, settings } from './stage.ts'
@@ -87,7 +87,7 @@ test('the requests above changed nothing in the other organization and logged no
   expect(changedTables(theirRows, await rowsOf(client, theirs.organizationId))).toEqual([])
   // Each request logs a line, so a short log means that the check found nothing to read.
   expect(service.logged.length).toBeGreaterThan(1000)
-  expect(faultsInLog(service.logged.join(''))).toEqual([])
+  expect(problemsInLog(service.logged.join(''))).toEqual([])
 })
 
 test('the first round requests each operation once, as it is', () => {

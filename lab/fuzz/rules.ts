@@ -6,7 +6,7 @@ import { bytesOf, type Draft, isMalformed } from './draft.ts'
 import { formats } from './formats.ts'
 
 /** A broken rule: its name, which groups equal faults, and the details. */
-export interface Fault {
+export interface BrokenRule {
   law: string
   what: string
 }
@@ -42,11 +42,11 @@ export class Rules {
   }
 
   /** The rules that the response breaks. */
-  faultsOf(draft: Draft, response: HttpResponse): Fault[] {
+  faultsOf(draft: Draft, response: HttpResponse): BrokenRule[] {
     // Browsers are sent to the login page instead.
     const isLogin = response.status === 303 && response.headers.get('location')?.startsWith('/login?next=') === true
     const status = isLogin ? 401 : response.status
-    const faults: Fault[] = []
+    const faults: BrokenRule[] = []
     const check = (holds: boolean, law: string, what: string) => {
       if (!holds) faults.push({ law, what })
     }

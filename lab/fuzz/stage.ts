@@ -15,7 +15,7 @@ import { processOf, type Program } from '../shared/usage.ts'
 import { type Person, personOf } from './person.ts'
 
 /** The fuzzed service and its database. */
-export interface Stage {
+export interface Testbed {
   port: number
   /** The organization whose credentials the requests use. */
   ours: Account
@@ -44,7 +44,7 @@ export const settings = {
 }
 
 /** Starts the service as a user would, and creates the organizations. */
-export async function startStage(root: string): Promise<Stage> {
+export async function startTestbed(root: string): Promise<Testbed> {
   const workspace = await createWorkspace(root, 'fuzz', settings)
   const options = { port: await freePort(), dataFolder: join(workspace.folder, 'data') }
   const service = await startService(workspace, options)

@@ -2,10 +2,10 @@ import type { Connection } from './connection.ts'
 import { type HttpResponse, NoResponseError } from './connection.ts'
 import { bodyBytesOf, bytesOf, copyOfDraft, type Draft, isMalformed, targetOf } from './draft.ts'
 import { positionsIn, scalar } from './json.ts'
-import type { Fault, Rules } from './rules.ts'
+import type { BrokenRule, Rules } from './rules.ts'
 
 /** A violated rule. */
-export interface Violation extends Fault {
+export interface Violation extends BrokenRule {
   operation: string
   number: number
   changes: readonly string[]
@@ -23,7 +23,7 @@ export async function attempt(
   rules: Rules,
   draft: Draft,
   host: string,
-): Promise<{ response: HttpResponse | undefined; faults: Fault[] }> {
+): Promise<{ response: HttpResponse | undefined; faults: BrokenRule[] }> {
   try {
     const exchange = { isHead: draft.method === 'HEAD', closesConnection: isMalformed(draft) }
     const response = await connection.exchange(bytesOf(draft, host), exchange)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { configWarnings, fileSettings, readConfig, settings } from './config.ts'
+import { configWarnings, fileSettings, parseConfig, settings } from './config.ts'
 import type { Setting } from './settings.ts'
 import { availableProcessors } from './processes/processors.ts'
 import { StartError } from './platform/database/start-error.ts'
@@ -11,7 +11,7 @@ import type { Environment } from './secret-files.ts'
 
 function refusalOf(environment: Environment): string {
   try {
-    readConfig(environment)
+    parseConfig(environment)
   } catch (error) {
     if (error instanceof StartError) return error.message
     throw error
@@ -30,8 +30,8 @@ test('without settings, the defaults apply; an empty value counts as unset', () 
     metricsPort: undefined,
     rateLimitPerMinute: undefined,
   }
-  expect(readConfig({})).toMatchObject(expected)
-  expect(readConfig({ PORT: '', DATABASE_URL: '', SECRET: '' })).toEqual(readConfig({}))
+  expect(parseConfig({})).toMatchObject(expected)
+  expect(parseConfig({ PORT: '', DATABASE_URL: '', SECRET: '' })).toEqual(parseConfig({}))
 })
 
 test('each secret can be read from a file, but not from two places', async () => {
@@ -42,7 +42,7 @@ test('each secret can be read from a file, but not from two places', async () =>
       return join(folder, name)
     }
     const url = 'postgres://rapport@/crm?host=/run/postgresql'
-    const config = readConfig({
+    const config = parseConfig({
       SECRET_FILE: await write('secret', `${'a'.repeat(32)}\n`),
       DATABASE_URL_FILE: await write('url', url),
       SMTP_URL_FILE: await write('smtp', 'smtps://me:word@mail.example.com\r\n'),
@@ -65,7 +65,7 @@ test('each secret can be read from a file, but not from two places', async () =>
 })
 
 test('values are parsed into the types that the service needs', () => {
-  const config = readConfig({
+  const config = parseConfig({
     PORT: '0',
     DATA_DIR: '/var/lib/rapport',
     DATABASE_URL: 'postgres://rapport@/crm?host=/run/postgresql',
@@ -85,16 +85,16 @@ test('values are parsed into the types that the service needs', () => {
     corsOrigins: ['https://a.example', 'http://localhost:5173'],
     rateLimitPerMinute: 600,
   })
-  expect(readConfig({ TRUST_PROXY: '2' }).trustProxy).toBe(2)
-  expect(readConfig({ TRUST_PROXY: '0' }).trustProxy).toBe(false)
+  expect(parseConfig({ TRUST_PROXY: '2' }).trustProxy).toBe(2)
+  expect(parseConfig({ TRUST_PROXY: '0' }).trustProxy).toBe(false)
 })
 
 test('a role other than `all` requires a database that others can use too, and does not count what it does not do', () => {
   expect(refusalOf({ ROLE: 'api' })).toContain('- ROLE=api requires DATABASE_URL')
   const url = { DATABASE_URL: 'postgres://rapport@/crm?host=/run/postgresql', IMPORT_WORKERS: '4' }
-  expect(readConfig(url)).toMatchObject({ role: 'all', importWorkers: 4, reasoningConcurrency: 4 })
-  expect(readConfig({ ...url, ROLE: 'api' })).toMatchObject({ importWorkers: 0, reasoningConcurrency: 0 })
-  expect(readConfig({ ...url, ROLE: 'work' })).toMatchObject({ importWorkers: 4, databaseConnections: 2 })
+  expect(parseConfig(url)).toMatchObject({ role: 'all', importWorkers: 4, reasoningConcurrency: 4 })
+  expect(parseConfig({ ...url, ROLE: 'api' })).toMatchObject({ importWorkers: 0, reasoningConcurrency: 0 })
+  expect(parseConfig({ ...url, ROLE: 'work' })).toMatchObject({ importWorkers: 4, databaseConnections: 2 })
 })
 
 const wrong: [string, string][] = [
@@ -123,8 +123,8 @@ test.each(wrong)('%s=%s is rejected by name', (name, value) => {
 })
 
 test('PROCESSES is a number or, with auto, one per processor', () => {
-  expect(readConfig({ PROCESSES: '3' }).processes).toBe(3)
-  expect(readConfig({ PROCESSES: 'auto' }).processes).toBe(Math.min(64, availableProcessors()))
+  expect(parseConfig({ PROCESSES: '3' }).processes).toBe(3)
+  expect(parseConfig({ PROCESSES: 'auto' }).processes).toBe(Math.min(64, availableProcessors()))
   expect(refusalOf({ PROCESSES: '2.5' })).toContain('PROCESSES: expected a whole number from 1 to 64, or "auto"')
 })
 
@@ -183,7 +183,7 @@ test('settings of other programs are ignored', () => {
     HTTP_PROXY HTTPS_PROXY NO_PROXY NODE_ENV NODE_OPTIONS SMTP_HOST SMTP_USER METRICS SSL_CERT_DIR POST PORTS
     SSH_AUTH_SOCK LS_COLORS COLUMNS LINES INVOCATION_ID JOURNAL_STREAM NOTIFY_SOCKET npm_config_port CI DEBUG`
   const foreign = Object.fromEntries(names.split(/\s+/).map((name) => [name, 'x']))
-  expect(readConfig(foreign)).toEqual(readConfig({}))
+  expect(parseConfig(foreign)).toEqual(parseConfig({}))
   expect(configWarnings(foreign)).toEqual([])
 })
 

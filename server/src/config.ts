@@ -280,7 +280,7 @@ export const settings = {
 type Settings = typeof settings
 export type Config = { readonly [Key in keyof Settings]: ReturnType<Settings[Key]['parse']> }
 /** Reads the configuration from the environment. Throws a `StartError` that lists all errors at once. */
-export function readConfig(given: Environment): Config {
+export function parseConfig(given: Environment): Config {
   const { environment, mistakes } = withSecretFiles(given, fileSettings)
   const entries = Object.entries<Setting<unknown>>(settings).map(([key, declared]) => {
     const text = environment[declared.name] || declared.default

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readId } from '../src/platform/model/ids.ts'
+import { decodeId } from '../src/platform/model/ids.ts'
 import { parseSecret } from '../src/platform/secret/secret.ts'
 import { type CitusNode, startCitus } from './citus.ts'
 import { databaseUrlOf } from './command-line.ts'
@@ -73,7 +73,7 @@ describe.skipIf(!isDistributed())('on Citus, needs TEST_ENGINE=citus: servers ar
       const [row] = await inDatabase(
         `select nodename from citus_shards
         where shardid = get_shard_id_for_distribution_column('contacts', $1::uuid)`,
-        [readId('org', organization.organizationId)],
+        [decodeId('org', organization.organizationId)],
       )
       if (row?.nodename === citus.cluster.workers?.[worker - 1])
         return { organization, worker, pushes, acknowledged: [], refusals: new Set() }
@@ -160,7 +160,7 @@ describe.skipIf(!isDistributed())('on Citus, needs TEST_ENGINE=citus: servers ar
     }
     const stored = await inDatabase(
       `select 'con_' || replace(id::text, '-', '') as id from contacts where organization_id = $1`,
-      [readId('org', organization.organizationId)],
+      [decodeId('org', organization.organizationId)],
     )
     expect(stored.map(({ id }) => id).sort()).toEqual([...acknowledged].sort())
   }

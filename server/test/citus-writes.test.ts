@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { serviceActor } from '../src/platform/model/caller.ts'
-import { readId } from '../src/platform/model/ids.ts'
+import { decodeId } from '../src/platform/model/ids.ts'
 import { onShard, sql } from '../src/platform/model/sql.ts'
 import { isDistributed } from './engines.ts'
 import { createDatabase, testCluster, type TestDatabase } from './postgres.ts'
@@ -30,7 +30,7 @@ describe.skipIf(!isDistributed())('on Citus', () => {
     expect(status, text).toBe(201)
     return created
   }
-  const uuid = (prefix: string, id: string) => readId(prefix, id) ?? ''
+  const uuid = (prefix: string, id: string) => decodeId(prefix, id) ?? ''
 
   test('the value of another record is a conflict that names it, whether it is created, changed or restored', async () => {
     const first = await create('/v5/contacts', { email: 'ada@example.com', externalIds: { billing: 'cus_1' } })

@@ -3,7 +3,7 @@ import { resources, routes } from '../src/app.ts'
 import { sql } from '../src/platform/model/sql.ts'
 import type { Route } from '../src/platform/http/route.ts'
 import { columnOf, parentsOf, type Resource } from '../src/platform/records/declare/define.ts'
-import { readId } from '../src/platform/model/ids.ts'
+import { decodeId } from '../src/platform/model/ids.ts'
 import { parameterOf } from '../src/platform/records/routes/standard-routes.ts'
 import { mails } from '../src/identity/mails/resource.ts'
 import { members } from '../src/identity/members/resource.ts'
@@ -107,7 +107,7 @@ export const freezeLastUsedAt = ({ service, organization }: Fixture): Promise<ob
   service.database.crossTenantQuery(
     'check the database',
     sql`update api_keys set last_used_at = now() + interval '1 day'
-      where organization_id = ${readId('org', organization.organizationId)}::uuid and last_used_at is not null`,
+      where organization_id = ${decodeId('org', organization.organizationId)}::uuid and last_used_at is not null`,
   )
 
 function resourceOf(table: string): Resource {

@@ -7,10 +7,10 @@ import { identifier, organizationParameter, raw, type Sql, sql } from '../src/pl
 import { operatorsOf } from '../src/platform/records/filter/operators.ts'
 import { planCount, planPage } from '../src/platform/records/page/page.ts'
 import type { Scope } from '../src/platform/records/filter/scope.ts'
-import { readFilters, readList } from '../src/platform/records/page/parse.ts'
+import { parseFilters, parseList } from '../src/platform/records/page/parse.ts'
 import { root } from '../src/platform/records/filter/target.ts'
 import { columnOf, columnTypes, type Resource } from '../src/platform/records/declare/define.ts'
-import { newId, readId, showId } from '../src/platform/model/ids.ts'
+import { newId, decodeId, encodeId } from '../src/platform/model/ids.ts'
 import { hasSearchText } from '../src/platform/operations/schema/tables.ts'
 import { collections } from './collections.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
@@ -24,8 +24,8 @@ beforeAll(async () => {
   const database = await createDatabase()
   service = await startTestService({}, database)
   const { organizationId, teamId, importId } = await service.newOrganization()
-  organization = organizationParameter(readId('org', organizationId) ?? '')
-  await insertRecords(database, readId('tea', teamId) ?? '', readId('imp', importId) ?? '')
+  organization = organizationParameter(decodeId('org', organizationId) ?? '')
+  await insertRecords(database, decodeId('tea', teamId) ?? '', decodeId('imp', importId) ?? '')
 })
 afterAll(() => service.close())
 
@@ -308,7 +308,7 @@ test.each(lists)('%s: every field declared as ordered by an index is read in ind
   if (resource.isSmall || resource.name === 'timeline-entries') return
   for (const name of indexed) {
     for (const sort of ['asc', 'desc']) {
-      const request = readList(
+      const request = parseList(
         resource,
         [
           { name: 'orderBy', value: name },
@@ -341,7 +341,7 @@ function indexedFilters(resource: Resource): { filter: string; value: string; co
     const served: { filter: string; value: string; column: string }[] = []
     // No record has the last choice.
     const text = ((field.schema.enum ?? ['something@example.com']) as readonly string[]).at(-1) ?? ''
-    const value = field.idPrefix === undefined ? text : showId(field.idPrefix, newId())
+    const value = field.idPrefix === undefined ? text : encodeId(field.idPrefix, newId())
     if (field.computed && field.equality === 'indexed') {
       // The columns of the condition, of which one is in the index and others are in its predicate.
       const [, ...of] = [
@@ -374,7 +374,11 @@ test.each(lists)('%s: every filter declared as indexed uses its index', async (_
   // If a parent has few records, its index is sufficient.
   const own = resource.parent?.isSmall ? `|${resource.parent.column}` : ''
   for (const { filter, value, column } of served) {
-    const { statement } = planCount(resource, readFilters(resource, [{ name: filter, value }]), await scopeOf(resource))
+    const { statement } = planCount(
+      resource,
+      parseFilters(resource, [{ name: filter, value }]),
+      await scopeOf(resource),
+    )
     const conditions = withChildren(await explain(statement)).flatMap((node) => node['Index Cond'] ?? [])
     const isServed = conditions.some((condition) => new RegExp(`\\b(?:${column}${own})\\b`).test(condition))
     expect([filter, isServed, isServed ? [] : conditions]).toEqual([filter, true, []])
@@ -384,11 +388,11 @@ test.each(lists)('%s: every filter declared as indexed uses its index', async (_
 test('the plan checks detect a field without an index', async () => {
   const contacts = resources.find(({ table }) => table === 'contacts')
   if (!contacts) throw new Error('there are contacts')
-  const order = readList(contacts, [{ name: 'orderBy', value: 'city' }], cursorScope)
+  const order = parseList(contacts, [{ name: 'orderBy', value: 'city' }], cursorScope)
   const nodes = withChildren(await explain(toSql(planPage(contacts, order, await scopeOf(contacts)).statement)))
   const reads = (node: PlanNode) => withChildren(node).some((inner) => inner['Relation Name'] === 'contacts')
   expect(nodes.some((node) => node['Node Type'].endsWith('Sort') && reads(node))).toBe(true)
-  const filter = readFilters(contacts, [{ name: 'filter.city.equals', value: 'Paris' }])
+  const filter = parseFilters(contacts, [{ name: 'filter.city.equals', value: 'Paris' }])
   const plan = withChildren(await explain(planCount(contacts, filter, await scopeOf(contacts)).statement))
   expect(plan.flatMap((node) => node['Index Cond'] ?? []).some((condition) => condition.includes('city'))).toBe(false)
 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { columnOf } from '../src/platform/records/declare/define.ts'
-import { readId } from '../src/platform/model/ids.ts'
+import { decodeId } from '../src/platform/model/ids.ts'
 import { identifier, sql } from '../src/platform/model/sql.ts'
 import { collections, collectionsWith, createFixture, omit } from './collections.ts'
 import { minimalBody, variedBody } from './samples.ts'
@@ -59,7 +59,7 @@ test.each(restorable)('%s: deleted=true lists exactly the records that can be re
   await service.database.crossTenantQuery(
     'check the database',
     sql`update ${identifier(resource.table)} set deleted_at = now() - make_interval(days => ${resource.restorableDays}, secs => 1)
-      where id = ${readId(resource.idPrefix, expired ?? '')}::uuid`,
+      where id = ${decodeId(resource.idPrefix, expired ?? '')}::uuid`,
   )
   const expected = doomed.slice(1).toReversed()
   const shown = await list(fixture, collection, [deleted])

@@ -2,11 +2,11 @@ import { raw } from '../src/platform/model/sql.ts'
 import { seesAll } from './readers.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ApiError } from '../src/platform/model/errors.ts'
-import { readQuery } from '../src/platform/records/request/query-string.ts'
+import { parseQuery } from '../src/platform/records/request/query-string.ts'
 import { conditionSql, indexKindOf } from '../src/platform/records/filter/condition.ts'
 import { conditionsOf } from '../src/platform/records/filter/filter.ts'
 import { allOperators } from '../src/platform/records/filter/operators.ts'
-import { readFilters, readList } from '../src/platform/records/page/parse.ts'
+import { parseFilters, parseList } from '../src/platform/records/page/parse.ts'
 import { columnOf, type Resource, searchedPaths } from '../src/platform/records/declare/define.ts'
 import { collections, collectionsWith, createFixture, freezeLastUsedAt } from './collections.ts'
 import { filtersFor, fold, jsonOperand, matchesFilter, sortRows, type Path, pathsOf, valueAt } from './field-model.ts'
@@ -148,8 +148,8 @@ function selectCases(resource: Resource, path: Path, cases: readonly Case[]): Ca
 
 /** The SQL of a filter, without the name of the column. */
 function conditionOf(resource: Resource, name: string, text: string): string {
-  const query = readQuery(`/?${encodeURIComponent(name)}=${encodeURIComponent(text)}`)
-  const conditions = conditionsOf(readFilters(resource, query).filter) ?? []
+  const query = parseQuery(`/?${encodeURIComponent(name)}=${encodeURIComponent(text)}`)
+  const conditions = conditionsOf(parseFilters(resource, query).filter) ?? []
   return conditions
     .map((condition) => {
       const { value, isOwn } = condition.target
@@ -189,9 +189,9 @@ test.each(collectionsWith('list'))('%s: an operator of another type is rejected'
 
 /** Status, code and fields of the errors for this parameter, of the list and of the count. */
 function refusalsOf({ resource }: Collection, name: string): unknown[][] {
-  const query = readQuery(`/?${encodeURIComponent(name)}=null`)
+  const query = parseQuery(`/?${encodeURIComponent(name)}=null`)
   const cursorScope = { key: Buffer.alloc(32), organizationId: '', list: resource.name, orderBy: '' }
-  const read = [() => readList(resource, query, () => cursorScope), () => readFilters(resource, query)]
+  const read = [() => parseList(resource, query, () => cursorScope), () => parseFilters(resource, query)]
   return read.map((one) => {
     try {
       return [one()]

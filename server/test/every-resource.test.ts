@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { resources, routes } from '../src/app.ts'
 import { isScoped } from '../src/platform/http/route.ts'
 import { parentsOf, type Resource } from '../src/platform/records/declare/define.ts'
-import { newId, showId } from '../src/platform/model/ids.ts'
+import { newId, encodeId } from '../src/platform/model/ids.ts'
 import { parameterOf } from '../src/platform/records/routes/standard-routes.ts'
 import {
   callRoute,
@@ -50,7 +50,7 @@ const routesOf = ({ resource }: Collection) =>
 
 /** Ids for the path of any route: the given ones, and random well-formed ids for the other parameters. */
 const anyParams = (route: (typeof routes)[number], given: Record<string, string>): Record<string, string> => ({
-  ...Object.fromEntries(Object.entries(route.params).map(([name, { prefix }]) => [name, showId(prefix, newId())])),
+  ...Object.fromEntries(Object.entries(route.params).map(([name, { prefix }]) => [name, encodeId(prefix, newId())])),
   ...given,
 })
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { addMember as joinOrganization } from '../src/identity/members/store.ts'
 import { sql } from '../src/platform/model/sql.ts'
-import { newId, readId, showId } from '../src/platform/model/ids.ts'
+import { newId, decodeId, encodeId } from '../src/platform/model/ids.ts'
 import type { References } from './samples.ts'
 import type { Call, TestOrganization, TestService } from './service.ts'
 
@@ -13,15 +13,15 @@ export interface FixtureOptions {
 
 /** Contacts for links, each of which needs another one. */
 export async function insertContacts(service: TestService, organization: TestOrganization): Promise<string[]> {
-  const own = sql`${readId('org', organization.organizationId)}::uuid`
+  const own = sql`${decodeId('org', organization.organizationId)}::uuid`
   const rows = await service.database.crossTenantQuery<{ id: string }>(
     'check the database',
     sql`with people as (
       insert into root_contacts (organization_id, id) select ${own}, new_id() from generate_series(1, 24) returning id)
     insert into contacts (organization_id, id, team_id, root_contact_id, name)
-    select ${own}, new_id(), ${readId('tea', organization.teamId)}::uuid, id, 'Linked' from people returning id`,
+    select ${own}, new_id(), ${decodeId('tea', organization.teamId)}::uuid, id, 'Linked' from people returning id`,
   )
-  return rows.map(({ id }) => showId('con', id))
+  return rows.map(({ id }) => encodeId('con', id))
 }
 
 /** The pipeline that an organization starts with, and its first stage. */
@@ -40,7 +40,7 @@ export async function addMember(service: TestService, organizationId: string): P
     await db.query(
       sql`insert into users (id, email, email_key, name) values (${id}, ${email}, ${email}, 'Grace Hopper')`,
     )
-    await joinOrganization(db, { organizationId: readId('org', organizationId) ?? '', userId: id, role: 'member' })
+    await joinOrganization(db, { organizationId: decodeId('org', organizationId) ?? '', userId: id, role: 'member' })
   })
-  return showId('usr', id)
+  return encodeId('usr', id)
 }

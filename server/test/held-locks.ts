@@ -1,6 +1,6 @@
 import pg from 'pg'
 import type { Database } from '../src/platform/database/database.ts'
-import { readId } from '../src/platform/model/ids.ts'
+import { decodeId } from '../src/platform/model/ids.ts'
 import { identifier, raw, type Sql, sql } from '../src/platform/model/sql.ts'
 import { until } from './processes.ts'
 import { backgroundName } from './service.ts'
@@ -17,7 +17,7 @@ export const lockOf = (table: string, id: string, mode = 'for update'): Sql =>
   sql`select from ${identifier(table)} where id = ${uuidOf(id)} ${raw(mode)}`
 
 /** An id of the API as the database has it. */
-export const uuidOf = (id: string): Sql => sql`${readId(id.slice(0, id.indexOf('_')), id)}::uuid`
+export const uuidOf = (id: string): Sql => sql`${decodeId(id.slice(0, id.indexOf('_')), id)}::uuid`
 
 /**
  * Holds locks in SQL until a request waits for them, so that chance plays no part: without its own lock, the request does

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { apiKeyHash, generateApiKey } from '../src/identity/access/api-key.ts'
 import { findSoleOwnerships } from '../src/identity/users/deletion-store.ts'
-import { readId } from '../src/platform/model/ids.ts'
+import { decodeId } from '../src/platform/model/ids.ts'
 import { raw, type Sql, sql } from '../src/platform/model/sql.ts'
 import { createHeldLocks, type Held, type HeldLocks, lockOf, uuidOf } from './held-locks.ts'
 import { type MailedService, startMailedService } from './mailed-service.ts'
@@ -210,7 +210,7 @@ test('a person is not deleted who has become the last owner at the same time', a
   }
   const find = () =>
     mailed.service.database.crossTenantTransaction('manage an account', (db) =>
-      findSoleOwnerships(db, readId('usr', founder.userId) ?? ''),
+      findSoleOwnerships(db, decodeId('usr', founder.userId) ?? ''),
     )
   expect(await locks.whileHeld(held, find)).toHaveLength(1)
 })

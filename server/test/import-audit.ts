@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'vitest'
 import { type Sql, sql } from '../src/platform/model/sql.ts'
-import { readId } from '../src/platform/model/ids.ts'
+import { decodeId } from '../src/platform/model/ids.ts'
 import { type RowStatus, rowStatuses } from '../src/intake/imports/resource.ts'
 import { until } from './processes.ts'
 import type { Json, TestOrganization, TestService } from './service.ts'
@@ -10,8 +10,8 @@ import type { Json, TestOrganization, TestService } from './service.ts'
 type Counts = Partial<Record<RowStatus, number>>
 type Audited = Pick<TestOrganization, 'organizationId' | 'importId' | 'call'>
 
-const organizationOf = ({ organizationId }: Audited): string => readId('org', organizationId) ?? ''
-const importOf = ({ importId }: Audited): string => readId('imp', importId) ?? ''
+const organizationOf = ({ organizationId }: Audited): string => decodeId('org', organizationId) ?? ''
+const importOf = ({ importId }: Audited): string => decodeId('imp', importId) ?? ''
 
 const read = <Row extends object>({ database }: Pick<TestService, 'database'>, statement: Sql): Promise<Row[]> =>
   database.crossTenantQuery<Row>('check the database', statement)

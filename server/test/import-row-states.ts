@@ -1,5 +1,5 @@
 import { sql } from '../src/platform/model/sql.ts'
-import { newId, readId } from '../src/platform/model/ids.ts'
+import { newId, decodeId } from '../src/platform/model/ids.ts'
 import { processNextBatch } from '../src/intake/work/batch.ts'
 import { pushRoute } from '../src/intake/accept/push-route.ts'
 import { finding, type FindingCode, type RowStatus } from '../src/intake/imports/resource.ts'
@@ -61,7 +61,7 @@ async function pushLead(
 
 /** Processes all rows, like a worker. */
 async function processRows({ service, organization }: RowFixture): Promise<void> {
-  const organizationId = readId('org', organization.organizationId) ?? ''
+  const organizationId = decodeId('org', organization.organizationId) ?? ''
   const batch = { maxRows: 100, leaseSeconds: 60, onClaimed: () => undefined }
   for (let isMore = true; isMore;) isMore = await processNextBatch(service.database, organizationId, batch)
 }
@@ -71,7 +71,7 @@ async function backdateCounts({ service, organization }: RowFixture): Promise<vo
   await service.database.crossTenantQuery(
     'check the database',
     sql`update import_row_counts set counted_at = now() - interval '1 day'
-      where organization_id = ${readId('org', organization.organizationId)}::uuid
+      where organization_id = ${decodeId('org', organization.organizationId)}::uuid
         and counted_at > now() - interval '1 hour'`,
   )
 }
@@ -127,7 +127,7 @@ const withStatus =
     const day = 24 * 60 * 60 * 1000
     const [row] = await fixture.service.database.crossTenantQuery<{ created_at: Date }>(
       'check the database',
-      sql`select created_at from import_rows where id = ${readId('row', id)}::uuid`,
+      sql`select created_at from import_rows where id = ${decodeId('row', id)}::uuid`,
     )
     const createdAt = new Date((row?.created_at.getTime() ?? 0) - attempts * day)
     await fixture.service.database.crossTenantQuery(
@@ -138,7 +138,7 @@ const withStatus =
           run_at = ${isDueTomorrow ? new Date(Date.now() + day) : null}::timestamptz,
           finished_at = ${isDueTomorrow ? null : new Date()}::timestamptz,
           created_at = ${createdAt}::timestamptz
-        where id = ${readId('row', id)}::uuid`,
+        where id = ${decodeId('row', id)}::uuid`,
     )
     // As whatever changes the status of a row does.
     await fixture.service.database.crossTenantQuery(
@@ -146,7 +146,7 @@ const withStatus =
       sql`insert into import_row_counts (organization_id, import_id, status, change)
         select organization_id, import_id, counted.status, counted.change
         from import_rows cross join (values ('PENDING', -1), (${status}, 1)) as counted (status, change)
-        where id = ${readId('row', id)}::uuid`,
+        where id = ${decodeId('row', id)}::uuid`,
     )
     return id
   }
@@ -175,7 +175,7 @@ const rowKinds: readonly (readonly [RowStatus, CreateRow])[] = [
 async function statusOf({ service }: RowFixture, id: string): Promise<string | undefined> {
   const [row] = await service.database.crossTenantQuery<{ status: string }>(
     'check the database',
-    sql`select status from import_rows where id = ${readId('row', id)}::uuid`,
+    sql`select status from import_rows where id = ${decodeId('row', id)}::uuid`,
   )
   return row?.status
 }

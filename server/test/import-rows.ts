@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from '../src/platform/model/sql.ts'
-import { newId, readId, showId } from '../src/platform/model/ids.ts'
+import { newId, decodeId, encodeId } from '../src/platform/model/ids.ts'
 import type { RowStatus } from '../src/intake/imports/resource.ts'
 import type { TestOrganization, TestService } from './service.ts'
 
@@ -29,10 +29,10 @@ export async function addImport(service: TestService, organization: TestOrganiza
   await service.database.crossTenantQuery(
     'check the database',
     sql`insert into imports (organization_id, id, name, team_id)
-      values (${readId('org', organization.organizationId)}, ${id}, ${`Import ${randomUUID()}`},
-        ${readId('tea', organization.teamId)})`,
+      values (${decodeId('org', organization.organizationId)}, ${id}, ${`Import ${randomUUID()}`},
+        ${decodeId('tea', organization.teamId)})`,
   )
-  return showId('imp', id)
+  return encodeId('imp', id)
 }
 
 /** Inserts rows, each created a second after the previous one; returns their public ids. */
@@ -54,7 +54,7 @@ export async function addRows(
       changes: sample.changes ?? [],
       warning_codes: sample.warningCodes ?? [],
       error_codes: sample.errorCodes ?? [],
-      contact_id: contactId === undefined ? null : readId('con', contactId),
+      contact_id: contactId === undefined ? null : decodeId('con', contactId),
       attempts: status === 'RETRYING' || status === 'DEAD' ? 3 : 0,
       losses: status === 'DEAD' ? 2 : 0,
       run_at: hasEnded(status) ? null : createdAt,
@@ -73,10 +73,10 @@ export async function addRows(
         payload jsonb, warnings jsonb, errors jsonb, changes jsonb, warning_codes text[], error_codes text[],
         contact_id uuid, attempts int, losses int, run_at timestamptz, lease uuid, finished_at timestamptz,
         created_at timestamptz)
-      where imports.id = ${readId('imp', importId)}`,
+      where imports.id = ${decodeId('imp', importId)}`,
   )
   await countRows(service, importId)
-  return rows.map(({ id }) => showId('row', id))
+  return rows.map(({ id }) => encodeId('row', id))
 }
 
 /** Counts the rows, as whatever stores rows does. */
@@ -85,7 +85,7 @@ async function countRows(service: TestService, importId: string): Promise<void> 
     'check the database',
     sql`insert into import_row_counts (organization_id, import_id, status, change)
       select organization_id, import_id, status, count(*) from import_rows
-      where import_id = ${readId('imp', importId)} group by 1, 2, 3`,
+      where import_id = ${decodeId('imp', importId)} group by 1, 2, 3`,
   )
 }
 
@@ -93,7 +93,7 @@ async function countRows(service: TestService, importId: string): Promise<void> 
 export async function statusesOf(service: TestService, importId: string): Promise<RowStatus[]> {
   const rows = await service.database.crossTenantQuery<{ status: RowStatus }>(
     'check the database',
-    sql`select status from import_rows where import_id = ${readId('imp', importId)} order by created_at, id`,
+    sql`select status from import_rows where import_id = ${decodeId('imp', importId)} order by created_at, id`,
   )
   return rows.map(({ status }) => status)
 }
@@ -102,7 +102,7 @@ export async function statusesOf(service: TestService, importId: string): Promis
 export async function queueStateOf(service: TestService, rowId: string): Promise<object | undefined> {
   const [row] = await service.database.crossTenantQuery<{ losses: number; lease: string | null; due: boolean }>(
     'check the database',
-    sql`select losses, lease, run_at <= now() as due from import_rows where id = ${readId('row', rowId)}`,
+    sql`select losses, lease, run_at <= now() as due from import_rows where id = ${decodeId('row', rowId)}`,
   )
   return row
 }

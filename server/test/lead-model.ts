@@ -1,13 +1,13 @@
 import { expect } from 'vitest'
 import type { Resource } from '../src/platform/records/declare/define.ts'
 import type { Edits } from '../src/platform/records/write/edits.ts'
-import { newId, showId } from '../src/platform/model/ids.ts'
+import { newId, encodeId } from '../src/platform/model/ids.ts'
 import { companies } from '../src/crm/companies/resource.ts'
 import { contacts } from '../src/crm/contacts/resource.ts'
 import { employments, jobKey } from '../src/crm/employments/resource.ts'
 import { Draft } from '../src/intake/merge/draft.ts'
 import type { Jobs } from '../src/intake/merge/jobs.ts'
-import { readPush } from '../src/intake/payload/payload.ts'
+import { parsePush } from '../src/intake/payload/payload.ts'
 import { UniqueHolders } from '../src/intake/merge/unique-holders.ts'
 import { type PreloadedRecords, type LeadRow, type Plan, reconcile } from '../src/intake/merge/reconcile.ts'
 import type { JsonObject } from '../src/platform/model/json.ts'
@@ -29,10 +29,10 @@ export const noRecords = (): StoredRecords => ({
   edits: new Map(),
 })
 
-export const teamId = showId('tea', newId())
+export const teamId = encodeId('tea', newId())
 
 export function leadRow(payload: JsonObject, settings: Partial<LeadRow> = {}): LeadRow {
-  const read = readPush(payload, {})
+  const read = parsePush(payload, {})
   if ('faults' in read) throw new Error(`${JSON.stringify(payload)}: ${JSON.stringify(read.faults)}`)
   const about = { importId: newId(), teamId, tags: [], mergePolicy: 'fill', createdContactId: null } as const
   return { id: newId(), lead: read.lead, ...about, ...settings }
@@ -90,7 +90,7 @@ export function reconcileAndApply(model: StoredRecords, ...rows: LeadRow[]): Pla
 
 /** The records without their ids, so that models with the same content are equal. */
 export function withoutIds({ contacts: people, companies: employers, employments: jobs, notes }: StoredRecords) {
-  const company = (id: unknown) => [...employers].find(([uuid]) => showId('com', uuid) === id)?.[1] ?? null
+  const company = (id: unknown) => [...employers].find(([uuid]) => encodeId('com', uuid) === id)?.[1] ?? null
   const keyOfPerson = (id: string) => JSON.stringify(withCompany(people.get(id) ?? {}))
   const withCompany = (record: JsonObject) =>
     Object.entries({ ...record, companyId: company(record.companyId) })
@@ -112,7 +112,7 @@ export function notStoredOf(
   { contactId, companyId }: Plan['outcomes'][number],
 ): string[] {
   const recordOf = (records: Map<string, JsonObject>, prefix: string, withCompany: unknown) =>
-    [...records].find(([id]) => showId(prefix, id) === withCompany) ?? ['', {}]
+    [...records].find(([id]) => encodeId(prefix, id) === withCompany) ?? ['', {}]
   const [id, keyOfPerson] = recordOf(model.contacts, 'con', contactId)
   const [, employer] = recordOf(model.companies, 'com', companyId)
   const missing = [

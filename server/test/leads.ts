@@ -1,16 +1,16 @@
-import { type Lead, readPush } from '../src/intake/payload/payload.ts'
+import { type Lead, parsePush } from '../src/intake/payload/payload.ts'
 import type { JsonValue } from '../src/platform/model/json.ts'
 
 /** The lead of a valid push. */
 export function leadOf(payload: JsonValue, parameters: Record<string, JsonValue> = {}): Lead {
-  const read = readPush(payload, parameters)
+  const read = parsePush(payload, parameters)
   if ('faults' in read) throw new Error(JSON.stringify(read.faults))
   return read.lead
 }
 
 /** The errors of an invalid push. */
 export function faultsOf(payload: JsonValue): { field: string; message: string }[] {
-  const read = readPush(payload, {})
+  const read = parsePush(payload, {})
   if ('lead' in read) throw new Error('The push was accepted.')
   return read.faults
 }

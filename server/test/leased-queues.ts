@@ -1,6 +1,6 @@
 import type { Database } from '../src/platform/database/database.ts'
 import { serviceActor } from '../src/platform/model/caller.ts'
-import { newId, readId } from '../src/platform/model/ids.ts'
+import { newId, decodeId } from '../src/platform/model/ids.ts'
 import { type Sql, sql } from '../src/platform/model/sql.ts'
 import type { Queue } from '../src/platform/queue/queue.ts'
 import { failedAnalysis, retryPolicy } from '../src/assistant/work/analysis-workers.ts'
@@ -46,7 +46,7 @@ export const leaseSeconds = 60
 /** Few, so that an organization has several batches. */
 const batchSize = 3
 
-const uuidOf = ({ organizationId }: TestOrganization): string => readId('org', organizationId) ?? ''
+const uuidOf = ({ organizationId }: TestOrganization): string => decodeId('org', organizationId) ?? ''
 
 const reader = (database: Database) => ({
   run: (statement: Sql) => database.crossTenantQuery<{ id: string }>('check the database', statement),
@@ -57,7 +57,7 @@ const reader = (database: Database) => ({
 /** The rows of imports. A result is a note. */
 export function leasedRows({ database }: TestService, organizations: readonly TestOrganization[]): LeasedQueue {
   const { run, ids: read } = reader(database)
-  const importOf = new Map(organizations.map((one) => [uuidOf(one), readId('imp', one.importId)]))
+  const importOf = new Map(organizations.map((one) => [uuidOf(one), decodeId('imp', one.importId)]))
   return {
     queue: importQueue,
     organizationIds: [...importOf.keys()].sort(),
@@ -104,7 +104,7 @@ export async function leasedNotes(
   const contactOf = new Map<string, string | undefined>()
   for (const one of organizations) {
     const { body } = await one.call('POST', '/v5/contacts', { body: { name: 'Ada' } })
-    contactOf.set(uuidOf(one), readId('con', body.id))
+    contactOf.set(uuidOf(one), decodeId('con', body.id))
   }
   return {
     queue: noteQueue,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { addMember } from '../src/identity/members/store.ts'
 import { sql } from '../src/platform/model/sql.ts'
 import { type NewMail, queueMail } from '../src/identity/mails/store.ts'
-import { newId, readId, showId } from '../src/platform/model/ids.ts'
+import { newId, decodeId, encodeId } from '../src/platform/model/ids.ts'
 import { emailKey } from '../src/platform/model/normalizers.ts'
 import { until } from './processes.ts'
 import type { TestService } from './service.ts'
@@ -70,7 +70,7 @@ const finalStates = [
 /** Creates a mail to the person in one of the final states; returns its public id. */
 export async function createFinishedMail(service: Pick<TestService, 'database'>, userId: string): Promise<string> {
   const recipient = `${randomUUID()}@example.com`
-  const to = { recipient, userId: readId('usr', userId) ?? null }
+  const to = { recipient, userId: decodeId('usr', userId) ?? null }
   const device = { device: 'Firefox', address: '192.0.2.1', at: new Date().toISOString() }
   await enqueue(
     service,
@@ -82,7 +82,7 @@ export async function createFinishedMail(service: Pick<TestService, 'database'>,
   const { id } = await mailOf(service, recipient)
   const finalState = finalStates[createdCount % finalStates.length] ?? sql`status = status`
   await service.database.crossTenantQuery('check the database', sql`update mails set ${finalState} where id = ${id}`)
-  return showId('mai', id)
+  return encodeId('mai', id)
 }
 
 /** Creates a person who is a member of these organizations (uuids). */

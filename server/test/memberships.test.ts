@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readId } from '../src/platform/model/ids.ts'
+import { decodeId } from '../src/platform/model/ids.ts'
 import { type Sql, sql } from '../src/platform/model/sql.ts'
 import { type MailedService, mailSettings, startMailedService } from './mailed-service.ts'
 import { callAs, loggedIn, newEmail, newOwner, receiveLinkToken, type TestOwner, type TestPerson } from './people.ts'
@@ -61,7 +61,7 @@ test('a session begun by single sign-on ends when the person has one more organi
   const person = await newOwner(mailed.service)
   const bySignOn = await loggedIn(mailed.service, person.email, person.password)
   await query(
-    sql`update sessions set begun_by = 'single-sign-on' where id = ${readId('session', bySignOn.sessionId)}::uuid`,
+    sql`update sessions set begun_by = 'single-sign-on' where id = ${decodeId('session', bySignOn.sessionId)}::uuid`,
   )
   expect((await bySignOn.call('GET', '/v5/me')).status).toBe(200)
   expect((await person.call('POST', '/v5/me/organizations', { body: { name: 'Second' } })).status).toBe(201)
@@ -75,7 +75,7 @@ test('the former address of a person is stored', async () => {
   expect((await person.call('POST', '/v5/me/address', { body: { email } })).status).toBe(202)
   const token = await receiveLinkToken(mailed.receiver, email, 'verify-address')
   expect((await person.call('POST', '/v5/me/address/confirm', { body: { token } })).status).toBe(200)
-  const former = sql`select email_key as email from former_addresses where user_id = ${readId('usr', person.userId)}::uuid`
+  const former = sql`select email_key as email from former_addresses where user_id = ${decodeId('usr', person.userId)}::uuid`
   expect(await query(former)).toEqual([{ email: person.email }])
 })
 

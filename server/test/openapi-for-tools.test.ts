@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { headings, routes } from '../src/app.ts'
 import { openapi } from '../src/platform/openapi/openapi.ts'
 import { isScoped, listedResources } from '../src/platform/http/route.ts'
-import { readList } from '../src/platform/records/page/parse.ts'
+import { parseList } from '../src/platform/records/page/parse.ts'
 import type { Schema } from '../src/platform/model/json.ts'
 
 // What programs that read the document rely on: generators of clients, mock servers, collections, tools for models.
@@ -85,7 +85,8 @@ test('orderBy and select[] list the names that the service accepts', () => {
       ['select[]', `${component}SelectField`],
     ] as const) {
       const { names, pattern } = namesOf(schemas[schema] ?? {})
-      const accepts = (value: string) => isAccepted(() => readList(resource, [{ name: parameter, value }], cursorScope))
+      const accepts = (value: string) =>
+        isAccepted(() => parseList(resource, [{ name: parameter, value }], cursorScope))
       expect([component, parameter, names.filter((name) => !accepts(name))]).toEqual([component, parameter, []])
       expect(names).toContain('createdAt' in resource.fields ? 'createdAt' : 'id')
       if (pattern !== undefined) {

@@ -6,7 +6,7 @@ import { createOneTimeToken } from '../src/identity/access/one-time-token-store.
 import { findOpenInvitation } from '../src/identity/invitations/store.ts'
 import { serviceActor } from '../src/platform/model/caller.ts'
 import { sql } from '../src/platform/model/sql.ts'
-import { readId } from '../src/platform/model/ids.ts'
+import { decodeId } from '../src/platform/model/ids.ts'
 import type { MailReceiver } from './mail-receiver.ts'
 import type { Call, CallOptions, Json, TestResponse, TestOrganization, TestService } from './service.ts'
 
@@ -73,11 +73,11 @@ export async function loggedIn(
 
 /** The token of an open invitation's link as the operator prints it: nobody proves with it to read the mails. */
 export async function handedOverToken(service: TestService, organizationId: string, email: string): Promise<string> {
-  const id = readId('org', organizationId) ?? ''
+  const id = decodeId('org', organizationId) ?? ''
   const invitation = await service.database.transaction(serviceActor('command', id), (transaction) =>
     findOpenInvitation(transaction, email),
   )
-  const recordId = readId('inv', invitation?.recordId ?? '') ?? ''
+  const recordId = decodeId('inv', invitation?.recordId ?? '') ?? ''
   return service.database.crossTenantTransaction('manage an account', (db) =>
     createOneTimeToken(db, { purpose: 'invitation', email, organizationId: id, recordId, lifetimeSeconds: 600 }),
   )
@@ -109,7 +109,7 @@ export const backdateReauthentication = (
   service.database.crossTenantQuery(
     'check the database',
     sql`update sessions set proved_at = now() - make_interval(secs => ${seconds})
-      where id = ${readId('session', sessionId)}::uuid`,
+      where id = ${decodeId('session', sessionId)}::uuid`,
   )
 
 export const newEmail = (): string => `${randomUUID()}@example.com`

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readId } from '../src/platform/model/ids.ts'
+import { decodeId } from '../src/platform/model/ids.ts'
 import { type Sql, sql } from '../src/platform/model/sql.ts'
 import { analyseByRules } from '../src/assistant/analysis/local-rules.ts'
 import { type Claim, claimNotes, releaseNotes } from '../src/assistant/work/claim-store.ts'
@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-const uuidOf = ({ organizationId }: TestOrganization): string => readId('org', organizationId) ?? ''
+const uuidOf = ({ organizationId }: TestOrganization): string => decodeId('org', organizationId) ?? ''
 const run = (statement: Sql) => service.database.crossTenantQuery('check the database', statement)
 const claim = (organization: TestOrganization, maxNotes = 10) =>
   claimNotes(service.database, uuidOf(organization), { maxNotes, leaseSeconds: 3600 })

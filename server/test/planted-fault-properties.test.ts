@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readId } from '../src/platform/model/ids.ts'
+import { decodeId } from '../src/platform/model/ids.ts'
 import { sql } from '../src/platform/model/sql.ts'
 import { type Probe, watchStatements } from './planted-faults.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
@@ -31,7 +31,7 @@ beforeAll(async () => {
   await service.database.crossTenantQuery(
     'check the database',
     sql`update companies set updated_at = now() + interval '1 day', deleted_at = deleted_at + interval '1 day'
-      where id = any(${made.map((id) => readId('com', id))}::uuid[])`,
+      where id = any(${made.map((id) => decodeId('com', id))}::uuid[])`,
   )
   const shared = [definition('vat', { unique: true }), definition('plan', { type: 'choice', choices })]
   const more = [definition('only', { required: true }), definition('taken', { position: '50' })]

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { serviceActor } from '../src/platform/model/caller.ts'
 import { sql } from '../src/platform/model/sql.ts'
-import { readId } from '../src/platform/model/ids.ts'
+import { decodeId } from '../src/platform/model/ids.ts'
 import { processClaim } from '../src/intake/work/batch.ts'
 import { type Claim, claimRows } from '../src/intake/work/work-store.ts'
 import { createFixture } from './collections.ts'
@@ -42,7 +42,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-const uuidOf = ({ organization }: Fixture): string => readId('org', organization.organizationId) ?? ''
+const uuidOf = ({ organization }: Fixture): string => decodeId('org', organization.organizationId) ?? ''
 
 /** Pushes a lead without processing it. */
 async function push({ organization }: Pick<Fixture, 'organization'>, lead: JsonObject): Promise<void> {
@@ -59,7 +59,7 @@ async function pushWithoutTeam(): Promise<void> {
     { organization: { ...ours.organization, triggerUrl: imported.triggerUrl } },
     { contact: { email: 'a@b.com' } },
   )
-  const id = readId('tea', team.id)
+  const id = decodeId('tea', team.id)
   await service.database.crossTenantQuery(
     'check the database',
     sql`update teams set deleted_at = now() where id = ${id}::uuid`,

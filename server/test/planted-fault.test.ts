@@ -4,7 +4,7 @@ import { addMember } from '../src/identity/members/store.ts'
 import { raw, sql } from '../src/platform/model/sql.ts'
 import type { Route } from '../src/platform/http/route.ts'
 import { isScoped } from '../src/platform/http/route.ts'
-import { readId } from '../src/platform/model/ids.ts'
+import { decodeId } from '../src/platform/model/ids.ts'
 import { startTestService, type TestService } from './service.ts'
 import { collections, freezeLastUsedAt, urlOf } from './collections.ts'
 import {
@@ -29,12 +29,12 @@ beforeAll(async () => {
   // The other organization is created first, so that a query without the predicate finds its records first.
   theirs = await newTenant(service)
   ours = await newTenant(service)
-  secrets = idsIn(await dump(service.database), readId('org', theirs.organization.organizationId) ?? '')
+  secrets = idsIn(await dump(service.database), decodeId('org', theirs.organization.organizationId) ?? '')
   // One person is a member of both, so that the other membership can be revealed or deleted.
   const shared = ours.records.get('/v5/members') ?? ''
-  const organizationId = readId('org', theirs.organization.organizationId) ?? ''
+  const organizationId = decodeId('org', theirs.organization.organizationId) ?? ''
   await service.database.crossTenantTransaction('check the database', (db) =>
-    addMember(db, { organizationId, userId: readId('usr', shared) ?? '', role: 'viewer' }),
+    addMember(db, { organizationId, userId: decodeId('usr', shared) ?? '', role: 'viewer' }),
   )
   statements = watchStatements()
 })
@@ -328,7 +328,7 @@ async function createTakenValues(): Promise<void> {
   await service.database.crossTenantQuery(
     'check the database',
     sql`insert into companies (organization_id, id, name) values (
-      ${readId('org', theirs.organization.organizationId)}, ${readId('com', company.body.id)}, 'Copied')`,
+      ${decodeId('org', theirs.organization.organizationId)}, ${decodeId('com', company.body.id)}, 'Copied')`,
   )
   // Our organization has deleted the contact with this address; the other organization has one.
   const { body } = await ours.organization.call('POST', '/v5/contacts', { body: { email: 'theirs@example.com' } })
@@ -349,7 +349,7 @@ test('a statement without the organization parameter is never sent', async () =>
     kind: 'key',
     credentialId: '',
     userId: '',
-    organizationId: readId('org', ours.organization.organizationId) ?? '',
+    organizationId: decodeId('org', ours.organization.organizationId) ?? '',
     scopes: [],
     role: undefined,
     live: raw('true'),

@@ -1,4 +1,4 @@
-import { readId } from '../src/platform/model/ids.ts'
+import { decodeId } from '../src/platform/model/ids.ts'
 import { processNextBatch } from '../src/intake/work/batch.ts'
 import type { Json, TestOrganization, TestService } from './service.ts'
 
@@ -21,7 +21,7 @@ export function pushesOf(
   { anonymous, database }: TestService,
   { organizationId, importId, triggerUrl, call }: TestOrganization,
 ): (...payloads: Json[]) => Promise<Pushed[]> {
-  const id = readId('org', organizationId) ?? ''
+  const id = decodeId('org', organizationId) ?? ''
   return async (...payloads) => {
     const rowIds: string[] = []
     for (const body of payloads) {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { identifier, raw, sql } from '../src/platform/model/sql.ts'
 import type { Database } from '../src/platform/database/database.ts'
-import { readId } from '../src/platform/model/ids.ts'
+import { decodeId } from '../src/platform/model/ids.ts'
 import type { CallOptions, Json, TestResponse, TestOrganization, TestService } from './service.ts'
 
 /** An import and a function that pushes to it. */
@@ -24,7 +24,7 @@ export async function newImport(service: TestService, { call }: Pick<TestOrganiz
   const path = new URL(body.triggerUrl).pathname
   return {
     importId: body.id,
-    uuid: readId('imp', body.id) ?? '',
+    uuid: decodeId('imp', body.id) ?? '',
     hash: path.split('/').at(-1) ?? '',
     path,
     push: pusher(service, path),

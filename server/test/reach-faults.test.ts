@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { routes } from '../src/app.ts'
 import { isScoped } from '../src/platform/http/route.ts'
-import { readId } from '../src/platform/model/ids.ts'
+import { decodeId } from '../src/platform/model/ids.ts'
 import { identifier, type Sql, sql } from '../src/platform/model/sql.ts'
 import { collections, urlOf } from './collections.ts'
 import { type MailedService, startMailedService } from './mailed-service.ts'
@@ -216,8 +216,8 @@ test('a person gets the same answers without the records out of their reach', as
 }, 60_000)
 
 async function removeHidden(): Promise<void> {
-  const organizationId = sql`${readId('org', fixture.owner.organizationId)}::uuid`
-  const personId = sql`${readId('usr', fixture.person.userId)}::uuid`
+  const organizationId = sql`${decodeId('org', fixture.owner.organizationId)}::uuid`
+  const personId = sql`${decodeId('usr', fixture.person.userId)}::uuid`
   const run = (statement: Sql) => mailed.service.database.crossTenantQuery('check the database', statement)
   await run(sql`delete from import_rows where organization_id = ${organizationId} and (contact_id is null or contact_id in (
     select id from contacts where organization_id = ${organizationId} and owner_id is distinct from ${personId}))`)

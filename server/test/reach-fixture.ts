@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { roleScopes } from '../src/app.ts'
-import { readId, showId } from '../src/platform/model/ids.ts'
+import { decodeId, encodeId } from '../src/platform/model/ids.ts'
 import { identifier, sql } from '../src/platform/model/sql.ts'
 import { refusedPushDetails } from '../src/intake/refused-pushes/resource.ts'
 import { reachNouns } from '../src/identity/roles/resource.ts'
@@ -69,14 +69,14 @@ export async function createReachFixture(mailed: MailedService): Promise<ReachFi
   const { organization } = owner
   const query = <Row extends object>(statement: ReturnType<typeof sql>) =>
     service.database.crossTenantQuery<Row>('check the database', statement)
-  const organizationId = sql`${readId('org', owner.organizationId)}::uuid`
+  const organizationId = sql`${decodeId('org', owner.organizationId)}::uuid`
   /** Gives the person every record that is not the colleague's. */
   const giveAllTo = async (userId: string, ...colleagueIds: string[]) => {
     for (const table of ownedTables) {
       const column = identifier(ownerColumns[table])
-      await query(sql`update ${identifier(table)} set ${column} = ${readId('usr', userId)}::uuid
+      await query(sql`update ${identifier(table)} set ${column} = ${decodeId('usr', userId)}::uuid
         where organization_id = ${organizationId}
-          and (${column} is null or ${column} <> all(${colleagueIds.map((id) => readId('usr', id))}::uuid[]))`)
+          and (${column} is null or ${column} <> all(${colleagueIds.map((id) => decodeId('usr', id))}::uuid[]))`)
     }
   }
   const colleague = await mailed.join(owner.call, 'member')
@@ -95,15 +95,15 @@ export async function createReachFixture(mailed: MailedService): Promise<ReachFi
   const entries = await Promise.all(
     ownedTables.map(async (table) => {
       const rows = await query<{ id: string; isOwn: boolean }>(sql`
-        select id, ${identifier(ownerColumns[table])} = ${readId('usr', person.userId)}::uuid as "isOwn"
+        select id, ${identifier(ownerColumns[table])} = ${decodeId('usr', person.userId)}::uuid as "isOwn"
         from ${identifier(table)} where organization_id = ${organizationId} order by id`)
       return [table, rows] as const
     }),
   )
   // Each of them has records that refer to the other one's.
   const uuidIn = ({ references }: Tenant, prefix: string, index: number) =>
-    sql`${readId(prefix, references[prefix]?.[index] ?? '')}::uuid`
-  const isTheirs = (column: string) => sql`${identifier(column)} = ${readId('usr', colleague.userId)}::uuid`
+    sql`${decodeId(prefix, references[prefix]?.[index] ?? '')}::uuid`
+  const isTheirs = (column: string) => sql`${identifier(column)} = ${decodeId('usr', colleague.userId)}::uuid`
   for (const table of ['contacts', 'deals'] as const) {
     await query(sql`update ${identifier(table)} set company_id =
         case when ${isTheirs('owner_id')} then ${uuidIn(ours, 'com', 1)} else ${uuidIn(theirs, 'com', 0)} end
@@ -131,7 +131,7 @@ export async function createReachFixture(mailed: MailedService): Promise<ReachFi
     own: Object.fromEntries(
       entries.map(([table, rows]) => [
         table,
-        new Set(rows.flatMap(({ id, isOwn }) => (isOwn ? showId(prefixes[table], id) : []))),
+        new Set(rows.flatMap(({ id, isOwn }) => (isOwn ? encodeId(prefixes[table], id) : []))),
       ]),
     ) as unknown as ReachFixture['own'],
     secrets: entries.flatMap(([, rows]) => rows.flatMap(({ id, isOwn }) => (isOwn ? [] : id.replaceAll('-', '')))),

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { beforeEach, expect, test } from 'vitest'
-import { newId, showId } from '../src/platform/model/ids.ts'
+import { newId, encodeId } from '../src/platform/model/ids.ts'
 import { generateTriggerSecret } from '../src/intake/imports/trigger.ts'
 import { createDatabase } from './postgres.ts'
 import { recording, takeRecordedStatements } from './recorded-statements.ts'
@@ -55,7 +55,7 @@ test('the statements of a service in another process are recorded', async () => 
   const database = await createDatabase()
   const services = await serviceProcesses(database)
   const service = await services.start('rapport of a test')
-  const path = `/v5/imports/${showId('imp', newId())}/trigger/${generateTriggerSecret()}`
+  const path = `/v5/imports/${encodeId('imp', newId())}/trigger/${generateTriggerSecret()}`
   // A busy service may refuse the first one before it asks the database.
   await expect.poll(async () => (await service.push(path, { name: 'Ada' }))?.status, { timeout: 20_000 }).toBe(404)
   await services.close()

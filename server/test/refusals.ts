@@ -15,13 +15,13 @@ export function expectRefusal(
     status,
     code: code ?? expect.any(String),
   })
-  expect(refusalFaults(response)).toEqual([])
+  expect(refusalViolations(response)).toEqual([])
   expect(header('x-request-id')).toMatch(/^req_[0-9a-f]{32}$/)
   return { code: body.code, description: body.description, details: body.details ?? [] }
 }
 
 /** The deviations of an error response from the documented form. Fast enough for thousands of responses. */
-export function refusalFaults(response: TestResponse<Json> | RawResponse): string[] {
+export function refusalViolations(response: TestResponse<Json> | RawResponse): string[] {
   const { answer: source, body, header } = readResponse(response)
   const faults: string[] = []
   const check = (isTrue: boolean, label: string) => {

@@ -3,7 +3,7 @@ import { roleGroups, roleScopes, routes } from '../src/app.ts'
 import { covers, isGuarded, parseScope, roles } from '../src/platform/model/scopes.ts'
 import { sql } from '../src/platform/model/sql.ts'
 import { isScoped, type ScopedRoute } from '../src/platform/http/route.ts'
-import { readId } from '../src/platform/model/ids.ts'
+import { decodeId } from '../src/platform/model/ids.ts'
 import { callRoute } from './collections.ts'
 import { run } from './command-line.ts'
 import { callAs } from './people.ts'
@@ -146,7 +146,7 @@ async function setRole(role: string): Promise<void> {
   await service.database.crossTenantQuery(
     'check the database',
     sql`update members set role = ${role}
-      where organization_id = ${readId('org', organizationId)}::uuid and user_id = ${readId('usr', userId)}::uuid`,
+      where organization_id = ${decodeId('org', organizationId)}::uuid and user_id = ${decodeId('usr', userId)}::uuid`,
   )
 }
 

@@ -2,7 +2,7 @@ import { TOTP } from 'otpauth'
 import { beginPendingLogin } from '../src/identity/access/login-store.ts'
 import { storePendingEvents } from '../src/identity/audit-log/store.ts'
 import { sql } from '../src/platform/model/sql.ts'
-import { readId } from '../src/platform/model/ids.ts'
+import { decodeId } from '../src/platform/model/ids.ts'
 import { logIn, newOwner, type TestOwner } from './people.ts'
 import type { Json, TestResponse, TestService } from './service.ts'
 
@@ -21,7 +21,7 @@ export async function newPerson(service: TestService): Promise<Person> {
   const logInWithPassword = () => logIn(service, owner.email, owner.password)
   return {
     ...owner,
-    userId: readId('usr', owner.userId) ?? '',
+    userId: decodeId('usr', owner.userId) ?? '',
     logIn: logInWithPassword,
     async beginLogin() {
       const { status, body } = await logInWithPassword()
@@ -108,7 +108,7 @@ export const beginLogins = (
 
 /** The events of an action in the audit log of the person's organization. */
 export async function eventsOf(service: TestService, { organization }: Person, action: string): Promise<Json[]> {
-  const organizationId = readId('org', organization.organizationId) ?? ''
+  const organizationId = decodeId('org', organization.organizationId) ?? ''
   await storePendingEvents(service.database, [organizationId])
   return service.database.crossTenantQuery(
     'check the database',

@@ -7,7 +7,7 @@ import { sql } from '../src/platform/model/sql.ts'
 import type { Route } from '../src/platform/http/route.ts'
 import { createTransport } from '../src/identity/mails/transport.ts'
 import { sender, smtpServer } from '../src/identity/mails/settings.ts'
-import { readId } from '../src/platform/model/ids.ts'
+import { decodeId } from '../src/platform/model/ids.ts'
 import { startMailReceiver } from './mail-receiver.ts'
 import { callAs, loggedIn, newEmail, newOwner } from './people.ts'
 import { startTestService, type TestService } from './service.ts'
@@ -78,7 +78,7 @@ test('sessions live as long as the document says, and it explains why they excee
     /ends (\d+) days after its last refresh and (\d+) days after its login/.exec(documented) ?? []
   const owner = await newOwner(service)
   const { sessionId, refreshToken } = await loggedIn(service, owner.email, owner.password)
-  const id = readId('session', sessionId)
+  const id = decodeId('session', sessionId)
   const days = async () => {
     const [row] = await service.database.crossTenantQuery<{ days: number }>(
       'check the database',
@@ -101,7 +101,7 @@ test('a token still belongs to its person after somebody else takes over their a
   const setEmail = (userId: string, email: string) =>
     service.database.crossTenantQuery(
       'check the database',
-      sql`update users set email = ${email}, email_key = ${email} where id = ${readId('usr', userId)}::uuid`,
+      sql`update users set email = ${email}, email_key = ${email} where id = ${decodeId('usr', userId)}::uuid`,
     )
   await setEmail(first.userId, newEmail())
   await setEmail(second.userId, first.email)

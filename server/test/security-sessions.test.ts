@@ -1,7 +1,7 @@
 import { roleScopes } from '../src/app.ts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sql } from '../src/platform/model/sql.ts'
-import { readId } from '../src/platform/model/ids.ts'
+import { decodeId } from '../src/platform/model/ids.ts'
 import { loggedIn, newOwner } from './people.ts'
 import { until } from './processes.ts'
 import { startTestService, type TestService } from './service.ts'
@@ -19,14 +19,14 @@ const backdateSession = (sessionId: string, days: number) =>
   service.database.crossTenantQuery(
     'manage an account',
     sql`update sessions set created_at = now() - make_interval(days => ${days}), expires_at = now() + interval '1 hour'
-      where id = ${readId('session', sessionId)}::uuid`,
+      where id = ${decodeId('session', sessionId)}::uuid`,
   )
 
 async function secondsLeft(sessionId: string): Promise<number> {
   const [row] = await service.database.crossTenantQuery<{ seconds: number }>(
     'manage an account',
     sql`select extract(epoch from expires_at - now())::int as seconds from sessions
-      where id = ${readId('session', sessionId)}::uuid`,
+      where id = ${decodeId('session', sessionId)}::uuid`,
   )
   return row?.seconds ?? Number.NaN
 }

@@ -6,13 +6,13 @@ import { roleScopes } from '../src/app.ts'
 import { type BootstrapResult, type NewOrganization, planOrganization, slugFromName } from '../src/cli/bootstrap.ts'
 import { examineInstallation } from '../src/cli/examine-installation.ts'
 import { createApiKey } from '../src/cli/create-api-key.ts'
-import { type Config, readConfig } from '../src/config.ts'
+import { type Config, parseConfig } from '../src/config.ts'
 import { hashPassword } from '../src/identity/access/passwords.ts'
 import type { Secret } from '../src/platform/secret/secret.ts'
 import { createTokens } from '../src/identity/access/tokens.ts'
 import { Database } from '../src/platform/database/database.ts'
 import { sql } from '../src/platform/model/sql.ts'
-import { newId, readId } from '../src/platform/model/ids.ts'
+import { newId, decodeId } from '../src/platform/model/ids.ts'
 import { tablesByPlace } from '../src/places.ts'
 import { intakePool } from '../src/intake/accept/intake.ts'
 import { workPool } from '../src/intake/work/import-workers.ts'
@@ -84,7 +84,7 @@ export async function startTestService(
   servedRoutes?: readonly Route[],
 ): Promise<TestService> {
   const { connection, drop } = existing ?? (await createDatabase())
-  const config = readConfig({
+  const config = parseConfig({
     PORT: '0',
     RATE_LIMIT_PER_MINUTE: '100000000',
     IMPORT_WORKERS: '0',
@@ -167,7 +167,7 @@ const grantAllScopes = (database: Database, organizationId: string): Promise<obj
   database.crossTenantQuery(
     'check the database',
     sql`update api_keys set scopes = ${roleScopes('owner')}::text[], version = version + 1
-      where organization_id = ${readId('org', organizationId)}::uuid`,
+      where organization_id = ${decodeId('org', organizationId)}::uuid`,
   )
 
 /** Calls over real HTTP; paths are relative to the service's root (`/v5/contacts`). */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import { addMember } from '../src/identity/members/store.ts'
 import { type Sql, sql } from '../src/platform/model/sql.ts'
-import { readId } from '../src/platform/model/ids.ts'
+import { decodeId } from '../src/platform/model/ids.ts'
 import { Browser } from './browser.ts'
 import { type IdentityProvider, startIdentityProvider } from './identity-provider.ts'
 import { startNameServer } from './name-server.ts'
@@ -124,12 +124,16 @@ export async function newMember(
   const run = (statement: Sql) => service.database.crossTenantQuery('check the database', statement)
   // An owner whose membership is deleted is a person with a password and nothing else.
   const { userId, organizationId } = await newOwner(service)
-  const [id, ownOrganizationId] = [readId('usr', userId), readId('org', organizationId)]
+  const [id, ownOrganizationId] = [decodeId('usr', userId), decodeId('org', organizationId)]
   await run(sql`delete from members where user_id = ${id}::uuid and organization_id = ${ownOrganizationId}::uuid`)
   await run(sql`update users set email = ${email}, email_key = ${email.toLowerCase()},
     verified_at = case when ${isVerified}::boolean then now() end where id = ${id}::uuid`)
   for (const organization of organizationIds) {
-    const membership = { organizationId: readId('org', organization) ?? '', userId: id ?? '', role: 'member' } as const
+    const membership = {
+      organizationId: decodeId('org', organization) ?? '',
+      userId: id ?? '',
+      role: 'member',
+    } as const
     await service.database.crossTenantTransaction('check the database', (db) => addMember(db, membership))
   }
   return { email, userId }
@@ -161,7 +165,7 @@ export async function linkIdentity(fixture: SsoFixture, person: TestPerson): Pro
 export const verifyAddress = ({ database }: TestService, userId: string): Promise<object[]> =>
   database.crossTenantQuery(
     'check the database',
-    sql`update users set verified_at = now() where id = ${readId('usr', userId)}::uuid`,
+    sql`update users set verified_at = now() where id = ${decodeId('usr', userId)}::uuid`,
   )
 
 /** Looks up TXT records in this map; a name with an empty list gets no response. */

@@ -1,5 +1,5 @@
 import type { Database } from '../src/platform/database/database.ts'
-import { readId } from '../src/platform/model/ids.ts'
+import { decodeId } from '../src/platform/model/ids.ts'
 import { analyseByRules } from '../src/assistant/analysis/local-rules.ts'
 import type { Analyse } from '../src/assistant/analysis/analysis.ts'
 import { claimNotes } from '../src/assistant/work/claim-store.ts'
@@ -16,7 +16,7 @@ export async function analyseQueued(
   analyse: Analyse = analyseByRules,
 ): Promise<void> {
   const { signal } = new AbortController()
-  const organization = readId('org', organizationId) ?? ''
+  const organization = decodeId('org', organizationId) ?? ''
   for (;;) {
     const claim = await claimNotes(database, organization, { maxNotes: 100, leaseSeconds: 60 })
     if (claim.notes.length === 0) return

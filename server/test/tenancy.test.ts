@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { routes } from '../src/app.ts'
-import { readId } from '../src/platform/model/ids.ts'
+import { decodeId } from '../src/platform/model/ids.ts'
 import { collections, collectionsWith } from './collections.ts'
 import { startTestService, type TestService } from './service.ts'
 import { dump, idsIn } from './dump.ts'
@@ -17,7 +17,7 @@ beforeAll(async () => {
   service = await startTestService()
   ;[ours, theirs] = await Promise.all([newTenant(service), newTenant(service)])
   rows = await dump(service.database)
-  secrets = idsIn(rows, readId('org', theirs.organization.organizationId) ?? '')
+  secrets = idsIn(rows, decodeId('org', theirs.organization.organizationId) ?? '')
 })
 afterAll(() => service.close())
 
@@ -105,7 +105,7 @@ test('a conflict names the record of the caller’s organization, even if anothe
 
 /** Every row of every table that belongs to the other organization. */
 async function theirRows(): Promise<string[]> {
-  const uuid = readId('org', theirs.organization.organizationId) ?? ''
+  const uuid = decodeId('org', theirs.organization.organizationId) ?? ''
   return Object.values(await dump(service.database))
     .flat()
     .filter((row) => row.includes(uuid))

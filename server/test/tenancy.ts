@@ -3,7 +3,7 @@ import { isScoped, listedResources, type Route } from '../src/platform/http/rout
 import { operatorsOf, takesList } from '../src/platform/records/filter/operators.ts'
 import { relationsAmong } from '../src/platform/records/declare/relations.ts'
 import type { Fields, Resource } from '../src/platform/records/declare/define.ts'
-import { newId, showId } from '../src/platform/model/ids.ts'
+import { newId, encodeId } from '../src/platform/model/ids.ts'
 import { generateTriggerSecret } from '../src/intake/imports/trigger.ts'
 import { viewable } from '../src/crm/views/resource.ts'
 import { teamMembers } from '../src/identity/team-members/resource.ts'
@@ -143,7 +143,7 @@ function updateBody(fields: Fields, { references }: Tenant): JsonObject {
   return { [name]: sampleValue({ name: 'a body', fields } as Resource, name, 501, references) }
 }
 
-const unknownId = (prefix: string): string => showId(prefix, newId())
+const unknownId = (prefix: string): string => encodeId(prefix, newId())
 
 /** An id or a secret that does not exist. */
 const unknownFor = ({ prefix }: Route['params'][string]): string =>

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PurgeRounds } from '../src/platform/operations/maintenance/maintenance.ts'
-import { readId } from '../src/platform/model/ids.ts'
+import { decodeId } from '../src/platform/model/ids.ts'
 import { retentionPolicies } from '../src/retention-policies.ts'
 import { createDatabase } from './postgres.ts'
 import { until } from './processes.ts'
@@ -32,7 +32,7 @@ afterAll(async () => {
 const create = async (path: string, body: Json): Promise<Json> => (await organization.call('POST', path, { body })).body
 const rows = async (statement: string): Promise<Json[]> => (await client.query(statement)).rows
 const count = async (table: string) => (await rows(`select count(*)::int as count from ${table}`))[0]?.count
-const uuid = (prefix: string, id: string) => readId(prefix, id) ?? ''
+const uuid = (prefix: string, id: string) => decodeId(prefix, id) ?? ''
 
 /** Waits until this many sessions wait for a lock. */
 const waitForLocks = (sessions: number) =>

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { beforeEach, expect } from 'vitest'
-import { readId } from '../../server/src/platform/model/ids.ts'
+import { decodeId } from '../../server/src/platform/model/ids.ts'
 import { sql } from '../../server/src/platform/model/sql.ts'
 import type { Call, Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
@@ -280,7 +280,7 @@ browserTest('a column of 1,000 deals has few cards in the document and loads the
     'check the database',
     sql`insert into deals (organization_id, id, name, currency, pipeline_id, stage_id, position, stage_changed_at)
       select organization_id, new_id(), 'Deal ' || number, currency, pipeline_id, stage_id, position + number, now()
-      from deals, generate_series(1, 999) number where id = ${readId('del', id)}::uuid`,
+      from deals, generate_series(1, 999) number where id = ${decodeId('del', id)}::uuid`,
   )
   await board.show()
   await board.column('Offer').getByText('1,000 deals').waitFor()

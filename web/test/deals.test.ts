@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { beforeEach, expect } from 'vitest'
-import { readId } from '../../server/src/platform/model/ids.ts'
+import { decodeId } from '../../server/src/platform/model/ids.ts'
 import { sql } from '../../server/src/platform/model/sql.ts'
 import type { Call, Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
@@ -161,7 +161,7 @@ browserTest('a deal without activity for too long is marked on the board', async
   const { id } = await create('deals', { name })
   await service().database.crossTenantQuery(
     'check the database',
-    sql`update deals set stage_changed_at = now() - interval '15 days' where id = ${readId('del', id)}::uuid`,
+    sql`update deals set stage_changed_at = now() - interval '15 days' where id = ${decodeId('del', id)}::uuid`,
   )
   await show(`/deals?view=board&query=${encodeURIComponent(name)}`)
   const card = page.getByRole('listitem').filter({ has: page.getByRole('link', { name, exact: true }) })

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { beforeEach, expect, onTestFinished } from 'vitest'
-import { showId } from '../../server/src/platform/model/ids.ts'
+import { encodeId } from '../../server/src/platform/model/ids.ts'
 import { sql } from '../../server/src/platform/model/sql.ts'
 import type { Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
@@ -123,7 +123,7 @@ async function newestContacts(first: number, count: number): Promise<string[]> {
     sql`select id from contacts where deleted_at is null and organization_id = ${large?.id}::uuid
       order by created_at desc, id desc offset ${first} limit ${count}`,
   )
-  return rows.map(({ id }) => showId('con', id))
+  return rows.map(({ id }) => encodeId('con', id))
 }
 
 browserTest('rows inserted while the list is open are neither missing nor shown twice', async () => {

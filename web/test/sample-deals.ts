@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { readId } from '../../server/src/platform/model/ids.ts'
+import { decodeId } from '../../server/src/platform/model/ids.ts'
 import { sql } from '../../server/src/platform/model/sql.ts'
 import type { Call, Json, TestService } from '../../server/test/service.ts'
 import { demoDay } from './seeded-database.ts'
@@ -46,7 +46,7 @@ export async function addDeals(service: TestService, call: Call): Promise<void> 
     expect(answer.status, answer.text).toBeLessThan(300)
     return answer.body
   }
-  const organizationId = readId('org', (await call('GET', '/v5/organization')).body.id)
+  const organizationId = decodeId('org', (await call('GET', '/v5/organization')).body.id)
   await service.database.crossTenantQuery(
     'check the database',
     sql`delete from deals where organization_id = ${organizationId}::uuid`,
@@ -87,7 +87,7 @@ const dayAfter = (days: number): string => new Date(Date.parse(demoDay) + days *
 
 /** The pictures show the demo's last day, so they must not contain anything from today. */
 async function setTimes({ database }: TestService, dealId: string, days: number): Promise<void> {
-  const id = readId('del', dealId)
+  const id = decodeId('del', dealId)
   const at = `${dayAfter(-days)}T10:15:00Z`
   await database.crossTenantQuery(
     'check the database',

@@ -1,5 +1,5 @@
 import type { Locator, Page } from 'playwright-core'
-import { readId } from '../../server/src/platform/model/ids.ts'
+import { decodeId } from '../../server/src/platform/model/ids.ts'
 import { sql } from '../../server/src/platform/model/sql.ts'
 import { addRows, type SampleRow } from '../../server/test/import-rows.ts'
 import type { Call, Json, TestService } from '../../server/test/service.ts'
@@ -238,7 +238,7 @@ async function addCampaign(service: TestService, call: Call, draft: object, inde
   await service.database.crossTenantQuery(
     'check the database',
     sql`update campaigns set created_at = ${time}::timestamptz, updated_at = ${time}::timestamptz
-      where id = ${readId('cam', body.id)}::uuid`,
+      where id = ${decodeId('cam', body.id)}::uuid`,
   )
   return body
 }

@@ -9,7 +9,7 @@ import { createTokens } from '../../server/src/identity/access/tokens.ts'
 import { addMember } from '../../server/src/identity/members/store.ts'
 import { insertUser } from '../../server/src/identity/users/store.ts'
 import { Database } from '../../server/src/platform/database/database.ts'
-import { newId, readId } from '../../server/src/platform/model/ids.ts'
+import { newId, decodeId } from '../../server/src/platform/model/ids.ts'
 import { sql } from '../../server/src/platform/model/sql.ts'
 import type { Secret } from '../../server/src/platform/secret/secret.ts'
 import { createDatabaseFrom, testCluster, type TestDatabase } from '../../server/test/postgres.ts'
@@ -118,7 +118,7 @@ async function addPeople(database: Database, organizationIds: readonly string[])
 }
 
 function uuidOf(prefix: string, id: string): string {
-  const uuid = readId(prefix, id)
+  const uuid = decodeId(prefix, id)
   if (uuid === undefined) throw new Error(`${id} is not an id with the prefix ${prefix}.`)
   return uuid
 }

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { addAuthenticator, chromium, launchChromium } from '../../server/test/chromium.ts'
 import { type IdentityProvider, startIdentityProvider } from '../../server/test/identity-provider.ts'
 import { type NameServer, startNameServer } from '../../server/test/name-server.ts'
-import { readId } from '../../server/src/platform/model/ids.ts'
+import { decodeId } from '../../server/src/platform/model/ids.ts'
 import { sql } from '../../server/src/platform/model/sql.ts'
 import type { TestPerson } from '../../server/test/people.ts'
 import { AuthenticatorApp, newPerson } from '../../server/test/second-factors.ts'
@@ -71,7 +71,7 @@ browserTest('single sign-on leads back to the page with its drafts', async () =>
   const { id } = members.find(({ person }: { person: { email: string } }) => person.email === `ada@${domain}`)
   await service.database.crossTenantQuery(
     'check the database',
-    sql`update sessions set ended_at = now() where user_id = ${readId('usr', id)}::uuid`,
+    sql`update sessions set ended_at = now() where user_id = ${decodeId('usr', id)}::uuid`,
   )
   await page.getByRole('dialog').getByRole('button', { name: 'Add task' }).click()
   await dialog(page).getByText('Everything that you entered is safe.').waitFor()

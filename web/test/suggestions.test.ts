@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { beforeEach, expect } from 'vitest'
-import { readId } from '../../server/src/platform/model/ids.ts'
+import { decodeId } from '../../server/src/platform/model/ids.ts'
 import { sql } from '../../server/src/platform/model/sql.ts'
 import type { Call, Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
@@ -239,7 +239,7 @@ browserTest('a viewer sees suggestions without buttons, and nobody sees those ou
   await service().database.crossTenantQuery(
     'check the database',
     sql`update note_analyses set degraded = true, degraded_reason = 'timeout', model = 'small-model'
-      where note_id = ${readId('not', note.id)}::uuid`,
+      where note_id = ${decodeId('not', note.id)}::uuid`,
   )
   const viewer = await openPage({
     as: 'viewer',

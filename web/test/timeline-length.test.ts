@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, expect } from 'vitest'
-import { readId } from '../../server/src/platform/model/ids.ts'
+import { decodeId } from '../../server/src/platform/model/ids.ts'
 import { sql } from '../../server/src/platform/model/sql.ts'
 import { chromium } from '../../server/test/chromium.ts'
 import { browserTest, useApplication } from './application.ts'
@@ -17,7 +17,7 @@ beforeAll(async () => {
     sql`insert into notes (organization_id, id, contact_id, body, created_at)
       select organization_id, gen_random_uuid(), id, 'Note number ' || number || ' ends',
         now() - number * interval '1 hour'
-      from contacts, generate_series(1, ${noteCount}::integer) number where id = ${readId('con', body.id)}::uuid`,
+      from contacts, generate_series(1, ${noteCount}::integer) number where id = ${decodeId('con', body.id)}::uuid`,
   )
   page = await openPage({ path: `/contacts/${body.id}` })
 })

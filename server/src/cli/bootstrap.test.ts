@@ -5,7 +5,7 @@ import { covers } from '../platform/model/scopes.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import { sql } from '../platform/model/sql.ts'
 import { isScoped } from '../platform/http/route.ts'
-import { readId, showId } from '../platform/model/ids.ts'
+import { decodeId, encodeId } from '../platform/model/ids.ts'
 import { type BootstrapResult, bootstrap } from './bootstrap.ts'
 import { createApiKey } from './create-api-key.ts'
 
@@ -99,12 +99,12 @@ test('the audit log starts with the creation of the organization, the key and th
   const events = await access.database.crossTenantQuery<{ action: string; record_type: string; record_id: string }>(
     'check the database',
     sql`select action, actor_kind, actor_id, record_type, record_id, details from audit_events
-      where organization_id = ${readId('org', organizationId) ?? ''}::uuid order by id`,
+      where organization_id = ${decodeId('org', organizationId) ?? ''}::uuid order by id`,
   )
   const byCommand = { actor_kind: 'command', actor_id: null, details: {} }
   expect(events).toEqual([
     { action: 'organization.created', record_type: 'organization', record_id: organizationId, ...byCommand },
-    { action: 'api-key.created', record_type: 'api-key', record_id: showId('key', credentialId), ...byCommand },
+    { action: 'api-key.created', record_type: 'api-key', record_id: encodeId('key', credentialId), ...byCommand },
     { action: 'import.created', record_type: 'import', record_id: importId, ...byCommand },
   ])
   for (const secret of [apiKey, triggerUrl.slice(-43)]) expect(JSON.stringify(events)).not.toContain(secret)

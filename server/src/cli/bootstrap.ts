@@ -9,7 +9,7 @@ import { recordCommand } from '../platform/audit/store.ts'
 import type { Database, CrossTenantConnection } from '../platform/database/database.ts'
 import { violatesConstraint } from '../platform/database/failures.ts'
 import { StartError } from '../platform/database/start-error.ts'
-import { newId, showId } from '../platform/model/ids.ts'
+import { newId, encodeId } from '../platform/model/ids.ts'
 import { normalizers } from '../platform/model/normalizers.ts'
 import { slugOf } from '../platform/model/slug.ts'
 import { insertApiKey } from '../identity/api-keys/store.ts'
@@ -71,9 +71,9 @@ export interface PlannedBootstrap {
 /** Prepares what `bootstrap` creates, for callers that do more in the same transaction. Errors: `StartError`. */
 export async function planBootstrap(options: BootstrapOptions): Promise<PlannedBootstrap> {
   const { database } = options
-  const name = readName(options.organization)
-  const email = readEmail(options.email)
-  const timeZone = options.timeZone === undefined ? undefined : readTimeZone(options.timeZone)
+  const name = parseName(options.organization)
+  const email = parseEmail(options.email)
+  const timeZone = options.timeZone === undefined ? undefined : parseTimeZone(options.timeZone)
   const slug = slugFromName(name)
   if (await hasSlug(database, slug)) throw nameTakenError(name, slug)
   const owner = await readOwner(database, { email, password: options.password, organization: name })
@@ -118,7 +118,7 @@ export async function planOrganization(
     await insertFirstImport(db, { organizationId, id: importId, teamId, name: 'Bootstrap', secret: triggerSecret })
     for (const [action, recordType, recordId] of [
       ['organization.created', 'organization', result.organizationId],
-      ['api-key.created', 'api-key', showId('key', keyId)],
+      ['api-key.created', 'api-key', encodeId('key', keyId)],
       ['import.created', 'import', result.importId],
     ] as const)
       await recordCommand(db, organizationId, action, { recordType, recordId })
@@ -126,15 +126,15 @@ export async function planOrganization(
   }
   const result = {
     ...addresses,
-    userId: showId('usr', owner.id),
-    organizationId: showId('org', organizationId),
-    teamId: showId('tea', teamId),
-    sessionId: showId('session', sessionId),
+    userId: encodeId('usr', owner.id),
+    organizationId: encodeId('org', organizationId),
+    teamId: encodeId('tea', teamId),
+    sessionId: encodeId('session', sessionId),
     accessToken,
     refreshToken: '',
     apiKey: key,
-    importId: showId('imp', importId),
-    triggerUrl: triggerUrl(addresses.baseUrl, showId('imp', importId), triggerSecret),
+    importId: encodeId('imp', importId),
+    triggerUrl: triggerUrl(addresses.baseUrl, encodeId('imp', importId), triggerSecret),
   }
   return {
     organizationId,
@@ -177,19 +177,19 @@ async function readOwner(
   }
 }
 
-function readName(text: string): string {
+function parseName(text: string): string {
   const name = text.trim()
   if (name.length >= 1 && name.length <= 100) return name
   throw new StartError('The organization’s name must have 1 to 100 characters.')
 }
 
-function readEmail(text: string): string {
+function parseEmail(text: string): string {
   const email = text.trim()
   if (/^[^\s@]{1,64}@[^\s@]{1,190}$/.test(email)) return email
   throw new StartError(`"${text}" is not an email address.`)
 }
 
-function readTimeZone(text: string): string {
+function parseTimeZone(text: string): string {
   const read = normalizers.timeZone(text)
   if ('fault' in read) throw new StartError(`--time-zone: ${read.fault}.`)
   return String(read.value)

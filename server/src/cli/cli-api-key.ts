@@ -34,7 +34,7 @@ const createCommand = () =>
   )
 
 async function run({ organization, name, scope, expires, json }: Options): Promise<void> {
-  const expiresAt = readExpiry(expires)
+  const expiresAt = parseExpiry(expires)
   scope.forEach(checkScope)
   const options = { config: configuration(), purpose: 'rapport api-key create', log: printMessage } as const
   const created = await withRapport(options, ({ database }) =>
@@ -53,7 +53,7 @@ function checkScope(text: string): void {
   )
 }
 
-function readExpiry(text: string | undefined): Date | undefined {
+function parseExpiry(text: string | undefined): Date | undefined {
   if (text === undefined) return undefined
   const isDate = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2}))?$/.test(text)
   const date = new Date(text)

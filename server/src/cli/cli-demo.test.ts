@@ -10,7 +10,7 @@ import { until } from '../../test/processes.ts'
 import { type Call, type Json, startTestService, type TestService } from '../../test/service.ts'
 import { bodyShape } from '../platform/records/request/body.ts'
 import { contacts } from '../crm/contacts/resource.ts'
-import { readId } from '../platform/model/ids.ts'
+import { decodeId } from '../platform/model/ids.ts'
 import { processNextBatch } from '../intake/work/batch.ts'
 
 const day = '2026-11-21'
@@ -170,7 +170,7 @@ test('a push about a person of the demo matches the person and their company', a
     const pushed = await service.anonymous('POST', new URL(demo.triggerUrl).pathname, { body: lead })
     expect(pushed.status, pushed.text).toBe(200)
   }
-  const organizationId = readId('org', demo.organizationId) ?? ''
+  const organizationId = decodeId('org', demo.organizationId) ?? ''
   const work = { maxRows: 100, leaseSeconds: 60, onClaimed: () => undefined }
   for (let isMore = true; isMore;) isMore = await processNextBatch(service.database, organizationId, work)
   const { body: rows } = await call('GET', `/v5/imports/${demo.importId}/rows?limit=100`)

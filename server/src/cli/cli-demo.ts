@@ -54,7 +54,7 @@ async function run(options: Options): Promise<void> {
   const { organization, email = defaultEmail(organization), json } = options
   const contacts = wholeNumber('--contacts', options.contacts, { min: 1, max: maxContacts })
   const seed = wholeNumber('--seed', options.seed, { min: 0, max: 2 ** 32 - 1 })
-  const day = readDay(options.day)
+  const day = parseDay(options.day)
   const config = configuration()
   const isPasswordGiven = options.password !== undefined || options.passwordStdin || process.env['RAPPORT_PASSWORD']
   const password = isPasswordGiven ? await readPassword(options) : randomBytes(15).toString('base64url')
@@ -96,7 +96,7 @@ function wholeNumber(option: string, text: string, { min, max }: { min: number; 
 }
 
 /** Midnight (UTC) of the day, in milliseconds. */
-function readDay(text = formatDay(Date.now())): number {
+function parseDay(text = formatDay(Date.now())): number {
   const time = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN
   if (formatDay(time) === text && time >= Date.UTC(2000)) return time
   throw new UsageError(`--day: "${text}" is not a day of 2000 or later, such as 2026-11-21.`)

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { cancelDeletion, graceDays, lockDeletion, scheduleDeletion } from '../identity/organizations/deletion-store.ts'
 import { isFirst } from '../identity/organizations/store.ts'
-import { showId } from '../platform/model/ids.ts'
+import { encodeId } from '../platform/model/ids.ts'
 import { configuration, Failure, printMessage, printResult, UsageError, withExample } from './command.ts'
 import { assertConfirmed, confirmOption } from './confirm.ts'
 import { exportOrganization } from './export-organization.ts'
@@ -84,7 +84,7 @@ async function scheduleOne({ organization, export: file, confirm, json }: Delete
         'Warning: this is the first organization, whose owners see the state of the installation. When it is deleted, the owners of the next organization will.',
       )
     }
-    const message = `${name} refuses access from now on, and will be deleted at ${deletesAt}. Undo this until then: rapport organization undelete --organization ${showId('org', id)}`
+    const message = `${name} refuses access from now on, and will be deleted at ${deletesAt}. Undo this until then: rapport organization undelete --organization ${encodeId('org', id)}`
     return { result: { deletesAt, export: file === false ? null : file }, message }
   })
 }
@@ -123,5 +123,5 @@ async function withOrganization(
     const found = await findAnyOrganization(rapport.database, organization)
     return { id: found.id, ...(await work(rapport, found)) }
   })
-  printResult(json ? JSON.stringify({ id: showId('org', id), ...result }) : message)
+  printResult(json ? JSON.stringify({ id: encodeId('org', id), ...result }) : message)
 }

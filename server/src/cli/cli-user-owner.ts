@@ -7,8 +7,8 @@ import { findRole, lockRoles, memberStore } from '../identity/members/store.ts'
 import { recordCommand } from '../platform/audit/store.ts'
 import type { CrossTenantConnection } from '../platform/database/database.ts'
 import { serviceActor } from '../platform/model/caller.ts'
-import { readId, showId } from '../platform/model/ids.ts'
-import { bodyShape, readBody } from '../platform/records/request/body.ts'
+import { decodeId, encodeId } from '../platform/model/ids.ts'
+import { bodyShape, parseBody } from '../platform/records/request/body.ts'
 import { writeOne } from '../platform/records/write/store.ts'
 import { addressesOf } from './addresses.ts'
 import { configuration, Failure, printMessage, printResult, withExample } from './command.ts'
@@ -40,10 +40,10 @@ const promote = (options: OwnerOptions): Promise<void> =>
       if (role === undefined) throw new Failure(`${email} is not a member of ${organization.name}. Use invite-owner.`)
       if (role === 'owner') throw new Failure(`${email} is already an owner of ${organization.name}.`)
       await writeOne(memberStore, transaction, { kind: 'update', id, values: { role: 'owner' } })
-      const record = { recordType: members.singular, recordId: showId(members.idPrefix, id) }
+      const record = { recordType: members.singular, recordId: encodeId(members.idPrefix, id) }
       await recordCommand(transaction, organization.id, 'member.updated', { ...record, details: { role: 'owner' } })
     })
-    return { result: { userId: showId('usr', id) }, message: `${email} is now an owner of ${organization.name}.` }
+    return { result: { userId: encodeId('usr', id) }, message: `${email} is now an owner of ${organization.name}.` }
   })
 
 export const inviteOwnerCommand = () =>
@@ -61,7 +61,7 @@ const inviteOwner = (options: OwnerOptions): Promise<void> =>
   withOrganization(options, async (rapport, { id: organizationId, name }) => {
     const { authUrl } = await addressesOf(rapport)
     const email = options.email.trim()
-    const values = readBody(bodyShape(invitations, 'create'), { email, role: 'owner' })
+    const values = parseBody(bodyShape(invitations, 'create'), { email, role: 'owner' })
     const invitation = await rapport.database.transaction(
       serviceActor('command', organizationId),
       async (transaction) => {
@@ -125,7 +125,7 @@ async function newInvitationLink(
   { recordId, expiresAt, email, organizationId, authUrl }: LinkedInvitation,
 ): Promise<string> {
   const lifetimeSeconds = Math.floor((Date.parse(expiresAt) - Date.now()) / 1000)
-  const id = readId(invitations.idPrefix, recordId) ?? null
+  const id = decodeId(invitations.idPrefix, recordId) ?? null
   const token = await createOneTimeToken(db, {
     purpose: 'invitation',
     email,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ProcessResult, run, runProcess, databaseUrlOf } from '../../test/command-line.ts'
 import { addMember } from '../identity/members/store.ts'
-import { readId } from '../platform/model/ids.ts'
+import { decodeId } from '../platform/model/ids.ts'
 import { identifier, sql } from '../platform/model/sql.ts'
 import { goodPassword, logIn, loggedIn, newOwner, tokenInLink } from '../../test/people.ts'
 import { enrolApp, eventsOf, mailsOf, newPerson } from '../../test/second-factors.ts'
@@ -92,7 +92,10 @@ test('remove-second-factors lets a person in who has lost theirs, and ends their
 test('promote makes a member an owner, also of an organization whose owners cannot log in', async () => {
   const owner = await newOwner(service)
   const member = await newOwner(service)
-  const add = { organizationId: readId('org', owner.organizationId) ?? '', userId: readId('usr', member.userId) ?? '' }
+  const add = {
+    organizationId: decodeId('org', owner.organizationId) ?? '',
+    userId: decodeId('usr', member.userId) ?? '',
+  }
   const words = ['promote', '--email', member.email, '--organization', owner.organizationId]
   expect((await command(words)).errors).toContain('is not a member')
   await service.database.crossTenantTransaction('check the database', (db) => addMember(db, { ...add, role: 'viewer' }))
@@ -152,7 +155,10 @@ test('delete erases a person, keeps what belongs to the organization, and never 
   expect(last.code).toBe(1)
   expect(last.errors).toContain('is the only owner who can log in of: ')
   const guest = await newOwner(service)
-  const add = { organizationId: readId('org', owner.organizationId) ?? '', userId: readId('usr', guest.userId) ?? '' }
+  const add = {
+    organizationId: decodeId('org', owner.organizationId) ?? '',
+    userId: decodeId('usr', guest.userId) ?? '',
+  }
   await service.database.crossTenantTransaction('check the database', (db) => addMember(db, { ...add, role: 'owner' }))
 
   expect(await inOtherProcess(confirmed)).toMatchObject({ code: 0, errors: '', output: `${owner.email} is deleted.\n` })

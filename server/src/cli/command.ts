@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type Config, configWarnings, readConfig } from '../config.ts'
+import { type Config, configWarnings, parseConfig } from '../config.ts'
 import { withInvocation } from './invocation.ts'
 
 /** Exit codes of the command line. Scripts may rely on them. */
@@ -62,7 +62,7 @@ function endBarLine(): void {
 
 /** Reads the configuration of this process and warns of names that look misspelled. */
 export function configuration(): Config {
-  const config = readConfig(process.env)
+  const config = parseConfig(process.env)
   for (const warning of configWarnings(process.env)) printMessage(`Warning: ${warning}`)
   return config
 }

@@ -4,7 +4,7 @@ import { parseScope } from '../platform/model/scopes.ts'
 import { recordCommand } from '../platform/audit/store.ts'
 import type { Database } from '../platform/database/database.ts'
 import { StartError } from '../platform/database/start-error.ts'
-import { newId, showId } from '../platform/model/ids.ts'
+import { newId, encodeId } from '../platform/model/ids.ts'
 import { insertApiKey } from '../identity/api-keys/store.ts'
 import { findOrganization } from './find-organization.ts'
 
@@ -31,7 +31,7 @@ export interface CreatedApiKey {
 /** Creates an API key on behalf of the owner of the organization. Errors: `StartError`. */
 export async function createApiKey(options: CreateApiKeyOptions): Promise<CreatedApiKey> {
   const { database, expiresAt } = options
-  const scopes = readScopes(options.scopes)
+  const scopes = parseScopes(options.scopes)
   const name = options.name.trim()
   if (name.length < 1 || name.length > 100) throw new StartError('The key’s name must have 1 to 100 characters.')
   if (expiresAt && !(expiresAt.getTime() > Date.now()))
@@ -46,13 +46,13 @@ export async function createApiKey(options: CreateApiKeyOptions): Promise<Create
     await insertApiKey(db, key)
     await recordCommand(db, organizationId, 'api-key.created', {
       recordType: 'api-key',
-      recordId: showId('key', id),
+      recordId: encodeId('key', id),
     })
   })
-  return { id: showId('key', id), organizationId: showId('org', organizationId), apiKey, scopes }
+  return { id: encodeId('key', id), organizationId: encodeId('org', organizationId), apiKey, scopes }
 }
 
-function readScopes(texts: readonly string[]): string[] {
+function parseScopes(texts: readonly string[]): string[] {
   if (texts.length === 0) throw new StartError('The key needs at least one scope, for example contact:list:read.')
   const scopes = texts.map((text) => {
     const scope = parseScope(text.trim())

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { type Config, configWarnings, readConfig } from '../config.ts'
+import { type Config, configWarnings, parseConfig } from '../config.ts'
 import { StartError } from '../platform/database/start-error.ts'
 import { printResult, CommandExit, withExample } from './command.ts'
 import { examineDatabase } from './examine-database.ts'
@@ -28,7 +28,7 @@ async function run({ json }: { json?: boolean }): Promise<void> {
 async function examine(): Promise<Finding[]> {
   let config: Config
   try {
-    config = readConfig(process.env)
+    config = parseConfig(process.env)
   } catch (error) {
     if (!(error instanceof StartError)) throw error
     return [
@@ -43,7 +43,7 @@ async function examine(): Promise<Finding[]> {
   ]
 }
 
-/** Reports settings that are probably misspelled. The others are valid, or `readConfig` would have failed. */
+/** Reports settings that are probably misspelled. The others are valid, or `parseConfig` would have failed. */
 export function examineConfiguration(): Finding[] {
   const name = 'configuration'
   const warnings = configWarnings(process.env)

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { databaseUrlOf } from '../../test/command-line.ts'
 import { query } from '../../test/data-directory.ts'
 import { createEmptyDatabase, type TestDatabase } from '../../test/postgres.ts'
-import { readConfig } from '../config.ts'
+import { parseConfig } from '../config.ts'
 import { connect } from '../platform/database/connect.ts'
 import { examineDatabase } from './examine-database.ts'
 import { checkTransactions } from './examine-maintenance.ts'
@@ -24,7 +24,7 @@ afterAll(async () => {
 
 test('a failing check is a finding, also with DATABASE_URL', async () => {
   await query(database.connection, 'create table schema_migrations as select 1 as odd')
-  const config = readConfig({ DATABASE_URL: databaseUrlOf(database), DATA_DIR: folder })
+  const config = parseConfig({ DATABASE_URL: databaseUrlOf(database), DATA_DIR: folder })
   expect(await examineDatabase(config)).toContainEqual({
     name: 'schema',
     state: 'wrong',

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import type { Config } from '../config.ts'
-import { faultOfDataFolder, untrustedFolderAdvice } from '../platform/operations/embedded-postgres/data-folder.ts'
+import { problemOfDataFolder, untrustedFolderAdvice } from '../platform/operations/embedded-postgres/data-folder.ts'
 import { openFiles } from '../platform/database/watch.ts'
 import { runAsOwner } from '../platform/operations/embedded-postgres/owner.ts'
 import { explainFileError } from '../platform/files/explain.ts'
@@ -53,7 +53,7 @@ async function examineFolder(folder: string): Promise<Finding> {
   const name = 'data folder'
   try {
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
-    const fault = await faultOfDataFolder(folder)
+    const fault = await problemOfDataFolder(folder)
     if (fault !== undefined) {
       const advice = await untrustedFolderAdvice(folder, 'rapport doctor')
       return { name, state: 'wrong', message: `${folder}: ${fault}`, advice }

@@ -3,9 +3,9 @@ import { serviceActor } from '../platform/model/caller.ts'
 import type { Actor } from '../platform/model/caller.ts'
 import type { Connection, Database } from '../platform/database/database.ts'
 import { StartError } from '../platform/database/start-error.ts'
-import { bodyShape, readBody } from '../platform/records/request/body.ts'
+import { bodyShape, parseBody } from '../platform/records/request/body.ts'
 import type { Row } from '../platform/records/declare/define.ts'
-import { readId, showId } from '../platform/model/ids.ts'
+import { decodeId, encodeId } from '../platform/model/ids.ts'
 import { writeOne } from '../platform/records/write/store.ts'
 import { overlapOf } from '../platform/records/routes/one-time-secret.ts'
 import { importRotationShape, imports } from '../intake/imports/resource.ts'
@@ -42,7 +42,7 @@ export interface CreatedImport {
 export async function addImport({ database, organization }: CommandTarget, options: NewImport): Promise<CreatedImport> {
   const { baseUrl, name, team, tags, mergePolicy } = options
   const actor = await actorOf(database, organization)
-  const values = readBody(bodyShape(imports, 'create'), {
+  const values = parseBody(bodyShape(imports, 'create'), {
     name,
     ...(team !== undefined && { teamId: await findTeamId(database.reader(actor), team) }),
     ...(tags && { tags }),
@@ -74,7 +74,7 @@ export async function rotateImport(
   { database, organization }: CommandTarget,
   { baseUrl, nameOrId, overlapSeconds }: RotationRequest,
 ): Promise<RotatedImport> {
-  const overlap = overlapOf(readBody(importRotationShape, overlapSeconds === undefined ? {} : { overlapSeconds }))
+  const overlap = overlapOf(parseBody(importRotationShape, overlapSeconds === undefined ? {} : { overlapSeconds }))
   const actor = await actorOf(database, organization)
   const importId = await findImportId(database.reader(actor), nameOrId.trim())
   const { secret, previousEndsAt } = await database.transaction(actor, async (transaction) => {
@@ -133,7 +133,7 @@ export async function removeAllReceived(
     // Rows that a worker is processing are left.
     if (step.remaining === 0 || (step.next === null && step.rows + step.contacts === 0))
       return { id, ...step, ...total }
-    after = step.next === null ? undefined : readId('con', step.next)
+    after = step.next === null ? undefined : decodeId('con', step.next)
   }
 }
 
@@ -145,7 +145,7 @@ export async function listImports({ database, organization }: CommandTarget): Pr
 
 const auditRecord = (importId: string) => ({
   recordType: imports.singular,
-  recordId: showId(imports.idPrefix, importId),
+  recordId: encodeId(imports.idPrefix, importId),
 })
 
 async function actorOf(database: Database, organization: string): Promise<Actor> {
@@ -155,18 +155,18 @@ async function actorOf(database: Database, organization: string): Promise<Actor>
 
 /** Id of the team in the form of the API. The write checks whether a team with this id exists. */
 async function findTeamId(db: Connection, nameOrId: string): Promise<string> {
-  if (readId('tea', nameOrId) !== undefined) return nameOrId
+  if (decodeId('tea', nameOrId) !== undefined) return nameOrId
   const id = await findTeam(db, nameOrId)
   if (id === undefined) throw new StartError(`There is no team "${nameOrId}". Use its id or name.`)
   return id
 }
 
 async function findImportId(db: Connection, nameOrId: string): Promise<string> {
-  const id = readId(imports.idPrefix, nameOrId)
+  const id = decodeId(imports.idPrefix, nameOrId)
   if (id !== undefined) return id
   const [first, ...others] = await findImports(db, nameOrId)
   if (first === undefined) throw new StartError(`There is no import "${nameOrId}". Use its id or name.`)
   if (others.length === 0) return first
-  const ids = [first, ...others].map((one) => showId(imports.idPrefix, one)).join(', ')
+  const ids = [first, ...others].map((one) => encodeId(imports.idPrefix, one)).join(', ')
   throw new StartError(`Several imports are called "${nameOrId}": ${ids}. Use the id.`)
 }

@@ -6,7 +6,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { examineDatabase } from './examine-database.ts'
 import { checkTransactions } from './examine-maintenance.ts'
-import { readConfig } from '../config.ts'
+import { parseConfig } from '../config.ts'
 import { run, databaseUrlOf } from '../../test/command-line.ts'
 import { createEmptyDatabase, type TestDatabase } from '../../test/postgres.ts'
 import { recordLastBackup } from '../platform/operations/backup/last-backup.ts'
@@ -38,7 +38,7 @@ const environment = (testDatabase: TestDatabase = database) => ({
 })
 
 async function findFinding(name: string, testDatabase?: TestDatabase): Promise<Finding | undefined> {
-  const findings = await examineDatabase(readConfig(environment(testDatabase)))
+  const findings = await examineDatabase(parseConfig(environment(testDatabase)))
   return findings.find((one) => one.name === name)
 }
 

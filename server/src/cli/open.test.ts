@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readConfig } from '../config.ts'
+import { parseConfig } from '../config.ts'
 import { connectionsOf, shareOf } from './open.ts'
 
 const configOf = (processes: number, connections: number, workers: number) =>
-  readConfig({
+  parseConfig({
     PROCESSES: String(processes),
     DATABASE_CONNECTIONS: String(connections),
     IMPORT_WORKERS: String(workers),

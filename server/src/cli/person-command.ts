@@ -3,7 +3,7 @@ import { recordPersonEvent } from '../identity/audit-log/store.ts'
 import { findUserByEmail } from '../identity/users/store.ts'
 import type { AuditAction } from '../platform/audit/store.ts'
 import type { CrossTenantConnection, Database } from '../platform/database/database.ts'
-import { showId } from '../platform/model/ids.ts'
+import { encodeId } from '../platform/model/ids.ts'
 import { configuration, Failure, printMessage, printResult } from './command.ts'
 import { withRapport } from './open.ts'
 import type { JsonObject } from '../platform/model/json.ts'
@@ -43,7 +43,7 @@ export async function change(
     const person = await findPerson(database, email)
     const work = await prepare(person)
     return {
-      userId: showId('usr', person.id),
+      userId: encodeId('usr', person.id),
       message: await database.crossTenantTransaction('manage an account', work),
     }
   })
@@ -62,6 +62,6 @@ export const record = (
     actorKind: 'command',
     actorId: null,
     recordType: 'user',
-    recordId: showId('usr', id),
+    recordId: encodeId('usr', id),
     details,
   })

@@ -9,7 +9,7 @@ import { routes } from '../app.ts'
 import { formatRoutes, type ListedRoute, listRoutes } from '../platform/openapi/routes-reference.ts'
 import { bodyExample } from '../platform/openapi/openapi-schemas.ts'
 import { type AccountRoute, isScoped, type Route, type ScopedRoute } from '../platform/http/route.ts'
-import { newId, showId } from '../platform/model/ids.ts'
+import { newId, encodeId } from '../platform/model/ids.ts'
 import type { RouteOptions } from '../../test/fixture.ts'
 
 let service: TestService
@@ -111,7 +111,7 @@ test('an API key with all scopes is rejected exactly where the list says `access
 
 /** A well-formed request, for a record that does not exist. */
 function exampleOf(route: ScopedRoute | AccountRoute): RouteOptions {
-  const ids = Object.entries(route.params).map(([name, { prefix }]) => [name, showId(prefix, newId())])
+  const ids = Object.entries(route.params).map(([name, { prefix }]) => [name, encodeId(prefix, newId())])
   const body = 'body' in route && route.body ? bodyExample(route.body.shape) : undefined
   return { params: Object.fromEntries(ids), body }
 }

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { assertSecretMatches } from '../platform/secret/secret.ts'
-import { readId, showId } from '../platform/model/ids.ts'
+import { decodeId, encodeId } from '../platform/model/ids.ts'
 import { Authenticator } from '../../test/authenticator.ts'
 import { createBackupFixture } from '../../test/backups.ts'
 import { Browser } from '../../test/browser.ts'
@@ -111,10 +111,10 @@ const addPasskey = async (person: Awaited<ReturnType<typeof newOwnerWithLogin>>,
 
 /** Requests a password reset for a new member; returns the id of the stored mail. */
 async function requestPasswordReset(service: TestService, organizationId: string): Promise<string> {
-  const { email } = await newPerson(service, [readId('org', organizationId) ?? ''])
+  const { email } = await newPerson(service, [decodeId('org', organizationId) ?? ''])
   await service.anonymous('POST', '/auth/forgot-password', { body: { email } })
   await until('the mail is kept', async () => (await mailOf(service, email)).status === 'kept')
-  return showId('mai', (await mailOf(service, email)).id)
+  return encodeId('mai', (await mailOf(service, email)).id)
 }
 
 const contact = { body: { name: 'Ada Lovelace' }, headers: { 'idempotency-key': 'the-same-one' } }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { drain, drainTimeout } from '../cli/drain.ts'
 import { examineInstallation } from '../cli/examine-installation.ts'
 import { openPools, shareOf } from '../cli/open.ts'
-import { readConfig } from '../config.ts'
+import { parseConfig } from '../config.ts'
 import { createLog } from '../log.ts'
 import { setBreachedPasswordsFile } from '../identity/access/breached-passwords.ts'
 import { parseSecret } from '../platform/secret/secret.ts'
@@ -73,7 +73,7 @@ export async function runWorker(): Promise<void> {
 
 /** Opens the parts of a service from the assignment and the environment, which it inherits from the primary. */
 async function open({ index, processes, connection, secret: text, startedAt }: Assignment) {
-  const whole = { ...readConfig(process.env), processes }
+  const whole = { ...parseConfig(process.env), processes }
   const config = shareOf(whole, index)
   await setBreachedPasswordsFile(config.breachedPasswordsFile)
   const log = createLog(config.logLevel, index + 1)

@@ -10,7 +10,7 @@ import { InvitationForm, type CheckedDetails } from './invitation.tsx'
 import { closeLink, type OpenedLink, useOpenedLink } from './opened-link.ts'
 import { ResetPasswordForm, SetUpForm, SignUpForm } from './account-forms.tsx'
 import { SecondFactorStep } from './second-factor-step.tsx'
-import { BeginSingleSignOn, LinkLogin, SingleSignOnFault } from './single-sign-on.tsx'
+import { BeginSingleSignOn, LinkLogin, SingleSignOnError } from './single-sign-on.tsx'
 import { VerifyAddress } from './verify-address.tsx'
 
 /** The page that printed and mailed links open. */
@@ -32,7 +32,7 @@ export function AccountLink() {
     case 'sso-link':
       return <LinkLogin token={link.secret} />
     case 'sso-error':
-      return <SingleSignOnFault code={link.secret} />
+      return <SingleSignOnError code={link.secret} />
     case 'set-up':
     case 'sign-up':
     case 'invitation':

@@ -4,7 +4,7 @@ import { useTranslations } from 'use-intl'
 import { Button, type ButtonKind } from '../ui/button.tsx'
 import { formErrors } from '../ui/form.tsx'
 import styles from './access.module.css'
-import { hasPasskeys, passkeyFault } from './passkeys.ts'
+import { hasPasskeys, passkeyError } from './passkeys.ts'
 
 interface PasskeyButtonProps {
   label: string
@@ -26,7 +26,7 @@ export function PasskeyButton({ label, kind = 'default', run }: PasskeyButtonPro
     try {
       await run()
     } catch (error) {
-      const { fields, summary } = formErrors(passkeyFault(error, t), common('unreachable'))
+      const { fields, summary } = formErrors(passkeyError(error, t), common('unreachable'))
       setFault(summary ?? Object.values(fields).join(' '))
     } finally {
       setBusy(false)

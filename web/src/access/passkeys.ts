@@ -22,7 +22,7 @@ export async function createPasskey(options: PublicKeyCredentialCreationOptionsJ
 const jsonOf = (credential: Credential | null): unknown => (credential as PublicKeyCredential | null)?.toJSON()
 
 /** The error message for a passkey that was not used or created. */
-export function passkeyFault(error: unknown, t: (key: 'passkeyExists' | 'passkeyCancelled') => string): Error {
+export function passkeyError(error: unknown, t: (key: 'passkeyExists' | 'passkeyCancelled') => string): Error {
   if (!(error instanceof DOMException)) return error instanceof Error ? error : new Error(String(error))
   const description = t(error.name === 'InvalidStateError' ? 'passkeyExists' : 'passkeyCancelled')
   return new ApiError(0, { code: error.name, message: description, description }, undefined)

@@ -111,7 +111,7 @@ const faults = [
 ] as const
 
 /** Why a log-in at a provider failed; the service's log has the details. */
-export function SingleSignOnFault({ code }: { code: string }) {
+export function SingleSignOnError({ code }: { code: string }) {
   const t = useTranslations('access.singleSignOnFaults')
   const known = faults.find((one) => one === code)
   return (

@@ -2,7 +2,7 @@ import { ChangesMeanwhile } from './changes-meanwhile.ts'
 import { ApiError } from './error.ts'
 import type { RecordFilter } from './record-filter.ts'
 import type { RecordData } from './schema.ts'
-import { seek, type TimedPlace } from './seek.ts'
+import { seek, type TimedRow } from './seek.ts'
 
 const pageSize = 100
 /** Number of rows to load before and after the visible ones. */
@@ -45,7 +45,7 @@ export class RecordWindow {
   #isWorking = false
   #isReloading = false
   /** The first and the last row; null if this list cannot be searched by time. */
-  #ends: readonly [TimedPlace, TimedPlace] | null | undefined
+  #ends: readonly [TimedRow, TimedRow] | null | undefined
   #loadedAt = 0
   /** Incremented on each reload; responses to earlier reloads are dropped. */
   #reloads = 0
@@ -239,7 +239,7 @@ export class RecordWindow {
   }
 
   /** Null if the list is in another order, or filtered by creation time. */
-  async #findEnds(): Promise<readonly [TimedPlace, TimedPlace] | null> {
+  async #findEnds(): Promise<readonly [TimedRow, TimedRow] | null> {
     if (this.#order.get('orderBy') !== 'createdAt' || this.#filter.tests('createdAt')) return null
     const total = this.total ?? 0
     const [first, last] = await Promise.all(

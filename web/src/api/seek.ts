@@ -1,5 +1,5 @@
 /** A time in a list that is ordered by time, and the number of rows before it. */
-export interface TimedPlace {
+export interface TimedRow {
   /** Milliseconds since 1970. */
   time: number
   index: number
@@ -9,8 +9,8 @@ interface Seek {
   /** The index to find. */
   index: number
   /** Times that enclose the index, in the order of the list: a descending list goes from newest to oldest. */
-  from: TimedPlace
-  to: TimedPlace
+  from: TimedRow
+  to: TimedRow
   /** Rows per request. */
   pageSize: number
   /** Counts the rows before all rows of this time or later in the list. */
@@ -24,7 +24,7 @@ const maxGuesses = 48
  * Finds a time whose page contains a distant row. Alternates interpolation and bisection, so that a dozen counts are
  * enough for any length. Undefined if more rows than fit on a page have the same time.
  */
-export async function seek({ index, from, to, pageSize, countBefore }: Seek): Promise<TimedPlace | undefined> {
+export async function seek({ index, from, to, pageSize, countBefore }: Seek): Promise<TimedRow | undefined> {
   let [low, high] = [from, to]
   for (let guess = 0; guess < maxGuesses && Math.abs(high.time - low.time) > 1; guess++) {
     const share = guess % 2 === 0 ? (index - low.index) / Math.max(1, high.index - low.index) : 0.5

@@ -20,14 +20,14 @@ export type EndReason = 'logged-out' | 'taken-over' | 'someone-else'
 let onLost: (reason: EndReason) => void = () => undefined
 
 /** The person and the organization whose data this page shows. */
-interface Place {
+interface SessionScope {
   userId: string
   organizationId: string | undefined
 }
 
 // Another tab may switch the session's organization or log in somebody else. This page stays with the person and the
 // organization of its first access token.
-let place: Place | undefined
+let place: SessionScope | undefined
 
 /** The body of a successful log-in response. */
 export interface Tokens {

@@ -1,6 +1,6 @@
 import { whenForgetting } from '../api/query-client.ts'
 import type { RecordFilter } from '../api/record-filter.ts'
-import type { Place } from '../ui/board/board-model.ts'
+import type { CardPosition } from '../ui/board/board-model.ts'
 import { onRecordChanged } from '../views/changes.ts'
 import { onListsReloaded } from '../views/use-record-window.ts'
 import { add, compare, percentOf } from './decimals.ts'
@@ -18,7 +18,7 @@ interface Column {
 }
 
 /** Where a deal was before a move, so that it can be put back. */
-export interface FormerPlace {
+export interface FormerPosition {
   deal: Deal
   index: number
   /** The neighbours at that time. */
@@ -135,7 +135,7 @@ export class BoardData {
   }
 
   /** Moves a deal on the screen at once, and returns where it was. Call `confirm` or `putBack` afterwards. */
-  place(id: string, { columnId, index }: Place): FormerPlace | undefined {
+  place(id: string, { columnId, index }: CardPosition): FormerPosition | undefined {
     const former = this.#take(id)
     const stage = this.#stage(columnId)
     if (!former || !stage) return undefined
@@ -153,14 +153,14 @@ export class BoardData {
   }
 
   /** The neighbours of a deal; a move names one of them. */
-  neighborsOf(id: string): Pick<FormerPlace, 'afterId' | 'beforeId'> {
+  neighborsOf(id: string): Pick<FormerPosition, 'afterId' | 'beforeId'> {
     const deals = this.dealsIn(this.find(id)?.stageId ?? '')
     const index = deals.findIndex((deal) => deal.id === id)
     return { afterId: deals[index - 1]?.id, beforeId: deals[index + 1]?.id }
   }
 
   /** Puts a deal back to where it was. */
-  putBack({ deal, index, beforeId }: FormerPlace): void {
+  putBack({ deal, index, beforeId }: FormerPosition): void {
     this.#take(deal.id)
     const at = this.dealsIn(deal.stageId).findIndex(({ id }) => id === beforeId)
     this.#insert(deal, at === -1 ? index : at)
@@ -211,7 +211,7 @@ export class BoardData {
     return this.#stages.find((stage) => stage.id === id)
   }
 
-  #take(id: string): FormerPlace | undefined {
+  #take(id: string): FormerPosition | undefined {
     for (const { deals } of this.#columns.values()) {
       const index = deals.findIndex((deal) => deal.id === id)
       const [deal] = index === -1 ? [] : deals.slice(index, index + 1)

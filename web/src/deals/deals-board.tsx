@@ -4,7 +4,7 @@ import { useLocale, useTranslations } from 'use-intl'
 import { useShortcuts } from '../ui/shortcuts.tsx'
 import { Board, type BoardHandle } from '../ui/board/board.tsx'
 import type { CardStop } from '../ui/board/board-column.tsx'
-import type { BoardColumn, Place } from '../ui/board/board-model.ts'
+import type { BoardColumn, CardPosition } from '../ui/board/board-model.ts'
 import { Button } from '../ui/button.tsx'
 import { classes } from '../ui/classes.ts'
 import { EmptyState, Failure, NoMatch } from '../ui/empty-state.tsx'
@@ -74,7 +74,7 @@ function PipelineBoard({ chosen, pipelines, ...list }: PipelineBoardProps) {
     hasMore: data.hasMore(stage.id),
     onNeedMore: () => void data.loadMore(stage.id),
   }))
-  const moveAndFocus = (id: string, to: Place) => void move(id, to).then(() => board.current?.focusCard(id))
+  const moveAndFocus = (id: string, to: CardPosition) => void move(id, to).then(() => board.current?.focusCard(id))
   const [menu, setMenu] = useState<{ deal: Deal; anchor: Element }>()
   // A stable function, so that unchanged cards do not render again.
   const renderCard = useCallback(

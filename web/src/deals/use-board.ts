@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState, useSyncExternalStore } from 'react'
 import { useTranslations } from 'use-intl'
 import type { RecordFilter } from '../api/record-filter.ts'
-import type { Place } from '../ui/board/board-model.ts'
+import type { CardPosition } from '../ui/board/board-model.ts'
 import { reportFailure } from '../views/changes.ts'
 import { type BoardData, boardFor } from './board-data.ts'
 import { backTo, sendMove, useMoved, useQueue } from './moves.ts'
@@ -29,7 +29,7 @@ export function useMoveOnBoard(data: BoardData, stages: readonly Stage[], askRea
   const queryClient = useQueryClient()
   const afterOthers = useQueue()
   const afterMove = useMoved()
-  return async (id: string, to: Place): Promise<void> => {
+  return async (id: string, to: CardPosition): Promise<void> => {
     const stage = stages.find((one) => one.id === to.columnId)
     const former = stage && data.place(id, to)
     if (!stage || !former) return

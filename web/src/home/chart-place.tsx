@@ -2,7 +2,7 @@ import { useTranslations } from 'use-intl'
 import styles from './home.module.css'
 
 /** Reserves the space of a chart that is not loaded yet. */
-export function ChartPlace() {
+export function ChartPlaceholder() {
   const t = useTranslations('common')
   return (
     <div className={styles.place} role="status">

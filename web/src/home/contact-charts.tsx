@@ -8,7 +8,7 @@ import { EmptyState, Failure } from '../ui/empty-state.tsx'
 import { Panel, Table } from '../ui/page.tsx'
 import { DayChart, useColumns } from './day-chart.tsx'
 import { ChartPanel } from '../ui/chart-panel.tsx'
-import { ChartPlace } from './chart-place.tsx'
+import { ChartPlaceholder } from './chart-place.tsx'
 import styles from './home.module.css'
 import { type ContactStatistics, contactStatisticsQuery, createdOn, type Day, type Period } from './statistics.ts'
 
@@ -24,8 +24,8 @@ export function ContactCharts({ period }: { period: Period }) {
     // A placeholder for each panel, so that none moves another to a different column.
     return (
       <>
-        <ChartPlace />
-        <ChartPlace />
+        <ChartPlaceholder />
+        <ChartPlaceholder />
       </>
     )
   }
@@ -123,7 +123,7 @@ function Countries({ statistics }: { statistics: ContactStatistics }) {
   )
   return (
     <ChartPanel title={title} table={table}>
-      <Suspense fallback={<ChartPlace />}>
+      <Suspense fallback={<ChartPlaceholder />}>
         <WorldMap label={title} countries={known} linkOf={linkOf} />
       </Suspense>
     </ChartPanel>

@@ -6,7 +6,7 @@ import { done, failed, waiting } from '../imports/row-states.ts'
 import type { ChartLink, ChartSeries } from '../ui/chart.tsx'
 import { EmptyState, Failure } from '../ui/empty-state.tsx'
 import { DayChart, useColumns } from './day-chart.tsx'
-import { ChartPlace } from './chart-place.tsx'
+import { ChartPlaceholder } from './chart-place.tsx'
 import { createdOn, type Day, type ImportStatistics, importStatisticsQuery, type Period } from './statistics.ts'
 
 const groups = [
@@ -24,7 +24,7 @@ export function ImportChart({ period }: { period: Period }) {
   const valuesOf = new Map(data?.days.map(({ date, counts }) => [date, byGroup(counts)]))
   const columns = useColumns(period, (day) => valuesOf.get(day) ?? {})
   if (error && !data) return <Failure error={error} onRetry={() => void refetch()} />
-  if (!data) return <ChartPlace />
+  if (!data) return <ChartPlaceholder />
   const series = groups
     .filter(({ key }) => key === 'done' || key === 'failed' || columns.some(({ values }) => values[key]))
     .map(({ key, color }): ChartSeries => ({ key, label: t(`groups.${key}`), color }))

@@ -4,7 +4,7 @@ import { useSchema } from '../api/schema.ts'
 import { useLabel } from '../messages/labels.ts'
 import { resourceIcon, resourceViews } from '../registry/resources.ts'
 
-export interface Place {
+export interface NavigationItem {
   to: string
   label: string
   icon: LucideIcon
@@ -16,11 +16,11 @@ export interface Place {
 }
 
 /** The pages in the sidebar: start page, resources that the person may list, suggestions, imports, settings. */
-export function usePlaces(): readonly Place[] {
+export function useNavigationItems(): readonly NavigationItem[] {
   const t = useTranslations('shell')
   const labelOf = useLabel()
   const schema = useSchema()
-  const lists = Object.entries(resourceViews).flatMap(([name, { shortcut }]): Place[] => {
+  const lists = Object.entries(resourceViews).flatMap(([name, { shortcut }]): NavigationItem[] => {
     const resource = schema.find((one) => one.name === name)
     if (!resource?.permissions.list) return []
     return [

@@ -26,7 +26,7 @@ import { Menu, MenuItem, MenuLink, MenuSeparator } from '../ui/menu.tsx'
 import navLink from '../ui/nav-link.module.css'
 import { Avatar } from '../ui/tag.tsx'
 import { useNotifyFailure } from '../ui/toast.tsx'
-import { usePlaces, type Place } from './navigation.ts'
+import { useNavigationItems, type NavigationItem } from './navigation.ts'
 import { ShortcutHelp } from './shortcut-help.tsx'
 import { useShortcuts } from '../ui/shortcuts.tsx'
 import styles from './shell.module.css'
@@ -43,7 +43,7 @@ export function Shell() {
 function Frame() {
   const t = useTranslations('shell')
   const navigate = useNavigate()
-  const places = usePlaces()
+  const places = useNavigationItems()
   const [isPaletteOpen, setPaletteOpen] = useState(false)
   // Loaded when it is first opened; stays mounted, so that the focus returns when it closes.
   const [wasPaletteOpen, setWasPaletteOpen] = useState(false)
@@ -91,7 +91,7 @@ function useFocusOnPage(): void {
 }
 
 interface SidebarProps {
-  places: readonly Place[]
+  places: readonly NavigationItem[]
   onSearch(): void
   onHelp(): void
 }
@@ -109,7 +109,7 @@ function Sidebar({ places, onSearch, onHelp }: SidebarProps) {
       <ul className={styles.nav}>
         {places.map((place) => (
           <li key={place.to}>
-            <PlaceLink place={place} />
+            <NavigationLink place={place} />
           </li>
         ))}
       </ul>
@@ -122,7 +122,7 @@ function Sidebar({ places, onSearch, onHelp }: SidebarProps) {
   )
 }
 
-function PlaceLink({ place, onClick }: { place: Place; onClick?: () => void }) {
+function NavigationLink({ place, onClick }: { place: NavigationItem; onClick?: () => void }) {
   const { to, label, icon: Icon, isExact, isCounted } = place
   return (
     <Link to={to} className={navLink.link} activeOptions={{ exact: isExact === true }} {...(onClick && { onClick })}>
@@ -142,7 +142,7 @@ function PendingCount() {
 }
 
 /** On phones: the first pages, and a sheet with the others. */
-function PhoneBar({ places, onSearch }: { places: readonly Place[]; onSearch(): void }) {
+function PhoneBar({ places, onSearch }: { places: readonly NavigationItem[]; onSearch(): void }) {
   const t = useTranslations('shell')
   const [isOpen, setOpen] = useState(false)
   const close = () => setOpen(false)
@@ -165,7 +165,7 @@ function PhoneBar({ places, onSearch }: { places: readonly Place[]; onSearch(): 
       <Dialog title={t('menu')} isOpen={isOpen} onClose={close}>
         <div className={styles.sheet}>
           {places.map((place) => (
-            <PlaceLink key={place.to} place={place} onClick={close} />
+            <NavigationLink key={place.to} place={place} onClick={close} />
           ))}
         </div>
         <OrganizationMenu />

@@ -72,7 +72,8 @@ export function NoteSuggestions({ note, suggestions, names, intent }: NoteSugges
   const t = useTranslations('suggestions')
   const mayRead = useMayRead()
   const [isNew] = useState(() => isYoung(note, new Date()))
-  if (suggestions.length === 0) return isNew && mayRead ? <Place note={note} intent={intent} /> : undefined
+  if (suggestions.length === 0)
+    return isNew && mayRead ? <SuggestionPlaceholder note={note} intent={intent} /> : undefined
   return (
     <ul className={styles.list} aria-label={t('ofNote')}>
       {suggestions.map((suggestion) => (
@@ -89,7 +90,7 @@ export function NoteSuggestions({ note, suggestions, names, intent }: NoteSugges
 }
 
 /** Reserves the space for the suggestion of a new note, so that it pushes nothing down. */
-function Place({ note, intent }: Pick<NoteSuggestionsProps, 'note' | 'intent'>) {
+function SuggestionPlaceholder({ note, intent }: Pick<NoteSuggestionsProps, 'note' | 'intent'>) {
   const t = useTranslations('suggestions')
   const now = useNow({ updateInterval: newFor / 4 })
   // The service may be busy, or may not analyse notes at all.

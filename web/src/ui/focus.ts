@@ -31,7 +31,7 @@ export function leaveItem(inside: Element | null): void {
 }
 
 /** The last position of the focus: the element and its ancestors, innermost first. */
-interface Place {
+interface FocusPosition {
   element: Element
   ancestors: readonly { box: Element; index: number }[]
 }
@@ -41,7 +41,7 @@ interface Place {
  * remaining one gets the focus, otherwise the page. Code that knows a better target focuses it first.
  */
 export function keepFocus(): void {
-  let last: Place | undefined
+  let last: FocusPosition | undefined
   let frames = 0
   const look = () => {
     if (frames > 0) return
@@ -73,7 +73,7 @@ const isGone = (element: Element): boolean => !element.isConnected || !isUsable(
 const isUsable = (element: Element): boolean =>
   !element.matches(':disabled') && element.closest('[inert]') === null && element.checkVisibility()
 
-function placeOf(element: Element): Place {
+function placeOf(element: Element): FocusPosition {
   const ancestors = []
   for (let inner = element; inner.parentElement; inner = inner.parentElement)
     ancestors.push({ box: inner.parentElement, index: [...inner.parentElement.children].indexOf(inner) })
@@ -81,7 +81,7 @@ function placeOf(element: Element): Place {
 }
 
 /** The next focusable element after a removed one, otherwise the previous one, in its innermost remaining ancestor. */
-function nextOf({ ancestors }: Place): HTMLElement | null | undefined {
+function nextOf({ ancestors }: FocusPosition): HTMLElement | null | undefined {
   const main = document.getElementById('main')
   for (const { box, index } of ancestors) {
     // Outside of the page, the next element would be in the navigation.

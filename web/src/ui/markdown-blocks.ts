@@ -10,13 +10,13 @@ export type Block =
 const maxDepth = 6
 
 /** The blocks of a Markdown text. */
-export const blocksOf = (text: string): Block[] => readBlocks(text.replaceAll('\t', '    ').split(/\r?\n/), 0)
+export const blocksOf = (text: string): Block[] => parseBlocks(text.replaceAll('\t', '    ').split(/\r?\n/), 0)
 
-function readBlocks(lines: readonly string[], depth: number): Block[] {
+function parseBlocks(lines: readonly string[], depth: number): Block[] {
   const blocks: Block[] = []
   for (let index = 0; index < lines.length;) {
     const line = lines[index] ?? ''
-    const read = line.trim() === '' ? undefined : readBlock(lines, index, depth)
+    const read = line.trim() === '' ? undefined : parseBlock(lines, index, depth)
     if (read) blocks.push(read.block)
     index = read?.end ?? index + 1
   }
@@ -29,16 +29,16 @@ interface Read {
   end: number
 }
 
-function readBlock(lines: readonly string[], start: number, depth: number): Read {
+function parseBlock(lines: readonly string[], start: number, depth: number): Read {
   const line = lines[start] ?? ''
   const [, heading] = /^ {0,3}#{1,6} +(.*)$/.exec(line) ?? []
   if (heading !== undefined) return { block: { type: 'heading', text: heading }, end: start + 1 }
   if (isRule(line)) return { block: { type: 'rule' }, end: start + 1 }
   const fence = fenceOf(line)
-  if (fence !== undefined) return readCode(lines, start, fence)
-  if (depth < maxDepth && isQuote(line)) return readQuote(lines, start, depth)
+  if (fence !== undefined) return parseCode(lines, start, fence)
+  if (depth < maxDepth && isQuote(line)) return parseQuote(lines, start, depth)
   const marker = depth < maxDepth ? markerOf(line) : undefined
-  if (marker) return readList(lines, start, marker, depth)
+  if (marker) return parseList(lines, start, marker, depth)
   let end = start + 1
   while (end < lines.length && !endsParagraph(lines[end] ?? '', depth)) end++
   const text = lines
@@ -64,17 +64,17 @@ const endsParagraph = (line: string, depth: number): boolean =>
   /^ {0,3}#{1,6} /.test(line) ||
   (depth < maxDepth && (isQuote(line) || markerOf(line) !== undefined))
 
-function readCode(lines: readonly string[], start: number, fence: string): Read {
+function parseCode(lines: readonly string[], start: number, fence: string): Read {
   let end = start + 1
   while (end < lines.length && !(lines[end] ?? '').trimStart().startsWith(fence)) end++
   return { block: { type: 'code', text: lines.slice(start + 1, end).join('\n') }, end: end + 1 }
 }
 
-function readQuote(lines: readonly string[], start: number, depth: number): Read {
+function parseQuote(lines: readonly string[], start: number, depth: number): Read {
   let end = start
   while (end < lines.length && isQuote(lines[end] ?? '')) end++
   const inner = lines.slice(start, end).map((line) => line.replace(/^ {0,3}> ?/, ''))
-  return { block: { type: 'quote', blocks: readBlocks(inner, depth + 1) }, end }
+  return { block: { type: 'quote', blocks: parseBlocks(inner, depth + 1) }, end }
 }
 
 interface Marker {
@@ -92,7 +92,7 @@ function markerOf(line: string): Marker | undefined {
 }
 
 /** Items follow each other, with or without empty lines between them; indented lines belong to the item above. */
-function readList(lines: readonly string[], start: number, first: Marker, depth: number): Read {
+function parseList(lines: readonly string[], start: number, first: Marker, depth: number): Read {
   const items: Block[][] = []
   let end = start
   for (let marker: Marker | undefined = first; marker;) {
@@ -106,7 +106,7 @@ function readList(lines: readonly string[], start: number, first: Marker, depth:
       if (line.trim() !== '' && !isIndented && !isContinued) break
       inner.push(line.slice(Math.min(indent, line.length - line.trimStart().length)))
     }
-    items.push(readBlocks(inner, depth + 1))
+    items.push(parseBlocks(inner, depth + 1))
     marker = markerOf(lines[end] ?? '')
     if (marker && (marker.number === undefined) !== (first.number === undefined)) break
   }

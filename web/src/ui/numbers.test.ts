@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { exactNumber, readNumber, writeNumber } from './numbers.ts'
+import { exactNumber, parseLocalNumber, writeNumber } from './numbers.ts'
 
-const read = (text: string, locale: string) => readNumber(text, locale)?.decimal
+const read = (text: string, locale: string) => parseLocalNumber(text, locale)?.decimal
 
 test.each([
   ['de-DE', '1.234', '1234'],
@@ -70,9 +70,9 @@ test.each([
 ])('in %s, %j is not a number', (locale, text) => expect(read(text, locale)).toBeUndefined())
 
 test('a currency next to an amount is recognized if its sign is unambiguous', () => {
-  expect(readNumber('1.234,50 €', 'de')?.currency).toBe('EUR')
-  expect(readNumber('CHF 5', 'de')?.currency).toBe('CHF')
-  expect(readNumber('5', 'de')?.currency).toBeUndefined()
+  expect(parseLocalNumber('1.234,50 €', 'de')?.currency).toBe('EUR')
+  expect(parseLocalNumber('CHF 5', 'de')?.currency).toBe('CHF')
+  expect(parseLocalNumber('5', 'de')?.currency).toBeUndefined()
 })
 
 test('the format of the list can be parsed, for every currency and amount', () => {

@@ -39,7 +39,7 @@ const invisible = /[\u200b-\u200f\u061c\u202a-\u202e\u2060\u2066-\u2069\ufeff]/g
 const minuses = /[−‐‑‒–—﹣-]/gu
 
 /** Parses a number in a locale; undefined if the text is not a number or is ambiguous. */
-export function readNumber(text: string, locale: string): ReadNumber | undefined {
+export function parseLocalNumber(text: string, locale: string): ReadNumber | undefined {
   const plain = westernDigits(text).replaceAll(invisible, '').replaceAll(minuses, '-').replaceAll(spaces, ' ').trim()
   const { number, currency } = withoutCurrency(plain, locale)
   const [, before = '', open = '', digits = '', close = '', after = ''] =
@@ -47,14 +47,14 @@ export function readNumber(text: string, locale: string): ReadNumber | undefined
   const isBracketed = open !== '' && close !== ''
   if (digits === '' || (open === '') !== (close === '') || [before, open, after].filter(Boolean).length > 1)
     return undefined
-  const decimal = readDigits(digits.replaceAll(apostrophes, "'"), signsOf(locale))
+  const decimal = parseDigits(digits.replaceAll(apostrophes, "'"), signsOf(locale))
   if (decimal === undefined) return undefined
   const isNegative = (before === '-' || after === '-' || isBracketed) && /[1-9]/.test(decimal)
   return { decimal: `${isNegative ? '-' : ''}${decimal}`, currency }
 }
 
 /** Digits with one kind of group separator and at most one decimal sign. */
-function readDigits(text: string, { decimal, groups, isIndian }: Signs): string | undefined {
+function parseDigits(text: string, { decimal, groups, isIndian }: Signs): string | undefined {
   const [whole = '', fraction = '', ...others] = text.split(decimal)
   if (others.length > 0 || !/^\d*$/.test(fraction)) return undefined
   const [separator, ...more] = new Set(whole.replaceAll(/\d/g, ''))
@@ -107,7 +107,7 @@ const signsOfCurrencies = new Map<string, ReadonlyMap<string, ReadonlySet<string
 
 /** The currency of a sign; without a code if several use it, such as $. */
 function currencyOf(sign: string, locale: string): { code: string | undefined } | undefined {
-  const known = signsOfCurrencies.get(locale) ?? readSigns(locale)
+  const known = signsOfCurrencies.get(locale) ?? parseSigns(locale)
   signsOfCurrencies.set(locale, known)
   const codes = known.get(keyOf(sign))
   if (!codes) return /^\p{Sc}$/u.test(sign.trim()) ? { code: undefined } : undefined
@@ -117,7 +117,7 @@ function currencyOf(sign: string, locale: string): { code: string | undefined } 
 
 const keyOf = (sign: string): string => sign.replaceAll(spaces, '').toUpperCase()
 
-function readSigns(locale: string): Map<string, Set<string>> {
+function parseSigns(locale: string): Map<string, Set<string>> {
   const signs = new Map<string, Set<string>>()
   for (const currency of Intl.supportedValuesOf('currency')) {
     const forms = (['code', 'symbol', 'narrowSymbol'] as const).map((form) => [locale, form] as const)

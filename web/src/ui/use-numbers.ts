@@ -1,5 +1,5 @@
 import { useFormatter, useLocale, useTranslations } from 'use-intl'
-import { exactNumber, readNumber, writeNumber } from './numbers.ts'
+import { exactNumber, parseLocalNumber, writeNumber } from './numbers.ts'
 
 /** Invalid input, with the reason in the page's language. */
 export class Unreadable {
@@ -32,7 +32,7 @@ export function useNumbers() {
   const locale = useLocale()
   const read = (text: string, rules: NumberRules = {}) => {
     const { isWhole = false, minimum = -Infinity, maximum = Infinity, currency } = rules
-    const number = readNumber(rules.isPercent ? text.replace(/[%٪]\s*$/, '') : text, locale)
+    const number = parseLocalNumber(rules.isPercent ? text.replace(/[%٪]\s*$/, '') : text, locale)
     const unreadable = (problem: string) => new Unreadable(text, problem)
     const example = isWhole ? format.number(1234) : format.number(1234.56)
     if (!number) return unreadable(t(isWhole ? 'notWhole' : 'notNumber', { text, example }))

@@ -13,7 +13,14 @@ import { Failure } from '../ui/empty-state.tsx'
 import { PageBar } from '../ui/page.tsx'
 import { InvalidFilter } from './list-failure.tsx'
 import { type ListViewProps, viewPreference } from './list-head.tsx'
-import { defaultBase, type ListChanges, type ListState, readListState, viewIdOf, writeListState } from './list-state.ts'
+import {
+  defaultBase,
+  type ListChanges,
+  type ListState,
+  parseListState,
+  viewIdOf,
+  writeListState,
+} from './list-state.ts'
 import { MissingView } from './missing-view.tsx'
 import { baseOf, useView, type View } from './saved-views.ts'
 import { TableView } from './table-view.tsx'
@@ -83,14 +90,14 @@ function ResourceList({ resource, search, view, boards, createDialogs }: Resourc
   const nounOf = useNoun()
   const navigate = useNavigate()
   const base = useMemo(() => (view ? baseOf(resource, view) : defaultBase(resource)), [resource, view])
-  const state = useMemo(() => readListState(resource, search, base), [resource, search, base])
+  const state = useMemo(() => parseListState(resource, search, base), [resource, search, base])
   const change = useCallback(
     (changes: ListChanges, replace = false) =>
       void navigate({
         to: '.',
         // The URL may already contain another change that is not rendered yet: neither may revert the other.
         search: (latest: Search) => {
-          const before = readListState(resource, latest, base)
+          const before = parseListState(resource, latest, base)
           return writeListState(
             resource,
             { ...before, ...(typeof changes === 'function' ? changes(before) : changes) },

@@ -4,7 +4,13 @@ import type { ResourceSchema } from '../api/schema.ts'
 import { inBrowser } from '../../test/browser-globals.ts'
 
 afterAll(inBrowser())
-const { defaultBase, isChanged, readListState, recordFilterOf, writeListState } = await import('./list-state.ts')
+const {
+  defaultBase,
+  isChanged,
+  parseListState: readListState,
+  recordFilterOf,
+  writeListState,
+} = await import('./list-state.ts')
 const { parseSearch, stringifySearch } = await import('../api/search.ts')
 
 const fields = ['name', 'status', 'tags', 'createdAt'].map((name) => ({ name, type: 'text' }))

@@ -71,9 +71,9 @@ export function viewIdOf(search: Search): string | undefined {
 }
 
 /** Parses the URL's parameters; `base` has the values of those that are absent. */
-export function readListState(resource: ResourceSchema, search: Search, base = defaultBase(resource)): ListState {
-  const filters = readFilters(search)
-  const tree = readTree(textOf(search.tree))
+export function parseListState(resource: ResourceSchema, search: Search, base = defaultBase(resource)): ListState {
+  const filters = parseFilters(search)
+  const tree = parseTree(textOf(search.tree))
   const isFiltered = filters.length > 0 || search.tree !== undefined
   const hasBoard = resourceViews[resource.name]?.boardOf !== undefined
   const layout = textOf(search.layout) ?? textOf(search.view)
@@ -83,7 +83,7 @@ export function readListState(resource: ResourceSchema, search: Search, base = d
     parts: isFiltered ? partsOf(tree ?? {}) : base.parts,
     orderBy: textOf(search.orderBy) ?? base.orderBy,
     sort: search.sort === undefined ? base.sort : textOf(search.sort) === 'asc' ? 'asc' : 'desc',
-    columns: readColumns(resource, textOf(search.columns)) ?? base.columns,
+    columns: parseColumns(resource, textOf(search.columns)) ?? base.columns,
     layout: hasBoard && (layout === 'table' || layout === 'board') ? layout : base.layout,
     board: textOf(search.board) ?? base.board,
     view: viewIdOf(search),
@@ -93,7 +93,7 @@ export function readListState(resource: ResourceSchema, search: Search, base = d
   }
 }
 
-function readFilters(search: Search): Filter[] {
+function parseFilters(search: Search): Filter[] {
   return Object.entries(search).flatMap(([name, values]) => {
     const [prefix, ...path] = name.split('.')
     const operator = path.pop()
@@ -103,7 +103,7 @@ function readFilters(search: Search): Filter[] {
 }
 
 /** Undefined if the text is not a filter tree. */
-function readTree(text = '{}'): FilterNode | undefined {
+function parseTree(text = '{}'): FilterNode | undefined {
   try {
     const tree = JSON.parse(text) as Json
     return isNode(tree) ? tree : undefined
@@ -243,7 +243,7 @@ const firstFields = ({ fields, titleField }: ResourceSchema): string[] => {
 export const writeColumns = (columns: readonly Column[]): string =>
   columns.map(({ name, width, isPinned }) => `${name}:${width}${isPinned ? '!' : ''}`).join(',')
 
-function readColumns(resource: ResourceSchema, text: string | undefined): Column[] | undefined {
+function parseColumns(resource: ResourceSchema, text: string | undefined): Column[] | undefined {
   const columns = (text ?? '').split(',').flatMap((part) => {
     const [, name, width, pin] = /^([^:]+):(\d{2,3})(!?)$/.exec(part) ?? []
     return name === undefined || !isColumn(resource, name)

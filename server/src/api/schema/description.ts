@@ -1,7 +1,7 @@
 import { isScoped, type Route } from '../../platform/http/route.ts'
 import { displayNoun, type Embedded, type Parent, type Resource } from '../../platform/records/declare/define.ts'
 import type { FieldType } from '../../platform/records/declare/field-types.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import { covers } from '../../platform/model/scopes.ts'
 import { type Operator, operatorsFor } from '../../platform/records/filter/operators.ts'
 import type { Relation, Relations } from '../../platform/records/declare/relations.ts'
@@ -89,7 +89,7 @@ export interface ResourceDescription {
 }
 
 /** Where the records of a resource are listed. */
-interface Place {
+interface ListedRoute {
   path: string
   listed: Resource
 }
@@ -141,7 +141,7 @@ export const describeProperties = (set: PropertySet | undefined) =>
     const { field, parts, references, index: _, ...definition } = property
     return {
       ...definition,
-      id: showId(properties.idPrefix, definition.id),
+      id: encodeId(properties.idPrefix, definition.id),
       reference: references && { resource: references.resource },
       operators: operatorsFor(field),
       sortable: field.filter !== 'none',
@@ -162,7 +162,7 @@ export const permissionsOf = (
 }
 
 /** The lists of the versioned API, those without a parent first. */
-function placesOf({ table }: Resource, routes: readonly Route[]): Place[] {
+function placesOf({ table }: Resource, routes: readonly Route[]): ListedRoute[] {
   const places = routes.flatMap(({ query, path }) =>
     query.kind === 'list' && query.resource.table === table && path.startsWith('/v5/')
       ? [{ path, listed: query.resource }]
@@ -172,7 +172,7 @@ function placesOf({ table }: Resource, routes: readonly Route[]): Place[] {
 }
 
 /** The resource of an id: members and the members of a team have the same ids, and only the former have no parent. */
-function nameByPrefix(known: readonly { resource: Resource; places: readonly Place[] }[]) {
+function nameByPrefix(known: readonly { resource: Resource; places: readonly ListedRoute[] }[]) {
   const listed = known.filter(({ places }) => places.length > 0).map(({ resource }) => resource)
   return (prefix: string): string | null => {
     const found = listed.filter(({ idPrefix }) => idPrefix === prefix)
@@ -180,7 +180,7 @@ function nameByPrefix(known: readonly { resource: Resource; places: readonly Pla
   }
 }
 
-function scopesOf(resource: Resource, places: readonly Place[], routes: readonly Route[]) {
+function scopesOf(resource: Resource, places: readonly ListedRoute[], routes: readonly Route[]) {
   const record = `{${parameterOf(resource)}}`
   const first = (method: string, pathIn: (place: string) => string) =>
     places.map(({ path }) => findScope(routes, method, pathIn(path))).find((scope) => scope !== undefined)

@@ -4,7 +4,7 @@ import { callAs, newOwner } from '../../../test/people.ts'
 import { startTestService, type Call, type Json, type TestService } from '../../../test/service.ts'
 import { resources, routes } from '../../app.ts'
 import { isScoped } from '../../platform/http/route.ts'
-import { newId, readId, showId } from '../../platform/model/ids.ts'
+import { newId, decodeId, encodeId } from '../../platform/model/ids.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { allOperators } from '../../platform/records/filter/operators.ts'
 import { parameterOf } from '../../platform/records/routes/standard-routes.ts'
@@ -142,7 +142,7 @@ test.each(names)('%s: every property of a list and of a record is described, in 
 const valueFor = (field: Json, operator: string): string => {
   if (operator === 'isEmpty') return 'true'
   const equality = ['equals', 'equalsIgnoreCase', 'not', 'in', 'notIn'].includes(operator)
-  if (field.type === 'id' || field.type === 'reference') return equality ? showId(field.prefix, newId()) : 'abc'
+  if (field.type === 'id' || field.type === 'reference') return equality ? encodeId(field.prefix, newId()) : 'abc'
   if (field.type === 'boolean') return 'true'
   if (field.type === 'timestamp' || field.type === 'date') return operator === 'not' ? 'null' : '2026-01-01'
   if (['number', 'integer', 'decimal'].includes(field.type)) return '1'
@@ -214,7 +214,7 @@ test('the relations are those of the filter tree, each with the fields that a se
 function requestsOf(resource: Json): [operation: string, method: string, path: string][] {
   const declared = resources.find(({ name }) => name === resource.name)
   if (!declared) throw new Error(resource.name)
-  const nothing = showId(resource.idPrefix, newId())
+  const nothing = encodeId(resource.idPrefix, newId())
   const record = `${pathOf(resource.path)}/${nothing}`
   const served = (method: string, path: string) =>
     routes.some((route) => isScoped(route) && route.method === method && route.path === path)
@@ -260,7 +260,7 @@ test('the permissions are what each role gets: a viewer only reads records', asy
   for (const role of ['owner', 'member', 'viewer']) {
     await service.database.crossTenantQuery(
       'check the database',
-      sql`update members set role = ${role} where organization_id = ${readId('org', owner.organizationId)}::uuid`,
+      sql`update members set role = ${role} where organization_id = ${decodeId('org', owner.organizationId)}::uuid`,
     )
     const call = callAs(service, owner.accessToken)
     permissions[role] = find(await schemaFor(call), 'contacts').permissions

@@ -1,7 +1,7 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import { ApiError, invalidBody } from '../../platform/model/errors.ts'
-import { readId, showId } from '../../platform/model/ids.ts'
-import { bodyShape, readBody } from '../../platform/records/request/body.ts'
+import { decodeId, encodeId } from '../../platform/model/ids.ts'
+import { bodyShape, parseBody } from '../../platform/records/request/body.ts'
 import { writeOne } from '../../platform/records/write/store.ts'
 import { contacts } from '../../crm/contacts/resource.ts'
 import { contactStore } from '../../crm/contacts/store.ts'
@@ -62,7 +62,7 @@ async function createTask(transaction: Transaction, suggestion: Suggestion, edit
     ...edits,
     ...recordOf(suggestion).reference,
   }
-  const body = readBody(bodyShape(tasks, 'create'), values)
+  const body = parseBody(bodyShape(tasks, 'create'), values)
   const { id } = await writeOne(taskStore, transaction, { kind: 'create', values: body })
   return { columns: { result_task_id: id }, edits: differencesFrom(suggested, edits) }
 }
@@ -90,7 +90,7 @@ async function moveDeal(transaction: Transaction, suggestion: Suggestion, edits:
   const deal = chooseDeal(suggestion, await findDeals(transaction, suggestion), edits)
   const kind = stageKinds.find((one) => one === suggestion.params.stageKind) ?? 'open'
   const target = await findTargetStage(transaction, deal.id, kind)
-  const suggested = target === undefined ? {} : { stageId: showId(stages.idPrefix, target) }
+  const suggested = target === undefined ? {} : { stageId: encodeId(stages.idPrefix, target) }
   const { stageId, lostReason } = { ...suggested, ...edits } as JsonObject
   if (typeof stageId !== 'string') {
     throw invalidBody([{ field: 'stageId', message: `required, because the pipeline has no further ${kind} stage` }])
@@ -107,17 +107,17 @@ function chooseDeal(suggestion: Suggestion, found: readonly FoundDeal[], { dealI
   const [only, ...others] = found
   if (!only) throw fault(`the ${noun} has no open deal`)
   if (typeof dealId === 'string') {
-    const named = found.find(({ id }) => showId(deals.idPrefix, id) === dealId)
+    const named = found.find(({ id }) => encodeId(deals.idPrefix, id) === dealId)
     if (!named) throw fault(`is not an open deal of this ${noun}`)
     return named
   }
   if (others.length === 0) return only
-  const list = found.map(({ id, name }) => `${showId(deals.idPrefix, id)} (${name})`).join(', ')
+  const list = found.map(({ id, name }) => `${encodeId(deals.idPrefix, id)} (${name})`).join(', ')
   throw fault(`required, because the ${noun} has several open deals: ${list}`)
 }
 
 async function addContact(transaction: Transaction, { params }: Suggestion, edits: JsonObject): Promise<Effect> {
-  const body = readBody(bodyShape(contacts, 'create'), { ...params, ...edits })
+  const body = parseBody(bodyShape(contacts, 'create'), { ...params, ...edits })
   const { id } = await writeOne(contactStore, transaction, { kind: 'create', values: body })
   return { columns: { result_contact_id: id }, edits: differencesFrom(params, edits) }
 }
@@ -131,7 +131,7 @@ async function optOut(transaction: Transaction, suggestion: Suggestion, edits: J
   if ((edits.contactId ?? contactId) !== contactId) {
     throw invalidBody([{ field: 'contactId', message: 'is not the contact of the note' }])
   }
-  const id = readId(contacts.idPrefix, contactId) ?? ''
+  const id = decodeId(contacts.idPrefix, contactId) ?? ''
   await writeOne(contactStore, transaction, { kind: 'update', id, values: { emailOptOut: true } }).catch((error) => {
     if (!(error instanceof ApiError) || error.code !== 'not_found') throw error
     throw invalidBody([{ field: 'contactId', message: 'no contact with this id exists' }])

@@ -1,6 +1,6 @@
 import { assertScope } from '../../platform/http/effects/denied-scope.ts'
 import { type Route, type WriteRequest, writeRoute } from '../../platform/http/route.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { writeOne } from '../../platform/records/write/store.ts'
 import { changeOne, RouteGroup } from '../../platform/records/routes/standard-routes.ts'
 import { contacts } from '../../crm/contacts/resource.ts'
@@ -62,7 +62,7 @@ async function undoOptOut(request: WriteRequest, suggestion: Suggestion): Promis
   if (status !== 'auto_applied' || resultContactId === null) return
   await assertEffectScope(request, 'contact:update:write')
   if (await isOptedOutByAnother(request.db, suggestion)) return
-  const id = readId(contacts.idPrefix, resultContactId) ?? ''
+  const id = decodeId(contacts.idPrefix, resultContactId) ?? ''
   await writeOne(contactStore, request.db, { kind: 'update', id, values: { emailOptOut: false } })
 }
 

@@ -1,7 +1,7 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import type { Row } from '../../platform/records/declare/define.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { raw, type Sql, sql } from '../../platform/model/sql.ts'
 import { andWithinReach } from '../../platform/records/filter/scope.ts'
 import { lockRecords } from '../../platform/records/write/current.ts'
@@ -54,7 +54,7 @@ export async function readRecordName(transaction: Transaction, suggestion: Sugge
 }
 
 const uuid = ({ idPrefix }: { idPrefix: string }, id: string | null): Sql =>
-  sql`${readId(idPrefix, id ?? '') ?? null}::uuid`
+  sql`${decodeId(idPrefix, id ?? '') ?? null}::uuid`
 
 /**
  * Has somebody else's decision or another note opted out the contact of this suggestion too? A suggestion that the

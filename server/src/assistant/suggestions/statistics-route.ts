@@ -1,5 +1,5 @@
 import type { ReadRoute } from '../../platform/http/route.ts'
-import { dayRangeQuery, readDayRange } from '../../platform/records/filter/day-range.ts'
+import { dayRangeQuery, parseDayRange } from '../../platform/records/filter/day-range.ts'
 import { closedObject, translateTimeZoneError } from '../../platform/records/routes/daily-statistics.ts'
 import { suggestions } from './resource.ts'
 import { readSuggestionStatistics } from './statistics-store.ts'
@@ -51,7 +51,7 @@ export const statisticsRoute: ReadRoute = {
     },
   },
   async handle({ services, caller, db, query }) {
-    const range = readDayRange(query)
+    const range = parseDayRange(query)
     // The work grows with the number of suggestions.
     const statistics = await services.queryLimiter.run(caller.organizationId, () =>
       readSuggestionStatistics(db, range).catch((error: unknown) => Promise.reject(translateTimeZoneError(error))),

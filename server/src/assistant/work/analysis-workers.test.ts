@@ -2,7 +2,7 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { until } from '../../../test/processes.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { type Sql, sql } from '../../platform/model/sql.ts'
 import { Wakeups } from '../../platform/queue/wakeups.ts'
 import { analyseByRules } from '../analysis/local-rules.ts'
@@ -27,7 +27,7 @@ afterAll(() => service.close())
 
 const note = async (body: string): Promise<Json> => (await organization.call('POST', path, { body: { body } })).body
 const read = async (url: string): Promise<Json> => (await organization.call('GET', url)).body
-const uuid = () => readId('org', organization.organizationId) ?? ''
+const uuid = () => decodeId('org', organization.organizationId) ?? ''
 const claim = () => claimNotes(service.database, uuid(), { maxNotes: 10, leaseSeconds: 60 })
 const run = (statement: ReturnType<typeof sql>) => service.database.crossTenantQuery('check the database', statement)
 /** In the past, because times are rounded to milliseconds. */
@@ -99,7 +99,7 @@ test('a result is dropped if the note was changed or deleted meanwhile', async (
   expect(await read('/v5/suggestions')).toMatchObject([{ noteId: changed.id, type: 'reply' }])
   // Restored before it was ever analysed.
   await organization.call('POST', `/v5/notes/${deleted.id}/restore`)
-  expect((await claim()).notes).toMatchObject([{ id: readId('not', deleted.id) }])
+  expect((await claim()).notes).toMatchObject([{ id: decodeId('not', deleted.id) }])
 })
 
 test('notes that were released are free again, without counting the attempt', async () => {
@@ -127,7 +127,7 @@ test('a note that always fails is recorded as failed, and does not delay the oth
 test('a note that has waited for more than 30 days leaves the queue without suggestions', async () => {
   const [old, recent] = [await note('Please call me.'), await note('Please call me.')]
   await run(sql`update notes set reasoning_queued_at = now() - interval '31 days'
-    where id = ${readId('not', old.id)}::uuid`)
+    where id = ${decodeId('not', old.id)}::uuid`)
   await analyseWith(analyseByRules, [old, recent])
   expect(await read('/v5/suggestions')).toMatchObject([{ noteId: recent.id }])
 })
@@ -154,7 +154,7 @@ test('a stopping worker gives its notes back', async () => {
   })
   await started
   await workers.close()
-  expect((await claim()).notes).toMatchObject([{ id: readId('not', waiting.id), attempts: 1 }])
+  expect((await claim()).notes).toMatchObject([{ id: decodeId('not', waiting.id), attempts: 1 }])
 })
 
 test('the token budget holds across processes, and a new day begins with a full one', async () => {

@@ -2,7 +2,7 @@ import { errorForLog } from '../../platform/background/error-for-log.ts'
 import type { Loop } from '../../platform/background/loop.ts'
 import type { Database } from '../../platform/database/database.ts'
 import { isTransient } from '../../platform/database/failures.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import { imports } from '../../intake/imports/resource.ts'
 import type { Analyse } from '../analysis/analysis.ts'
 import { doublingDelay, type RetryPolicy } from '../../platform/queue/queue.ts'
@@ -80,7 +80,7 @@ async function analyseNote(
   try {
     return await analyse({ organizationId, text }, facts, signal)
   } catch (error) {
-    if (!signal.aborted) log.error({ note: showId('not', id), ...errorForLog(error) }, 'notes: an analysis failed')
+    if (!signal.aborted) log.error({ note: encodeId('not', id), ...errorForLog(error) }, 'notes: an analysis failed')
     return undefined
   }
 }
@@ -107,7 +107,7 @@ async function store(context: Context, claim: Claim, analysed: readonly Analysed
   try {
     await retryWhileLeased(context, async () => {
       for (const importId of await storeAnalyses(context.database, claim, analysed)) {
-        const subject = { import: showId(imports.idPrefix, importId) }
+        const subject = { import: encodeId(imports.idPrefix, importId) }
         context.log.warn(subject, 'an import opts out many contacts: its opt-outs wait for a person')
       }
     })
@@ -120,7 +120,7 @@ async function store(context: Context, claim: Claim, analysed: readonly Analysed
       return
     }
     const { note } = only
-    context.log.error({ note: showId('not', note.id), ...errorForLog(error) }, 'notes: storing an analysis failed')
+    context.log.error({ note: encodeId('not', note.id), ...errorForLog(error) }, 'notes: storing an analysis failed')
     await release(context, { ...claim, notes: [note] }, doublingDelay(retryPolicy, note.attempts))
   }
 }

@@ -1,7 +1,7 @@
 import { domainToASCII } from 'node:url'
 import { domainKey } from '../../crm/companies/resource.ts'
 import type { GeneratedRecord } from './generated-record.ts'
-import type { Place } from './places.ts'
+import type { Town } from './places.ts'
 import { itemAt, type Random } from './random.ts'
 import { idAt, formatInstant, type Timeline } from './timeline.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
@@ -12,7 +12,7 @@ const peoplePerCompany = 15
 export interface Employer {
   id: string
   name: string
-  place: Place
+  place: Town
   /** As stored: in ASCII. */
   domain: string
   /** As in the email addresses of its people. */
@@ -29,7 +29,7 @@ export class Companies {
 
   constructor(
     contacts: number,
-    { weightedPlaces, random, timeline }: { weightedPlaces: readonly Place[]; random: Random; timeline: Timeline },
+    { weightedPlaces, random, timeline }: { weightedPlaces: readonly Town[]; random: Random; timeline: Timeline },
   ) {
     this.#random = random
     this.#timeline = timeline
@@ -39,7 +39,7 @@ export class Companies {
     )
   }
 
-  #createEmployer(place: Place, createdAt: number): Employer {
+  #createEmployer(place: Town, createdAt: number): Employer {
     const { companies, men } = place.language
     const random = this.#random
     const [first, second] = [random.pick(men.lastNames), random.pick(men.lastNames)]

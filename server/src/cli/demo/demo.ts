@@ -4,7 +4,7 @@ import { isConnectionLoss, sqlState } from '../../platform/database/failures.ts'
 import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { type DroppedIndexes, dropIndexes, recreateIndexes } from '../../platform/database/dropped-indexes.ts'
 import type { Sql } from '../../platform/model/sql.ts'
-import { newId, showId } from '../../platform/model/ids.ts'
+import { newId, encodeId } from '../../platform/model/ids.ts'
 import { type BootstrapResult, type BootstrapOptions, planBootstrap, type PlannedBootstrap } from '../bootstrap.ts'
 import { Failure } from '../command.ts'
 import { derivedTables, fill, type TableCounts, filledTables } from './load.ts'
@@ -81,7 +81,7 @@ async function fillOrganization(
   await client.query('insert into teams (organization_id, id, name) values ($1, $2, $3)', team)
   const demo = { seed, contacts, end: day, organizationId, teamId, partnerTeamId, ownerId, importId }
   const counts = await fill(client, demo, progress.loaded)
-  return { bootstrap, partnerTeamId: showId('tea', partnerTeamId), counts }
+  return { bootstrap, partnerTeamId: encodeId('tea', partnerTeamId), counts }
 }
 
 /** Explains why nothing was stored. */

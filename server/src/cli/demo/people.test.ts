@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { lawTimes, seed } from '../../../test/seed.ts'
-import { bodyShape, readBody } from '../../platform/records/request/body.ts'
+import { bodyShape, parseBody } from '../../platform/records/request/body.ts'
 import type { Resource } from '../../platform/records/declare/define.ts'
 import { companies } from '../../crm/companies/resource.ts'
 import { contacts } from '../../crm/contacts/resource.ts'
@@ -12,7 +12,7 @@ import { phoneNumber } from '../../platform/model/phone.ts'
 import { timeZoneName } from '../../platform/model/time-zone.ts'
 import type { GeneratedRecord, GeneratedPerson } from './generated-record.ts'
 import { type DemoOptions, People } from './people.ts'
-import { makePlaces } from './places.ts'
+import { makeTowns } from './places.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
 
 const day = Date.UTC(2026, 10, 21)
@@ -50,7 +50,7 @@ function sendable(resource: Resource, { values }: GeneratedRecord): JsonObject {
 /** Expects the record and the hidden columns that the API would store. */
 function assertMatchesApi(resource: Resource, record: GeneratedRecord): void {
   const body = sendable(resource, record)
-  const read = readBody(bodyShape(resource, 'create'), body)
+  const read = parseBody(bodyShape(resource, 'create'), body)
   expect(read).toEqual(body)
   const whole = Object.fromEntries(
     Object.entries(resource.fields)
@@ -68,11 +68,11 @@ test('each record is what the API would create from the same values', () => {
   for (const { contact, jobs, notes: texts } of usual.people) {
     assertMatchesApi(contacts, contact)
     for (const job of jobs) assertMatchesApi(employments, job)
-    for (const text of texts) expect(readBody(bodyShape(notes, 'create'), { body: text.values.body })).toBeTruthy()
+    for (const text of texts) expect(parseBody(bodyShape(notes, 'create'), { body: text.values.body })).toBeTruthy()
   }
   for (const employer of usual.employers) assertMatchesApi(companies, employer)
   for (const { values } of usual.companyNotes)
-    expect(readBody(bodyShape(notes, 'create'), { body: values.body })).toBeTruthy()
+    expect(parseBody(bodyShape(notes, 'create'), { body: values.body })).toBeTruthy()
   for (const task of usual.tasks) assertMatchesApi(tasks, task)
   expect(usual.people.flatMap(({ jobs }) => jobs).length).toBeGreaterThan(1000)
   expect(usual.people.flatMap(({ notes: texts }) => texts).length).toBeGreaterThan(200)
@@ -198,7 +198,7 @@ test('every field has a value in some records and none in others', () => {
 })
 
 test('each language has enough distinct names, and each place has plausible coordinates, phone numbers and time zone', () => {
-  const places = makePlaces()
+  const places = makeTowns()
   for (const { language, zone, country, latitude, longitude, phone, digits, location } of places) {
     for (const names of [
       language.women.firstNames,

@@ -1,9 +1,9 @@
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 import { Companies, type Employer, firstUnused, tagsOf } from './companies.ts'
 import { jobsOf, notesOf, titleOf } from './histories.ts'
 import type { GeneratedCompany, GeneratedRecord, GeneratedPerson } from './generated-record.ts'
-import { makePlaces, type Name, type Place } from './places.ts'
+import { makeTowns, type Name, type Town } from './places.ts'
 import { interests, plans, sources } from './properties.ts'
 import { itemAt, Random } from './random.ts'
 import { noteTime, Tasks } from './tasks.ts'
@@ -34,7 +34,7 @@ export class People {
   readonly #timeline: Timeline
   readonly #tasks: Tasks
   /** Every place, repeated by its weight. */
-  readonly #weightedPlaces: readonly Place[]
+  readonly #weightedPlaces: readonly Town[]
   readonly #addresses = new Set<string>()
   readonly #ids: { team: string; partners: string; owner: string; import: string }
   /** The previous person, who may get a second contact in another team. */
@@ -44,14 +44,14 @@ export class People {
     this.#options = options
     this.#random = new Random(options.seed)
     this.#timeline = new Timeline(options.end)
-    this.#weightedPlaces = makePlaces().flatMap((place) => Array<Place>(place.weight).fill(place))
+    this.#weightedPlaces = makeTowns().flatMap((place) => Array<Town>(place.weight).fill(place))
     const parts = { weightedPlaces: this.#weightedPlaces, random: this.#random, timeline: this.#timeline }
     this.companies = new Companies(options.contacts, parts)
     this.#ids = {
-      team: showId('tea', options.teamId),
-      partners: showId('tea', options.partnerTeamId),
-      owner: showId('usr', options.ownerId),
-      import: showId('imp', options.importId),
+      team: encodeId('tea', options.teamId),
+      partners: encodeId('tea', options.partnerTeamId),
+      owner: encodeId('usr', options.ownerId),
+      import: encodeId('imp', options.importId),
     }
     this.#tasks = new Tasks(options.seed, this.#timeline, this.#ids.owner)
   }
@@ -251,7 +251,7 @@ function familyName(last: Name, lastNames: readonly Name[], language: string, ra
 
 const capitalize = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)
 
-function locationOf(random: Random, place: Place) {
+function locationOf(random: Random, place: Town) {
   const hasCity = random.chance(0.72)
   const isExact = hasCity && random.chance(0.35)
   const jitter = (degrees: number) => Math.round((degrees + (random.next() - 0.5) / 10) * 10_000) / 10_000

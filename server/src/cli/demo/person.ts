@@ -1,5 +1,5 @@
 import type { Employer } from './companies.ts'
-import type { Place } from './places.ts'
+import type { Town } from './places.ts'
 
 export interface Title {
   title: string
@@ -9,7 +9,7 @@ export interface Title {
 /** A person, from which the related records are generated. */
 export interface Person {
   id: string
-  place: Place
+  place: Town
   employer: Employer | undefined
   title: Title | undefined
   createdAt: number

@@ -22,7 +22,7 @@ interface Language {
   subjects: readonly string[]
 }
 
-export interface Place {
+export interface Town {
   language: Language
   weight: number
   city: string
@@ -113,7 +113,7 @@ interface WrittenNames {
 }
 
 /** All places of a demo, with names in their languages. */
-export function makePlaces(): Place[] {
+export function makeTowns(): Town[] {
   const file = createRequire(import.meta.url).resolve('#data/demo-names.json')
   const written = JSON.parse(readFileSync(file, 'utf8')) as Record<string, WrittenNames>
   const languages = new Map(Object.entries(written).map(([locale, names]) => [locale, languageOf(names)]))

@@ -8,7 +8,7 @@ import {
   type TestOrganization,
   type TestService,
 } from '../../../test/service.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { sql } from '../../platform/model/sql.ts'
 
 let service: TestService
@@ -97,11 +97,11 @@ test('contacts are found by their source and import, which older ones lack', asy
   const byKey = await create(call, { name: 'By a key' })
   const before = await create(call, { name: 'Before' })
   const imported = await create(call, { name: 'Imported' })
-  const id = (contact: Json) => readId('con', contact.id)
+  const id = (contact: Json) => decodeId('con', contact.id)
   await service.database.crossTenantQuery(
     'check the database',
     sql`update contacts set source = case when id = ${id(before)}::uuid then null else 'import' end,
-        import_id = case when id = ${id(imported)}::uuid then ${readId('imp', own.importId)}::uuid end
+        import_id = case when id = ${id(imported)}::uuid then ${decodeId('imp', own.importId)}::uuid end
       where id in (${id(before)}::uuid, ${id(imported)}::uuid)`,
   )
   const found = async (query: string) =>

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sql } from '../../platform/model/sql.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 
 let service: TestService
@@ -47,7 +47,7 @@ test('a placeholder is not an external id, and one from before that rule stays',
   const { body } = await call('POST', '/v5/contacts', linked('Ada', { support: 's' }))
   await service.database.crossTenantQuery(
     'check the database',
-    sql`update contacts set external_ids = '{"billing": "null"}' where organization_id = ${readId('org', organizationId)}::uuid`,
+    sql`update contacts set external_ids = '{"billing": "null"}' where organization_id = ${decodeId('org', organizationId)}::uuid`,
   )
   const changed = await call('PATCH', `/v5/contacts/${body.id}`, { body: { externalIds: { support: 't' } } })
   expect([changed.status, changed.body.externalIds]).toEqual([200, { billing: 'null', support: 't' }])

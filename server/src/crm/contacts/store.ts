@@ -3,7 +3,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { isOneOf, onShard, prepared, preparedForOne, raw, sql } from '../../platform/model/sql.ts'
 import { hasEdits, storeEdits } from '../../platform/records/write/edits.ts'
 import { syncExternalIds, touchesExternalIds } from '../../platform/records/write/external-ids.ts'
-import { newId, showId } from '../../platform/model/ids.ts'
+import { newId, encodeId } from '../../platform/model/ids.ts'
 import { standardStore } from '../../platform/records/write/store.ts'
 import { assignTeams } from '../../identity/teams/store.ts'
 import { referable } from '../properties/store.ts'
@@ -77,7 +77,7 @@ async function assignRootContacts(transaction: Transaction, pending: readonly Pe
     const { email_key: key } = one.columns
     const id = typeof key === 'string' ? byKey.get(key) : rootsWithoutEmail.shift()?.id
     if (id === undefined) throw new Error('every contact has a person')
-    one.values.rootContactId = showId('rcn', id)
+    one.values.rootContactId = encodeId('rcn', id)
   }
 }
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sql } from '../../platform/model/sql.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { type Call, type Json, startTestService, type TestService } from '../../../test/service.ts'
 
 let service: TestService
@@ -116,7 +116,7 @@ test('a record with an invalid nested key can be changed, and the key can be rem
   const { path, body } = await newContact({ customProperties: { nested: { a: 1 } } })
   await service.database.crossTenantQuery(
     'check the database',
-    sql`update contacts set custom_properties = '{"nested": {"a.b": 1}}' where id = ${readId('con', body.id)}::uuid returning id`,
+    sql`update contacts set custom_properties = '{"nested": {"a.b": 1}}' where id = ${decodeId('con', body.id)}::uuid returning id`,
   )
   const patch = async (customProperties: Json) =>
     (await call('PATCH', path, { body: { customProperties } })).body.customProperties

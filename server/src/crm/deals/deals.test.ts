@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { sql } from '../../platform/model/sql.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { callAs } from '../../../test/people.ts'
 import {
   type Call,
@@ -177,7 +177,7 @@ test('each move is recorded with the time in the stage and the person, and stays
   const deal = await newDeal()
   await service.database.crossTenantQuery(
     'check the database',
-    sql`update deals set stage_changed_at = now() - interval '3 days' where id = ${readId('del', deal.id)}::uuid`,
+    sql`update deals set stage_changed_at = now() - interval '3 days' where id = ${decodeId('del', deal.id)}::uuid`,
   )
   await change(deal.id, { stageId: stage.Proposal })
   await change(deal.id, { stageId: stage.Proposal, name: 'Same stage' })

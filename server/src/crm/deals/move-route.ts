@@ -2,7 +2,7 @@ import type { Connection } from '../../platform/database/database.ts'
 import { writeRoute } from '../../platform/http/route.ts'
 import { invalidBody } from '../../platform/model/errors.ts'
 import { reference, text } from '../../platform/records/declare/fields.ts'
-import { readId, showId } from '../../platform/model/ids.ts'
+import { decodeId, encodeId } from '../../platform/model/ids.ts'
 import { bodyShapeOf } from '../../platform/records/request/body.ts'
 import { changeOne, RouteGroup } from '../../platform/records/routes/standard-routes.ts'
 import { stages } from '../stages/resource.ts'
@@ -32,7 +32,7 @@ export const moveRoute = writeRoute({
     const { stageId } = body
     const neighbor = neighborOf(body)
     const place = neighbor && (await positionNextTo(db, group.id(request.params), neighbor))
-    if (neighbor && (!place || showId(stages.idPrefix, place.stage_id) !== stageId)) {
+    if (neighbor && (!place || encodeId(stages.idPrefix, place.stage_id) !== stageId)) {
       throw invalidBody([{ field: `${neighbor.side}Id`, message: 'no other deal with this id is in this stage' }])
     }
     const position = place ? place.position : await topOf(db, group.id(request.params), stageId)
@@ -46,7 +46,7 @@ export const moveRoute = writeRoute({
 
 /** Said outright, because a deal that stays in its stage would keep its position otherwise. */
 async function topOf(db: Connection, id: string, stageId: JsonValue | undefined): Promise<string> {
-  const uuid = readId(stages.idPrefix, String(stageId)) ?? ''
+  const uuid = decodeId(stages.idPrefix, String(stageId)) ?? ''
   const positions = await topPositions(db, [{ id, stageId: uuid }])
   return positions.get(id) ?? '0'
 }
@@ -57,5 +57,5 @@ function neighborOf({ afterId, beforeId }: JsonObject): Neighbor | undefined {
     throw invalidBody([{ field: 'beforeId', message: 'cannot be combined with afterId' }])
   }
   const [side, id] = typeof afterId === 'string' ? (['after', afterId] as const) : (['before', beforeId] as const)
-  return typeof id === 'string' ? { side, id: readId(deals.idPrefix, id) ?? '' } : undefined
+  return typeof id === 'string' ? { side, id: decodeId(deals.idPrefix, id) ?? '' } : undefined
 }

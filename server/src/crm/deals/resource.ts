@@ -11,7 +11,7 @@ import {
   timestamp,
 } from '../../platform/records/declare/fields.ts'
 import { properties } from '../../platform/records/declare/object-fields.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { linkResource } from '../../platform/records/declare/links.ts'
 import { customProperties, externalIds } from '../../platform/records/declare/json-objects.ts'
 import { companies } from '../companies/resource.ts'
@@ -42,7 +42,7 @@ function prepare(values: JsonObject): Prepared {
     ['stage_id', stages.idPrefix, values.stageId],
   ] as const
   const ids = sent.flatMap(([column, prefix, value]) =>
-    typeof value === 'string' ? [[column, readId(prefix, value) ?? null]] : [],
+    typeof value === 'string' ? [[column, decodeId(prefix, value) ?? null]] : [],
   )
   return { values, hidden: Object.fromEntries(ids) }
 }

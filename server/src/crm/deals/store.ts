@@ -1,6 +1,6 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import { ApiError, type BodyFault, invalidBody } from '../../platform/model/errors.ts'
-import { readId, showId } from '../../platform/model/ids.ts'
+import { decodeId, encodeId } from '../../platform/model/ids.ts'
 import { identifier, join, raw, sql } from '../../platform/model/sql.ts'
 import { reachConditions } from '../../platform/records/filter/scope.ts'
 import { scopeOf } from '../../platform/records/page/read.ts'
@@ -110,7 +110,7 @@ const stageDeleted = (): ApiError =>
 const textOf = (value: JsonValue | undefined): string | undefined => (typeof value === 'string' ? value : undefined)
 
 const uuidOf = ({ idPrefix }: { idPrefix: string }, id: JsonValue | undefined): string | undefined =>
-  readId(idPrefix, String(id))
+  decodeId(idPrefix, String(id))
 
 async function lookUpWanted(transaction: Transaction, pending: readonly PendingChange[]): Promise<Wanted> {
   const wishes = pending.flatMap((change) => wishOf(change) ?? [])
@@ -147,7 +147,7 @@ function stageFor({ stageId, pipelineId }: Wish, found: readonly FoundStage[]): 
 
 /** Sets what follows from the stage. False if the deal was already in it. */
 function enterStage({ before, values, columns }: PendingChange, stage: FoundStage): boolean {
-  const stageId = showId(stages.idPrefix, stage.id)
+  const stageId = encodeId(stages.idPrefix, stage.id)
   const isMove = before?.stageId !== stageId
   if (!before || before.status !== stage.kind) {
     values.status = stage.kind
@@ -157,7 +157,7 @@ function enterStage({ before, values, columns }: PendingChange, stage: FoundStag
   }
   if (!isMove) return false
   values.stageId = stageId
-  values.pipelineId = showId(pipelines.idPrefix, stage.pipeline_id)
+  values.pipelineId = encodeId(pipelines.idPrefix, stage.pipeline_id)
   columns.stage_changed_at = 'now'
   if (before) columns.last_activity_at = 'now'
   return true

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { callAs } from '../../../test/people.ts'
 import {
@@ -96,7 +96,7 @@ test('the forecast has open deals in their expected month and won deals in the m
   })
   await service.database.crossTenantQuery(
     'check the database',
-    sql`update deals set closed_at = '2026-11-30T12:00:00Z' where id = ${readId('del', deals[5].id)}::uuid`,
+    sql`update deals set closed_at = '2026-11-30T12:00:00Z' where id = ${decodeId('del', deals[5].id)}::uuid`,
   )
   const none = { count: 0, sum: '0' }
   expect((await call('GET', '/v5/deals/forecast')).body).toEqual([

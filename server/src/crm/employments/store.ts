@@ -1,5 +1,5 @@
 import { storeEditedValues } from '../../platform/records/write/edits.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { withoutParent } from '../../platform/records/declare/define.ts'
 import { standardStore } from '../../platform/records/write/store.ts'
 import { contacts } from '../contacts/resource.ts'
@@ -20,6 +20,6 @@ export const allEmploymentStore = standardStore(withoutParent(employments), step
 function editedJobs({ before, values, columns }: PendingChange) {
   if (!before || !(Object.keys(values).length > 0 || typeof columns.deleted_at === 'string')) return []
   const keys = new Set([jobKey(before), jobKey({ ...before, ...values })])
-  const id = readId(contacts.idPrefix, String(before.contactId)) ?? ''
+  const id = decodeId(contacts.idPrefix, String(before.contactId)) ?? ''
   return [...keys].map((value) => ({ id, field: 'employments', value }))
 }

@@ -1,7 +1,7 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Resource } from '../../platform/records/declare/define.ts'
-import { newId, showId } from '../../platform/model/ids.ts'
-import { bodyShape, readBody } from '../../platform/records/request/body.ts'
+import { newId, encodeId } from '../../platform/model/ids.ts'
+import { bodyShape, parseBody } from '../../platform/records/request/body.ts'
 import type { StandardStore } from '../../platform/records/write/store.ts'
 import { members } from '../../identity/members/resource.ts'
 import { companyStore } from '../companies/store.ts'
@@ -28,7 +28,7 @@ export async function fill(transaction: Transaction, language: Language): Promis
   const dayAfter = (days: number) => new Date(today + days * 86_400_000).toISOString().slice(0, 10)
   const tags = [exampleTag[language]]
   const { userId } = transaction.actor
-  const ownerId = userId === null ? null : showId(members.idPrefix, userId)
+  const ownerId = userId === null ? null : encodeId(members.idPrefix, userId)
   const create = async (kind: Kind, changes: readonly Change[]): Promise<void> => {
     const store = stores[kind]
     await storeExamples(
@@ -70,7 +70,7 @@ export async function fill(transaction: Transaction, language: Language): Promis
         ...{ firstName, lastName, tags, ownerId },
         email: takenEmails.has(emails[index] ?? '') ? null : (emails[index] ?? null),
         employmentTitle: title[language],
-        companyId: showId('com', companyIds[company] ?? ''),
+        companyId: encodeId('com', companyIds[company] ?? ''),
         city: companies[company]?.city ?? null,
         countryCode: companies[company]?.country ?? null,
       }),
@@ -86,8 +86,8 @@ export async function fill(transaction: Transaction, language: Language): Promis
         created(dealStore.resource, newId(), {
           ...{ amount, ownerId },
           name: name[language],
-          companyId: showId('com', companyIds[company] ?? ''),
-          stageId: showId('stg', stageAt(stage)),
+          companyId: encodeId('com', companyIds[company] ?? ''),
+          stageId: encodeId('stg', stageAt(stage)),
           expectedCloseDate: dayAfter(days),
         }),
       ),
@@ -100,7 +100,7 @@ export async function fill(transaction: Transaction, language: Language): Promis
         priority,
         title: title[language],
         dueDate: dayAfter(days),
-        contactId: showId('con', contactIds[contact] ?? ''),
+        contactId: encodeId('con', contactIds[contact] ?? ''),
       }),
     ),
   )
@@ -116,7 +116,7 @@ export async function fill(transaction: Transaction, language: Language): Promis
 const created = (resource: Resource, id: string | undefined, values: JsonObject) => ({
   kind: 'create' as const,
   ...(id !== undefined && { id }),
-  values: readBody(bodyShape(resource, 'create'), values),
+  values: parseBody(bodyShape(resource, 'create'), values),
 })
 
 const addressOf = (first: string, last: string, domain: string): string =>

@@ -9,7 +9,7 @@ import {
   type TestService,
 } from '../../../test/service.ts'
 import { serviceActor } from '../../platform/model/caller.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { contactStore } from '../contacts/store.ts'
 
@@ -128,7 +128,7 @@ test('a pushed note counts at the time of the note', async () => {
 })
 
 test('a transaction that began before the latest activity does not move it back', async () => {
-  const actor = serviceActor('work', readId('org', organization.organizationId) ?? '')
+  const actor = serviceActor('work', decodeId('org', organization.organizationId) ?? '')
   let latest = ''
   await service.database.transaction(actor, async (transaction) => {
     // Times are stored in milliseconds, and a note can be created in less than one.
@@ -140,7 +140,7 @@ test('a transaction that began before the latest activity does not move it back'
     })
     latest = (await create(`/v5/contacts/${contact.id}/notes`, { body: 'meanwhile' })).createdAt
     const columns = () => ({ last_activity_at: 'now' })
-    const id = readId('con', contact.id) ?? ''
+    const id = decodeId('con', contact.id) ?? ''
     await contactStore.write(transaction, [{ kind: 'update', id, values: { city: 'London' }, columns }])
   })
   const { city, lastActivityAt, updatedAt } = await read(`/v5/contacts/${contact.id}`)

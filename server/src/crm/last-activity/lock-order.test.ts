@@ -6,7 +6,7 @@ import { until } from '../../../test/processes.ts'
 import { pusher } from '../../../test/pushes.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 import { serviceActor } from '../../platform/model/caller.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { identifier, raw, sql } from '../../platform/model/sql.ts'
 import { processNextBatch } from '../../intake/work/batch.ts'
 
@@ -48,7 +48,7 @@ async function send(method: string, path: string, body?: object): Promise<Json> 
   return response.body
 }
 
-const organizationId = (): string => readId('org', organization.organizationId) ?? ''
+const organizationId = (): string => decodeId('org', organization.organizationId) ?? ''
 
 /** A stage in which the deal is. */
 async function newStage(): Promise<string> {
@@ -130,7 +130,7 @@ test.each(Object.entries(operations))(
       await service.database.transaction(serviceActor('work', organizationId()), async (transaction) => {
         const lock = ({ id }: Json, mode: string) =>
           transaction.query(sql`select from ${identifier(tables[id.slice(0, 3)] ?? '')}
-          where organization_id = ${transaction.organization} and id = ${readId(id.slice(0, 3), id)}::uuid
+          where organization_id = ${transaction.organization} and id = ${decodeId(id.slice(0, 3), id)}::uuid
           for no key update ${raw(mode)}`)
         await lock(first, '')
         running = operation.run()

@@ -5,7 +5,7 @@ import { type Json, startTestService, type TestOrganization, type TestService } 
 import { serviceActor } from '../../platform/model/caller.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/model/sql.ts'
-import { newId, readId, showId } from '../../platform/model/ids.ts'
+import { newId, decodeId, encodeId } from '../../platform/model/ids.ts'
 import { allNoteStore } from './store.ts'
 import type { Change } from '../../platform/records/declare/changes.ts'
 
@@ -19,7 +19,7 @@ beforeEach(async () => {
 })
 afterAll(() => service.close())
 
-const uuid = (id: string): string => readId(id.slice(0, 3), id) ?? ''
+const uuid = (id: string): string => decodeId(id.slice(0, 3), id) ?? ''
 
 /** Creates contacts; returns their ids, oldest first. */
 async function newContacts(count: number): Promise<string[]> {
@@ -49,12 +49,12 @@ test('imported notes have no author, are queued and count as activity of their c
   expect(written.map(({ after }) => after.body)).toEqual(['pushed 0', 'pushed 1', 'pushed 2'])
   for (const [index, { id }] of written.entries()) {
     const contactId = contactIds[index] ?? ''
-    const { body: note, text } = await call('GET', `/v5/notes/${showId('not', id)}`)
+    const { body: note, text } = await call('GET', `/v5/notes/${encodeId('not', id)}`)
     expect(note).toMatchObject({
       contactId,
       source: 'import',
       authorId: null,
-      importRowId: showId('row', rowIds[index] ?? ''),
+      importRowId: encodeId('row', rowIds[index] ?? ''),
       reasoningQueuedAt: note.createdAt,
     })
     expect((await call('GET', `/v5/contacts/${contactId}/notes/${note.id}`)).text).toBe(text)
@@ -62,7 +62,7 @@ test('imported notes have no author, are queued and count as activity of their c
   }
   expect((await call('GET', '/v5/notes/count?source=import')).body).toEqual({ count: 3 })
   expect(
-    (await call('GET', `/v5/notes?filter.importRowId.equals=${showId('row', rowIds[1] ?? '')}`)).body,
+    (await call('GET', `/v5/notes?filter.importRowId.equals=${encodeId('row', rowIds[1] ?? '')}`)).body,
   ).toHaveLength(1)
 })
 

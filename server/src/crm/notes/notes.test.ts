@@ -8,7 +8,7 @@ import {
   type TestService,
 } from '../../../test/service.ts'
 import { type Sql, sql } from '../../platform/model/sql.ts'
-import { newId, readId, showId } from '../../platform/model/ids.ts'
+import { newId, decodeId, encodeId } from '../../platform/model/ids.ts'
 
 let service: TestService
 let organization: TestOrganization
@@ -27,7 +27,7 @@ beforeEach(async () => {
 afterAll(() => service.close())
 
 const database = (statement: Sql): Promise<Json[]> => service.database.crossTenantQuery('check the database', statement)
-const uuid = (id: string): string => readId(id.slice(0, 3), id) ?? ''
+const uuid = (id: string): string => decodeId(id.slice(0, 3), id) ?? ''
 
 const newContact = async (name: string): Promise<string> =>
   (await call('POST', '/v5/contacts', { body: { name } })).body.id
@@ -139,7 +139,7 @@ async function newKeyCreator(): Promise<string> {
   await database(
     sql`update api_keys set created_by = ${id}::uuid, version = version + 1 where organization_id = ${own}`,
   )
-  return showId('usr', id)
+  return encodeId('usr', id)
 }
 
 const bySession: Call = (...args) => callAs(service, organization.accessToken)(...args)

@@ -1,7 +1,7 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import { type Resource, underParent } from '../../platform/records/declare/define.ts'
 import { storeEditedValues } from '../../platform/records/write/edits.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { onShard, prepared, sql } from '../../platform/model/sql.ts'
 import type { StandardStore } from '../../platform/records/write/store.ts'
 import { writeSet } from '../../platform/records/write/write.ts'
@@ -37,7 +37,7 @@ function storeOf(resource: Resource): StandardStore {
 
 /** Records a text on a contact that a person changed or deleted: imports never add it again. */
 function editedText({ before, values, columns }: PendingChange) {
-  const contactId = readId(contacts.idPrefix, String(before?.contactId))
+  const contactId = decodeId(contacts.idPrefix, String(before?.contactId))
   if (!before || contactId === undefined) return []
   const isEdited = 'body' in values || typeof columns.deleted_at === 'string'
   return isEdited ? [{ id: contactId, field: 'notes', value: String(before.body) }] : []

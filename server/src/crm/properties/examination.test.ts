@@ -5,7 +5,7 @@ import { createConcurrencyLimiter } from '../../platform/background/concurrency-
 import type { Transaction } from '../../platform/database/database.ts'
 import { WorkNeeded } from '../../platform/database/work-needed.ts'
 import { type Actor, serviceActor } from '../../platform/model/caller.ts'
-import { newId, readId } from '../../platform/model/ids.ts'
+import { newId, decodeId } from '../../platform/model/ids.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { contacts } from '../contacts/resource.ts'
 import { contactStore } from '../contacts/store.ts'
@@ -38,7 +38,7 @@ async function examine(actor: Actor, meanwhile: () => Promise<unknown>) {
 
 test('what writers store while the records are examined is examined too, even if they began before', async () => {
   const { organizationId, call } = await service.newOrganization()
-  const actor = serviceActor('command', readId('org', organizationId) ?? '')
+  const actor = serviceActor('command', decodeId('org', organizationId) ?? '')
   const names = ['to be changed', 'to be deleted', 'unchanged']
   const [changed, deleted] = await Promise.all(
     names.map(
@@ -57,7 +57,7 @@ test('what writers store while the records are examined is examined too, even if
     await isResumed
     await contactStore.write(transaction, [
       { kind: 'create', values: { name: 'New', customProperties: { size: 'large' } } },
-      { kind: 'update', id: readId('con', changed) ?? '', values: { customProperties: { size: ['m'] } } },
+      { kind: 'update', id: decodeId('con', changed) ?? '', values: { customProperties: { size: ['m'] } } },
     ])
   })
   await hasBegun

@@ -1,7 +1,7 @@
 import { declaredProperty } from '../../platform/records/properties/property.ts'
 import { displayNoun, type Resource } from '../../platform/records/declare/define.ts'
 import { ApiError, type Fault } from '../../platform/model/errors.ts'
-import { readValue } from '../../platform/records/request/body.ts'
+import { parseValue } from '../../platform/records/request/body.ts'
 import type { Duplicates, StoredValues } from './stored-values-store.ts'
 import type { JsonValue } from '../../platform/model/json.ts'
 import type { PropertyDefinition } from '../../platform/records/declare/field.ts'
@@ -51,7 +51,7 @@ export function assertFit(resource: Resource, definition: PropertyDefinition, st
 
 /** Why a stored value does not fit; a valid one would be stored in another form. */
 function reasonOf(definition: PropertyDefinition, value: JsonValue): Pick<Obstacle, 'reason' | 'message'> {
-  const read = readValue(declaredProperty(definition).field, definition.key, value, 'create')
+  const read = parseValue(declaredProperty(definition).field, definition.key, value, 'create')
   // Each item of a list may have the same fault.
   if (Array.isArray(read))
     return { reason: 'unfit', message: [...new Set(read.map(({ message }) => message))].join(', ') }

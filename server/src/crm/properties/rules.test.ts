@@ -3,7 +3,7 @@ import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
 import { pushesOf } from '../../../test/processed-pushes.ts'
 import { serviceProcesses } from '../../../test/service-process.ts'
 import { type Call, type Json, startTestService, type TestService } from '../../../test/service.ts'
-import { newId, readId } from '../../platform/model/ids.ts'
+import { newId, decodeId } from '../../platform/model/ids.ts'
 import { sql } from '../../platform/model/sql.ts'
 
 let testDatabase: TestDatabase
@@ -302,7 +302,7 @@ test('no record is written with former definitions by another process', async ()
     const [defined] = await Promise.all([organization.call('POST', '/v5/properties', { body }), ...writes])
     const texts = await service.database.crossTenantQuery<{ count: number }>(
       'check the database',
-      sql`select count(*)::integer as count from companies where organization_id = ${readId('org', organizationId)}::uuid
+      sql`select count(*)::integer as count from companies where organization_id = ${decodeId('org', organizationId)}::uuid
         and jsonb_typeof(custom_properties -> ${key(index)}::text) = 'string'`,
     )
     if (defined.status === 201) expect(texts).toEqual([{ count: 0 }])

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { declaredProperty } from '../../platform/records/properties/property.ts'
 import type { Prepared } from '../../platform/records/declare/define.ts'
 import type { BodyFault } from '../../platform/model/errors.ts'
-import { readValue } from '../../platform/records/request/body.ts'
+import { parseValue } from '../../platform/records/request/body.ts'
 import type { JsonObject, JsonValue } from '../../platform/model/json.ts'
 import type {
   PropertyIndex,
@@ -104,7 +104,7 @@ function readDefault(record: JsonObject): { value: JsonValue } | BodyFault[] {
   const definition = definitionOf('', record)
   const { type, choices } = definition
   if (type === 'reference') return [{ field: 'default', message: 'a reference has no default' }]
-  const read = readValue(declaredProperty(definition).field, 'default', definition.default, 'create')
+  const read = parseValue(declaredProperty(definition).field, 'default', definition.default, 'create')
   if (Array.isArray(read) || !choiceTypes.includes(type)) return read
   const archived = choices.filter((one) => one.archived).map(({ value }) => value)
   const bad = [read.value].flat().find((value) => archived.includes(String(value)))

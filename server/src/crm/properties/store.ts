@@ -1,7 +1,7 @@
 import type { Connection, Transaction } from '../../platform/database/database.ts'
 import { displayNoun, initialValues } from '../../platform/records/declare/define.ts'
 import { ApiError, invalidBody } from '../../platform/model/errors.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { raw, sql } from '../../platform/model/sql.ts'
 import { distributedOf, isRestricted } from '../../platform/records/filter/scope.ts'
 import { documentSql } from '../../platform/records/page/select.ts'
@@ -202,7 +202,7 @@ async function updateSet(transaction: Transaction, table: string): Promise<void>
     order by "position", id`)
   const definitions = rows.map(({ text }) => {
     const record = JSON.parse(text) as JsonObject
-    const id = readId(properties.idPrefix, String(record.id)) ?? ''
+    const id = decodeId(properties.idPrefix, String(record.id)) ?? ''
     return definitionOf(id, record, indexes.get(id) ?? null)
   })
   await storeDefinitions(transaction, table, definitions)

@@ -1,6 +1,6 @@
 import type { Connection, Transaction } from '../../platform/database/database.ts'
 import type { Resource } from '../../platform/records/declare/define.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import { identifier, join, raw, type Sql, sql } from '../../platform/model/sql.ts'
 import { reachConditions } from '../../platform/records/filter/scope.ts'
 import { scopeOf } from '../../platform/records/page/read.ts'
@@ -146,7 +146,7 @@ async function examine(
 }
 
 const shownValues = (resource: Resource, rows: readonly StoredValue[]): StoredValue[] =>
-  rows.map(({ id, value }) => ({ id: showId(resource.idPrefix, id), value }))
+  rows.map(({ id, value }) => ({ id: encodeId(resource.idPrefix, id), value }))
 
 /** Finds the records within the caller's reach that are not deleted and have a value that another one has too. */
 export async function findDuplicates(

@@ -1,6 +1,6 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/model/errors.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { standardStore } from '../../platform/records/write/store.ts'
 import { countDealsIn, moveAllDeals } from '../deals/store.ts'
@@ -41,7 +41,7 @@ async function updateDeals(
 
 /** Moves all deals of a stage (uuid) to another one (as in the API). False if there is no such other stage. */
 export async function emptyStage(transaction: Transaction, stageId: string, targetId: string): Promise<boolean> {
-  const target = readId(stages.idPrefix, targetId)
+  const target = decodeId(stages.idPrefix, targetId)
   if (target === undefined || target === stageId) return false
   // Locked first, so that no deal enters it after the others have moved.
   await transaction.query(sql`

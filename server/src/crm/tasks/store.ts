@@ -2,7 +2,7 @@ import { findCallerMember } from '../../identity/members/store.ts'
 import { members } from '../../identity/members/resource.ts'
 import { findLocalDays } from '../../identity/users/store.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { readId, showId } from '../../platform/model/ids.ts'
+import { decodeId, encodeId } from '../../platform/model/ids.ts'
 import type { StandardStore } from '../../platform/records/write/store.ts'
 import { writeSet } from '../../platform/records/write/write.ts'
 import { companies } from '../companies/resource.ts'
@@ -36,7 +36,7 @@ async function assignPeople(
 ): Promise<void> {
   const unassigned = pending.filter(({ before }, index) => !before && !('assigneeId' in (changes[index]?.values ?? {})))
   const caller = unassigned.length > 0 ? await findCallerMember(transaction) : undefined
-  for (const { values } of unassigned) values.assigneeId = caller ? showId(members.idPrefix, caller) : null
+  for (const { values } of unassigned) values.assigneeId = caller ? encodeId(members.idPrefix, caller) : null
   for (const { before, columns } of pending) if (!before) columns.created_by_id = transaction.actor.userId
 }
 
@@ -50,7 +50,7 @@ async function assignDeadlines(transaction: Transaction, pending: readonly Pendi
     return {
       id: change.id,
       day: typeof dueDate === 'string' ? dueDate : null,
-      userId: readId(members.idPrefix, String(assigneeId)) ?? null,
+      userId: decodeId(members.idPrefix, String(assigneeId)) ?? null,
     }
   })
   const found = await findLocalDays(transaction, days)
@@ -66,7 +66,7 @@ async function assignDeadlines(transaction: Transaction, pending: readonly Pendi
 async function recordActivity(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {
   const active = pending.filter(({ before, values }) => !before || (values.done === true && before.done !== true))
   const idsIn = (name: string, prefix: string) =>
-    idsOf(active.flatMap((change) => readId(prefix, String(afterOf(change)[name])) ?? []))
+    idsOf(active.flatMap((change) => decodeId(prefix, String(afterOf(change)[name])) ?? []))
   // Before the insert, whose foreign keys would lock the records in the order of the tasks.
   await updateLastActivity(transaction, {
     deals: idsIn('dealId', deals.idPrefix),

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { newOwner } from '../../../test/people.ts'
 import { type Call, type Json, startTestService, type TestService } from '../../../test/service.ts'
-import { newId, readId, showId } from '../../platform/model/ids.ts'
+import { newId, decodeId, encodeId } from '../../platform/model/ids.ts'
 import { sql } from '../../platform/model/sql.ts'
 
 let service: TestService
@@ -42,9 +42,9 @@ async function newMember(timeZone: string | null): Promise<string> {
     sql`with added as (
       insert into users (id, email, email_key, name, time_zone) values (${id}, ${id}, ${id}, 'Grace', ${timeZone})
       returning id)
-    insert into members (organization_id, user_id, role) select ${readId('org', organizationId)}::uuid, id, 'member' from added`,
+    insert into members (organization_id, user_id, role) select ${decodeId('org', organizationId)}::uuid, id, 'member' from added`,
   )
-  return showId('usr', id)
+  return encodeId('usr', id)
 }
 
 const hour = 3_600_000
@@ -64,7 +64,7 @@ test('a task is the caller’s, somebody else’s or nobody’s', async () => {
   expect(await newTask({ assigneeId: colleague })).toMatchObject({ assigneeId: colleague, createdById: userId })
   expect(await newTask({ assigneeId: null })).toMatchObject({ assigneeId: null, createdById: userId })
   expect((await change(own, { assigneeId: null })).assigneeId).toBeNull()
-  const unknown = await call('POST', '/v5/tasks', { body: { title: 'Call', assigneeId: showId('usr', newId()) } })
+  const unknown = await call('POST', '/v5/tasks', { body: { title: 'Call', assigneeId: encodeId('usr', newId()) } })
   expect(unknown).toMatchObject({ status: 422, body: { details: [{ field: 'assigneeId' }] } })
 })
 
@@ -74,7 +74,7 @@ test('a task by an API key is its creator’s, as long as they are a member', as
   expect(byKey).toMatchObject({ assigneeId: organization.userId, createdById: organization.userId })
   await service.database.crossTenantQuery(
     'check the database',
-    sql`delete from members where user_id = ${readId('usr', organization.userId)}::uuid`,
+    sql`delete from members where user_id = ${decodeId('usr', organization.userId)}::uuid`,
   )
   const later = await create('/v5/tasks', { title: 'Call' }, organization.call)
   expect(later).toMatchObject({ assigneeId: null, createdById: organization.userId })

@@ -5,10 +5,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sessionOptions } from '../../platform/database/database.ts'
 import { toSql } from '../../platform/database/fixed-statements.ts'
 import type { Resource } from '../../platform/records/declare/define.ts'
-import { newId, readId } from '../../platform/model/ids.ts'
+import { newId, decodeId } from '../../platform/model/ids.ts'
 import { organizationParameter } from '../../platform/model/sql.ts'
 import { planPage } from '../../platform/records/page/page.ts'
-import { readList } from '../../platform/records/page/parse.ts'
+import { parseList } from '../../platform/records/page/parse.ts'
 import { explain, recordsRead } from '../../../test/explain.ts'
 import { createDatabase } from '../../../test/postgres.ts'
 import { startTestService, type TestService } from '../../../test/service.ts'
@@ -27,7 +27,7 @@ beforeAll(async () => {
   const database = await createDatabase()
   service = await startTestService({}, database)
   const { call, organizationId: shown } = await service.newOrganization()
-  organizationId = readId('org', shown) ?? ''
+  organizationId = decodeId('org', shown) ?? ''
   const company = (await call('POST', '/v5/companies', { body: { name: 'Engines' } })).body
   const made = await Promise.all(
     Array.from({ length: contacts }, async (_, number) => {
@@ -39,9 +39,9 @@ beforeAll(async () => {
   // The planner would read a small table as a whole.
   await Promise.all(Array.from({ length: 40 }, () => call('POST', '/v5/deals', { body: { name: 'Other' } })))
   ids = {
-    contacts: readId('con', made[0]) ?? '',
-    companies: readId('com', company.id) ?? '',
-    deals: readId('del', deal.id) ?? '',
+    contacts: decodeId('con', made[0]) ?? '',
+    companies: decodeId('com', company.id) ?? '',
+    deals: decodeId('del', deal.id) ?? '',
   }
   client = new pg.Client({ ...database.connection, options: sessionOptions })
   await client.connect()
@@ -64,7 +64,7 @@ afterAll(async () => {
 async function readPage(timeline: Resource, parentId: string, query: [string, string][] = []): Promise<number> {
   const parameters = query.map(([name, value]) => ({ name, value }))
   const scope = (orderBy: string) => ({ key: Buffer.alloc(32), organizationId, list: '', orderBy })
-  const request = readList(timeline, parameters, scope)
+  const request = parseList(timeline, parameters, scope)
   const plan = planPage(timeline, request, {
     organization: organizationParameter(organizationId),
     actor: seesAll,

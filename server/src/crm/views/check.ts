@@ -2,7 +2,7 @@ import type { Resource } from '../../platform/records/declare/define.ts'
 import type { BodyFault } from '../../platform/model/errors.ts'
 import type { FieldType } from '../../platform/records/declare/field-types.ts'
 import { QueryReader } from '../../platform/records/page/parse.ts'
-import { readSelection } from '../../platform/records/page/select.ts'
+import { parseSelection } from '../../platform/records/page/select.ts'
 import { findTarget } from '../../platform/records/filter/target.ts'
 import { readView } from '../../platform/records/page/view.ts'
 import type { Readable } from '../../platform/records/properties/resources.ts'
@@ -17,7 +17,7 @@ export function faultsOfView({ resource, relations }: Readable, values: JsonObje
   const { filter = {}, columns, query, orderBy, groupBy } = values
   readView(reader, resource, relations, { filter, query: textOf(query), orderBy: textOf(orderBy), sort: null })
   for (const [index, path] of (Array.isArray(columns) ? columns : []).entries()) {
-    const { faults } = readSelection(resource, [String(path)], reader.suggestions)
+    const { faults } = parseSelection(resource, [String(path)], reader.suggestions)
     for (const fault of faults) reader.addError(`columns.${index}`, fault)
   }
   checkWidths(reader, resource, values.columnWidths)
@@ -28,7 +28,7 @@ export function faultsOfView({ resource, relations }: Readable, values: JsonObje
 function checkWidths(reader: QueryReader, resource: Resource, widths: JsonValue | undefined): void {
   if (typeof widths !== 'object' || widths === null || Array.isArray(widths)) return
   for (const path of Object.keys(widths)) {
-    const { faults } = readSelection(resource, [path], reader.suggestions)
+    const { faults } = parseSelection(resource, [path], reader.suggestions)
     for (const fault of faults) reader.addError(`columnWidths.${path}`, fault)
   }
 }

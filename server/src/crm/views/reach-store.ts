@@ -1,4 +1,4 @@
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { sql } from '../../platform/model/sql.ts'
 import type { Reach } from '../../platform/records/declare/define.ts'
 
@@ -11,5 +11,5 @@ export const viewReach: Reach = {
       : undefined,
   // An API key has no role: it acts for its creator.
   mayChange: ({ userId, role }, { ownerId }) =>
-    role === 'owner' || role === 'admin' || readId('usr', String(ownerId)) === userId,
+    role === 'owner' || role === 'admin' || decodeId('usr', String(ownerId)) === userId,
 }

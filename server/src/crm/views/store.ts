@@ -1,7 +1,7 @@
 import type { Connection, Transaction } from '../../platform/database/database.ts'
 import type { Resource } from '../../platform/records/declare/define.ts'
 import { ApiError, type BodyFault, invalidBody } from '../../platform/model/errors.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { identifier, raw, sql } from '../../platform/model/sql.ts'
 import { withinScope } from '../../platform/records/page/page.ts'
 import type { Relations } from '../../platform/records/declare/relations.ts'
@@ -73,7 +73,7 @@ async function assignOwner(transaction: Transaction, created: readonly PendingCh
 export const savedViews: SavedViews = {
   scope: `${views.singular}:get:read`,
   async find(db: Connection, { name }: Resource, shown: string): Promise<SavedView | undefined> {
-    const id = readId(views.idPrefix, shown)
+    const id = decodeId(views.idPrefix, shown)
     if (id === undefined) return undefined
     const [view] = await db.query<SavedView>(sql`
       select filter, query, order_by as "orderBy", sort from ${identifier(views.table)} ${raw(root)}

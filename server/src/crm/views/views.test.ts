@@ -5,7 +5,7 @@ import { newOwner, type TestOwner, type TestPerson } from '../../../test/people.
 import { type Probe, watchStatements } from '../../../test/planted-faults.ts'
 import type { Call, Json } from '../../../test/service.ts'
 import { resources } from '../../app.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { viewable } from './resource.ts'
 
@@ -237,7 +237,7 @@ test('a view whose filter is no longer valid is rejected with the reason, and ca
   const { id } = await newView(bob.call)
   await mailed.service.database.crossTenantQuery(
     'check the database',
-    sql`update views set filter = '{"removedField": {"equals": 1}}' where id = ${readId('vie', id)}::uuid`,
+    sql`update views set filter = '{"removedField": {"equals": 1}}' where id = ${decodeId('vie', id)}::uuid`,
   )
   const listed = await bob.call('GET', `/v5/contacts?view=${id}`)
   expect(listed).toMatchObject({ status: 400, body: { details: [{ field: 'view' }] } })

@@ -5,7 +5,7 @@ import { apiKeyNotAllowed, invalidToken, reauthenticationRequired } from './auth
 import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { CredentialChanged } from '../../platform/database/failures.ts'
 import type { BodyShape } from '../../platform/records/request/body.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import { charge } from '../../platform/http/request-context.ts'
 import type {
   AccountRoute as ServedAccountRoute,
@@ -59,7 +59,7 @@ export const toRoute = (route: AccountRoute): Route => ({
 async function enterAccount(route: AccountRoute, exchange: Exchange): Promise<Entrance> {
   const { services, request, requestContext } = exchange
   const credential = await authenticate(exchange)
-  requestContext.credential = showId(credential.kind === 'key' ? 'key' : 'session', credential.id)
+  requestContext.credential = encodeId(credential.kind === 'key' ? 'key' : 'session', credential.id)
   await charge(exchange, route.method === 'GET' ? 'read' : 'write', credential.id)
   const { tenantKey, ...person } = await personOf(services, request, credential)
   requestContext.setTenant(tenantKey)

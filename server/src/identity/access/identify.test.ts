@@ -5,7 +5,7 @@ import type { BootstrapResult } from '../../cli/bootstrap.ts'
 import { createApiKey } from '../../cli/create-api-key.ts'
 import { CredentialChanged } from '../../platform/database/failures.ts'
 import { type Sql, sql } from '../../platform/model/sql.ts'
-import { newId, readId, showId } from '../../platform/model/ids.ts'
+import { newId, decodeId, encodeId } from '../../platform/model/ids.ts'
 import { generateApiKey } from './api-key.ts'
 import type { Identifier } from '../../platform/http/protocol/identifier.ts'
 import { firstKeyScopes } from '../../platform/model/scopes.ts'
@@ -37,7 +37,7 @@ async function identify(
 
 const change = (statement: Sql) => access.database.crossTenantQuery<object>('check the database', statement)
 
-const uuidOf = (id: string) => readId(id.slice(0, id.indexOf('_')), id)
+const uuidOf = (id: string) => decodeId(id.slice(0, id.indexOf('_')), id)
 
 test.each([undefined, '', '   '])(
   'missing credentials (%j) return 401 missing_authorization with the specified texts',
@@ -106,13 +106,13 @@ test('a foreign organization and one that does not exist return the same 403', a
     'check the database',
     sql`insert into organizations (id, name, slug) values (${newId()}, 'Others', ${newId()}) returning id`,
   )
-  const other = showId('org', others[0]?.id ?? '')
+  const other = encodeId('org', others[0]?.id ?? '')
   const refusals = await Promise.all(
     [
       [ours.apiKey, theirs.organizationId],
-      [ours.apiKey, showId('org', newId())],
+      [ours.apiKey, encodeId('org', newId())],
       [ours.accessToken, other],
-      [ours.accessToken, showId('org', newId())],
+      [ours.accessToken, encodeId('org', newId())],
     ].map(([credential = '', organization]) =>
       identify(bearer(credential), organization).catch((error: unknown) => error),
     ),

@@ -9,7 +9,7 @@ import {
   type SessionCredential,
 } from '../../platform/http/protocol/identifier.ts'
 import { invalidParameters } from '../../platform/model/errors.ts'
-import { hasIdForm, readId } from '../../platform/model/ids.ts'
+import { hasIdForm, decodeId } from '../../platform/model/ids.ts'
 import { hasRecentAuthentication } from './account-store.ts'
 import { apiKeyHash, looksLikeApiKey } from './api-key.ts'
 import type { Caller } from '../../platform/model/caller.ts'
@@ -173,7 +173,7 @@ class CachingIdentifier implements Identifier {
   }
 
   async #selectForKey(key: KeyCredential, header: string | undefined, address: string | undefined): Promise<Caller> {
-    const wanted = header === undefined ? undefined : readId('org', header)
+    const wanted = header === undefined ? undefined : decodeId('org', header)
     const isOwn = wanted === key.caller.organizationId
     if (isOwn && isWithin(key.caller.allowedAddresses, address)) {
       this.#recordUse(key, address)
@@ -197,7 +197,7 @@ class CachingIdentifier implements Identifier {
   }
 
   async #selectForSession(session: SessionCredential, header: string | undefined): Promise<Caller> {
-    const wanted = header === undefined ? undefined : readId('org', header)
+    const wanted = header === undefined ? undefined : decodeId('org', header)
     const isMalformed = header !== undefined && wanted === undefined
     const cached = isMalformed ? undefined : session.callers.get(wanted ?? '')
     if (cached) return cached

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createApiKey } from '../../cli/create-api-key.ts'
 import { generateApiKey } from './api-key.ts'
 import { type Sql, sql } from '../../platform/model/sql.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { callAs } from '../../../test/people.ts'
 import { requestText, sendRaw } from '../../../test/raw-http.ts'
 import { expectRefusal } from '../../../test/refusals.ts'
@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => service.close())
 
 const execute = (statement: Sql): Promise<Json[]> => service.database.crossTenantQuery('check the database', statement)
-const uuid = (prefix: string, shown: string): string => readId(prefix, shown) ?? ''
+const uuid = (prefix: string, shown: string): string => decodeId(prefix, shown) ?? ''
 
 /** For tests that change the session or the membership, which the tests share. */
 async function useNewOrganization(): Promise<void> {

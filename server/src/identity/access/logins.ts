@@ -4,10 +4,10 @@ import { userActor } from '../../platform/audit/actor.ts'
 import { insertPendingEvents } from '../audit-log/store.ts'
 import type { PersonEvent } from '../../platform/audit/store.ts'
 import type { CrossTenantConnection } from '../../platform/database/database.ts'
-import { assertSameOrigin, createCookie, readCookie } from '../../platform/http/protocol/cookies.ts'
+import { assertSameOrigin, createCookie, parseCookie } from '../../platform/http/protocol/cookies.ts'
 import type { RouteResponse, PublicRequest } from '../../platform/http/route.ts'
 import { queueMail } from '../mails/store.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import { lockForLogin, writeLogin } from './login-store.ts'
 import { invalidCredentials } from './auth-errors.ts'
 import { prepareSession } from './sessions.ts'
@@ -51,7 +51,7 @@ export function assertCookieAllowed({ services, client }: ClientContext, wantsCo
 
 /** The token in the device cookie, if it has our format. */
 function readDeviceCookie({ services, client }: ClientContext): string | undefined {
-  const text = readCookie(services, client, 'device')
+  const text = parseCookie(services, client, 'device')
   return text !== undefined && /^[A-Za-z0-9_-]{43}$/.test(text) ? text : undefined
 }
 
@@ -79,7 +79,7 @@ export async function completeLogin(
   const { address, userAgent } = client
   const { secret, tokens, sessions } = services
   // The browser's previous session is replaced.
-  const replaced = wantsCookie ? readCookie(services, client, 'refresh') : undefined
+  const replaced = wantsCookie ? parseCookie(services, client, 'refresh') : undefined
   if (replaced !== undefined) await sessions.end(replaced, db)
   const facts = await lockForLogin(db, userId, { deviceHash, address, userAgent })
   if (!facts) throw invalidCredentials()
@@ -93,7 +93,7 @@ export async function completeLogin(
     action: 'login.succeeded',
     ...userActor(userId, client),
     recordType: 'session',
-    recordId: showId('session', sessionId),
+    recordId: encodeId('session', sessionId),
     details: { by: login.by, isNewDevice },
   }
   const ids = organizations.map(({ id }) => id)
@@ -109,8 +109,8 @@ export async function completeLogin(
   const { role = null, customScopes = null } = organizations.find(({ id }) => id === organizationId) ?? {}
   const response = {
     status: 'complete',
-    userId: showId('usr', userId),
-    sessionId: showId('session', sessionId),
+    userId: encodeId('usr', userId),
+    sessionId: encodeId('session', sessionId),
     accessToken: await tokens.issue({ userId, sessionId, organizationId, role, customScopes }),
     ...(!wantsCookie && { refreshToken }),
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { areWithin, isWithin, readNetwork } from './networks.ts'
+import { areWithin, isWithin, parseIpNetwork } from './networks.ts'
 
 test.each([
   ['203.0.113.7', '203.0.113.7'],
@@ -14,7 +14,7 @@ test.each([
   ['::ffff:203.0.113.0/120', '203.0.113.0/24'],
   ['::ffff:cb00:7107', '203.0.113.7'],
 ])('%s is stored as %s', (text, network) => {
-  expect(readNetwork(text)).toEqual({ network })
+  expect(parseIpNetwork(text)).toEqual({ network })
 })
 
 test.each([
@@ -41,19 +41,19 @@ test.each([
   '[2001:db8::1]',
   '*',
 ])('"%s" is neither an address nor a network', (text) => {
-  expect(readNetwork(text)).toHaveProperty('fault', expect.stringContaining('expected an IP address'))
+  expect(parseIpNetwork(text)).toHaveProperty('fault', expect.stringContaining('expected an IP address'))
 })
 
 test('a network with host bits is rejected, and the error suggests the intended network', () => {
-  expect(readNetwork('203.0.113.7/24')).toEqual({
+  expect(parseIpNetwork('203.0.113.7/24')).toEqual({
     fault: 'has bits set after the first 24; expected 203.0.113.0/24',
   })
-  expect(readNetwork('10.255.0.0/9')).toHaveProperty('fault', expect.stringContaining('10.128.0.0/9'))
-  expect(readNetwork('2001:db8::1/64')).toHaveProperty('fault', expect.stringContaining('2001:db8::/64'))
+  expect(parseIpNetwork('10.255.0.0/9')).toHaveProperty('fault', expect.stringContaining('10.128.0.0/9'))
+  expect(parseIpNetwork('2001:db8::1/64')).toHaveProperty('fault', expect.stringContaining('2001:db8::/64'))
 })
 
 test.each(['0.0.0.0/0', '::/0'])('%s, which restricts nothing, is rejected', (text) => {
-  expect(readNetwork(text)).toHaveProperty('fault', expect.stringContaining('leave the list empty'))
+  expect(parseIpNetwork(text)).toHaveProperty('fault', expect.stringContaining('leave the list empty'))
 })
 
 test.each([
@@ -82,7 +82,7 @@ const networks = fc.array(
   fc.tuple(octets, fc.integer({ min: 1, max: 32 })).map(([[a, b, c, d], prefix]) => {
     const start = (((a << 24) | (b << 16) | (c << 8) | d) & (-1 << (32 - prefix))) >>> 0
     const text = [24, 16, 8, 0].map((shift) => (start >>> shift) & 255).join('.')
-    const read = readNetwork(`${text}/${prefix}`)
+    const read = parseIpNetwork(`${text}/${prefix}`)
     if (!('network' in read)) throw new Error(read.fault)
     return read.network
   }),

@@ -2,7 +2,7 @@ import { isIP, isIPv6 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /** The canonical form of an address or network (RFC 4632, RFC 5952), or a fault. */
-export function readNetwork(text: string): { network: string } | { fault: string } {
+export function parseIpNetwork(text: string): { network: string } | { fault: string } {
   const [address = '', bits, ...rest] = text.trim().split('/')
   // Strict: `010` is 8 to some parsers and 10 to others, and a zone (`%eth0`) has no meaning here.
   const isAddress = isIP(address) !== 0 && !address.includes('%')

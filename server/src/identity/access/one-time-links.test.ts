@@ -9,7 +9,7 @@ import {
 import { sha256 } from '../../platform/secret/encryption.ts'
 import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { sql } from '../../platform/model/sql.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { storeStep, consumeStep, type StepKind } from '../single-sign-on/flow-store.ts'
 import { type MailedService, startMailedService } from '../../../test/mailed-service.ts'
 import {
@@ -36,7 +36,7 @@ afterAll(() => mailed.close())
 const transact = <Result>(work: (db: CrossTenantConnection) => Promise<Result>): Promise<Result> =>
   service.database.crossTenantTransaction('check the database', work)
 
-const userId = () => readId('usr', owner.userId) ?? ''
+const userId = () => decodeId('usr', owner.userId) ?? ''
 
 const isStored = async (token: string, { database }: TestService = service): Promise<boolean> => {
   const rows = await database.crossTenantQuery(
@@ -66,8 +66,8 @@ test.each<StepKind>(['link', 'flow', 'proof'])('a single sign-on step of kind %s
   const body = { name: 'Ours', issuer: 'https://id.example.com', clientId: 'rapport', clientSecret: 'x' }
   const { id } = (await owner.organization.call('POST', '/v5/sso-connections', { body })).body
   const step = {
-    organizationId: readId('org', owner.organizationId) ?? '',
-    connectionId: readId('sso', id) ?? '',
+    organizationId: decodeId('org', owner.organizationId) ?? '',
+    connectionId: decodeId('sso', id) ?? '',
     userId: userId(),
   }
   const text = `a text of ${kind}`

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { CrossTenantConnection } from '../../platform/database/database.ts'
-import { createCookie, readCookie } from '../../platform/http/protocol/cookies.ts'
+import { createCookie, parseCookie } from '../../platform/http/protocol/cookies.ts'
 import type { RouteResponse, PublicRequest } from '../../platform/http/route.ts'
-import { newId, showId } from '../../platform/model/ids.ts'
+import { newId, encodeId } from '../../platform/model/ids.ts'
 import { findRole } from './account-store.ts'
 import { invalidToken } from './auth-errors.ts'
 import { firstRefreshToken } from './sessions.ts'
@@ -32,15 +32,15 @@ export async function renewSession(
   const renewed = await replaceSession(db, sessionId, { ...successor, isStrong, at: new Date() })
   if (!renewed) throw invalidToken()
   // A different session in the browser's cookie is replaced too.
-  const replaced = wantsCookie ? readCookie(services, client, 'refresh') : undefined
+  const replaced = wantsCookie ? parseCookie(services, client, 'refresh') : undefined
   if (replaced !== undefined) await sessions.end(replaced, db)
   const { organizationId } = renewed
   const grant = await findRole(db, userId, organizationId)
   const refreshToken = firstRefreshToken(secret, successor.id, successor.nonce)
   const response = {
     status: 'complete',
-    userId: showId('usr', userId),
-    sessionId: showId('session', successor.id),
+    userId: encodeId('usr', userId),
+    sessionId: encodeId('session', successor.id),
     accessToken: await tokens.issue({ userId, sessionId: successor.id, organizationId, ...grant }),
     ...(!wantsCookie && { refreshToken }),
   }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type Access, openAccess } from '../../../test/access.ts'
 import type { BootstrapResult } from '../../cli/bootstrap.ts'
 import { sql } from '../../platform/model/sql.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { createSessions, reuseGracePeriod } from './sessions.ts'
 
 let access: Access
@@ -33,7 +33,7 @@ const expectRefused = (token: string) =>
 async function hasEnded(): Promise<boolean> {
   const [row] = await access.database.crossTenantQuery<{ ended: boolean }>(
     'find the session of a request',
-    sql`select ended_at is not null as ended from sessions where id = ${readId('session', begun.sessionId)}::uuid`,
+    sql`select ended_at is not null as ended from sessions where id = ${decodeId('session', begun.sessionId)}::uuid`,
   )
   return row?.ended === true
 }
@@ -45,9 +45,9 @@ test('a refresh returns two new tokens for the same user and session', async () 
   expect(response.refreshToken).not.toBe(begun.refreshToken)
   expect(response.accessToken).not.toBe(begun.accessToken)
   expect(await access.tokens.verify(response.accessToken)).toEqual({
-    userId: readId('usr', begun.userId),
-    sessionId: readId('session', begun.sessionId),
-    organizationId: readId('org', begun.organizationId),
+    userId: decodeId('usr', begun.userId),
+    sessionId: decodeId('session', begun.sessionId),
+    organizationId: decodeId('org', begun.organizationId),
   })
 })
 

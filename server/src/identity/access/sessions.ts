@@ -3,7 +3,7 @@ import { recordPersonEvent } from '../audit-log/store.ts'
 import type { Database, CrossTenantConnection } from '../../platform/database/database.ts'
 import { clearSiteData } from '../../platform/http/protocol/cookies.ts'
 import { ApiError } from '../../platform/model/errors.ts'
-import { newId, readId, showId } from '../../platform/model/ids.ts'
+import { newId, decodeId, encodeId } from '../../platform/model/ids.ts'
 import type { Sql } from '../../platform/model/sql.ts'
 import { invalidToken } from './auth-errors.ts'
 import { deriveKey, type Secret } from '../../platform/secret/secret.ts'
@@ -113,7 +113,7 @@ export function createSessions({
       actorKind: 'anonymous',
       actorId: null,
       recordType: 'session',
-      recordId: showId('session', presented.sessionId),
+      recordId: encodeId('session', presented.sessionId),
     })
     return 'reused'
   }
@@ -129,8 +129,8 @@ export function createSessions({
       const { sessionId } = presented
       const { userId, organizationId, role, customScopes, nonce } = rotated.session
       return {
-        userId: showId('usr', userId),
-        sessionId: showId('session', sessionId),
+        userId: encodeId('usr', userId),
+        sessionId: encodeId('session', sessionId),
         accessToken: await tokens.issue({ userId, sessionId, organizationId, role, customScopes }),
         refreshToken: encodeToken(secret, sessionId, { nonce, generation: rotated.generation }),
       }
@@ -182,13 +182,13 @@ const invalidRefreshToken = () =>
 const pattern = /^(rft_[0-9a-f]{32})([0-9a-f]{8})([A-Za-z0-9_-]{43})$/
 
 function encodeToken(secret: Secret, sessionId: string, state: { nonce: Buffer; generation: number }): string {
-  const head = showId('rft', sessionId) + state.generation.toString(16).padStart(8, '0')
+  const head = encodeId('rft', sessionId) + state.generation.toString(16).padStart(8, '0')
   return head + mac(secret, sessionId, state).toString('base64url')
 }
 
 function decodeToken(text: string): PresentedToken | undefined {
   const [, id = '', generation = '', code = ''] = pattern.exec(text) ?? []
-  const sessionId = readId('rft', id)
+  const sessionId = decodeId('rft', id)
   if (sessionId === undefined) return undefined
   return { sessionId, generation: Number.parseInt(generation, 16), mac: Buffer.from(code, 'base64url') }
 }

@@ -3,7 +3,7 @@ import { errors, type JWK, jwtVerify, SignJWT } from 'jose'
 import { LRUCache } from 'lru-cache'
 import { sha256 } from '../../platform/secret/encryption.ts'
 import type { Database } from '../../platform/database/database.ts'
-import { readId, showId } from '../../platform/model/ids.ts'
+import { decodeId, encodeId } from '../../platform/model/ids.ts'
 import type { RoleScopes } from '../../platform/model/scopes.ts'
 import type { RoleGrant } from './account-store.ts'
 import { fingerprint, type Secret } from '../../platform/secret/secret.ts'
@@ -62,14 +62,14 @@ export function createTokens({
     async issue({ userId, sessionId, organizationId, role, customScopes = [] }) {
       const { id, privateKey } = await keys.active()
       const now = Math.floor(clock() / 1000)
-      const organization = organizationId === null ? {} : { org: showId('org', organizationId) }
+      const organization = organizationId === null ? {} : { org: encodeId('org', organizationId) }
       const scopes = role === null || role === 'custom' ? customScopes : roleScopes(role)
       const scope = role === null ? {} : { scope: (scopes ?? []).join(' ') }
-      return new SignJWT({ sid: showId('session', sessionId), ...organization, ...scope })
+      return new SignJWT({ sid: encodeId('session', sessionId), ...organization, ...scope })
         .setProtectedHeader({ alg: signingAlgorithm, typ: type, kid: id })
         .setIssuer(issuer)
         .setAudience(audience)
-        .setSubject(showId('usr', userId))
+        .setSubject(encodeId('usr', userId))
         .setJti(randomUUID())
         .setIssuedAt(now)
         .setExpirationTime(now + accessTokenLifetime)
@@ -124,9 +124,9 @@ async function check(
       currentDate: new Date(now),
     },
   )
-  const userId = readId('usr', String(payload.sub))
-  const sessionId = readId('session', String(payload['sid']))
-  const organizationId = payload['org'] === undefined ? null : readId('org', String(payload['org']))
+  const userId = decodeId('usr', String(payload.sub))
+  const sessionId = decodeId('session', String(payload['sid']))
+  const organizationId = payload['org'] === undefined ? null : decodeId('org', String(payload['org']))
   if (!userId || !sessionId || organizationId === undefined || payload.exp === undefined) return undefined
   return { subject: { userId, sessionId, organizationId }, expires: (payload.exp + clockTolerance) * 1000 }
 }

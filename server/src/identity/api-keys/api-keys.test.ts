@@ -13,7 +13,7 @@ import {
 import { dump } from '../../../test/dump.ts'
 import type { Sql } from '../../platform/model/sql.ts'
 import { sql } from '../../platform/model/sql.ts'
-import { newId, readId, showId } from '../../platform/model/ids.ts'
+import { newId, decodeId, encodeId } from '../../platform/model/ids.ts'
 
 let service: TestService
 /** Another process on the same database, with its own cache. */
@@ -34,7 +34,7 @@ afterAll(async () => {
 const at = '/v5/api-keys'
 const inDatabase = <Row extends object>(statement: Sql) =>
   service.database.crossTenantQuery<Row>('check the database', statement)
-const uuidOf = (prefix: string, id: string): string => readId(prefix, id) ?? ''
+const uuidOf = (prefix: string, id: string): string => decodeId(prefix, id) ?? ''
 
 /** The owner of the organization, by access token. */
 const session = ({ accessToken }: TestOrganization = organization): Call => callAs(service, accessToken)
@@ -333,7 +333,7 @@ test('another organization’s keys return 404 on every route', async () => {
   ] as const) {
     const [foreign, none] = [
       await theirs(method, `${at}${path}`, { ...(body && { body }) }),
-      await theirs(method, `${at}${path.replace(id, showId('key', newId()))}`, { ...(body && { body }) }),
+      await theirs(method, `${at}${path.replace(id, encodeId('key', newId()))}`, { ...(body && { body }) }),
     ]
     expect([path, foreign.status, foreign.text]).toEqual([path, 404, none.text])
   }

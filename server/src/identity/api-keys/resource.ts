@@ -1,5 +1,5 @@
 import { recordLimit } from '../access/record-limit-store.ts'
-import { readNetwork } from '../access/networks.ts'
+import { parseIpNetwork } from '../access/networks.ts'
 import { normalizeList, scopeList } from '../access/scope-list.ts'
 import { defineResource } from '../../platform/records/declare/define.ts'
 import { id, reference, text, timestamp, stringList } from '../../platform/records/declare/fields.ts'
@@ -21,7 +21,7 @@ const allowedAddresses = {
   }),
   normalize: (value: JsonValue): Normalized =>
     normalizeList(value, (item) => {
-      const read = readNetwork(item)
+      const read = parseIpNetwork(item)
       return 'network' in read ? read.network : read
     }),
 }

@@ -10,7 +10,7 @@ import {
 } from '../../../test/service.ts'
 import { covers, type Role } from '../../platform/model/scopes.ts'
 import { sql } from '../../platform/model/sql.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 
 let service: TestService
 beforeAll(async () => {
@@ -34,7 +34,7 @@ async function newTeam(): Promise<Team> {
   const as = async (role: Role) => {
     await service.database.crossTenantQuery(
       'check the database',
-      sql`update members set role = ${role} where organization_id = ${readId('org', organizationId)}::uuid`,
+      sql`update members set role = ${role} where organization_id = ${decodeId('org', organizationId)}::uuid`,
     )
     return by(accessToken)
   }

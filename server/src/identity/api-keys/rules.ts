@@ -2,7 +2,7 @@ import type { Caller } from '../../platform/model/caller.ts'
 import { coversScope, refusedScopes } from '../access/grants.ts'
 import { areWithin } from '../access/networks.ts'
 import { ApiError, type BodyFault, invalidBody } from '../../platform/model/errors.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
 
 /** What a key can do, from where and until when. */
@@ -62,7 +62,7 @@ export function assertMayGrant(caller: Caller, permissions: KeyPermissions): voi
  * created. Error: 403.
  */
 export function assertMayActFor({ reach, userId }: Caller, { createdBy }: JsonObject): void {
-  if (!reach || createdBy === showId('usr', userId)) return
+  if (!reach || createdBy === encodeId('usr', userId)) return
   throw new ApiError(
     'insufficient_permissions',
     'Your role does not see all records, so you can extend and rotate only API keys that you created.',

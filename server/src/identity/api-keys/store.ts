@@ -2,7 +2,7 @@ import { sha256 } from '../../platform/secret/encryption.ts'
 import { generateApiKey } from '../access/api-key.ts'
 import type { CrossTenantConnection, Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/model/sql.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import { standardStore, writeOne } from '../../platform/records/write/store.ts'
 import type { RetentionPolicy } from '../../platform/operations/maintenance/retention-store.ts'
 import { apiKeys } from './resource.ts'
@@ -109,7 +109,7 @@ async function expirePreviousHashes(
 }
 
 /** The id of a key in the format of the API. */
-export const showKeyId = (id: string): string => showId(apiKeys.idPrefix, id)
+export const showKeyId = (id: string): string => encodeId(apiKeys.idPrefix, id)
 
 export const expiredKeyHashes: RetentionPolicy = {
   name: 'api_key_texts',

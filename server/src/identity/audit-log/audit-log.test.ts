@@ -16,7 +16,7 @@ import { addImport, rotateImport } from '../../cli/imports.ts'
 import { recordPersonEvent } from './store.ts'
 import type { Sql } from '../../platform/model/sql.ts'
 import { sql } from '../../platform/model/sql.ts'
-import { newId, readId, showId } from '../../platform/model/ids.ts'
+import { newId, decodeId, encodeId } from '../../platform/model/ids.ts'
 
 let service: TestService
 let organization: TestOrganization
@@ -29,7 +29,7 @@ afterAll(() => service.close())
 const inDatabase = <Row extends object>(statement: Sql) =>
   service.database.crossTenantQuery<Row>('check the database', statement)
 
-const uuidOf = (prefix: string, id: string): string => readId(prefix, id) ?? ''
+const uuidOf = (prefix: string, id: string): string => decodeId(prefix, id) ?? ''
 
 /** Requests of the organization's owner, with an access token. */
 const byToken = ({ accessToken }: TestOrganization): Call => callAs(service, accessToken)
@@ -59,7 +59,7 @@ test('an event records actor, record, changed fields, address and request, but n
     id: expect.stringMatching(/^evt_[0-9a-f]{32}$/) as string,
     action: 'import.created',
     actorKind: 'key',
-    actorId: showId('key', key?.id ?? ''),
+    actorId: encodeId('key', key?.id ?? ''),
     recordType: 'import',
     recordId: made.body.id,
     address: '127.0.0.1',

@@ -19,7 +19,7 @@ import {
   verifyDomain,
 } from '../../../test/single-sign-on-fixture.ts'
 import { organizationTablesOf } from '../../../test/statement-inspection.ts'
-import { newId, readId } from '../../platform/model/ids.ts'
+import { newId, decodeId } from '../../platform/model/ids.ts'
 import { type Sql, sql } from '../../platform/model/sql.ts'
 import { insertPendingEvents, storePendingEvents } from './store.ts'
 
@@ -99,7 +99,7 @@ test('logging in, refreshing and logging out use the directory only, whatever th
 
 test('a pending event keeps its id and time, once, however often its move is interrupted or repeated', async () => {
   const { organization } = await newPerson(service)
-  const id = readId('org', organization.organizationId) ?? ''
+  const id = decodeId('org', organization.organizationId) ?? ''
   await storePendingEvents(service.database)
   await inDatabase(insertPendingEvents([id], { action: 'login.failed', actorKind: 'anonymous', actorId: null }))
   await inDatabase(sql`update pending_events set created_at = '2026-01-02T03:04:05.678Z'`)
@@ -122,7 +122,7 @@ test('a pending event keeps its id and time, once, however often its move is int
 
 test('reading a log moves the pending events of its organization only, even if those of another have the same ids', async () => {
   const [ours, theirs] = [await service.newOrganization(), await service.newOrganization()]
-  const ids = [ours, theirs].map(({ organizationId }) => readId('org', organizationId) ?? '')
+  const ids = [ours, theirs].map(({ organizationId }) => decodeId('org', organizationId) ?? '')
   await storePendingEvents(service.database)
   const sharedId = newId()
   for (const [index, id] of ids.entries())

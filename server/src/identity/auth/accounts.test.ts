@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sql } from '../../platform/model/sql.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { type MailReceiver, startMailReceiver } from '../../../test/mail-receiver.ts'
 import {
   callAfterReauthentication,
@@ -43,7 +43,7 @@ const ageReauthentication = (sessionId: string, seconds: number) =>
   service.database.crossTenantQuery(
     'manage an account',
     sql`update sessions set proved_at = now() - make_interval(secs => ${seconds})
-      where id = ${readId('session', sessionId)}::uuid`,
+      where id = ${decodeId('session', sessionId)}::uuid`,
   )
 
 test('the set-up link creates one first owner, even when used concurrently', async () => {
@@ -282,7 +282,7 @@ test('a new password removes earlier links and the queued mails that contain the
     const countLinksAndMails = () =>
       serviceWithoutMail.database.crossTenantQuery<{ links: number; waiting: number }>(
         'log in',
-        sql`select (select count(*) from one_time_tokens where user_id = ${readId('usr', userId)}::uuid)::integer as links,
+        sql`select (select count(*) from one_time_tokens where user_id = ${decodeId('usr', userId)}::uuid)::integer as links,
           (select count(*) from mails where kind <> 'account-changed' and status <> 'dropped')::integer as waiting`,
       )
     expect(await countLinksAndMails()).toEqual([{ links: 0, waiting: 0 }])
@@ -351,10 +351,10 @@ test('a session begun by single sign-on ends when the person joins another organ
   ]
   const change = (statement: ReturnType<typeof sql>) => service.database.crossTenantQuery('log in', statement)
   await change(
-    sql`update sessions set begun_by = 'single-sign-on' where id = ${readId('session', bySignOn.sessionId)}::uuid`,
+    sql`update sessions set begun_by = 'single-sign-on' where id = ${decodeId('session', bySignOn.sessionId)}::uuid`,
   )
   expect((await bySignOn.call('GET', '/v5/me')).status).toBe(200)
-  const [organizationId = '', userId = ''] = [readId('org', other.organizationId), readId('usr', person.userId)]
+  const [organizationId = '', userId = ''] = [decodeId('org', other.organizationId), decodeId('usr', person.userId)]
   await service.database.crossTenantTransaction('log in', (db) =>
     addMember(db, { organizationId, userId, role: 'viewer' }),
   )
@@ -368,7 +368,7 @@ test('a session expires after thirty days without use', async () => {
   await service.database.crossTenantQuery(
     'manage an account',
     sql`update sessions set expires_at = now() - interval '1 second'
-      where id = ${readId('session', sessionId)}::uuid`,
+      where id = ${decodeId('session', sessionId)}::uuid`,
   )
   expect((await call('GET', '/v5/me')).status).toBe(401)
   expect((await call('GET', '/v5/me/sessions')).status).toBe(401)

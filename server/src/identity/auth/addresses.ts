@@ -10,7 +10,7 @@ import type { AccountRoute } from '../access/account-route.ts'
 import type { Client } from '../../platform/http/route.ts'
 import { queueMail } from '../mails/store.ts'
 import { timeZone } from '../../platform/records/declare/fields.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 import { accepted, acceptedSchema, requestFields, deadLink } from './forms.ts'
 import { revokeLinks, setAddress, setProfile } from './store.ts'
@@ -170,6 +170,6 @@ export const updateMeRoute: AccountRoute = {
   responses: { 200: { kind: 'schema', component: 'Person', schema: personSchema } },
   async handle({ db, person, body }) {
     const profile = await setProfile(db, person.userId, body)
-    return { status: 200, text: JSON.stringify({ id: showId('usr', person.userId), ...profile }) }
+    return { status: 200, text: JSON.stringify({ id: encodeId('usr', person.userId), ...profile }) }
   },
 }

@@ -1,7 +1,7 @@
 import { createHook } from 'node:async_hooks'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sql } from '../../platform/model/sql.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { logIn, newEmail, newOwner } from '../../../test/people.ts'
 import { startTestService, type TestService } from '../../../test/service.ts'
 
@@ -32,8 +32,8 @@ test('a login compares exactly one password hash, whether or not the address has
   const [known, disabled, passwordless] = [await newOwner(service), await newOwner(service), await newOwner(service)]
   const execute = (statement: ReturnType<typeof sql>) =>
     service.database.crossTenantQuery('check the database', statement)
-  await execute(sql`update users set disabled_at = now() where id = ${readId('usr', disabled.userId)}::uuid`)
-  await execute(sql`update users set password_hash = null where id = ${readId('usr', passwordless.userId)}::uuid`)
+  await execute(sql`update users set disabled_at = now() where id = ${decodeId('usr', disabled.userId)}::uuid`)
+  await execute(sql`update users set password_hash = null where id = ${decodeId('usr', passwordless.userId)}::uuid`)
   expect({
     known: await countHashes(known.email),
     unknown: await countHashes(newEmail()),

@@ -5,14 +5,14 @@ import {
   clearSiteData,
   clearCookie,
   createCookie,
-  readCookie,
+  parseCookie,
 } from '../../platform/http/protocol/cookies.ts'
 import { userActor } from '../../platform/audit/actor.ts'
 import { recordPersonEvent } from '../audit-log/store.ts'
 import type { PublicRequest, PublicRoute } from '../../platform/http/route.ts'
 import { missingAuthorization } from '../access/auth-errors.ts'
 import { secretText } from '../../platform/records/declare/fields.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import { requestFields } from './forms.ts'
 
 const tokensSchema = {
@@ -65,7 +65,7 @@ export const refreshCookieRoute = authRoute({
   errors: [401, 403],
   async handle({ services, client }) {
     assertSameOrigin(services, client)
-    const token = readCookie(services, client, 'refresh')
+    const token = parseCookie(services, client, 'refresh')
     if (token === undefined) throw missingAuthorization()
     const { refreshToken, ...tokens } = await services.sessions.refresh(token)
     return {
@@ -96,7 +96,7 @@ export const logoutRoute = authRoute({
     const { services, client, body } = request
     const isCookie = body.token === undefined
     if (isCookie) assertSameOrigin(services, client)
-    const token = isCookie ? readCookie(services, client, 'refresh') : stringOf(body, 'token')
+    const token = isCookie ? parseCookie(services, client, 'refresh') : stringOf(body, 'token')
     if (token !== undefined) await logOut(request, token)
     return {
       status: 204,
@@ -114,7 +114,7 @@ async function logOut({ services, client }: PublicRequest, token: string): Promi
     action: 'session.ended',
     ...userActor(userId, client),
     recordType: 'session',
-    recordId: showId('session', sessionId),
+    recordId: encodeId('session', sessionId),
   } as const
   await services.database.crossTenantTransaction('log in', (db) => recordPersonEvent(db, userId, event))
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sql } from '../../platform/model/sql.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { Authenticator } from '../../../test/authenticator.ts'
 import { enrolApp } from '../../../test/second-factors.ts'
 import { callAfterReauthentication, callAs, loggedIn, newOwner, type TestPerson } from '../../../test/people.ts'
@@ -25,7 +25,7 @@ const sessionOf = async ({ sessionId }: Pick<TestPerson, 'sessionId'>): Promise<
   const [row] = await service.database.crossTenantQuery<Json>(
     'check the database',
     sql`select ended_at is not null as ended, created_at, expires_at, user_agent, device_hash, organization_id,
-      begun_by, second_factor_at is not null as strong from sessions where id = ${readId('session', sessionId)}::uuid`,
+      begun_by, second_factor_at is not null as strong from sessions where id = ${decodeId('session', sessionId)}::uuid`,
   )
   return row
 }

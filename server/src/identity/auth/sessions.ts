@@ -5,7 +5,7 @@ import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import { clearSiteData, clearCookie } from '../../platform/http/protocol/cookies.ts'
 import type { AccountRequest, AccountRoute } from '../access/account-route.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import { deviceName } from './devices.ts'
 import { endOwnSession, endSessions, findActiveSessions, type SessionSummary } from './store.ts'
 
@@ -103,11 +103,11 @@ function cookiesOf({ services, client }: AccountRequest): string[] {
 }
 
 const sessionResponse = ({ id, organizationId, ...session }: SessionSummary, current: string) => ({
-  id: showId('session', id),
+  id: encodeId('session', id),
   isCurrent: id === current,
   device: deviceName(session.userAgent),
   ...session,
-  organizationId: organizationId === null ? null : showId('org', organizationId),
+  organizationId: organizationId === null ? null : encodeId('org', organizationId),
 })
 
 const recordSessionEnd = (
@@ -119,6 +119,6 @@ const recordSessionEnd = (
     action: 'session.ended',
     ...userActor(person.userId, client),
     recordType: 'session',
-    ...(sessionId !== undefined && { recordId: showId('session', sessionId) }),
+    ...(sessionId !== undefined && { recordId: encodeId('session', sessionId) }),
     details: { everywhere: sessionId === undefined },
   })

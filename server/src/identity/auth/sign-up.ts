@@ -11,7 +11,7 @@ import { chargeAttempt } from '../../platform/http/request-context.ts'
 import { addressKey } from '../../platform/http/limits/rate-limit.ts'
 import type { PublicRequest, PublicRoute } from '../../platform/http/route.ts'
 import { queueMail } from '../mails/store.ts'
-import { newId, showId } from '../../platform/model/ids.ts'
+import { newId, encodeId } from '../../platform/model/ids.ts'
 import { newSlug } from '../../platform/model/slug.ts'
 import { insertOrganization } from '../organizations/store.ts'
 import { insertUser } from '../users/store.ts'
@@ -209,6 +209,6 @@ async function insertPerson(
     action: 'organization.created',
     ...userActor(userId, client),
     recordType: 'organization',
-    recordId: showId('org', organizationId),
+    recordId: encodeId('org', organizationId),
   })
 }

@@ -7,7 +7,7 @@ import type { AttemptSource } from '../access/throttle-store.ts'
 import type { Database, CrossTenantConnection, Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { dropMails } from '../mails/store.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 
 export interface FoundLogin {
@@ -235,7 +235,7 @@ export async function recordFailedLogin(
       actorKind: 'anonymous',
       actorId: null,
       recordType: 'user',
-      recordId: showId('usr', userId),
+      recordId: encodeId('usr', userId),
       address,
       requestId,
     }),

@@ -11,7 +11,7 @@ import { addressKey } from '../../platform/http/limits/rate-limit.ts'
 import { type AccountRoute, toRoute } from '../access/account-route.ts'
 import type { Client, Route } from '../../platform/http/route.ts'
 import { timeZone } from '../../platform/records/declare/fields.ts'
-import { newId, showId } from '../../platform/model/ids.ts'
+import { newId, encodeId } from '../../platform/model/ids.ts'
 import { addMember } from '../members/store.ts'
 import { chooseOrganization, readMembership } from '../organizations/store.ts'
 import { membershipSchema } from '../organizations/resource.ts'
@@ -183,10 +183,10 @@ async function join(
   const isNew = await addMember(db, { organizationId, userId, role, roleId, teamId })
   await closeInvitation(db, invitation)
   const event = { organizationId, ...userActor(userId, client) }
-  const [recordType, recordId] = ['invitation', showId('inv', id)]
+  const [recordType, recordId] = ['invitation', encodeId('inv', id)]
   await recordEvent(db, { ...event, action: 'invitation.accepted', recordType, recordId })
   if (!isNew) return
-  const member = { recordType: 'member', recordId: showId('usr', userId) }
+  const member = { recordType: 'member', recordId: encodeId('usr', userId) }
   await recordEvent(db, { ...event, action: 'member.added', ...member, details: { role, by: 'invitation' } })
 }
 

@@ -11,7 +11,7 @@ import {
 } from '../../../test/people.ts'
 import type { Json } from '../../../test/service.ts'
 import { sql } from '../../platform/model/sql.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 
 let mailed: MailedService
 beforeAll(async () => {
@@ -33,7 +33,7 @@ const age = (id: string, seconds: number) =>
   mailed.service.database.crossTenantQuery(
     'manage an account',
     sql`update invitations set sent_at = sent_at - make_interval(secs => ${seconds}),
-        expires_at = expires_at - make_interval(secs => ${seconds}) where id = ${readId('inv', id)}::uuid`,
+        expires_at = expires_at - make_interval(secs => ${seconds}) where id = ${decodeId('inv', id)}::uuid`,
   )
 
 const membersOf = async (by: { call: TestPerson['call'] }): Promise<string[]> =>
@@ -187,7 +187,7 @@ test('an invitation is invalid while its sender is disabled', async () => {
     mailed.service.database.crossTenantQuery(
       'manage an account',
       sql`update users set disabled_at = case when ${isDisabled}::boolean then now() end
-        where id = ${readId('usr', owner.userId)}::uuid`,
+        where id = ${decodeId('usr', owner.userId)}::uuid`,
     )
   await disabled(true)
   expect(await preview(token)).toMatchObject(deadLink)
@@ -262,7 +262,7 @@ test('an organization can send a hundred invitations an hour; others are not aff
   await mailed.service.database.crossTenantQuery(
     'manage an account',
     sql`insert into mails (id, organization_id, kind, recipient, recipient_key, status, run_at, ended_at, created_at)
-      select gen_random_uuid(), ${readId('org', owner.organizationId)}::uuid, 'invitation', 'x@example.com', 'x@example.com',
+      select gen_random_uuid(), ${decodeId('org', owner.organizationId)}::uuid, 'invitation', 'x@example.com', 'x@example.com',
         'sent', null, now(), now() - number * interval '10 seconds' from generate_series(1, 99) number`,
   )
   expect((await owner.call('POST', path, { body: { email: newEmail(), role: 'viewer' } })).status).toBe(201)

@@ -3,7 +3,7 @@ import { type MailedService, startMailedService } from '../../../test/mailed-ser
 import { receiveLinkToken, newOwner, type TestPerson } from '../../../test/people.ts'
 import { until } from '../../../test/processes.ts'
 import { sql } from '../../platform/model/sql.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 
 let mailed: MailedService
 beforeAll(async () => {
@@ -21,7 +21,7 @@ test('resending takes its locks in the same order as other changes, so there is 
   const { id } = await mailed.invite(owner.call)
   let sending: ReturnType<TestPerson['call']> | undefined
   await mailed.service.database.crossTenantTransaction('manage an account', async (holder) => {
-    await holder.query(sql`select from organizations where id = ${readId('org', owner.organizationId)}::uuid
+    await holder.query(sql`select from organizations where id = ${decodeId('org', owner.organizationId)}::uuid
       for no key update`)
     sending = owner.call('POST', `${path}/${id}/resend`)
     await until('it waits for the organization', async () => {
@@ -29,7 +29,7 @@ test('resending takes its locks in the same order as other changes, so there is 
         where wait_event_type = 'Lock' and datname = current_database()`)
       return waiting.length === 1
     })
-    await holder.query(sql`select from invitations where id = ${readId('inv', id)}::uuid for update nowait`)
+    await holder.query(sql`select from invitations where id = ${decodeId('inv', id)}::uuid for update nowait`)
   })
   expect((await sending)?.status).toBe(200)
 })
@@ -52,7 +52,7 @@ test('the mail is sent as soon as the invitation is committed, even after a slow
     select min(waited) filter (where number = 1) as created, min(waited) filter (where number > 1) as resent from (
       select extract(epoch from composed_at - created_at)::float8 as waited,
         row_number() over (partition by record_id order by created_at) as number
-      from mails where organization_id = ${readId('org', owner.organizationId)}::uuid) mail`)
+      from mails where organization_id = ${decodeId('org', owner.organizationId)}::uuid) mail`)
   expect(row?.created).toBeLessThan(0.9)
   expect(row?.resent).toBeLessThan(0.9)
 })

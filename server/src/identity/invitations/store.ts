@@ -3,7 +3,7 @@ import type { MemberRole } from '../../platform/model/scopes.ts'
 import type { CrossTenantConnection, Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { ApiError } from '../../platform/model/errors.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import { standardStore } from '../../platform/records/write/store.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 import { UniqueConflict } from '../../platform/records/write/unique-conflict.ts'
@@ -78,7 +78,7 @@ export async function findOpenInvitation(
     select id, expires_at as "expiresAt" from invitations
     where organization_id = ${transaction.organization} and email_key = ${emailKey(email)} and deleted_at is null
       and expires_at > now()`)
-  return row && { recordId: showId(invitations.idPrefix, row.id), expiresAt: row.expiresAt.toISOString() }
+  return row && { recordId: encodeId(invitations.idPrefix, row.id), expiresAt: row.expiresAt.toISOString() }
 }
 
 /** Revokes the links of this invitation (uuid). */

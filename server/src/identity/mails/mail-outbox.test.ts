@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sql } from '../../platform/model/sql.ts'
 import { droppedMails, endedMails } from './queue-store.ts'
-import { readId, showId } from '../../platform/model/ids.ts'
+import { decodeId, encodeId } from '../../platform/model/ids.ts'
 import { mailOf, mailsOf, newPerson } from '../../../test/mail-queue.ts'
 import { findExpired, purgeWithoutDependents } from '../../platform/operations/maintenance/retention-store.ts'
 import { until } from '../../../test/processes.ts'
@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-const uuid = ({ organizationId }: TestOrganization): string => readId('org', organizationId) ?? ''
+const uuid = ({ organizationId }: TestOrganization): string => decodeId('org', organizationId) ?? ''
 
 /** Calls with the owner's access token. */
 const owner = ({ accessToken }: TestOrganization): Call => asToken(accessToken)
@@ -40,7 +40,7 @@ async function requestPasswordReset(organizations: readonly TestOrganization[]) 
   const person = await newPerson(service, organizations.map(uuid))
   await service.anonymous('POST', '/auth/forgot-password', { body: { email: person.email } })
   await until('the mail is kept', async () => (await mailOf(service, person.email)).status === 'kept')
-  return { ...person, mailId: showId('mai', (await mailOf(service, person.email)).id) }
+  return { ...person, mailId: encodeId('mai', (await mailOf(service, person.email)).id) }
 }
 
 const isListed = async (call: Call, id: string): Promise<boolean> => {
@@ -79,7 +79,7 @@ test('links in mails point to the host of AUTH_ORIGIN', async () => {
     const email = `${randomUUID()}@example.com`
     expect((await call('POST', '/v5/invitations', { body: { email, role: 'member' } })).status).toBe(201)
     await until('the mail is kept', async () => (await mailOf(serviceWithAuthOrigin, email)).status === 'kept')
-    const path = `/v5/mails/${showId('mai', (await mailOf(serviceWithAuthOrigin, email)).id)}/content`
+    const path = `/v5/mails/${encodeId('mai', (await mailOf(serviceWithAuthOrigin, email)).id)}/content`
     const content = await serviceWithAuthOrigin.anonymous('GET', path, {
       headers: { authorization: `Bearer ${accessToken}` },
     })
@@ -95,7 +95,7 @@ test('only owners of the first organization read the links of invitations, befor
     const invited = await owner(organization)('POST', '/v5/invitations', { body: { email, role: 'member' } })
     expect(invited.status, invited.text).toBe(201)
     await until('the mail is kept', async () => (await mailOf(service, email)).status === 'kept')
-    return showId('mai', (await mailOf(service, email)).id)
+    return encodeId('mai', (await mailOf(service, email)).id)
   }
   const [first, other] = [await invite(ours), await invite(theirs)]
   expect((await owner(ours)('GET', `/v5/mails/${first}/content`)).status).toBe(200)
@@ -140,7 +140,7 @@ test('an API key reads a mail’s content only while the person who created it i
     service.database.crossTenantQuery(
       'check the database',
       sql`update members set role = ${role} where organization_id = ${uuid(left)}::uuid
-        and user_id = ${readId('usr', left.userId)}::uuid`,
+        and user_id = ${decodeId('usr', left.userId)}::uuid`,
     )
   await setRole('admin')
   expect(await read()).toBe(403)
@@ -149,7 +149,7 @@ test('an API key reads a mail’s content only while the person who created it i
   await service.database.crossTenantQuery(
     'check the database',
     sql`insert into members (organization_id, user_id, role)
-      values (${uuid(elsewhere)}::uuid, ${readId('usr', left.userId)}::uuid, 'owner')`,
+      values (${uuid(elsewhere)}::uuid, ${decodeId('usr', left.userId)}::uuid, 'owner')`,
   )
   expect(await read()).toBe(403)
   await setRole('owner')
@@ -207,7 +207,7 @@ test('a link is no longer shown once the person has joined another organization 
 test('only owners can read a mail’s content: no other role and no key with wildcard scopes', async () => {
   const { mailId } = await requestPasswordReset([ours])
   const path = `/v5/mails/${mailId}/content`
-  const ownerId = readId('usr', ours.userId) ?? ''
+  const ownerId = decodeId('usr', ours.userId) ?? ''
   try {
     for (const role of ['admin', 'member', 'viewer']) {
       await service.database.crossTenantQuery(
@@ -323,7 +323,7 @@ test('a mail’s content requires an owner’s recent re-authentication', async 
     service.database.crossTenantQuery(
       'check the database',
       sql`update sessions set proved_at = now() - make_interval(mins => ${minutes})
-        where user_id = ${readId('usr', ours.userId) ?? ''}`,
+        where user_id = ${decodeId('usr', ours.userId) ?? ''}`,
     )
   await age(6)
   expect(await owner(ours)('GET', path)).toMatchObject({ status: 403, body: { code: 'reauthentication_required' } })

@@ -4,7 +4,7 @@ import { type OneTimePurpose, readOneTimeToken } from '../access/one-time-token-
 import { sql } from '../../platform/model/sql.ts'
 import { accountChanges, type NewMail } from './store.ts'
 import { mailKindNames } from './kinds.ts'
-import { newId, readId } from '../../platform/model/ids.ts'
+import { newId, decodeId } from '../../platform/model/ids.ts'
 import { type MailReceiver, startMailReceiver } from '../../../test/mail-receiver.ts'
 import { countValidTokens, mailOf, mailsOf, newPerson, enqueue } from '../../../test/mail-queue.ts'
 import { until } from '../../../test/processes.ts'
@@ -41,7 +41,11 @@ const read = (purpose: OneTimePurpose, link = '') =>
 
 const newOrganization = async () => {
   const created = await service.newOrganization()
-  return { ...created, uuid: readId('org', created.organizationId) ?? '', owner: readId('usr', created.userId) ?? '' }
+  return {
+    ...created,
+    uuid: decodeId('org', created.organizationId) ?? '',
+    owner: decodeId('usr', created.userId) ?? '',
+  }
 }
 
 async function invite(

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sql } from '../../platform/model/sql.ts'
-import { showId, readId } from '../../platform/model/ids.ts'
+import { encodeId, decodeId } from '../../platform/model/ids.ts'
 import { type MailReceiver, startMailReceiver } from '../../../test/mail-receiver.ts'
 import { makeDue, mailOf, mailsOf } from '../../../test/mail-queue.ts'
 import { goodPassword, receiveLinkToken, newEmail, newOwner, type TestOwner } from '../../../test/people.ts'
@@ -41,7 +41,7 @@ async function readBeforeDelivery(owner: TestOwner, email: string, send: () => P
   isRejecting = true
   await send()
   await until('the first attempt is over', async () => (await mailOf(service, email)).lastError !== null)
-  const mailId = showId('mai', (await mailOf(service, email)).id)
+  const mailId = encodeId('mai', (await mailOf(service, email)).id)
   expect((await owner.call('GET', `/v5/mails/${mailId}/content`)).status).toBe(200)
   isRejecting = false
   await makeDue(service)
@@ -80,7 +80,7 @@ test('a password reset does not verify the address of an account with a second f
   const { email, userId } = await newOwner(service)
   await service.database.crossTenantQuery(
     'check the database',
-    sql`update users set second_factors = '{passkey}' where id = ${readId('usr', userId)}::uuid`,
+    sql`update users set second_factors = '{passkey}' where id = ${decodeId('usr', userId)}::uuid`,
   )
   await post('/auth/forgot-password', { email })
   const reset = { token: await receiveLinkToken(receiver, email, 'reset-password'), password: goodPassword }
@@ -104,7 +104,7 @@ test('a request for another organization’s mail does not stop its link from ve
   isRejecting = true
   await owner.call('POST', '/v5/invitations', { body: { email, role: 'member' } })
   await until('the first attempt is over', async () => (await mailOf(service, email)).lastError !== null)
-  const mailId = showId('mai', (await mailOf(service, email)).id)
+  const mailId = encodeId('mai', (await mailOf(service, email)).id)
   expect((await otherOwner.call('GET', `/v5/mails/${mailId}/content`)).status).toBe(404)
   isRejecting = false
   await makeDue(service)

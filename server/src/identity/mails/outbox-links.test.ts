@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sql } from '../../platform/model/sql.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { Browser } from '../../../test/browser.ts'
 import type { IdentityProvider } from '../../../test/identity-provider.ts'
 import {
@@ -78,7 +78,7 @@ async function readReset(owner: TestOwner, email: string): Promise<string> {
 const isVerified = async ({ userId }: Pick<Person, 'userId'>): Promise<boolean> => {
   const rows = await service.database.crossTenantQuery(
     'check the database',
-    sql`select from users where id = ${readId('usr', userId)}::uuid and verified_at is not null`,
+    sql`select from users where id = ${decodeId('usr', userId)}::uuid and verified_at is not null`,
   )
   return rows.length > 0
 }
@@ -86,7 +86,7 @@ const isVerified = async ({ userId }: Pick<Person, 'userId'>): Promise<boolean> 
 const makeVerified = ({ userId }: Pick<Person, 'userId'>) =>
   service.database.crossTenantQuery(
     'check the database',
-    sql`update users set verified_at = now() where id = ${readId('usr', userId)}::uuid`,
+    sql`update users set verified_at = now() where id = ${decodeId('usr', userId)}::uuid`,
   )
 
 const removeMember = async (owner: TestOwner, { userId }: Pick<Person, 'userId'>) =>

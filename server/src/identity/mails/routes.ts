@@ -6,7 +6,7 @@ import { ApiError } from '../../platform/model/errors.ts'
 import { findRole } from '../members/store.ts'
 import { isFirst } from '../organizations/store.ts'
 import { openBody } from './body.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import { RouteGroup, standardRoutes } from '../../platform/records/routes/standard-routes.ts'
 import { mails } from './resource.ts'
 import { mailStore, readKind, readSealedBody } from './store.ts'
@@ -43,7 +43,7 @@ const content: ReadRoute = {
     const id = group.id(params)
     const { organizationId } = caller
     const { address, requestId } = client
-    const record = { recordType: mails.singular, recordId: showId(mails.idPrefix, id) }
+    const record = { recordType: mails.singular, recordId: encodeId(mails.idPrefix, id) }
     const isOperators = await services.database.crossTenantTransaction('log in', (db) => isFirst(db, organizationId))
     // Every read is audited: with a link in the mail, the reader can act as its recipient.
     const { text, html, links } = await services.database.transaction(caller, async (transaction) => {

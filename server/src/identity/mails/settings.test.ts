@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readConfig } from '../../config.ts'
+import { parseConfig } from '../../config.ts'
 import { parseAllowedHost } from '../../platform/egress/allow.ts'
 import { isLoopback } from '../../platform/egress/plaintext.ts'
 import { sender, smtpServer } from './settings.ts'
@@ -55,8 +55,8 @@ test.each([
 })
 
 test('a mail server without a sender is rejected at the start, and no error contains the password', () => {
-  expect(() => readConfig({ SMTP_URL: 'smtp://mail.example.com' })).toThrow(/SMTP_URL requires MAIL_FROM/)
-  const wrong = () => readConfig({ SMTP_URL: 'smtp://user:hunter2@mail.example.com/x' })
+  expect(() => parseConfig({ SMTP_URL: 'smtp://mail.example.com' })).toThrow(/SMTP_URL requires MAIL_FROM/)
+  const wrong = () => parseConfig({ SMTP_URL: 'smtp://user:hunter2@mail.example.com/x' })
   expect(wrong).toThrow(/SMTP_URL: expected a URL without path/)
   expect(wrong).not.toThrow(/hunter2/)
 })

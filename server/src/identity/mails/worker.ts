@@ -3,7 +3,7 @@ import { sha256 } from '../../platform/secret/encryption.ts'
 import { markMailed, type OneTimePurpose, consumeOneTimeToken } from '../access/one-time-token-store.ts'
 import type { Secret } from '../../platform/secret/secret.ts'
 import type { Database, CrossTenantConnection } from '../../platform/database/database.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import { startLoop } from '../../platform/background/loop.ts'
 import { errorForLog } from '../../platform/background/error-for-log.ts'
 import { retryTransient } from '../../platform/queue/retry.ts'
@@ -169,7 +169,7 @@ async function recordOutcome(
       lastError: error,
     }),
   )
-  if (failure) log.error({ mail: showId('mai', id), ...errorForLog(failure.lastError) }, failureMessage)
+  if (failure) log.error({ mail: encodeId('mai', id), ...errorForLog(failure.lastError) }, failureMessage)
 }
 
 /** The mail to send now; undefined without a mail server, without a recipient, or if another process has claimed it. */
@@ -224,7 +224,7 @@ async function fail({ database, log }: Context, mail: ClaimedMail, error: unknow
   const delaySeconds = isSendError && error.isFinal ? undefined : delayAfter(mail.attempts)
   const reason = isSendError ? error.message : 'composing failed'
   await markUnsent(database, mail, { reason, delaySeconds })
-  const fields = { mail: showId('mai', mail.id), kind: mail.kind, reason, attempts: mail.attempts }
+  const fields = { mail: encodeId('mai', mail.id), kind: mail.kind, reason, attempts: mail.attempts }
   const cause = isSendError ? { detail: error.detail } : errorForLog(error)
   if (delaySeconds === undefined) log.error({ ...fields, ...cause }, 'mail: not sent; it will not be retried')
   else log.warn({ ...fields, ...cause }, 'mail: not sent yet; it will be retried')

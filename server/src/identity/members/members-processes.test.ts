@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createSetUpLink } from '../../cli/set-up-link.ts'
 import { createOneTimeToken } from '../access/one-time-token-store.ts'
 import { Database } from '../../platform/database/database.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { goodPassword, newEmail, tokenInLink } from '../../../test/people.ts'
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
 import { type ServiceProcess, type ServiceProcesses, serviceProcesses } from '../../../test/service-process.ts'
@@ -59,8 +59,8 @@ async function join(owner: string, role: string): Promise<{ userId: string; acce
     createOneTimeToken(db, {
       purpose: 'invitation',
       email,
-      organizationId: readId('org', organization.id) ?? '',
-      recordId: readId('inv', invited.body.id) ?? '',
+      organizationId: decodeId('org', organization.id) ?? '',
+      recordId: decodeId('inv', invited.body.id) ?? '',
       lifetimeSeconds: 600,
     }),
   )

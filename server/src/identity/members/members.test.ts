@@ -3,7 +3,7 @@ import { type MailedService, startMailedService } from '../../../test/mailed-ser
 import { callAfterReauthentication, backdateReauthentication, newOwner, type TestPerson } from '../../../test/people.ts'
 import type { Json } from '../../../test/service.ts'
 import { sql } from '../../platform/model/sql.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 
 let mailed: MailedService
 beforeAll(async () => {
@@ -130,7 +130,7 @@ test('a disabled owner does not count: the only other owner cannot leave', async
     mailed.service.database.crossTenantQuery(
       'manage an account',
       sql`update users set disabled_at = case when ${isDisabled}::boolean then now() end
-        where id = ${readId('usr', second.userId)}::uuid`,
+        where id = ${decodeId('usr', second.userId)}::uuid`,
     )
   await disabled(true)
   expect(await owner.call('DELETE', `/v5/me/organizations/${owner.organizationId}`)).toMatchObject(locked)
@@ -161,8 +161,8 @@ test('of two owners who leave at the same time, in whatever way, one stays', asy
     await mailed.service.database.crossTenantQuery(
       'manage an account',
       sql`insert into members (organization_id, user_id, role)
-        select ${readId('org', organizationId)}::uuid, id, 'owner'
-        from unnest(${[first, second].map(({ userId }) => readId('usr', userId))}::uuid[]) id
+        select ${decodeId('org', organizationId)}::uuid, id, 'owner'
+        from unnest(${[first, second].map(({ userId }) => decodeId('usr', userId))}::uuid[]) id
         on conflict (organization_id, user_id) do update set role = 'owner'`,
     )
   }

@@ -7,7 +7,7 @@ import { prepared, type Sql, sql } from '../../platform/model/sql.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import { standardStore } from '../../platform/records/write/store.ts'
 import { revokeLinks } from '../auth/store.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import { roles } from '../roles/resource.ts'
 import { assertMayAssign } from '../roles/store.ts'
 import { members } from './resource.ts'
@@ -84,7 +84,7 @@ async function assertMayChangeRole(
     )
   }
   if (caller.customRoleId !== undefined && before?.roleId)
-    await assertMayAssign(transaction, caller, showId(roles.idPrefix, before.roleId))
+    await assertMayAssign(transaction, caller, encodeId(roles.idPrefix, before.roleId))
   if (roleId !== undefined) await assertMayAssign(transaction, caller, roleId)
 }
 

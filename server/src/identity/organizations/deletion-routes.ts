@@ -2,7 +2,7 @@ import { lockMembership } from '../members/store.ts'
 import { userActor } from '../../platform/audit/actor.ts'
 import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { ApiError, invalidBody } from '../../platform/model/errors.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import { type AccountRoute, accountRoute } from '../access/account-route.ts'
 import { secondFactorRequired } from '../access/auth-errors.ts'
 import { cancelDeletion, graceDays, lacksSecondFactor, lockDeletion, scheduleDeletion } from './deletion-store.ts'
@@ -39,7 +39,7 @@ const schedule = accountRoute({
       )
     }
     const at = deletesAt ?? (await scheduleDeletion(db, organizationId, userActor(person.userId, client)))
-    const text = JSON.stringify({ id: showId('org', organizationId), name, deletesAt: at.toISOString() })
+    const text = JSON.stringify({ id: encodeId('org', organizationId), name, deletesAt: at.toISOString() })
     return { status: 200, text }
   },
 })

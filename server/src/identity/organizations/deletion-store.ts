@@ -1,7 +1,7 @@
 import { recordEvent, type PersonEvent } from '../../platform/audit/store.ts'
 import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { sql } from '../../platform/model/sql.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 
 /** Days between the request and the deletion, during which it can be undone. */
 export const graceDays = 30
@@ -67,7 +67,7 @@ export async function cancelDeletion(
 const eventOf = (organizationId: string) => ({
   organizationId,
   recordType: 'organization',
-  recordId: showId('org', organizationId),
+  recordId: encodeId('org', organizationId),
 })
 
 async function suspendImports(db: CrossTenantConnection, organizationId: string, isSuspended: boolean): Promise<void> {

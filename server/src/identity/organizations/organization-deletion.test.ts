@@ -7,7 +7,7 @@ import { newImport, newLead } from '../../../test/pushes.ts'
 import { type Json, startTestService, type TestService } from '../../../test/service.ts'
 import { tablesByPlace } from '../../places.ts'
 import { identifier, type Sql, sql } from '../../platform/model/sql.ts'
-import { newId, readId } from '../../platform/model/ids.ts'
+import { newId, decodeId } from '../../platform/model/ids.ts'
 import { storePendingEvents } from '../audit-log/store.ts'
 import { createOneTimeToken } from '../access/one-time-token-store.ts'
 import { removeDueOrganizations } from './removal.ts'
@@ -30,7 +30,7 @@ afterAll(async () => {
 
 const query = (statement: Sql): Promise<Json[]> => service.database.crossTenantQuery('check the database', statement)
 
-const uuidOf = ({ organizationId }: TestOwner): string => readId('org', organizationId) ?? ''
+const uuidOf = ({ organizationId }: TestOwner): string => decodeId('org', organizationId) ?? ''
 const nameOf = async ({ call }: TestOwner): Promise<string> => (await call('GET', '/v5/organization')).body.name
 const pathOf = ({ organizationId }: TestOwner) => `/v5/me/organizations/${organizationId}/deletion`
 
@@ -140,7 +140,7 @@ test('invitations to an organization that is being deleted cannot be accepted', 
     createOneTimeToken(db, {
       purpose: 'invitation',
       organizationId: uuidOf(owner),
-      recordId: readId('inv', invited.body.id) ?? null,
+      recordId: decodeId('inv', invited.body.id) ?? null,
       lifetimeSeconds: 60,
     }),
   )

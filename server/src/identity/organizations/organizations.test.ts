@@ -3,7 +3,7 @@ import { type MailedService, startMailedService } from '../../../test/mailed-ser
 import { backdateReauthentication, newOwner, untilServed } from '../../../test/people.ts'
 import { startTestService } from '../../../test/service.ts'
 import { sql } from '../../platform/model/sql.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 
 let mailed: MailedService
 beforeAll(async () => {
@@ -72,7 +72,7 @@ test('only a recently authenticated owner with a second factor can require it, a
 
   await mailed.service.database.crossTenantQuery(
     'manage an account',
-    sql`update sessions set second_factor_at = now() where id = ${readId('session', owner.sessionId)}::uuid`,
+    sql`update sessions set second_factor_at = now() where id = ${decodeId('session', owner.sessionId)}::uuid`,
   )
   expect(await owner.call('PATCH', path, requireFactor)).toMatchObject({
     status: 200,
@@ -215,7 +215,7 @@ test('a person removed from the current organization still lists the others and 
   await mailed.service.database.crossTenantQuery(
     'check the database',
     sql`insert into members (organization_id, user_id, role)
-      values (${readId('org', second.organizationId)}, ${readId('usr', member.userId)}, 'viewer')`,
+      values (${decodeId('org', second.organizationId)}, ${decodeId('usr', member.userId)}, 'viewer')`,
   )
   expect((await first.call('DELETE', `/v5/members/${member.userId}`)).status).toBe(204)
   expect((await member.call('GET', '/v5/me')).body.code).toBe('insufficient_permissions')

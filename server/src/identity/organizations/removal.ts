@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { errorForLog } from '../../platform/background/error-for-log.ts'
 import { type Loop, pause, startLoop, withJitter } from '../../platform/background/loop.ts'
 import type { Database } from '../../platform/database/database.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import {
   findDueDeletions,
   removeFromDirectory,
@@ -54,7 +54,7 @@ export async function removeDueOrganizations(options: RemovalOptions, signal: Ab
     }
     if (signal.aborted) return
     await removeOrganization(database, organizationId)
-    log.info({ organization: showId('org', organizationId) }, 'an organization was deleted with everything in it')
+    log.info({ organization: encodeId('org', organizationId) }, 'an organization was deleted with everything in it')
   }
 }
 

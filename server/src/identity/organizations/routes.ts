@@ -8,7 +8,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { ApiError, invalidBody } from '../../platform/model/errors.ts'
 import { type AccountRequest, type AccountRoute, toRoute, accountRoute } from '../access/account-route.ts'
 import { type ReadRoute, type Route, writeRoute } from '../../platform/http/route.ts'
-import { newId, readId, showId } from '../../platform/model/ids.ts'
+import { newId, decodeId, encodeId } from '../../platform/model/ids.ts'
 import { newSlug } from '../../platform/model/slug.ts'
 import { deletionRoutes } from './deletion-routes.ts'
 import { leaveOrganization } from '../members/store.ts'
@@ -148,14 +148,14 @@ const create = accountRoute({
     await insertOrganization(db, organization, services.addFirstRecords)
     await chooseOrganization(db, { sessionId, organizationId: id, onlyIfNone: true })
     await recordEvent(db, { organizationId: id, action: 'organization.created', ...eventOf({ client, person }, id) })
-    return { status: 201, text: JSON.stringify({ id: showId('org', id), name, slug, role: 'owner' }) }
+    return { status: 201, text: JSON.stringify({ id: encodeId('org', id), name, slug, role: 'owner' }) }
   },
 })
 
 const eventOf = ({ client, person }: Pick<AccountRequest, 'client' | 'person'>, organizationId: string) => ({
   ...userActor(person.userId, client),
   recordType: 'organization',
-  recordId: showId('org', organizationId),
+  recordId: encodeId('org', organizationId),
 })
 
 const choose = accountRoute({
@@ -168,7 +168,7 @@ const choose = accountRoute({
   body: { component: 'OrganizationChoice', shape: choiceShape, required: true },
   responses: { 200: membership },
   async handle({ person, db, body }) {
-    const organizationId = readId('org', String(body.organizationId))
+    const organizationId = decodeId('org', String(body.organizationId))
     const text = organizationId && (await readMembership(db, { organizationId, userId: person.userId }))
     if (!organizationId || text === undefined) {
       throw invalidBody([{ field: 'organizationId', message: 'you are not a member of an organization with this id' }])
@@ -199,7 +199,7 @@ const leave: AccountRoute = {
       organizationId,
       action: 'member.left',
       recordType: 'member',
-      recordId: showId('usr', userId),
+      recordId: encodeId('usr', userId),
       details: { role },
     })
     return { status: 204 }

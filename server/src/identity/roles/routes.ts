@@ -8,7 +8,7 @@ import {
   writeRoute,
 } from '../../platform/http/route.ts'
 import { ApiError } from '../../platform/model/errors.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import { roles as builtInRoles, type RoleScopes } from '../../platform/model/scopes.ts'
 import { bodyShape } from '../../platform/records/request/body.ts'
 import { writeOne } from '../../platform/records/write/store.ts'
@@ -34,7 +34,7 @@ const createRoute = (isNeeded: IsNeeded): WriteRoute =>
       assertNeeded(body, isNeeded)
       assertMayDefine(caller, permissionsOf(body))
       const { id, text, revision } = await writeOne(roleStore, db, { kind: 'create', values: body })
-      return { status: 201, text, revision, headers: { location: `${group.path}/${showId(roles.idPrefix, id)}` } }
+      return { status: 201, text, revision, headers: { location: `${group.path}/${encodeId(roles.idPrefix, id)}` } }
     },
   })
 

@@ -1,7 +1,7 @@
 import type { Caller } from '../../platform/model/caller.ts'
 import type { Transaction } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/model/errors.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { standardStore } from '../../platform/records/write/store.ts'
 import { coversScope, refusedReach } from '../access/grants.ts'
@@ -77,7 +77,7 @@ export const permissionsOf = (role: JsonObject): RolePermissions => ({
 export async function assertMayAssign(transaction: Transaction, caller: Caller, shown: string): Promise<void> {
   const [role] = await transaction.query<JsonObject>(sql`
     select scopes, reach from roles
-    where organization_id = ${transaction.organization} and id = ${readId(roles.idPrefix, shown) ?? null}::uuid
+    where organization_id = ${transaction.organization} and id = ${decodeId(roles.idPrefix, shown) ?? null}::uuid
       and deleted_at is null for key share`)
   if (role) assertHasAll(caller, permissionsOf(role), 'assign')
 }

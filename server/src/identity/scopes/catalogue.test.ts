@@ -3,7 +3,7 @@ import { allPages } from '../../../test/all-pages.ts'
 import { callAs } from '../../../test/people.ts'
 import { startTestService, type Json, type TestOrganization, type TestService } from '../../../test/service.ts'
 import { isScopeUsed, roleScopes, routes } from '../../app.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { covers, isGuarded } from '../../platform/model/scopes.ts'
 import { isScoped } from '../../platform/http/route.ts'
@@ -102,7 +102,7 @@ test('each scope names the roles whose members can grant it, and each of them ca
   expect(new Set(await create((role) => role === 'owner'))).toEqual(new Set([201]))
   await service.database.crossTenantQuery(
     'check the database',
-    sql`update members set role = 'admin' where user_id = ${readId('usr', own.userId)}::uuid`,
+    sql`update members set role = 'admin' where user_id = ${decodeId('usr', own.userId)}::uuid`,
   )
   expect(new Set(await create((role) => role === 'admin'))).toEqual(new Set([201]))
   const guarded = listed.filter(({ grantableBy }) => !grantableBy.includes('admin'))

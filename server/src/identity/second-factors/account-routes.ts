@@ -4,7 +4,7 @@ import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import type { AccountRoute, DetachedAccountRequest } from '../access/account-route.ts'
 import type { RouteResponse } from '../../platform/http/route.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import { afterChange, type FactorChange, firstRecoveryCodes, newRecoveryCodes } from './changes.ts'
 import { requestFields, credentialOf, optionsResponse, wrongCode, wrongCredential } from './forms.ts'
 import { register, registrationOptions } from './passkeys.ts'
@@ -57,7 +57,7 @@ const routeBase = { kind: 'account', tag: 'account', params: {}, query: { kind: 
 const params = { passkeyId: { prefix: 'psk', resource: 'passkey' } }
 
 const passkeyResponse = ({ id, name, isSynced, lastUsedAt, createdAt }: Passkey) => ({
-  id: showId('psk', id),
+  id: encodeId('psk', id),
   name,
   isSynced,
   lastUsedAt,

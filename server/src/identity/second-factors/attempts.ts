@@ -5,7 +5,7 @@ import { recordPersonEvent } from '../audit-log/store.ts'
 import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import type { Client, Services } from '../../platform/http/route.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import type { Sql } from '../../platform/model/sql.ts'
 import { type FactorAttempt, findRetrySeconds, storeFailure, tryAttemptLock } from './store.ts'
 
@@ -56,9 +56,9 @@ export async function recordFailure(
   await recordPersonEvent(db, attempt.userId, {
     action,
     actorKind: isPerson ? 'user' : 'anonymous',
-    actorId: isPerson ? showId('usr', attempt.userId) : null,
+    actorId: isPerson ? encodeId('usr', attempt.userId) : null,
     recordType: 'user',
-    recordId: showId('usr', attempt.userId),
+    recordId: encodeId('usr', attempt.userId),
     address: client.address,
     requestId: client.requestId,
     details: { factor: attempt.kind },

@@ -29,7 +29,7 @@ export function createChallenge(secret: Secret, use: ChallengeUse, now = Date.no
  * The hash and expiry of a valid challenge, to record its use; undefined if it is not ours, for another use, or
  * expired.
  */
-export function readChallenge(
+export function verifyChallenge(
   secret: Secret,
   use: ChallengeUse,
   text: string,

@@ -4,7 +4,7 @@ import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { pageOrigin } from '../../platform/http/protocol/cookies.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import type { Client, Services } from '../../platform/http/route.ts'
-import { challengeSeconds, type ChallengeUse, createChallenge, readChallenge } from './challenges.ts'
+import { challengeSeconds, type ChallengeUse, createChallenge, verifyChallenge } from './challenges.ts'
 import {
   findCredential,
   findPasskeys,
@@ -215,9 +215,9 @@ async function verifyAuthentication(
 
 /** Checks the challenge that the library finds in a response, and keeps it. */
 function challengeChecker({ services }: ClientContext, use: ChallengeUse) {
-  let found: ReturnType<typeof readChallenge>
+  let found: ReturnType<typeof verifyChallenge>
   return {
-    check: (challenge: string): boolean => (found = readChallenge(services.secret, use, challenge)) !== undefined,
+    check: (challenge: string): boolean => (found = verifyChallenge(services.secret, use, challenge)) !== undefined,
     found: () => found,
   }
 }

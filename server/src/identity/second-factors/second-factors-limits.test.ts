@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createOneTimeToken } from '../access/one-time-token-store.ts'
 import { type Sql, sql } from '../../platform/model/sql.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import {
   beginLogins,
   completeByRecoveryCode,
@@ -97,7 +97,7 @@ test('an organization that requires a second factor rejects sessions without one
   expect((await person.call('GET', '/v5/contacts')).status).toBe(200)
   const setRequirement = (wanted: boolean) =>
     execute(sql`update organizations set requires_second_factor = ${wanted}
-      where id = ${readId('org', organizationId)}::uuid`)
+      where id = ${decodeId('org', organizationId)}::uuid`)
   await setRequirement(true)
   const tryAll = () =>
     Promise.all([
@@ -124,7 +124,7 @@ test('an older session meets the requirement once it has verified the second fac
   const beforeFactor = callAs(service, (await person.logIn()).body.accessToken)
   const { app } = await enrolApp(person)
   await execute(sql`update organizations set requires_second_factor = true
-    where id = ${readId('org', person.organization.organizationId)}::uuid`)
+    where id = ${decodeId('org', person.organization.organizationId)}::uuid`)
   expectRefusal(await beforeFactor('GET', '/v5/contacts'), 403, 'second_factor_required')
   const stepUp = callAfterReauthentication(
     service,

@@ -1,8 +1,8 @@
 import { createSecretKey, generateKeyPairSync, randomBytes, sign, X509Certificate } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Sql, sql } from '../../platform/model/sql.ts'
-import { readId } from '../../platform/model/ids.ts'
-import { createChallenge, readChallenge } from './challenges.ts'
+import { decodeId } from '../../platform/model/ids.ts'
+import { createChallenge, verifyChallenge } from './challenges.ts'
 import {
   type Attestation,
   Authenticator,
@@ -64,7 +64,7 @@ test('a passkey logs in without an address and password and counts as a second f
   const completed = await logInWithPasskey(authenticator.get(loginOptions))
   expect(completed.body).toMatchObject({ status: 'complete', userId: person.organization.userId })
   await execute(sql`update organizations set requires_second_factor = true
-    where id = ${readId('org', person.organization.organizationId)}::uuid`)
+    where id = ${decodeId('org', person.organization.organizationId)}::uuid`)
   const call = callAs(service, completed.body.accessToken)
   expect((await call('GET', '/v5/contacts')).status).toBe(200)
   // A login with a passkey is also a recent authentication.
@@ -349,28 +349,28 @@ test('a challenge is valid for five minutes, for its own purpose and under its o
   const now = Date.now()
   const use = { for: 'proof', sessionId: 'a' } as const
   const text = Buffer.from(createChallenge(secret, use, now)).toString('base64url')
-  expect(readChallenge(secret, use, text, now + 300_000 - 1)).toEqual({
+  expect(verifyChallenge(secret, use, text, now + 300_000 - 1)).toEqual({
     hash: expect.any(Buffer),
     expiresAt: new Date(now + 300_000),
   })
-  expect(readChallenge(secret, use, text, now + 300_000)).toBeUndefined()
-  expect(readChallenge(createSecretKey(randomBytes(32)), use, text, now)).toBeUndefined()
+  expect(verifyChallenge(secret, use, text, now + 300_000)).toBeUndefined()
+  expect(verifyChallenge(createSecretKey(randomBytes(32)), use, text, now)).toBeUndefined()
   for (const other of [
     { for: 'proof', sessionId: 'b' },
     { for: 'registration', sessionId: 'a' },
     { for: 'second step', pendingId: 'a' },
     { for: 'login' },
   ] as const) {
-    expect(readChallenge(secret, other, text, now)).toBeUndefined()
+    expect(verifyChallenge(secret, other, text, now)).toBeUndefined()
   }
   const bytes = Buffer.from(text, 'base64url')
   for (let index = 0; index < bytes.length; index++) {
     const changed = Buffer.from(bytes)
     changed[index] = (changed[index] ?? 0) ^ 1
-    expect(readChallenge(secret, use, changed.toString('base64url'), now)).toBeUndefined()
+    expect(verifyChallenge(secret, use, changed.toString('base64url'), now)).toBeUndefined()
   }
   for (const other of ['', text.slice(0, -1), `${text}A`, `${text}=`, text.replace(/^./, '*')]) {
-    expect(readChallenge(secret, use, other, now)).toBeUndefined()
+    expect(verifyChallenge(secret, use, other, now)).toBeUndefined()
   }
 })
 

@@ -4,9 +4,9 @@ import { completeLogin } from '../access/logins.ts'
 import { insertPendingEvents } from '../audit-log/store.ts'
 import type { PersonEvent } from '../../platform/audit/store.ts'
 import type { CrossTenantConnection } from '../../platform/database/database.ts'
-import { clearCookie, pageOrigin, readCookie } from '../../platform/http/protocol/cookies.ts'
+import { clearCookie, pageOrigin, parseCookie } from '../../platform/http/protocol/cookies.ts'
 import type { RouteResponse, PublicRequest } from '../../platform/http/route.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import { resolveLogin, LoginConflict } from './resolve-login.ts'
 import { findConnection, storeStep, type StoredConnection, consumeStep, type Step } from './flow-store.ts'
 import {
@@ -34,7 +34,7 @@ async function processCallback(request: PublicRequest): Promise<RouteResponse> {
   const { services, client, params, query, url } = request
   const connectionId = params.connectionId ?? ''
   const state = queryValue(query, 'state') ?? ''
-  const browser = readCookie(services, client, 'single-sign-on')
+  const browser = parseCookie(services, client, 'single-sign-on')
   const { step, connection } = await services.database.crossTenantTransaction('log in', async (db) => ({
     step: await consumeStep(db, { kind: 'flow', text: state, connectionId }),
     connection: await findConnection(db, connectionId),
@@ -116,7 +116,7 @@ async function reject(
     actorKind: 'anonymous',
     actorId: null,
     recordType: 'sso-connection',
-    recordId: showId('sso', id),
+    recordId: encodeId('sso', id),
     address: client.address,
     requestId: client.requestId,
     details: { by: 'single-sign-on', reason },

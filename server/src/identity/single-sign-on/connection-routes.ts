@@ -8,7 +8,7 @@ import {
 } from '../../platform/http/route.ts'
 import { bodyShape } from '../../platform/records/request/body.ts'
 import { secretText } from '../../platform/records/declare/fields.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import { changeOne, RouteGroup, standardRoutes } from '../../platform/records/routes/standard-routes.ts'
 import { ssoConnections } from './connection.ts'
 import { ssoErrors } from './flow.ts'
@@ -40,7 +40,7 @@ const create = writeRoute({
     const { clientSecret = null, ...values } = body
     assertIssuer(services, values)
     const written = await createConnection(db, services.secret, { values, clientSecret: textOf(clientSecret) })
-    const location = `${group.path}/${showId(ssoConnections.idPrefix, written.id)}`
+    const location = `${group.path}/${encodeId(ssoConnections.idPrefix, written.id)}`
     return { status: 201, text: written.text, revision: written.revision, headers: { location } }
   },
 })

@@ -8,7 +8,7 @@ export const joinRoles = ['viewer', 'member'] as const
 export type JoinRole = (typeof joinRoles)[number]
 
 /** Stored unchanged: the issuer is compared literally (OpenID Connect Discovery 1.0 section 4.3). */
-function readIssuer(value: JsonValue): Normalized {
+function parseIssuer(value: JsonValue): Normalized {
   const given = String(value).trim()
   const parsed = URL.canParse(given) ? new URL(given) : undefined
   if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.username || parsed.password) {
@@ -27,7 +27,7 @@ const issuer = {
       'Exactly as in the provider’s metadata; https, unless EGRESS_ALLOW and PLAINTEXT_HOSTS both name the host',
     required: true,
   }),
-  normalize: readIssuer,
+  normalize: parseIssuer,
 }
 
 /** An identity provider (OpenID Connect) through which people of the organization log in. */

@@ -3,7 +3,7 @@ import { ApiError } from '../../platform/model/errors.ts'
 import { type Route, type WriteRoute, writeRoute } from '../../platform/http/route.ts'
 import { createConcurrencyLimiter } from '../../platform/background/concurrency-limiter.ts'
 import { bodyShape } from '../../platform/records/request/body.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import { notFound } from '../../platform/records/page/read.ts'
 import { changeOne, RouteGroup, standardRoutes } from '../../platform/records/routes/standard-routes.ts'
 import { domains } from './domain.ts'
@@ -33,7 +33,7 @@ const create = writeRoute({
   audited: 'domain.created',
   async handle({ db, body }) {
     const written = await createDomain(db, body)
-    const location = `${group.path}/${showId(domains.idPrefix, written.id)}`
+    const location = `${group.path}/${encodeId(domains.idPrefix, written.id)}`
     return { status: 201, text: written.text, revision: written.revision, headers: { location } }
   },
 })

@@ -6,7 +6,7 @@ import { createCookie, pageOrigin } from '../../platform/http/protocol/cookies.t
 import { invalidParameters } from '../../platform/model/errors.ts'
 import type { RouteResponse, PublicRequest, Services } from '../../platform/http/route.ts'
 import type { QueryParameter } from '../../platform/records/request/query-string.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import { findConnection, storeStep, type StoredConnection, consumeStep } from './flow-store.ts'
 import { authorizationUrl, causeOf, type Flow, type DecryptedConnection } from './provider.ts'
 
@@ -64,7 +64,7 @@ export function createFlow(
   const key = deriveKey(context.services.secret, 'single sign-on', state)
   const derive = (what: string) => createHmac('sha256', key).update(`${what}\0${browser}`).digest('base64url')
   // One URI per connection: prevents mix-up attacks between providers (RFC 9700 section 4.4.2).
-  const redirectUri = `${loginBaseUrl(context)}/auth/sso/callback/${showId('sso', connectionId)}`
+  const redirectUri = `${loginBaseUrl(context)}/auth/sso/callback/${encodeId('sso', connectionId)}`
   return { redirectUri, state, nonce: derive('nonce'), verifier: derive('verifier') }
 }
 
@@ -80,11 +80,11 @@ export function withClientSecret({ secret }: Services, connection: StoredConnect
 export async function beginLogin(request: PublicRequest): Promise<RouteResponse> {
   const { services, client, params, query } = request
   const connectionId = params.connectionId ?? ''
-  const returnTo = readReturnTo(query, pageOrigin(services, client))
+  const returnTo = parseReturnTo(query, pageOrigin(services, client))
   const link = queryValue(query, 'link')
   // Another site must not start a login unasked (login CSRF). Links are confirmed by their person anyway.
   if (link === undefined && client.fetchSite === 'cross-site') {
-    return redirectToPage(request, `sso-begin=${showId('sso', connectionId)}`)
+    return redirectToPage(request, `sso-begin=${encodeId('sso', connectionId)}`)
   }
   const { connection, linking } = await services.database.crossTenantTransaction('log in', async (db) => ({
     connection: await findConnection(db, connectionId),
@@ -113,7 +113,7 @@ export async function beginLogin(request: PublicRequest): Promise<RouteResponse>
 export function logFailure({ services, client }: ClientContext, connection: StoredConnection, error: unknown): void {
   const { log } = services
   log.warn(
-    { requestId: client.requestId, connection: showId('sso', connection.id), cause: causeOf(error) },
+    { requestId: client.requestId, connection: encodeId('sso', connection.id), cause: causeOf(error) },
     'single sign-on failed at the provider',
   )
 }
@@ -127,7 +127,7 @@ export const queryValue = (query: readonly QueryParameter[], wanted: string): st
   query.find(({ name }) => name === wanted)?.value
 
 /** The path on this service to continue to; null without one. Error: 400. */
-function readReturnTo(query: readonly QueryParameter[], origin: string): string | null {
+function parseReturnTo(query: readonly QueryParameter[], origin: string): string | null {
   const text = queryValue(query, 'returnTo')
   if (text === undefined) return null
   const url = URL.canParse(text, origin) ? new URL(text, origin) : undefined

@@ -8,7 +8,7 @@ import { ApiError, invalidBody } from '../../platform/model/errors.ts'
 import type { AccountRequest, AccountRoute } from '../access/account-route.ts'
 import { type AccountChange, queueMail } from '../mails/store.ts'
 import { reference, secretText } from '../../platform/records/declare/fields.ts'
-import { readId, showId } from '../../platform/model/ids.ts'
+import { decodeId, encodeId } from '../../platform/model/ids.ts'
 import { loginBaseUrl, generateToken } from './flow.ts'
 import { storeStep, consumeStep, stepSeconds } from './flow-store.ts'
 import { findOwnConnection, findIdentities, linkIdentity, unlinkIdentity } from './identity-store.ts'
@@ -88,7 +88,7 @@ const beginLink: AccountRoute = {
   errors: [403],
   async handle(request) {
     const { services, db, person, body } = request
-    const connectionId = readId('sso', String(body.connectionId)) ?? String(body.connectionId)
+    const connectionId = decodeId('sso', String(body.connectionId)) ?? String(body.connectionId)
     const organizationId = await findOwnConnection(db, person.userId, connectionId)
     if (organizationId === undefined) {
       throw invalidBody([
@@ -97,7 +97,7 @@ const beginLink: AccountRoute = {
     }
     const token = generateToken()
     await storeStep(db, 'link', token, { organizationId, connectionId, userId: person.userId })
-    const url = `${loginBaseUrl({ services, client: request.client })}/auth/sso/${showId('sso', connectionId)}?link=${token}`
+    const url = `${loginBaseUrl({ services, client: request.client })}/auth/sso/${encodeId('sso', connectionId)}?link=${token}`
     const expiresAt = new Date(Date.now() + stepSeconds * 1000).toISOString()
     return { status: 200, text: JSON.stringify({ url, expiresAt }) }
   },
@@ -131,7 +131,7 @@ const confirmLink: AccountRoute = {
       if (id === undefined) throw alreadyLinked()
       await reportChange({ ...request, db }, 'identity.linked', 'identity-linked', id)
       const [linked] = JSON.parse(await findIdentities(db, userId, id)) as object[]
-      const location = `/v5/me/identities/${showId('sid', id)}`
+      const location = `/v5/me/identities/${encodeId('sid', id)}`
       return { status: 201, text: JSON.stringify(linked), headers: { location } }
     })
   },
@@ -186,6 +186,6 @@ async function reportChange(
     action,
     ...userActor(userId, client),
     recordType: 'identity',
-    recordId: showId('sid', id),
+    recordId: encodeId('sid', id),
   })
 }

@@ -82,7 +82,7 @@ async function exchangeCode(
   const profile = isComplete ? claims : await fetchUserInfo(configuration, tokens.access_token, claims.sub)
   return {
     issuer: claims.iss,
-    subject: readSubject(claims.sub),
+    subject: parseSubject(claims.sub),
     email: usableOrNull(normalizers.email, profile.email, 320),
     isEmailVerified: profile.email_verified === true,
     name: usableOrNull(normalizers.singleLine, profile.name, 1000),
@@ -90,7 +90,7 @@ async function exchangeCode(
 }
 
 /** 1 to 255 ASCII characters (OpenID Connect Core 1.0, section 2). */
-function readSubject(subject: string): string {
+function parseSubject(subject: string): string {
   if (/^[\x20-\x7e]{1,255}$/.test(subject)) return subject
   throw Object.assign(new Error('the subject is not a string of 1 to 255 ASCII characters'), {
     code: 'INVALID_SUBJECT',

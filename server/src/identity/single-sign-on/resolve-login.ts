@@ -4,7 +4,7 @@ import { recordEvent } from '../../platform/audit/store.ts'
 import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { violatesConstraint } from '../../platform/database/failures.ts'
 import type { PublicRequest } from '../../platform/http/route.ts'
-import { newId, showId } from '../../platform/model/ids.ts'
+import { newId, encodeId } from '../../platform/model/ids.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 import { addMember } from '../members/store.ts'
 import { insertUser } from '../users/store.ts'
@@ -146,6 +146,6 @@ const recordJoin = (
     action: 'member.added',
     ...userActor(userId, client),
     recordType: 'member',
-    recordId: showId('usr', userId),
+    recordId: encodeId('usr', userId),
     details: { by: 'single-sign-on', role },
   })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Sql, sql } from '../../platform/model/sql.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import type { SsoError } from './flow.ts'
 import { Browser } from '../../../test/browser.ts'
 import type { IdentityProvider } from '../../../test/identity-provider.ts'
@@ -35,7 +35,7 @@ afterAll(() => close())
 const execute = <Row extends object>(statement: Sql): Promise<Row[]> =>
   service.database.crossTenantQuery<Row>('check the database', statement)
 
-const uuid = (prefix: string, id: string): string => readId(prefix, id) ?? ''
+const uuid = (prefix: string, id: string): string => decodeId(prefix, id) ?? ''
 
 const newPerson = (organizationIds: readonly string[], options?: { email?: string; isVerified?: boolean }) =>
   newMember(service, organizationIds, options)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Sql, sql } from '../../platform/model/sql.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { setAddress } from '../auth/store.ts'
 import { Browser } from '../../../test/browser.ts'
 import type { IdentityProvider } from '../../../test/identity-provider.ts'
@@ -76,7 +76,7 @@ async function unlinkIdentity({ member }: RemovalContext): Promise<void> {
 /** Changes the address of the account. */
 async function changeEmail({ member }: RemovalContext): Promise<void> {
   const email = newEmail()
-  const userId = readId('usr', member.userId) ?? ''
+  const userId = decodeId('usr', member.userId) ?? ''
   await mailed.service.database.crossTenantTransaction('check the database', (db) =>
     setAddress(db, userId, { email, isVerified: true }),
   )
@@ -244,7 +244,7 @@ test('deleting an organization deletes its former members and identities', async
   await expectLogIn(context)
   await unlinkIdentity(context)
   await removeMember(context)
-  const id = readId('org', context.fixture.organization.organizationId)
+  const id = decodeId('org', context.fixture.organization.organizationId)
   await execute(sql`delete from organizations where id = ${id}::uuid`)
   const remainingSql = sql`select user_id from former_members where organization_id = ${id}::uuid
     union all select user_id from sso_identities where organization_id = ${id}::uuid`

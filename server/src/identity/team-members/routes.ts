@@ -1,6 +1,6 @@
 import type { Part } from '../../platform/http/part.ts'
 import type { WriteRoute } from '../../platform/http/route.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import { readRecord } from '../../platform/records/page/read.ts'
 import { RouteGroup, standardRoutes } from '../../platform/records/routes/standard-routes.ts'
 import { teams } from '../teams/resource.ts'
@@ -24,7 +24,7 @@ const idsOf = (params: Record<string, string>) => ({
 })
 
 /** In the audit log, the record is the member. */
-const auditDetails = (teamId: string) => ({ details: { teamId: showId(teams.idPrefix, teamId) } })
+const auditDetails = (teamId: string) => ({ details: { teamId: encodeId(teams.idPrefix, teamId) } })
 
 const add: WriteRoute = {
   ...one,

@@ -1,7 +1,7 @@
 import type { Connection, Transaction } from '../../platform/database/database.ts'
 import { onShard, prepared, raw, sql } from '../../platform/model/sql.ts'
 import { ApiError } from '../../platform/model/errors.ts'
-import { readId, showId } from '../../platform/model/ids.ts'
+import { decodeId, encodeId } from '../../platform/model/ids.ts'
 import { standardStore } from '../../platform/records/write/store.ts'
 import { teams } from './resource.ts'
 import type { PendingChange } from '../../platform/records/declare/changes.ts'
@@ -65,7 +65,7 @@ export async function findTeam(db: Connection, name: string): Promise<string | u
   const [team] = await db.query<{ id: string }>(
     sql`select id from teams where organization_id = ${db.organization} and fold(name) = fold(${name}) and deleted_at is null`,
   )
-  return team && showId('tea', team.id)
+  return team && encodeId('tea', team.id)
 }
 
 /** Assigns the default team to new records without a team, and to restored records whose team was deleted. */
@@ -73,13 +73,13 @@ export async function assignTeams(transaction: Transaction, pending: readonly Pe
   const restored = pending.filter(({ before, columns }) => before && columns.deleted_at === null)
   const deletedTeamIds = await findDeletedTeams(
     transaction,
-    restored.map(({ before }) => readId('tea', String(before?.teamId)) ?? ''),
+    restored.map(({ before }) => decodeId('tea', String(before?.teamId)) ?? ''),
   )
   const withoutTeam = pending.filter(({ before, values }) =>
     before ? deletedTeamIds.has(String(before.teamId)) : (values.teamId ?? null) === null,
   )
   if (withoutTeam.length === 0) return
-  const teamId = showId('tea', await findDefaultTeam(transaction))
+  const teamId = encodeId('tea', await findDefaultTeam(transaction))
   for (const one of withoutTeam) one.values.teamId = teamId
 }
 
@@ -110,5 +110,5 @@ async function findDeletedTeams(transaction: Transaction, ids: readonly string[]
   const rows = await transaction.query<{ id: string; deleted: boolean }>(sql`
     select id, deleted_at is not null as deleted from teams
     where organization_id = ${transaction.organization} and id = any(${ids}::uuid[]) order by id for key share`)
-  return new Set(rows.filter(({ deleted }) => deleted).map(({ id }) => showId('tea', id)))
+  return new Set(rows.filter(({ deleted }) => deleted).map(({ id }) => encodeId('tea', id)))
 }

@@ -6,7 +6,7 @@ import type { Caller } from '../../platform/model/caller.ts'
 import { firstKeyScopes } from '../../platform/model/scopes.ts'
 import { CredentialChanged } from '../../platform/database/failures.ts'
 import { sql } from '../../platform/model/sql.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 import { profile } from './store.ts'
 
@@ -87,7 +87,7 @@ test('the profile describes the credential of the request, with its scopes and e
   access.identifier.forget(byKey)
   expect((await readWhole(await callerOf(second.apiKey, second.organizationId))).credential).toEqual({
     kind: 'key',
-    id: showId('key', byKey.credentialId),
+    id: encodeId('key', byKey.credentialId),
     name: 'Bootstrap',
     scopes: [...firstKeyScopes],
     expiresAt: end,

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { writeRoute } from '../../platform/http/route.ts'
 import { ApiError } from '../../platform/model/errors.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import { readRecord } from '../../platform/records/page/read.ts'
 import { changeOne, RouteGroup } from '../../platform/records/routes/standard-routes.ts'
 import { lockRefusedPush, refusedPushDetailsStore, withOpenBody } from '../refused-pushes/store.ts'
@@ -9,7 +9,7 @@ import { rowDetails } from '../rows/resource.ts'
 import { findPayload, insertRow } from '../rows/store.ts'
 import { addressOf } from '../payload/payload.ts'
 import { assertMayPush } from '../imports/store.ts'
-import { correctedPayload, readCorrectedPush } from './corrected-payload.ts'
+import { correctedPayload, parseCorrectedPush } from './corrected-payload.ts'
 
 const group = new RouteGroup(refusedPushDetailsStore, '/v5/imports/{importId}/refused-pushes')
 
@@ -24,7 +24,7 @@ export const acceptanceRoute = writeRoute({
   errors: [409],
   async handle(request) {
     const { services, db, params, body } = request
-    const lead = readCorrectedPush(body.payload)
+    const lead = parseCorrectedPush(body.payload)
     assertMayPush(db)
     const [id, importId] = [group.id(params), params.importId ?? '']
     const { rowId: known } = await lockRefusedPush(db, { id, importId })
@@ -39,14 +39,14 @@ export const acceptanceRoute = writeRoute({
     return {
       ...response,
       text: withOpenBody(services.secret, id, response.text ?? ''),
-      effect: { fields: ['rowId'], details: { rowId: showId(rowDetails.idPrefix, rowId) } },
+      effect: { fields: ['rowId'], details: { rowId: encodeId(rowDetails.idPrefix, rowId) } },
       afterCommit: () => services.importWork.wake(db.organizationId),
     }
   },
 })
 
 function alreadyAccepted(rowId: string): ApiError {
-  const id = showId(rowDetails.idPrefix, rowId)
+  const id = encodeId(rowDetails.idPrefix, rowId)
   const message = `was already accepted as ${id}; correct that row instead`
   return new ApiError('already_decided', `This push ${message}.`, { details: [{ field: 'payload', message }] })
 }

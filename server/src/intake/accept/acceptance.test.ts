@@ -9,7 +9,7 @@ import {
   type TestOrganization,
   type TestService,
 } from '../../../test/service.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { processNextBatch } from '../work/batch.ts'
 
@@ -43,7 +43,7 @@ const rowsOf = async ({ importId }: TestImport): Promise<Json[]> =>
   (await organization.call('GET', `/v5/imports/${importId}/rows`)).body
 
 async function processRows(): Promise<void> {
-  const organizationId = readId('org', organization.organizationId) ?? ''
+  const organizationId = decodeId('org', organization.organizationId) ?? ''
   const batch = { maxRows: 200, leaseSeconds: 60, onClaimed: () => undefined }
   while (await processNextBatch(service.database, organizationId, batch));
 }

@@ -1,7 +1,7 @@
 import { invalidBody } from '../../platform/model/errors.ts'
 import { document } from '../../platform/records/declare/object-fields.ts'
 import { bodyShapeOf } from '../../platform/records/request/body.ts'
-import { type Lead, pushExample, readPush } from '../payload/payload.ts'
+import { type Lead, pushExample, parsePush } from '../payload/payload.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
 
 /** The body of a correction of a row, and of an acceptance of a refused push. */
@@ -15,8 +15,8 @@ export const correctedPayload = bodyShapeOf({
 })
 
 /** Errors: 422, which names fields as `payload.contact.email`. */
-export function readCorrectedPush(payload: JsonObject): Lead {
-  const read = readPush(payload, {})
+export function parseCorrectedPush(payload: JsonObject): Lead {
+  const read = parsePush(payload, {})
   if ('faults' in read)
     throw invalidBody(read.faults.map(({ field, message }) => ({ field: `payload.${field}`, message })))
   return read.lead

@@ -3,7 +3,7 @@ import { changeOne, RouteGroup } from '../../platform/records/routes/standard-ro
 import { correctColumns, replacePayload, rowDetailsStore } from '../rows/store.ts'
 import { assertMayPush } from '../imports/store.ts'
 import { addressOf } from '../payload/payload.ts'
-import { correctedPayload, readCorrectedPush } from './corrected-payload.ts'
+import { correctedPayload, parseCorrectedPush } from './corrected-payload.ts'
 
 const group = new RouteGroup(rowDetailsStore, '/v5/imports/{importId}/rows')
 
@@ -17,7 +17,7 @@ export const correctionRoute = writeRoute({
   audited: 'row.corrected',
   async handle(request) {
     const { db, params, body } = request
-    const lead = readCorrectedPush(body.payload)
+    const lead = parseCorrectedPush(body.payload)
     assertMayPush(db)
     await replacePayload(db, group.id(params), { payload: body.payload, email: addressOf(lead) })
     const response = await changeOne(group, request, { values: {}, columns: correctColumns })

@@ -9,7 +9,7 @@ import {
   type TestOrganization,
   type TestService,
 } from '../../../test/service.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { rowStatuses } from '../imports/resource.ts'
 import { processNextBatch } from '../work/batch.ts'
 
@@ -30,7 +30,7 @@ const payloadOf = (email: string, more: object = {}) => ({ contact: { email, nam
 const withoutCompanyName = { company: { employeesCount: 3 } }
 
 async function processRows(): Promise<void> {
-  const organizationId = readId('org', organization.organizationId) ?? ''
+  const organizationId = decodeId('org', organization.organizationId) ?? ''
   const batch = { maxRows: 200, leaseSeconds: 60, onClaimed: () => undefined }
   while (await processNextBatch(service.database, organizationId, batch));
 }

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { sha256 } from '../../platform/secret/encryption.ts'
-import { readId, showId } from '../../platform/model/ids.ts'
+import { decodeId, encodeId } from '../../platform/model/ids.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import { charge, nilUuid } from '../../platform/http/request-context.ts'
 import { isIdempotencyKey, requestHash } from '../../platform/http/effects/idempotency.ts'
@@ -34,10 +34,10 @@ export const enterPush =
   async (exchange) => {
     const { services, request, requestContext } = exchange
     const { importId = '', hash = '' } = request.params as Record<string, string | undefined>
-    const trigger = await services.intake.find(readId(imports.idPrefix, importId) ?? nilUuid, hash)
+    const trigger = await services.intake.find(decodeId(imports.idPrefix, importId) ?? nilUuid, hash)
     if (!trigger) throw await unknownTrigger(exchange)
-    requestContext.organization = showId('org', trigger.organizationId)
-    requestContext.credential = showId(imports.idPrefix, trigger.importId)
+    requestContext.organization = encodeId('org', trigger.organizationId)
+    requestContext.credential = encodeId(imports.idPrefix, trigger.importId)
     // Pushes are not in the turn of the organization's people, who would wait for its senders.
     requestContext.setTenant(`pushes of ${trigger.organizationId}`)
     // A cached import that has been disabled since must give the same response as an unknown one.
@@ -65,7 +65,7 @@ export function recordRefusal({ intake, refusals }: Services, request: FastifyRe
   if (error.status === 404 || error.status >= 500) return
   const { importId = '', hash = '' } = request.params as Record<string, string | undefined>
   const find = async () => {
-    const trigger = await intake.find(readId(imports.idPrefix, importId) ?? nilUuid, hash)
+    const trigger = await intake.find(decodeId(imports.idPrefix, importId) ?? nilUuid, hash)
     return trigger && (await intake.isOpen(trigger)) ? trigger : undefined
   }
   refusals.refused(request, hash, find, error)

@@ -6,7 +6,7 @@ import { openRaw, requestText } from '../../../test/raw-http.ts'
 import { expectRefusal } from '../../../test/refusals.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 import { sql } from '../../platform/model/sql.ts'
-import { newId, showId } from '../../platform/model/ids.ts'
+import { newId, encodeId } from '../../platform/model/ids.ts'
 import { generateTriggerSecret } from '../imports/trigger.ts'
 
 let testDatabase: TestDatabase
@@ -55,7 +55,7 @@ test('the response to a push is its row, which is already committed', async () =
     .query('select * from import_rows where import_id = $1 order by id desc limit 1', [target.uuid])
     .finally(() => client.end())
   expect(rows).toMatchObject([{ status: 'PENDING', payload: lead, parameters: {}, attempts: 0, revision: 1 }])
-  expect(showId('row', rows[0].id)).toBe(response.body.id)
+  expect(encodeId('row', rows[0].id)).toBe(response.body.id)
   expect(rows[0].created_at.toISOString()).toBe(response.body.createdAt)
   expect(rows[0].updated_at.toISOString()).toBe(response.body.updatedAt)
 })
@@ -171,7 +171,7 @@ test('every invalid URL gets the same 404 and creates no row', async () => {
   const { importId, hash } = target
   const responses = await Promise.all(
     [
-      at(showId('imp', newId()), hash),
+      at(encodeId('imp', newId()), hash),
       at('imp_1', hash),
       at('con_019aa5b2c1d27e3fa4b5c6d7e8f90123', hash),
       at('%00', hash),

@@ -4,7 +4,7 @@ import {
   isUtf8,
   parseMediaType,
 } from '../../platform/http/protocol/content-negotiation.ts'
-import { readJsonWithLongNumbers } from '../../platform/http/protocol/json.ts'
+import { parseJsonWithLongNumbers } from '../../platform/http/protocol/json.ts'
 import { ApiError, invalidParameters } from '../../platform/model/errors.ts'
 import type { JsonValue } from '../../platform/model/json.ts'
 
@@ -24,7 +24,7 @@ export interface ContentHeaders {
  * Parses the body of a push. Many senders cannot set their headers, so JSON is read whatever they say. Its syntax is
  * checked strictly. The contract has no 422 here, so JSON that cannot be stored as sent is a 400 too.
  */
-export function readPushBody(sent: Uint8Array, headers: ContentHeaders): PushBody {
+export function parsePushBody(sent: Uint8Array, headers: ContentHeaders): PushBody {
   checkCharset(sent, headers)
   try {
     return readBody(sent)
@@ -43,7 +43,7 @@ const notJson =
   'the body is not JSON; send the lead as a JSON object, such as {"contact": {"email": "ada@example.com"}}, with Content-Type: application/json'
 
 function readBody(sent: Uint8Array): PushBody {
-  const { value, text } = readJsonWithLongNumbers(sent)
+  const { value, text } = parseJsonWithLongNumbers(sent)
   const payload = value as JsonValue
   const [first, ...others] = Array.isArray(payload) ? payload : []
   // Some senders wrap each event in a list.

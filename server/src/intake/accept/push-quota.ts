@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Logger } from 'pino'
 import { ApiError } from '../../platform/model/errors.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import { alarmingShare, imports } from '../imports/resource.ts'
 import type { IntakeDatabase } from './intake-store.ts'
 import type { Trigger } from './push.ts'
@@ -101,7 +101,7 @@ export class PushQuota {
     if (usage[what]) return
     usage[what] = true
     const { log, maxBytes } = this.#options
-    const subject = { import: showId(imports.idPrefix, importId), bytes: usage.bytes, maxBytes }
+    const subject = { import: encodeId(imports.idPrefix, importId), bytes: usage.bytes, maxBytes }
     if (what === 'isNear') log.warn(subject, 'an import has received most of the bytes that it may receive today')
     else log.warn(subject, 'an import has received all bytes that it may receive today: its pushes are refused')
   }

@@ -8,7 +8,7 @@ import { expectRefusal } from '../../../test/refusals.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 import { headings, routes } from '../../app.ts'
 import { openapi } from '../../platform/openapi/openapi.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { processNextBatch } from '../work/batch.ts'
 import { pushRoute } from './push-route.ts'
 
@@ -31,7 +31,7 @@ afterAll(async () => {
 /** The row after it was processed. */
 async function rowOnceDone(rowId: string): Promise<Json> {
   const batch = { maxRows: 200, leaseSeconds: 60, onClaimed: () => undefined }
-  const id = readId('org', organization.organizationId) ?? ''
+  const id = decodeId('org', organization.organizationId) ?? ''
   for (let isMore = true; isMore;) isMore = await processNextBatch(service.database, id, batch)
   return (await organization.call('GET', `/v5/imports/${target.importId}/rows/${rowId}`)).body
 }

@@ -1,10 +1,10 @@
 import { invalidParameters } from '../../platform/model/errors.ts'
 import type { Push } from './push.ts'
-import { readPushBody } from './push-body.ts'
+import { parsePushBody } from './push-body.ts'
 import type { PushRoute } from '../../platform/http/route.ts'
 import { enterPush, type PushRequest, recordRefusal } from './enter-push.ts'
-import { showId } from '../../platform/model/ids.ts'
-import { addressOf, pushExample, pushSchema, readPush } from '../payload/payload.ts'
+import { encodeId } from '../../platform/model/ids.ts'
+import { addressOf, pushExample, pushSchema, parsePush } from '../payload/payload.ts'
 
 const acceptedSchema = {
   type: 'object',
@@ -42,7 +42,7 @@ export const pushRoute: PushRoute = {
     const push = { parameters, ...validate(request) }
     const { id, createdAt, isReplay } = await services.intake.store(trigger, push)
     const time = createdAt.toISOString()
-    const row = { id: showId('row', id), object: 'row', status: 'PENDING', createdAt: time, updatedAt: time }
+    const row = { id: encodeId('row', id), object: 'row', status: 'PENDING', createdAt: time, updatedAt: time }
     return { status: 200, text: JSON.stringify(row), headers: isReplay ? { 'idempotent-replayed': 'true' } : {} }
   }),
 }
@@ -57,8 +57,8 @@ function validate({
   headers,
   keyOf,
 }: Omit<PushRequest, 'services' | 'trigger'>): Omit<Push, 'parameters'> {
-  const body = readPushBody(bytes, headers)
-  const read = readPush(body.payload, parameters)
+  const body = parsePushBody(bytes, headers)
+  const read = parsePush(body.payload, parameters)
   if ('faults' in read) throw invalidParameters(read.faults)
   return { payload: body.bytes, key: keyOf?.(body.payload), email: addressOf(read.lead) }
 }

@@ -5,7 +5,7 @@ import type { Database } from '../../platform/database/database.ts'
 import { bodyBeginning } from '../../platform/http/limits/request-body.ts'
 import { addressKey } from '../../platform/http/limits/rate-limit.ts'
 import type { ApiError } from '../../platform/model/errors.ts'
-import { newId, showId } from '../../platform/model/ids.ts'
+import { newId, encodeId } from '../../platform/model/ids.ts'
 import type { Secret } from '../../platform/secret/secret.ts'
 import { maxStoredBody } from '../refused-pushes/resource.ts'
 import type { Refusal } from '../refused-pushes/store.ts'
@@ -126,7 +126,7 @@ class BatchedRefusals implements LocalRefusals {
       for (const batch of this.#pending.take()) {
         try {
           for (const { importId, sender } of await storePending(database, secret, batch)) {
-            const subject = { import: showId(imports.idPrefix, importId), sender }
+            const subject = { import: encodeId(imports.idPrefix, importId), sender }
             log.warn(subject, 'every recent push of a sender was refused')
           }
         } catch (error) {

@@ -4,7 +4,7 @@ import { callAs } from '../../../test/people.ts'
 import { pusher } from '../../../test/pushes.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 import { sql } from '../../platform/model/sql.ts'
-import { newId, readId } from '../../platform/model/ids.ts'
+import { newId, decodeId } from '../../platform/model/ids.ts'
 import { rowStatuses } from './resource.ts'
 
 let service: TestService
@@ -32,7 +32,7 @@ const secretOf = (triggerUrl: string): string => triggerUrl.slice(-43)
 const push = async (triggerUrl: string): Promise<number> =>
   (await pusher(service, new URL(triggerUrl).pathname)()).status
 
-const uuidOf = (id: string): string => readId('imp', id) ?? ''
+const uuidOf = (id: string): string => decodeId('imp', id) ?? ''
 const inDatabase = <Row extends object>(statement: ReturnType<typeof sql>) =>
   service.database.crossTenantQuery<Row>('check the database', statement)
 
@@ -178,14 +178,14 @@ test('the stats show rows per state, finished rows per second and the oldest wai
   )
   await inDatabase(
     sql`insert into import_rows (organization_id, id, import_id, status, payload, run_at, created_at)
-      select ${readId('org', organization.organizationId)}::uuid, id, ${uuidOf(id)}::uuid, status, '{}',
+      select ${decodeId('org', organization.organizationId)}::uuid, id, ${uuidOf(id)}::uuid, status, '{}',
         now() + interval '1 day', case status when 'RETRYING' then '2026-01-02T03:04:05.006Z'::timestamptz else now() end
       from jsonb_to_recordset(${JSON.stringify(planted)}::jsonb) as planted (id uuid, status text)`,
   )
   const addCounts = (changes: Record<string, number>) =>
     inDatabase(
       sql`insert into import_row_counts (organization_id, import_id, status, change)
-        select ${readId('org', organization.organizationId)}::uuid, ${uuidOf(id)}::uuid, key, value::bigint
+        select ${decodeId('org', organization.organizationId)}::uuid, ${uuidOf(id)}::uuid, key, value::bigint
         from jsonb_each_text(${JSON.stringify(changes)}::jsonb)`,
     )
   const counts: Record<string, number> = Object.fromEntries(rowStatuses.map((status, index) => [status, index + 1]))
@@ -225,7 +225,7 @@ test.each([
 ] as const)('a person with the role %s can read imports and change them as the role allows', async (role, expected) => {
   const own = await service.newOrganization()
   await inDatabase(
-    sql`update members set role = ${role} where organization_id = ${readId('org', own.organizationId)}::uuid`,
+    sql`update members set role = ${role} where organization_id = ${decodeId('org', own.organizationId)}::uuid`,
   )
   const path = `/v5/imports/${own.importId}`
   const byToken = async (method: string, to: string, body?: unknown) =>

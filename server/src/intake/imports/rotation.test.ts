@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { expireUrls, pusher } from '../../../test/pushes.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 import { sql } from '../../platform/model/sql.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 
 let service: TestService
 let organization: TestOrganization
@@ -28,7 +28,7 @@ const secretOf = (triggerUrl: string): string => triggerUrl.slice(-43)
 const push = async (triggerUrl: string): Promise<number> =>
   (await pusher(service, new URL(triggerUrl).pathname)()).status
 
-const uuidOf = (id: string): string => readId('imp', id) ?? ''
+const uuidOf = (id: string): string => decodeId('imp', id) ?? ''
 const inDatabase = <Row extends object>(statement: ReturnType<typeof sql>) =>
   service.database.crossTenantQuery<Row>('check the database', statement)
 

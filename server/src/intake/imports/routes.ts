@@ -2,7 +2,7 @@ import type { Part } from '../../platform/http/part.ts'
 import { type Route, type Services, type WriteRequest, writeRoute } from '../../platform/http/route.ts'
 import { bodyShape } from '../../platform/records/request/body.ts'
 import { timestamp, url } from '../../platform/records/declare/fields.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import { dailyStatisticsRoute } from '../../platform/records/routes/daily-statistics.ts'
 import { changeOne, RouteGroup, standardRoutes } from '../../platform/records/routes/standard-routes.ts'
 import { recordWithSecret, overlapOf, withSecretFields } from '../../platform/records/routes/one-time-secret.ts'
@@ -36,7 +36,7 @@ const rotatedImport = withSecretFields(imports, 'RotatedImport', {
 })
 
 const newTriggerUrl = ({ origin }: Services, { written, secret }: ImportWithSecret): string =>
-  triggerUrl(`${origin}/v5`, showId(imports.idPrefix, written.id), secret)
+  triggerUrl(`${origin}/v5`, encodeId(imports.idPrefix, written.id), secret)
 
 const create = writeRoute({
   ...group.changeRoute('create'),
@@ -47,7 +47,7 @@ const create = writeRoute({
   async handle({ services, db, body }) {
     const created = await createImport(db, body)
     const { text, headers } = recordWithSecret(created.written, { triggerUrl: newTriggerUrl(services, created) })
-    const location = `${group.path}/${showId(imports.idPrefix, created.written.id)}`
+    const location = `${group.path}/${encodeId(imports.idPrefix, created.written.id)}`
     return { status: 201, text, headers: { ...headers, location } }
   },
 })

@@ -1,4 +1,4 @@
-import { readValue } from '../../platform/records/request/body.ts'
+import { parseValue } from '../../platform/records/request/body.ts'
 import { companies } from '../../crm/companies/resource.ts'
 import { isFreeMail, isSharedHost } from '../payload/free-mail.ts'
 import type { JsonValue, JsonObject } from '../../platform/model/json.ts'
@@ -23,7 +23,7 @@ export function identityOf({ name, nickname, domain, website }: JsonObject): Com
 function hostOf(website: JsonValue | undefined): string | undefined {
   if (typeof website !== 'string') return undefined
   const host = new URL(website).hostname.replace(/^www\./, '')
-  const read = readValue(companies.fields.domain, 'domain', host, 'create')
+  const read = parseValue(companies.fields.domain, 'domain', host, 'create')
   if (Array.isArray(read) || typeof read.value !== 'string') return undefined
   return isFreeMail(read.value) || isSharedHost(read.value) ? undefined : read.value
 }

@@ -1,4 +1,4 @@
-import { readProperty } from '../../platform/records/properties/values.ts'
+import { parseProperty } from '../../platform/records/properties/values.ts'
 import { convert } from '../payload/conversions.ts'
 import type { Lead } from '../payload/payload.ts'
 import { type Finding, finding } from '../imports/resource.ts'
@@ -44,7 +44,7 @@ function fit(set: PropertySet, key: string, value: JsonValue): { value: JsonValu
   if (!converted) return { fault: `expected a value of type ${property.type}` }
   if ('leftOut' in converted) return { fault: converted.leftOut }
   if (converted.value === null) return { value: null }
-  const read = readProperty(property, key, choiceOf(property, converted.value), undefined)
+  const read = parseProperty(property, key, choiceOf(property, converted.value), undefined)
   return Array.isArray(read) ? { fault: read.map(({ message }) => message).join(', ') } : read
 }
 

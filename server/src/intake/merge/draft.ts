@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { Edits, externalIdText, isEmpty } from '../../platform/records/write/edits.ts'
 import { mergePatch } from '../../platform/records/declare/json-objects.ts'
 import { initialValues, type Resource } from '../../platform/records/declare/define.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import { isStored } from './equality.ts'
 import type { MergePolicy } from '../imports/resource.ts'
 import type { Change, Origin } from '../../platform/records/declare/changes.ts'
@@ -74,7 +74,7 @@ export class Draft {
     const { singular, idPrefix } = this.resource
     return {
       object: singular,
-      id: showId(idPrefix, this.id),
+      id: encodeId(idPrefix, this.id),
       action: isCreation ? 'created' : 'updated',
       before,
       after: changed,

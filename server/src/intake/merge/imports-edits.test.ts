@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sql } from '../../platform/model/sql.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import type { FindingCode } from '../imports/resource.ts'
 import { fullLead } from '../../../test/leads.ts'
 import { pushesOf, type Pushed } from '../../../test/processed-pushes.ts'
@@ -335,12 +335,12 @@ test('purging a record deletes the stored edits of it', async () => {
   const remembered = () =>
     service.database.crossTenantQuery(
       'check the database',
-      sql`select from contact_edited_values where contact_id = ${readId('con', created?.contactId ?? '')}::uuid`,
+      sql`select from contact_edited_values where contact_id = ${decodeId('con', created?.contactId ?? '')}::uuid`,
     )
   expect(await remembered()).toHaveLength(1)
   await service.database.crossTenantQuery(
     'check the database',
-    sql`delete from contacts where id = ${readId('con', created?.contactId ?? '')}::uuid`,
+    sql`delete from contacts where id = ${decodeId('con', created?.contactId ?? '')}::uuid`,
   )
   expect(await remembered()).toHaveLength(0)
 })

@@ -3,7 +3,7 @@ import { identifier, isOneOfMany, join, raw, type Sql, sql } from '../../platfor
 import { lockSelected } from '../../platform/records/write/current.ts'
 import { columnOf, type Resource } from '../../platform/records/declare/define.ts'
 import { digestOf, type Edits, readEdits } from '../../platform/records/write/edits.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 import { companies, domainKey } from '../../crm/companies/resource.ts'
 import { contacts } from '../../crm/contacts/resource.ts'
@@ -130,7 +130,7 @@ async function findCompanies(
   people: readonly CurrentRow[],
 ): Promise<CurrentRow[]> {
   const wanted = rows.flatMap(({ lead: { company } }) => (company ? [company] : []))
-  const employerIds = people.flatMap(({ record }) => readId(companies.idPrefix, String(record.companyId)) ?? [])
+  const employerIds = people.flatMap(({ record }) => decodeId(companies.idPrefix, String(record.companyId)) ?? [])
   if (wanted.length === 0 && employerIds.length === 0) return []
   const identities = wanted.map(identityOf)
   const domains = identities.flatMap(({ domain }) => (domain === undefined ? [] : [domainKey(domain)]))
@@ -202,7 +202,7 @@ const recordset = (records: readonly Record<string, JsonValue>[], columns: strin
   sql`jsonb_to_recordset(${JSON.stringify(records)}::jsonb) as ${raw(columns)}`
 
 function uuid(prefix: string, publicId: string): string {
-  const id = readId(prefix, publicId)
+  const id = decodeId(prefix, publicId)
   if (id === undefined) throw new Error(`${publicId} is not a valid id`)
   return id
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { noRecords, leadRow, reconcileAndApply } from '../../../test/lead-model.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import type { Outcome } from './reconcile.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
 
@@ -21,7 +21,8 @@ function imported() {
 }
 
 const warningsOf = ({ warnings }: Outcome) => warnings.map(({ code, path }) => `${code} ${path}`).sort()
-const idsOf = (prefix: string, records: Map<string, JsonObject>) => [...records.keys()].map((id) => showId(prefix, id))
+const idsOf = (prefix: string, records: Map<string, JsonObject>) =>
+  [...records.keys()].map((id) => encodeId(prefix, id))
 
 describe.each(policies)('with %s', (policy) => {
   test('a second external id of a provider is a conflict that names the contact and stores nothing', () => {

@@ -1,6 +1,6 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import { isOneOfMany, identifier, onShard, raw, sql } from '../../platform/model/sql.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import type { Resource } from '../../platform/records/declare/define.ts'
 import { lockPropertySet } from '../../platform/records/properties/sets.ts'
 import { uniqueOwner, uniqueTable, uniqueValueSql } from '../../platform/records/write/unique-values.ts'
@@ -84,7 +84,7 @@ async function existingRecords(transaction: Transaction, values: readonly Specia
   const found = new Set<string>()
   for (const [name, { resource, table = resource.table, key = 'id' }] of Object.entries(referable)) {
     const named = values.filter(({ property }) => property.references?.resource === name)
-    const byId = new Map(named.map(({ value }) => [readId(resource.idPrefix, String(value)) ?? '', String(value)]))
+    const byId = new Map(named.map(({ value }) => [decodeId(resource.idPrefix, String(value)) ?? '', String(value)]))
     byId.delete('')
     if (byId.size === 0) continue
     const isLive = resource.softDelete ? sql`and deleted_at is null` : sql``

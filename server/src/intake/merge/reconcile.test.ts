@@ -10,9 +10,9 @@ import {
 } from '../../../test/lead-model.ts'
 import { seed } from '../../../test/seed.ts'
 import { digestOf, Edits } from '../../platform/records/write/edits.ts'
-import { newId, showId } from '../../platform/model/ids.ts'
+import { newId, encodeId } from '../../platform/model/ids.ts'
 import { jobKey } from '../../crm/employments/resource.ts'
-import { readPush } from '../payload/payload.ts'
+import { parsePush } from '../payload/payload.ts'
 import { reconcile } from './reconcile.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
 
@@ -60,7 +60,7 @@ const payloads: fc.Arbitrary<JsonObject> = fc
     ),
   })
   .map((payload) => JSON.parse(JSON.stringify(payload)) as JsonObject)
-  .filter((payload) => 'lead' in readPush(payload, {}))
+  .filter((payload) => 'lead' in parsePush(payload, {}))
 
 const rows = fc
   .record({
@@ -188,7 +188,7 @@ test('keys of different contacts are a conflict that names them and changes noth
     changes: [],
     errors: [{ code: 'ambiguous_contact' }],
   })
-  for (const id of fixture.contacts.keys()) expect(outcome?.errors[0]?.message).toContain(showId('con', id))
+  for (const id of fixture.contacts.keys()) expect(outcome?.errors[0]?.message).toContain(encodeId('con', id))
   expect(withoutIds(fixture)).toEqual(before)
 })
 

@@ -1,4 +1,4 @@
-import { newId, readId, showId } from '../../platform/model/ids.ts'
+import { newId, decodeId, encodeId } from '../../platform/model/ids.ts'
 import { companies } from '../../crm/companies/resource.ts'
 import { contacts } from '../../crm/contacts/resource.ts'
 import { notes } from '../../crm/notes/resource.ts'
@@ -115,7 +115,9 @@ class Batch {
     const changedIds = new Set([...this.#changed].map(({ id }) => id))
     const isUnchanged = (id: string) => !changedIds.has(id)
     const active = [...this.#active]
-    const companyIds = new Set(active.flatMap(({ state }) => readId(companies.idPrefix, String(state.companyId)) ?? []))
+    const companyIds = new Set(
+      active.flatMap(({ state }) => decodeId(companies.idPrefix, String(state.companyId)) ?? []),
+    )
     return {
       contactIds: active.map(({ id }) => id).filter(isUnchanged),
       companyIds: [...companyIds].filter(isUnchanged),
@@ -143,8 +145,8 @@ class Batch {
     this.#mergeJobs(row, person, outcome)
     this.#addNote(row, person, outcome)
     if (outcome.changes.some(({ object }) => object !== companies.singular)) this.#active.add(person)
-    outcome.contactId = showId('con', person.id)
-    if (employer) outcome.companyId = showId('com', employer.id)
+    outcome.contactId = encodeId('con', person.id)
+    if (employer) outcome.companyId = encodeId('com', employer.id)
     if (outcome.errors.length > 0) outcome.status = 'PARTIAL'
     else if (outcome.changes.length === 0 && isAllStored(outcome.warnings)) outcome.status = 'DUPLICATE'
     return outcome
@@ -170,7 +172,7 @@ class Batch {
       finding(
         'external_id_conflict',
         'contact',
-        `a person removed this external id from ${showId(resource.idPrefix, id)}`,
+        `a person removed this external id from ${encodeId(resource.idPrefix, id)}`,
       ),
     )
   }
@@ -189,7 +191,7 @@ class Batch {
       return undefined
     }
     const draft = found ?? new Draft(companies, newId(), { columns: {} })
-    const link = { companyId: showId('com', draft.id) }
+    const link = { companyId: encodeId('com', draft.id) }
     const rejectedLink = !found && contact ? merge(contact, link, mergePolicy).notStored : []
     if (rejectedLink.length > 0) {
       outcome.warnings.push(...allNotStored('contact', rejectedLink))
@@ -210,7 +212,7 @@ class Batch {
     const incoming: JsonObject = {
       ...lead.contact,
       ...(tags.length + pushedTags.length > 0 && { tags: [...new Set([...pushedTags, ...tags])] }),
-      ...(employer && { companyId: showId('com', employer.id) }),
+      ...(employer && { companyId: encodeId('com', employer.id) }),
     }
     if (!found) Object.assign(incoming, fallbackName(lead.contact, outcome))
     const { accepted, notStored } = this.#merge(draft, incoming, mergePolicy, outcome)
@@ -241,7 +243,7 @@ class Batch {
     const noteId = newId()
     const columns = { contact_id: person.id, source: 'import', import_row_id: id }
     this.#notes.push({ kind: 'create', id: noteId, values: { body: note }, columns })
-    const publicId = showId(notes.idPrefix, noteId)
+    const publicId = encodeId(notes.idPrefix, noteId)
     outcome.changes.push({ object: 'note', id: publicId, action: 'created', before: {}, after: { body: note } })
   }
 
@@ -267,7 +269,7 @@ const companyConflicts = ({ company }: Lead, employers: readonly Draft[]): Findi
 const matchKeys = { contact: 'ids and address', company: 'ids, domain and name' } as const
 
 function conflictsOf(part: 'contact' | 'company', found: readonly Draft[], pushed: JsonObject): Finding[] {
-  const ids = found.map(({ resource, id }) => showId(resource.idPrefix, id)).join(', ')
+  const ids = found.map(({ resource, id }) => encodeId(resource.idPrefix, id)).join(', ')
   const [one, ...others] = found
   if (others.length > 0)
     return [finding(`ambiguous_${part}`, part, `its ${matchKeys[part]} match different records: ${ids}`)]
@@ -280,7 +282,7 @@ function conflictsOf(part: 'contact' | 'company', found: readonly Draft[], pushe
 function contactKeysOf({ id, state, edits }: Draft): string[] {
   const teamId = String(state.teamId)
   const former = formerContactKeys(edits.digests('externalIds'), teamId)
-  return [contactIdKey(showId('con', id)), ...contactKeys(state, teamId), ...handleKeys(state, teamId), ...former]
+  return [contactIdKey(encodeId('con', id)), ...contactKeys(state, teamId), ...handleKeys(state, teamId), ...former]
 }
 
 function companyKeysOf({ state, edits }: Draft): string[] {

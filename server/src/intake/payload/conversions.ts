@@ -1,4 +1,4 @@
-import { readMonth, readYear } from './months.ts'
+import { parseMonth, parseYear } from './months.ts'
 import { plainNumber } from './numbers.ts'
 import type { JsonObject, JsonValue } from '../../platform/model/json.ts'
 import type { Field } from '../../platform/records/declare/field.ts'
@@ -104,7 +104,7 @@ function toInteger(value: string | number, { schema }: Field): Conversion {
   if (typeof value === 'number') return Number.isInteger(value) ? { value } : undefined
   const text = plainNumber(value)?.replace(/\.0*$/, '')
   if (text !== undefined) return /^[+-]?\d+$/.test(text) ? { value: Number(text) } : undefined
-  const read = schema.maximum === 9999 ? readYear(value) : undefined
+  const read = schema.maximum === 9999 ? parseYear(value) : undefined
   return read && { value: read.year, loss: 'only the year was stored' }
 }
 
@@ -114,7 +114,7 @@ function toMonth(value: string | number): Conversion {
     /^(?:present|current|now|today|ongoing|heute|aktuell|actuel|actual)$/i.test(value.trim())
   )
     return { leftOut: 'is not a month' }
-  const read = readMonth(value)
+  const read = parseMonth(value)
   if (!read) return typeof value === 'string' ? { value } : undefined
   if ('unknown' in read) return { leftOut: read.unknown }
   return { value: read.month, ...(read.isShortened && { loss: 'only the month was stored' }) }

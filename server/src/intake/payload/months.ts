@@ -13,7 +13,7 @@ const maxOffset = 14 * 60 * 60 * 1000
  * Reads a month as senders write it: `2020-01`, `2020/1`, `01/2020`, `Jan 2020`, `März 2020`, a date, a timestamp, or seconds or
  * milliseconds since 1970. Undefined if it is something else.
  */
-export function readMonth(value: string | number): ReadMonth {
+export function parseMonth(value: string | number): ReadMonth {
   const text = String(value).trim()
   if (/^\d{4}$/.test(text)) return { unknown: 'has no month' }
   if (/^\d{9,13}$/.test(text)) return ofInstant(new Date(Number(text) * (text.length > 10 ? 1 : 1000)))
@@ -21,8 +21,8 @@ export function readMonth(value: string | number): ReadMonth {
 }
 
 /** The year of a date, with or without a day or a time. */
-export function readYear(text: string): { year: number; isShortened: boolean } | undefined {
-  const read = readMonth(text)
+export function parseYear(text: string): { year: number; isShortened: boolean } | undefined {
+  const read = parseMonth(text)
   if (!read || 'unknown' in read) return undefined
   return { year: Number(read.month.slice(0, 4)), isShortened: true }
 }

@@ -1,6 +1,6 @@
 import { type Fault, maxSuggestions } from '../../platform/model/errors.ts'
 import { suggest } from '../../platform/model/suggestions.ts'
-import { readValue } from '../../platform/records/request/body.ts'
+import { parseValue } from '../../platform/records/request/body.ts'
 import { mergePatch } from '../../platform/records/declare/json-objects.ts'
 import { isBlank as isBlankText, trimmed } from '../../platform/model/text.ts'
 import { type Finding, finding, type FindingCode } from '../imports/resource.ts'
@@ -145,7 +145,7 @@ export class PayloadReader {
 
   /** The value in stored form. An invalid value causes a warning or, if strict, an error. */
   usable(field: Field, prefix: string, name: string, value: JsonValue, isStrict = false): JsonValue | undefined {
-    const read = readValue(field, name, value, 'create')
+    const read = parseValue(field, name, value, 'create')
     if (!Array.isArray(read)) return read.value
     const message = read.map((fault) => fault.message).join(', ')
     if (isStrict) this.reject(`${prefix}${name}`, message)
@@ -195,7 +195,7 @@ export class PayloadReader {
     if (items.length === 0) return undefined
     const max = Number(field.schema.maxItems)
     const isTrimmed = items.length <= max && items.every((item) => typeof item === 'string' && trimmed(item) === item)
-    const complete = isTrimmed && readValue(field, path, items, 'create')
+    const complete = isTrimmed && parseValue(field, path, items, 'create')
     if (complete && !Array.isArray(complete)) return complete.value
     const usable = new Set<JsonValue>()
     for (const [index, item] of items.entries()) {
@@ -238,7 +238,7 @@ export class PayloadReader {
       this.warn('unusable_value', path, 'is blank')
       return false
     }
-    const read = readValue(field, path, [item], 'create')
+    const read = parseValue(field, path, [item], 'create')
     if (Array.isArray(read)) for (const { message } of read) this.warn('unusable_value', path, message)
     return !Array.isArray(read)
   }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { processorTime } from '../../../test/processor-time.ts'
 import { faultsOf } from '../../../test/leads.ts'
-import { readPush } from './payload.ts'
+import { parsePush } from './payload.ts'
 import type { JsonObject, JsonValue } from '../../platform/model/json.ts'
 
 const email = 'ada@example.com'
@@ -127,6 +127,6 @@ test('any megabyte of payload is read in bounded time', () => {
     ofContact({ note: ' '.repeat(1_000_000), bio: 'x'.repeat(1_000_000), linkedinHandle: '/'.repeat(1_000_000) }),
   ]
   for (const payload of payloads) {
-    expect(processorTime(() => void readPush(payload, {}))).toBeLessThan(5000)
+    expect(processorTime(() => void parsePush(payload, {}))).toBeLessThan(5000)
   }
 })

@@ -3,11 +3,11 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { leadOf } from '../../../test/leads.ts'
 import { seed } from '../../../test/seed.ts'
-import { bodyShape, readBody } from '../../platform/records/request/body.ts'
+import { bodyShape, parseBody } from '../../platform/records/request/body.ts'
 import { companies } from '../../crm/companies/resource.ts'
 import { contacts } from '../../crm/contacts/resource.ts'
 import { employments } from '../../crm/employments/resource.ts'
-import { type Lead, pushExample, pushSchema, readPush } from './payload.ts'
+import { type Lead, pushExample, pushSchema, parsePush } from './payload.ts'
 import type { JsonObject, JsonValue } from '../../platform/model/json.ts'
 
 const email = 'ada@example.com'
@@ -89,7 +89,7 @@ const runs = { seed, numRuns: 1000 }
 
 test('the generated payloads are often valid and often not empty', () => {
   const leads = fc.sample(push, { seed, numRuns: 300 }).flatMap((payload) => {
-    const read = readPush(payload, {})
+    const read = parsePush(payload, {})
     return 'lead' in read ? [read.lead] : []
   })
   expect(leads.length).toBeGreaterThan(50)
@@ -103,7 +103,7 @@ test('any JSON value gives errors or a lead', () => {
   )
   fc.assert(
     fc.property(any, (payload) => {
-      const read = readPush(payload, {})
+      const read = parsePush(payload, {})
       expect('faults' in read ? read.faults.length > 0 : read.lead.contact).toBeTruthy()
     }),
     runs,
@@ -113,18 +113,18 @@ test('any JSON value gives errors or a lead', () => {
 test('a push yields values that the REST API accepts and would store', () => {
   fc.assert(
     fc.property(push, (payload) => {
-      const read = readPush(payload, {})
+      const read = parsePush(payload, {})
       if ('faults' in read) return
       const { contact, company, history } = read.lead
-      expect(readBody(bodyShape(contacts, 'create'), contact)).toEqual(contact)
+      expect(parseBody(bodyShape(contacts, 'create'), contact)).toEqual(contact)
       if (contact.name !== undefined) {
         const nameless = { email: null, phone: null, firstName: null, lastName: null }
         expect(contacts.prepare?.({ ...nameless, ...contact }, undefined).faults).toEqual([])
       }
       const named = { name: 'Acme', ...company }
-      expect(readBody(bodyShape(companies, 'create'), named)).toEqual(named)
+      expect(parseBody(bodyShape(companies, 'create'), named)).toEqual(named)
       for (const { values } of history) {
-        expect(readBody(bodyShape(employments, 'create'), values)).toEqual(values)
+        expect(parseBody(bodyShape(employments, 'create'), values)).toEqual(values)
         expect(employments.prepare?.(values, undefined).faults).toEqual([])
       }
       for (const values of [contact, company ?? {}, ...history.map((job) => job.values)]) {
@@ -156,7 +156,7 @@ function withExternalIds({ externalIds, ...values }: JsonObject): JsonObject {
 test('a lead that is expressed as a payload again gives the same lead without warnings', () => {
   fc.assert(
     fc.property(push, (payload) => {
-      const read = readPush(payload, {})
+      const read = parsePush(payload, {})
       if ('faults' in read) return
       const again = leadOf(payloadOf(read.lead))
       const values = read.lead.history.map((job) => job.values)
@@ -184,7 +184,7 @@ test('a push whose types follow the JSON Schema has no wrong type, and other typ
       const paths = types.map(({ keyword, instancePath, params }) =>
         [...instancePath.split('/').slice(1), ...(keyword === 'required' ? [params.missingProperty] : [])].join('.'),
       )
-      const read = readPush(payload, {})
+      const read = parsePush(payload, {})
       const faults = 'faults' in read ? read.faults.filter(({ message }) => isOfType(message)) : []
       const wrong = new Set(paths.map((path) => path || 'body'))
       expect(faults.map(({ field }) => field).filter((field) => !wrong.has(field))).toEqual([])

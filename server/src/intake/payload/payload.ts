@@ -33,15 +33,15 @@ export const addressOf = ({ contact: { email } }: Lead): string | undefined =>
 const maxJobs = 100
 
 /** Reads the body of a push, which has been parsed strictly, and its query parameters. Pure. */
-export function readPush(payload: JsonValue, parameters: Record<string, JsonValue>): ReadPush {
+export function parsePush(payload: JsonValue, parameters: Record<string, JsonValue>): ReadPush {
   if (!isObject(payload)) return { faults: [{ field: 'body', message: 'expected an object' }] }
   const reader = new PayloadReader()
   reader.readObject(payload, '', pushPart)
-  const person = readContact(reader, payload)
-  const employment = readPart(reader, payload, 'employment')
+  const person = parseContact(reader, payload)
+  const employment = parsePart(reader, payload, 'employment')
   const position = employment ? reader.readObject(employment, 'employment.', employmentPart) : {}
-  const { jobs, errors } = readHistory(reader, employment ? ownValue(employment, 'history') : null)
-  const company = readCompany(reader, payload)
+  const { jobs, errors } = parseHistory(reader, employment ? ownValue(employment, 'history') : null)
+  const company = parseCompany(reader, payload)
   for (const [name, value] of Object.entries(parameters)) {
     if (value === null) reader.warn('ignored_key', displayName(name), 'the header is not a usable key and was ignored')
     else reader.warn('unknown_parameter', displayName(name), 'unknown parameter')
@@ -57,7 +57,7 @@ export function readPush(payload: JsonValue, parameters: Record<string, JsonValu
 }
 
 /** An object of the body; null counts as absent. */
-function readPart(reader: PayloadReader, payload: JsonObject, name: string): JsonObject | undefined {
+function parsePart(reader: PayloadReader, payload: JsonObject, name: string): JsonObject | undefined {
   const given = ownValue(payload, name)
   const part = toPart(given, name === 'company' ? 'name' : undefined)
   if (part === undefined) reader.reject(name, 'expected an object or null')
@@ -69,7 +69,7 @@ const nameless = { email: null, phone: null, firstName: null, lastName: null }
 
 const emailRequired = 'is required, unless there is a usable external id or handle'
 
-function readContact(
+function parseContact(
   reader: PayloadReader,
   payload: JsonObject,
 ): { contact: JsonObject; note?: JsonValue | undefined } {
@@ -85,7 +85,7 @@ function readContact(
   const isIdentified = ['email', 'externalIds', ...handles].some((key) => contact[key] !== undefined)
   if (!isIdentified && !reader.faults.some(({ field }) => field === 'contact.email'))
     reader.reject('contact.email', emailRequired)
-  if (typeof domain === 'string') readDomain(reader, contact, domain)
+  if (typeof domain === 'string') parseDomain(reader, contact, domain)
   if (name !== undefined) {
     const [fault] =
       contacts.prepare?.({ ...nameless, name: name === null ? null : String(name) }, undefined).faults ?? []
@@ -96,7 +96,7 @@ function readContact(
 }
 
 /** The domain is used as the website if there is none. A domain that differs from the website is not stored. */
-function readDomain(reader: PayloadReader, contact: JsonObject, domain: string): void {
+function parseDomain(reader: PayloadReader, contact: JsonObject, domain: string): void {
   const { website } = contact
   if (website === undefined) {
     const read = reader.usable(contacts.fields.website, 'contact.', 'domain', `https://${domain}`)
@@ -106,8 +106,8 @@ function readDomain(reader: PayloadReader, contact: JsonObject, domain: string):
   }
 }
 
-function readCompany(reader: PayloadReader, payload: JsonObject): JsonObject | undefined {
-  const sent = readPart(reader, payload, 'company')
+function parseCompany(reader: PayloadReader, payload: JsonObject): JsonObject | undefined {
+  const sent = parsePart(reader, payload, 'company')
   if (!sent) return undefined
   const { domain, ...company } = reader.readObject(sent, 'company.', companyPart)
   if (typeof domain === 'string') {
@@ -118,13 +118,13 @@ function readCompany(reader: PayloadReader, payload: JsonObject): JsonObject | u
   return Object.keys(company).length > 0 ? company : undefined
 }
 
-function readHistory(reader: PayloadReader, history: JsonValue): { jobs: Lead['history']; errors: Finding[] } {
+function parseHistory(reader: PayloadReader, history: JsonValue): { jobs: Lead['history']; errors: Finding[] } {
   const jobs: Lead['history'] = []
   const errors: Finding[] = []
   if (!Array.isArray(history)) {
     const job = toPart(history, undefined)
     if (job === undefined) reader.reject('employment.history', 'expected an array of objects or null')
-    return job ? readHistory(reader, [job]) : { jobs, errors }
+    return job ? parseHistory(reader, [job]) : { jobs, errors }
   }
   if (history.length > maxJobs)
     reader.warn('unusable_value', 'employment.history', `expected at most ${maxJobs} items; the rest was left out`)

@@ -1,6 +1,6 @@
 import type { Part } from '../../platform/http/part.ts'
 import type { ReadRoute, WriteRequest } from '../../platform/http/route.ts'
-import { readOne } from '../../platform/records/page/parse.ts'
+import { parseOne } from '../../platform/records/page/parse.ts'
 import { readRecord } from '../../platform/records/page/read.ts'
 import { RouteGroup, standardRoutes } from '../../platform/records/routes/standard-routes.ts'
 import { refusedPushDetails } from './resource.ts'
@@ -23,7 +23,7 @@ const getRoute: ReadRoute = {
   responses: { 200: group.record },
   async handle({ services, db, params, query }) {
     const id = group.id(params)
-    const selection = readOne(refusedPushDetails, query)
+    const selection = parseOne(refusedPushDetails, query)
     const { text, revision } = await readRecord(db, refusedPushDetails, id, {
       parentId: group.parentId(params),
       selection,

@@ -1,6 +1,6 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import { ApiError } from '../../platform/model/errors.ts'
-import { readId, showId } from '../../platform/model/ids.ts'
+import { decodeId, encodeId } from '../../platform/model/ids.ts'
 import { notFound } from '../../platform/records/page/read.ts'
 import { companies } from '../../crm/companies/resource.ts'
 import { companyStore } from '../../crm/companies/store.ts'
@@ -98,7 +98,7 @@ export async function removeReceived(transaction: Transaction, importId: string,
   const remaining = Math.max(rowsLeft, isLast && rest.next === null ? 0 : 1)
   const stay = remaining > 0 ? 0 : await countLeft(transaction, 'contacts', importId)
   const counts = { contacts: deleted.length, companies: companyIds.length, notes: noteIds.length }
-  const next = rest.next === null ? null : showId(contacts.idPrefix, rest.next)
+  const next = rest.next === null ? null : encodeId(contacts.idPrefix, rest.next)
   return { rows: rows.length, ...counts, kept: Math.min(stay, maxCounted), remaining, next, hasMore: false }
 }
 
@@ -113,7 +113,7 @@ const idsOf = (records: readonly { id: string }[]): string[] => records.map(({ i
 
 /** The records with this prefix (uuids) that the rows have created. */
 const createdBy = (rows: readonly LockedRow[], prefix: string): string[] => [
-  ...new Set(rows.flatMap(({ created }) => created.flatMap((id) => readId(prefix, id) ?? []))),
+  ...new Set(rows.flatMap(({ created }) => created.flatMap((id) => decodeId(prefix, id) ?? []))),
 ]
 
 interface Rest {

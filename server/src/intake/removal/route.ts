@@ -2,7 +2,7 @@ import { assertScope } from '../../platform/http/effects/denied-scope.ts'
 import { type Route, writeRoute } from '../../platform/http/route.ts'
 import { flag, text } from '../../platform/records/declare/fields.ts'
 import { invalidBody } from '../../platform/model/errors.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { bodyShapeOf } from '../../platform/records/request/body.ts'
 import { RouteGroup } from '../../platform/records/routes/standard-routes.ts'
 import { contacts } from '../../crm/contacts/resource.ts'
@@ -48,7 +48,7 @@ const base = group.changeRoute('remove-received')
 /** The contact (uuid) after which a call continues. Error: 422. */
 function contactOf(after: JsonValue | undefined): string | undefined {
   if (after === undefined || after === null) return undefined
-  const id = readId(contacts.idPrefix, String(after))
+  const id = decodeId(contacts.idPrefix, String(after))
   if (id === undefined) throw invalidBody([{ field: 'after', message: 'is not the `next` of an answer' }])
   return id
 }

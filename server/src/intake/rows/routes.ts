@@ -1,6 +1,6 @@
 import type { Part } from '../../platform/http/part.ts'
 import type { WriteRequest, WriteRoute } from '../../platform/http/route.ts'
-import { readChange } from '../../platform/records/page/parse.ts'
+import { parseChange } from '../../platform/records/page/parse.ts'
 import { changeOne, RouteGroup, standardRoutes } from '../../platform/records/routes/standard-routes.ts'
 import { rowDetails } from './resource.ts'
 import { changeRows, maxChangedRows, retryColumns, type RowAction, rowDetailsStore, rowStore } from './store.ts'
@@ -41,7 +41,7 @@ const byFilter = (action: RowAction, summary: string, description: string): Writ
   audited: action === 'retry' ? 'rows.retried' : 'rows.cancelled',
   responses: { 200: { kind: 'schema', component: 'RowsChanged', schema: changedSchema } },
   async handle({ services, db, params, query }) {
-    const request = readChange(rowStore.resource, query)
+    const request = parseChange(rowStore.resource, query)
     const changed = await changeRows(db, params.importId ?? '', action, request)
     const { count } = changed
     const effect = request.dryRun || count === 0 ? 'none' : { details: { count } }

@@ -4,7 +4,7 @@ import { addImport, addRows, queueStateOf, type SampleRow, statusesOf } from '..
 import { seed } from '../../../test/seed.ts'
 import { type Call, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 import { sql } from '../../platform/model/sql.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { type RowStatus, rowStatuses } from '../imports/resource.ts'
 
 let service: TestService
@@ -140,7 +140,7 @@ test('an Idempotency-Key makes a change by filter happen once and is invalid for
 })
 
 test('one call changes at most ten thousand rows, oldest first, and returns how many remain', async () => {
-  const uuid = readId('imp', importId)
+  const uuid = decodeId('imp', importId)
   await service.database.crossTenantQuery(
     'check the database',
     sql`insert into import_rows (organization_id, id, import_id, status, payload, created_at)

@@ -7,9 +7,9 @@ import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
 import { sessionOptions, type Transaction } from '../../platform/database/database.ts'
 import { type FixedStatement, toSql } from '../../platform/database/fixed-statements.ts'
 import { organizationParameter, raw, type Sql } from '../../platform/model/sql.ts'
-import { readQuery } from '../../platform/records/request/query-string.ts'
+import { parseQuery } from '../../platform/records/request/query-string.ts'
 import { planCount, planPage } from '../../platform/records/page/page.ts'
-import { readChange, readFilters, readList } from '../../platform/records/page/parse.ts'
+import { parseChange, parseFilters, parseList } from '../../platform/records/page/parse.ts'
 import { rows } from './resource.ts'
 import { changeRows } from './store.ts'
 
@@ -79,7 +79,7 @@ const uuidOf = (of: Of, number: number): Promise<string> =>
 async function planOf(of: Of, query: string) {
   const text = query.replace('{middle}', `row_${await uuidOf(of, size / 2)}`)
   const cursorScope = { key: Buffer.alloc(32), organizationId, list: 'rows', orderBy: '' }
-  const request = readList(rows, readQuery(`/?${text}`), () => cursorScope)
+  const request = parseList(rows, parseQuery(`/?${text}`), () => cursorScope)
   return planPage(rows, request, scopeOf(of))
 }
 
@@ -120,7 +120,7 @@ test.each([
   ['filter.contactId.equals=con_0123456789abcdef0123456789abcdef', page],
   ['query=30000@example.com', page],
 ])('counting by %s reads only the rows that it counts', async (query, max) => {
-  const plan = planCount(rows, readFilters(rows, readQuery(`/?${query}`)), scopeOf('done'))
+  const plan = planCount(rows, parseFilters(rows, parseQuery(`/?${query}`)), scopeOf('done'))
   expect(plan.isExpensive).toBe(false)
   expect(recordsRead(await explain(client, plan.statement))).toBeLessThanOrEqual(max)
 })
@@ -155,7 +155,7 @@ async function costOf(of: Of, action: 'retry' | 'cancel', query: string): Promis
   }
   await client.query('begin')
   try {
-    const { count } = await changeRows(transaction, imports[of], action, readChange(rows, readQuery(`/?${query}`)))
+    const { count } = await changeRows(transaction, imports[of], action, parseChange(rows, parseQuery(`/?${query}`)))
     return { count, cost }
   } finally {
     await client.query('rollback')

@@ -6,7 +6,7 @@ import { until } from '../../../test/processes.ts'
 import { type Call, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 import { serviceActor } from '../../platform/model/caller.ts'
 import { raw, sql } from '../../platform/model/sql.ts'
-import { readId, showId } from '../../platform/model/ids.ts'
+import { decodeId, encodeId } from '../../platform/model/ids.ts'
 import type { Outcome } from '../merge/reconcile.ts'
 import { type RowStatus, rowStatuses } from '../imports/resource.ts'
 import { type Claim, claimRows, finishRows, failRow, lockRows, releaseRows } from '../work/work-store.ts'
@@ -56,7 +56,7 @@ const outcome = (id: string, status: RowStatus): Outcome => ({
   companyId: null,
   warnings: [],
   errors: [],
-  changes: [{ object: 'contact', id: showId('con', id), action: 'created', before: {}, after: {} }],
+  changes: [{ object: 'contact', id: encodeId('con', id), action: 'created', before: {}, after: {} }],
 })
 
 /** Finishes rows like a worker: in one transaction with their effects, and only rows that the claim still has. */
@@ -74,8 +74,9 @@ async function finishClaimed(claimNext: Claim, status: RowStatus): Promise<strin
 }
 
 const claimNext = (maxRows: number, leaseSeconds: number): Promise<Claim> =>
-  service.database.transaction(serviceActor('work', readId('org', organization.organizationId) ?? ''), (transaction) =>
-    claimRows(transaction, { maxRows, leaseSeconds }),
+  service.database.transaction(
+    serviceActor('work', decodeId('org', organization.organizationId) ?? ''),
+    (transaction) => claimRows(transaction, { maxRows, leaseSeconds }),
   )
 
 test('rows that are retried and cancelled during processing change hands without losing an effect', async (context) => {
@@ -134,7 +135,7 @@ test('rows that are retried and cancelled during processing change hands without
   const steps = await service.database.crossTenantQuery<Step>(
     'check the database',
     sql`select row_id, was, is_now, lease, changes from journal
-      where row_id in (select id from import_rows where import_id = ${readId('imp', importId)}) order by number`,
+      where row_id in (select id from import_rows where import_id = ${decodeId('imp', importId)}) order by number`,
   )
   const kinds = new Set(steps.map(({ was, is_now: now }) => `${was} ${now}`))
   const possible = [
@@ -173,7 +174,7 @@ const retryPolicy = { attempts: 3, firstDelaySeconds: 0, maxDelaySeconds: 0 }
 async function expectCounts(importId: string): Promise<void> {
   const rows = await service.database.crossTenantQuery<{ status: RowStatus; count: string }>(
     'check the database',
-    sql`select status, count(*) from import_rows where import_id = ${readId('imp', importId)} group by status`,
+    sql`select status, count(*) from import_rows where import_id = ${decodeId('imp', importId)} group by status`,
   )
   const { body } = await call('GET', `/v5/imports/${importId}`)
   const counted = new Map(rows.map(({ status, count }) => [status, Number(count)]))
@@ -186,7 +187,7 @@ test('a worker cannot finish a row that another worker took over and that was re
   const one = `/v5/imports/${importId}/rows/${id}`
   const slow = await claimNext(1, 0)
   const quick = await claimNext(1, 30)
-  expect([slow.rowIds, quick.rowIds]).toEqual([[readId('row', id)], [readId('row', id)]])
+  expect([slow.rowIds, quick.rowIds]).toEqual([[decodeId('row', id)], [decodeId('row', id)]])
   await finishClaimed(quick, 'PARTIAL')
   expect((await call('POST', `${one}/retry`)).body).toMatchObject({ status: 'PENDING', attempts: 0 })
   expect(await finishClaimed(slow, 'PROCESSED')).toEqual([])

@@ -7,7 +7,7 @@ import {
   type TestOrganization,
   type TestService,
 } from '../../../test/service.ts'
-import { newId, showId } from '../../platform/model/ids.ts'
+import { newId, encodeId } from '../../platform/model/ids.ts'
 import { finding } from '../imports/resource.ts'
 import { rowStatuses } from '../imports/resource.ts'
 
@@ -29,7 +29,7 @@ afterAll(() => service.close())
 
 const warning = finding('unknown_member', 'contact.shoeSize', 'is unknown')
 const error = finding('company_without_name', 'company', 'has neither a name nor a domain')
-const contactId = showId('con', newId())
+const contactId = encodeId('con', newId())
 const change = { object: 'contact', id: contactId, action: 'updated', before: { city: null }, after: { city: 'Bath' } }
 const rowFields = {
   payload: { contact: { email: 'ada@example.com', shoeSize: 38 } },
@@ -188,7 +188,7 @@ test('rows of another import, a deleted import or another organization are not f
   expect((await call('DELETE', `/v5/imports/${deleted}`)).status).toBe(204)
   const responses = [
     ...(await request(call, `/v5/imports/${deleted}/rows`, lost)),
-    ...(await request(call, `/v5/imports/${showId('imp', newId())}/rows`, id)),
+    ...(await request(call, `/v5/imports/${encodeId('imp', newId())}/rows`, id)),
     ...(await request(theirs.call, path, id)),
   ]
   expect(responses.map(({ status, body }) => [status, body.code])).toEqual(responses.map(() => [404, 'not_found']))

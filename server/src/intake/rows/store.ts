@@ -5,7 +5,7 @@ import type { Filter } from '../../platform/records/filter/filter.ts'
 import { matching, planCount } from '../../platform/records/page/page.ts'
 import type { ChangeRequest, Filters } from '../../platform/records/page/parse.ts'
 import { findTarget, root } from '../../platform/records/filter/target.ts'
-import { newId, readId } from '../../platform/model/ids.ts'
+import { newId, decodeId } from '../../platform/model/ids.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 import { columnTypes } from '../../platform/records/declare/define.ts'
 import { readCount, scopeOf } from '../../platform/records/page/read.ts'
@@ -25,7 +25,7 @@ export const rowDetailsStore = standardStore(rowDetails, { afterWrite: countWrit
 
 async function countWritten(db: Transaction, written: readonly WrittenRecord[]): Promise<void> {
   const rowsOf = (records: readonly JsonObject[]) =>
-    sql`unnest(${records.map(({ importId }) => readId('imp', String(importId)))}::uuid[],
+    sql`unnest(${records.map(({ importId }) => decodeId('imp', String(importId)))}::uuid[],
       ${records.map(({ status }) => status)}::text[]) as row (import_id, status)`
   const before = sql`(select * from ${rowsOf(written.flatMap((one) => (one.before ? [one.before] : [])))})`
   const after = sql`(select * from ${rowsOf(written.map((one) => one.after))})`

@@ -9,7 +9,7 @@ import { allNoteStore } from '../../crm/notes/store.ts'
 import { finding } from '../imports/resource.ts'
 import { fitCustomProperties } from '../merge/properties-store.ts'
 import { type Locked, preloadRecords } from '../merge/match-store.ts'
-import { readPush } from '../payload/payload.ts'
+import { parsePush } from '../payload/payload.ts'
 import { type LeadRow, type Outcome, type Plan, reconcile } from '../merge/reconcile.ts'
 import {
   lockWork,
@@ -139,7 +139,7 @@ async function write(transaction: Transaction, plan: Plan, { people, employers }
 
 /** Payloads were validated when they were pushed; one that is invalid now was accepted by an older version. */
 function leadOf({ id, payload, parameters, ...settings }: ClaimedRow): LeadRow | Outcome {
-  const read = readPush(payload, parameters)
+  const read = parsePush(payload, parameters)
   if ('lead' in read) return { id, lead: read.lead, ...settings }
   const errors = read.faults.map(({ field, message }) => finding('invalid_payload', field, message))
   return { rowId: id, status: 'INVALID', contactId: null, companyId: null, warnings: [], errors, changes: [] }

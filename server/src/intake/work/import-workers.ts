@@ -1,7 +1,7 @@
 import type { Database } from '../../platform/database/database.ts'
 import { isTransactionConflict, isOutage, isTransient, sqlState } from '../../platform/database/failures.ts'
 import { ApiError } from '../../platform/model/errors.ts'
-import { showId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import { UniqueConflict } from '../../platform/records/write/unique-conflict.ts'
 import { joinLoops, type Loop, startLoop } from '../../platform/background/loop.ts'
 import { errorForLog } from '../../platform/background/error-for-log.ts'
@@ -125,7 +125,7 @@ async function recover(context: Context, claim: Claim, error: unknown, conflicts
 
 async function fail(context: Context, claim: Claim, error: unknown): Promise<void> {
   const [rowId = ''] = claim.rowIds
-  context.log.error({ row: showId('row', rowId), ...errorForLog(error) }, 'imports: a row failed')
+  context.log.error({ row: encodeId('row', rowId), ...errorForLog(error) }, 'imports: a row failed')
   await retryUntilLeaseEnds(context, () => failRow(context.database, claim, retryPolicy))
 }
 

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { newFullLead } from '../../../test/import-audit.ts'
 import { createDatabase } from '../../../test/postgres.ts'
 import { until } from '../../../test/processes.ts'
@@ -28,13 +28,13 @@ test(`${backlog} waiting rows of one organization delay those of another by only
   const large = await idle.newOrganization()
   const small = await idle.newOrganization()
   await idle.close()
-  const largeId = readId('org', large.organizationId)
+  const largeId = decodeId('org', large.organizationId)
   await client.query(
     `insert into import_rows (organization_id, import_id, id, payload)
       select $1, $2, md5('row ' || number)::uuid,
         jsonb_build_object('contact', jsonb_build_object('email', number || '@backlog.example'))
       from generate_series(1, $3::int) number`,
-    [largeId, readId('imp', large.importId), backlog],
+    [largeId, decodeId('imp', large.importId), backlog],
   )
   await client.query('vacuum analyze import_rows')
 
@@ -44,7 +44,7 @@ test(`${backlog} waiting rows of one organization delay those of another by only
   const isDone = async (id: string) => {
     const { rows } = await client.query<{ finished: boolean }>(
       'select finished_at is not null as finished from import_rows where organization_id = $1 and id = $2',
-      [readId('org', small.organizationId), readId('row', id)],
+      [decodeId('org', small.organizationId), decodeId('row', id)],
     )
     return rows[0]?.finished === true
   }
@@ -62,7 +62,7 @@ test(`${backlog} waiting rows of one organization delay those of another by only
 
   const { rows } = await client.query<{ created_at: Date; finished_at: Date }>(
     'select created_at, finished_at from import_rows where organization_id = $1 order by id',
-    [readId('org', small.organizationId)],
+    [decodeId('org', small.organizationId)],
   )
   const waits = []
   for (const row of rows) {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test as anyTest } from 'vitest'
 import { serviceActor } from '../../platform/model/caller.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { processClaim } from './batch.ts'
 import { type Claim, claimRows, failRow, releaseRows } from './work-store.ts'
 import { isDistributed } from '../../../test/engines.ts'
@@ -45,8 +45,9 @@ async function pushMany(leads: readonly unknown[]): Promise<string[]> {
 const fullLeads = (count: number): unknown[] => Array.from({ length: count }, () => newFullLead())
 
 const claim = (leaseSeconds: number): Promise<Claim> =>
-  service.database.transaction(serviceActor('work', readId('org', organization.organizationId) ?? ''), (transaction) =>
-    claimRows(transaction, { maxRows: 100, leaseSeconds }),
+  service.database.transaction(
+    serviceActor('work', decodeId('org', organization.organizationId) ?? ''),
+    (transaction) => claimRows(transaction, { maxRows: 100, leaseSeconds }),
   )
 
 const retryPolicy = { attempts: 8, firstDelaySeconds: 1, maxDelaySeconds: 1 }
@@ -102,7 +103,7 @@ test('eight workers with expiring leases process every row exactly once', async 
   await start({ IMPORT_WORKERS: '8', IMPORT_LEASE_SECONDS: '1' })
   await breakpoints.query(slowAndFailing)
   const failing = [1, 2].map((number) => ({ contact: { email: `${number}@failing.example`, note: `of ${number}` } }))
-  const uuid = readId('org', organization.organizationId)
+  const uuid = decodeId('org', organization.organizationId)
   // All rows are in one batch. As it fails, they are processed one by one, which takes longer than the lease.
   await breakpoints.query(`begin; insert into import_turns values ('${uuid}', 'claim') on conflict do nothing`)
   await breakpoints.query(`select from import_turns where organization_id = '${uuid}' and turn = 'claim' for update`)
@@ -172,7 +173,7 @@ test('a batch that cannot get its lock again after a deadlock is released as a w
   const isWritten = async () => (await breakpoints.query('select from inserts where is_called')).length > 0
   await until('it is being written', isWritten)
   await breakpoints.query('begin')
-  await breakpoints.query(`insert into import_turns values ('${readId('org', organization.organizationId)}', 'work')`)
+  await breakpoints.query(`insert into import_turns values ('${decodeId('org', organization.organizationId)}', 'work')`)
   await until('the rows are released', async () => (await countsOf(service, organization)).PENDING === 5)
   await breakpoints.query('commit')
   await untilFinished(service, organization, accepted.length)

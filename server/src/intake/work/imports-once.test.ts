@@ -2,7 +2,7 @@ import pg from 'pg'
 import { expect, test } from 'vitest'
 import { serviceActor } from '../../platform/model/caller.ts'
 import { sql } from '../../platform/model/sql.ts'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { processClaim } from './batch.ts'
 import type { Finding } from '../imports/resource.ts'
 import { claimRows } from './work-store.ts'
@@ -61,7 +61,7 @@ async function pushAll(
   return accepted
 }
 
-const organizationOf = ({ organizationId }: TestOrganization) => readId('org', organizationId) ?? ''
+const organizationOf = ({ organizationId }: TestOrganization) => decodeId('org', organizationId) ?? ''
 
 /** Complete only after all connections are closed, since each reports its statistics with a delay. */
 async function deadlocksOf({ connection }: TestDatabase): Promise<number> {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test as anyTest } from 'vitest'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { isDistributed } from '../../../test/engines.ts'
 import { audit, countsOf, newFullLead, untilFinished } from '../../../test/import-audit.ts'
 import { onlyOnSingleServer } from '../../../test/single-server.ts'
@@ -65,7 +65,7 @@ test('a row that crashes its process is processed alone after the second crash a
     const [shared] = await breakpoints.query<{ count: number }>(
       `select count(*)::int - 1 as count from import_rows
         where lease = (select lease from import_rows where id = $1)`,
-      [readId('row', poisonedId)],
+      [decodeId('row', poisonedId)],
     )
     companions.push(shared?.count ?? Number.NaN)
     victim.signal('SIGKILL')
@@ -116,11 +116,11 @@ test('a row that fails in the database fails alone, is retried with increasing d
     if (row.runAt !== null) delays.push((Date.parse(row.runAt) - Date.parse(row.updatedAt)) / 1000)
     // A process was killed while it had the row; the next one ended normally, so the count of crashes starts again.
     expect(
-      await breakpoints.query('select losses from import_rows where id = $1', [readId('row', poisonedId)]),
+      await breakpoints.query('select losses from import_rows where id = $1', [decodeId('row', poisonedId)]),
     ).toEqual([{ losses: 0 }])
     if (attempt < 8) {
       const due = 'update import_rows set run_at = now(), losses = 1 where id = $1'
-      await breakpoints.query(due, [readId('row', poisonedId)])
+      await breakpoints.query(due, [decodeId('row', poisonedId)])
     }
   }
   // The delay doubles each time, with a jitter of 25 %.

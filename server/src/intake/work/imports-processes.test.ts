@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readId } from '../../platform/model/ids.ts'
+import { decodeId } from '../../platform/model/ids.ts'
 import { onlyOnSingleServer } from '../../../test/single-server.ts'
 import { isDistributed } from '../../../test/engines.ts'
 import { audit, newFullLead, failureCountsOf, untilFinished } from '../../../test/import-audit.ts'
@@ -94,7 +94,7 @@ test('two processes share the rows of several organizations, and only one of the
     expect(await audit(auditor, organization, { accepted: accepted[index] ?? [] })).toEqual({ PROCESSED: 60 })
     expect(await failureCountsOf(auditor, organization)).toEqual({ losses: 0, attempts: 0 })
   }
-  const ids = organizations.map(({ organizationId }) => readId('org', organizationId))
+  const ids = organizations.map(({ organizationId }) => decodeId('org', organizationId))
   const shares = await breakpoints.query<{ service: string; rows: number; different: number }>(
     `select service, count(*)::int as rows, count(distinct row_id)::int as different from ends
       where organization_id = any($1::uuid[]) group by 1 order by 1`,

@@ -4,7 +4,7 @@ import { withJitter } from '../../platform/background/loop.ts'
 import { type Lease, maxLossesInBatch, type RetryPolicy } from '../../platform/queue/queue.ts'
 import { sqlState } from '../../platform/database/failures.ts'
 import { Parameter, raw, type Sql, sql } from '../../platform/model/sql.ts'
-import { newId, readId } from '../../platform/model/ids.ts'
+import { newId, decodeId } from '../../platform/model/ids.ts'
 import type { Outcome } from '../merge/reconcile.ts'
 import { countProcessed, countSql } from '../row-counts/store.ts'
 import { type Finding, finding, type MergePolicy } from '../imports/resource.ts'
@@ -170,7 +170,7 @@ export async function finishRows(
 ): Promise<void> {
   const ids = new Parameter(outcomes.map(({ rowId }) => rowId))
   const uuids = (prefix: string, shown: (outcome: Outcome) => string | null) =>
-    sql`${outcomes.map((one) => readId(prefix, shown(one) ?? '') ?? null)}::uuid[]`
+    sql`${outcomes.map((one) => decodeId(prefix, shown(one) ?? '') ?? null)}::uuid[]`
   // One document per line: PostgreSQL takes three times as long to split one large document.
   const lines = (toText: (outcome: Outcome) => string) =>
     sql`string_to_array(${outcomes.map(toText).join('\n')}, E'\n')`

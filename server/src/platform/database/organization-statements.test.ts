@@ -3,7 +3,7 @@ import { tablesByPlace } from '../../places.ts'
 import { expectRefusal } from '../../../test/refusals.ts'
 import { startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 import { serviceActor } from '../model/caller.ts'
-import { newId, readId } from '../model/ids.ts'
+import { newId, decodeId } from '../model/ids.ts'
 import { onShard, Parameter, type Sql, sql } from '../model/sql.ts'
 import type { Transaction } from './database.ts'
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => service.close())
 
 const transact = <Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result> =>
-  service.database.transaction(serviceActor('command', readId('org', organization.organizationId) ?? ''), work)
+  service.database.transaction(serviceActor('command', decodeId('org', organization.organizationId) ?? ''), work)
 
 const insertCampaign = ({ organization: own }: Transaction, name: string): Sql =>
   onShard(
@@ -120,7 +120,7 @@ test('a revoked key changes nothing, although its change is sent with the check 
   expect((await create('Revoked 1')).status).toBe(201)
   await service.database.crossTenantQuery(
     'check the database',
-    sql`delete from api_keys where organization_id = ${readId('org', organization.organizationId)}::uuid and name = 'test'`,
+    sql`delete from api_keys where organization_id = ${decodeId('org', organization.organizationId)}::uuid and name = 'test'`,
   )
   expectRefusal(await create('Revoked 2'), 401)
   expect(await namesLike('Revoked')).toEqual(['Revoked 1'])

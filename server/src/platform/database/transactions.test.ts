@@ -5,7 +5,7 @@ import { serviceActor } from '../model/caller.ts'
 import { Database, type Transaction } from './database.ts'
 import { CredentialChanged } from './failures.ts'
 import { prepared, raw, sql } from '../model/sql.ts'
-import { readId } from '../model/ids.ts'
+import { decodeId } from '../model/ids.ts'
 import { contactStore } from '../../crm/contacts/store.ts'
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
 import { until } from '../../../test/processes.ts'
@@ -27,8 +27,8 @@ beforeAll(async () => {
   testDatabase = await createDatabase()
   service = await startTestService({}, testDatabase)
   const organization = await service.newOrganization()
-  organizationId = readId('org', organization.organizationId) ?? ''
-  userId = readId('usr', organization.userId) ?? ''
+  organizationId = decodeId('org', organization.organizationId) ?? ''
+  userId = decodeId('usr', organization.userId) ?? ''
   class WatchedClient extends pg.Client {
     constructor(config: pg.ClientConfig) {
       super(config)

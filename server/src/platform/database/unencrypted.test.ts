@@ -1,13 +1,13 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { expect, test } from 'vitest'
-import { readConfig } from '../../config.ts'
+import { parseConfig } from '../../config.ts'
 import { connect } from './connect.ts'
 
 const read =
   (url: string, PLAINTEXT_HOSTS = '') =>
   () =>
-    readConfig({ DATABASE_URL: url, PLAINTEXT_HOSTS })
+    parseConfig({ DATABASE_URL: url, PLAINTEXT_HOSTS })
 
 test.each([
   'postgres://u:secret@db.example.com/rapport',

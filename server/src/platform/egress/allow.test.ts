@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readConfig } from '../../config.ts'
+import { parseConfig } from '../../config.ts'
 import { parseAllowedHost, allowsAddress, allowsName } from './allow.ts'
 
 test.each([
@@ -22,11 +22,11 @@ test.each([
   ...['2130706433', '010.0.0.1', '169.254.169.254', '[fe80::1]:80', 'fd00:ec2::254', 'metadata.google.internal'],
 ])('EGRESS_ALLOW rejects %s', (text) => {
   expect(() => parseAllowedHost(text)).toThrow(/^(?:expected|must) /)
-  expect(() => readConfig({ EGRESS_ALLOW: `id.internal,${text}` })).toThrow('EGRESS_ALLOW: ')
+  expect(() => parseConfig({ EGRESS_ALLOW: `id.internal,${text}` })).toThrow('EGRESS_ALLOW: ')
 })
 
 test('an entry with a port allows only that port, an entry without one allows any', () => {
-  const allowed = readConfig({ EGRESS_ALLOW: 'id.internal:8443, other.internal, 10.0.0.5:80, fd00::/8' }).egressAllow
+  const allowed = parseConfig({ EGRESS_ALLOW: 'id.internal:8443, other.internal, 10.0.0.5:80, fd00::/8' }).egressAllow
   expect(allowsName(allowed, 'id.internal', 8443)).toBe(true)
   expect(allowsName(allowed, 'id.internal', 443)).toBe(false)
   expect(allowsName(allowed, 'an.id.internal', 8443)).toBe(false)

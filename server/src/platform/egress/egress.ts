@@ -73,7 +73,7 @@ class GuardedEgress implements Egress {
   }
 
   async request(urlText: string, request: EgressRequest = {}): Promise<EgressResponse> {
-    const url = readUrl(urlText)
+    const url = parseUrl(urlText)
     request.signal?.throwIfAborted()
     if (this.#inProgress >= maxConcurrent) throw new EgressError('busy')
     this.#inProgress++
@@ -174,7 +174,7 @@ class GuardedEgress implements Egress {
 }
 
 /** `URL` has already normalized every form of an IPv4 address (octal, hexadecimal, a single number). */
-function readUrl(text: string): URL {
+function parseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password) throw new EgressError('url')
   return url

@@ -8,7 +8,7 @@ const maxLinks = 40
  * or has already put something there. Undefined if it is trusted or does not exist. `others` are users whose files may
  * be in it too, and whose those that `except` matches are does not matter.
  */
-export async function faultOfFolder(
+export async function problemOfFolder(
   folder: string,
   { others, except }: { others: readonly number[]; except: RegExp },
 ): Promise<string | undefined> {

@@ -3,7 +3,7 @@ import type { Transaction } from '../database/database.ts'
 import { CredentialChanged } from '../database/failures.ts'
 import { WorkNeeded } from '../database/work-needed.ts'
 import { ApiError } from '../model/errors.ts'
-import { showId } from '../model/ids.ts'
+import { encodeId } from '../model/ids.ts'
 import { covers } from '../model/scopes.ts'
 import { findHolder, UniqueConflict } from '../records/write/unique-conflict.ts'
 import { deriveKey } from '../secret/secret.ts'
@@ -39,7 +39,7 @@ async function identify(route: ScopedRoute, exchange: Exchange): Promise<Caller>
   const { services, request, requestContext } = exchange
   const { identifier } = services
   const credential = await authenticate(exchange)
-  requestContext.credential = showId(credential.kind === 'key' ? 'key' : 'session', credential.id)
+  requestContext.credential = encodeId(credential.kind === 'key' ? 'key' : 'session', credential.id)
   // The second attempt after a changed credential is already paid for.
   if (requestContext.charged?.key !== credential.id) {
     await charge(exchange, route.kind === 'write' ? 'write' : 'read', credential.id)
@@ -55,7 +55,7 @@ async function identify(route: ScopedRoute, exchange: Exchange): Promise<Caller>
     }
     throw error
   })
-  requestContext.organization = showId('org', caller.organizationId)
+  requestContext.organization = encodeId('org', caller.organizationId)
   requestContext.setTenant(caller.organizationId)
   if (!covers(caller.scopes, route.scope)) {
     await identifier.confirm(caller).catch((error: unknown) => {
@@ -142,7 +142,7 @@ async function conflictError(services: Services, caller: Caller, conflict: Uniqu
   const { resource, field, reason } = conflict
   const readable = covers(caller.scopes, `${resource.singular}:get:read`)
   const found = readable ? await findHolder(services.database.reader(caller), conflict) : undefined
-  const id = found === undefined ? undefined : showId(resource.idPrefix, found)
+  const id = found === undefined ? undefined : encodeId(resource.idPrefix, found)
   const fault = { field, message: id === undefined ? reason : `${reason} (${id})`, ...(id !== undefined && { id }) }
   return new ApiError('already_exists', `${field}: ${fault.message}`, { details: [fault] })
 }

@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify'
 import type { Credential } from './protocol/identifier.ts'
 import { validateBody } from '../records/request/body.ts'
-import { readId } from '../model/ids.ts'
+import { decodeId } from '../model/ids.ts'
 import { ApiError, type BodyFault, invalidBody, invalidParameters, maxDetails } from '../model/errors.ts'
 import { checkEntityTags } from './protocol/etag.ts'
 import { charge, nilUuid } from './request-context.ts'
 import { wantsPage } from './pages/html.ts'
-import { readJson } from './protocol/json.ts'
+import { parseJsonBytes } from './protocol/json.ts'
 import { addressKey } from './limits/rate-limit.ts'
 import { readBytes } from './limits/request-body.ts'
 import type { AccountRoute, Client, Exchange, PublicRoute, Route, SearchRoute, WriteRoute } from './route.ts'
@@ -86,7 +86,7 @@ export function paramsOf(route: Pick<Route, 'params'>, request: FastifyRequest):
     Object.entries(route.params).map(([name, { prefix }]) => {
       const text = given[name] ?? ''
       if (text.includes('\0')) throw invalidParameters([{ field: name, message: 'must not contain NUL' }])
-      return [name, readId(prefix, text) ?? nilUuid]
+      return [name, decodeId(prefix, text) ?? nilUuid]
     }),
   )
 }
@@ -108,7 +108,7 @@ const unsupportedHeader = (field: string) => invalidParameters([{ field, message
 
 export async function readSearchBody(route: SearchRoute, request: FastifyRequest): Promise<JsonValue> {
   const bytes = await readBytes(route, request)
-  return bytes.length === 0 ? {} : (readJson(bytes) as JsonValue)
+  return bytes.length === 0 ? {} : (parseJsonBytes(bytes) as JsonValue)
 }
 
 /** The fields to change, and the body as sent; `{}` if there is none. */
@@ -121,7 +121,7 @@ export async function readRequestBody(
   const { body } = route
   if (!body) {
     if (bytes.length === 0) return { body: {}, sent: {} }
-    const value = readJson(bytes)
+    const value = parseJsonBytes(bytes)
     const names = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.keys(value) : ['body']
     if (names.length > 0)
       throw invalidBody(
@@ -129,7 +129,7 @@ export async function readRequestBody(
       )
     return { body: {}, sent: {} }
   }
-  const sent = !body.required && bytes.length === 0 ? {} : (readJson(bytes) as JsonValue)
+  const sent = !body.required && bytes.length === 0 ? {} : (parseJsonBytes(bytes) as JsonValue)
   const { values, faults } = validateBody(body.shape, sent)
   const all = [...faults, ...((await check?.(values)) ?? [])]
   if (all.length > 0) throw invalidBody(all)

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import { CredentialChanged } from '../database/failures.ts'
 import { withPlainNames } from '../records/request/nested-names.ts'
-import { readNone } from '../records/page/parse.ts'
-import { checkParameters, type QueryParameter, readAnyQuery, readQuery } from '../records/request/query-string.ts'
+import { parseNone } from '../records/page/parse.ts'
+import { checkParameters, type QueryParameter, parseAnyQuery, parseQuery } from '../records/request/query-string.ts'
 import { enterOrganization } from './enter-organization.ts'
 import { matchesNone, revisionsOf, withEntityTag } from './protocol/etag.ts'
 import { checkIdempotencyKey } from './effects/idempotency.ts'
@@ -69,9 +69,9 @@ async function readContent(route: ServedRoute, exchange: Exchange): Promise<Cont
 }
 
 function queryOf(route: ServedRoute, url: string): readonly QueryParameter[] {
-  if (route.kind === 'push') return readAnyQuery(url)
-  const query = 'resource' in route.query ? withPlainNames(readQuery(url)) : readQuery(url)
-  if (route.query.kind === 'none') readNone(query)
+  if (route.kind === 'push') return parseAnyQuery(url)
+  const query = 'resource' in route.query ? withPlainNames(parseQuery(url)) : parseQuery(url)
+  if (route.query.kind === 'none') parseNone(query)
   if (route.query.kind === 'parameters') checkParameters(query, route.query)
   return query
 }

@@ -3,7 +3,7 @@ import { METHODS, type Server } from 'node:http'
 import compress, { type FastifyCompressOptions } from '@fastify/compress'
 import fastify, { type FastifyHttpOptions, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { constants } from 'node:zlib'
-import { showId } from '../model/ids.ts'
+import { encodeId } from '../model/ids.ts'
 import { addAdmissionControl, arrivalOf, RejectionLog } from './limits/admission.ts'
 import { BodyBudget } from './limits/body-budget.ts'
 import { addCors, corsHeaders } from './protocol/cors.ts'
@@ -78,7 +78,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     bodyLimit: maxBodyBytes,
     requestTimeout: timeouts.request,
     keepAliveTimeout: 72_000,
-    genReqId: () => showId('req', randomUUID()),
+    genReqId: () => encodeId('req', randomUUID()),
     // `methodsOf` adds HEAD: the framework's HEAD routes would send different headers when GET compresses its body.
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { newId, readId, showId } from './ids.ts'
+import { newId, decodeId, encodeId } from './ids.ts'
 
 test('new ids are UUIDv7s of the current time, strictly increasing and unique', () => {
   const began = Date.now()
@@ -15,10 +15,10 @@ test('new ids are UUIDv7s of the current time, strictly increasing and unique', 
   expect(times.at(-1)).toBeLessThanOrEqual(Date.now())
 })
 
-test('readId reads only the form that showId writes', () => {
+test('decodeId accepts only the form that encodeId writes', () => {
   const id = newId()
-  expect(readId('con', showId('con', id))).toBe(id)
-  for (const text of [id, showId('com', id), `${showId('con', id)}0`, showId('con', id).toUpperCase(), '']) {
-    expect(readId('con', text)).toBeUndefined()
+  expect(decodeId('con', encodeId('con', id))).toBe(id)
+  for (const text of [id, encodeId('com', id), `${encodeId('con', id)}0`, encodeId('con', id).toUpperCase(), '']) {
+    expect(decodeId('con', text)).toBeUndefined()
   }
 })

@@ -31,12 +31,12 @@ function drawRandom(): Buffer {
 }
 
 /** The id as callers see it: `con_` and the uuid's 32 hex digits. */
-export const showId = (prefix: string, uuid: string): string => `${prefix}_${uuid.replaceAll('-', '')}`
+export const encodeId = (prefix: string, uuid: string): string => `${prefix}_${uuid.replaceAll('-', '')}`
 
 const remainder = /^[0-9a-f]{32}$/
 
 /** The uuid in `prefix_<32 hex digits>`, or undefined if the text has another form. */
-export function readId(prefix: string, text: string): string | undefined {
+export function decodeId(prefix: string, text: string): string | undefined {
   if (!text.startsWith(`${prefix}_`)) return undefined
   const hex = text.slice(prefix.length + 1)
   if (!remainder.test(hex)) return undefined

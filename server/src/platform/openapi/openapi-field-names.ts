@@ -1,6 +1,6 @@
 import type { Resource } from '../records/declare/define.ts'
 import { orderBy } from '../records/page/order.ts'
-import { readSelection } from '../records/page/select.ts'
+import { parseSelection } from '../records/page/select.ts'
 import { Suggestions } from '../model/suggestions.ts'
 import { findTarget } from '../records/filter/target.ts'
 import type { Components } from './openapi-components.ts'
@@ -19,7 +19,7 @@ export const orderSchema = (resource: Resource, components: Components): Schema 
 export const selectableSchema = (resource: Resource, components: Components): Schema =>
   components.schema(
     `${resource.component}SelectField`,
-    namesSchema(resource, (path) => readSelection(resource, [path], noSuggestions).faults.length === 0),
+    namesSchema(resource, (path) => parseSelection(resource, [path], noSuggestions).faults.length === 0),
   )
 
 const noSuggestions = new Suggestions(0)

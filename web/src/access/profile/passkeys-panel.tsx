@@ -8,7 +8,7 @@ import { TextField } from '../../ui/field.tsx'
 import { Form, type FormValues } from '../../ui/form.tsx'
 import { List, ListRow, Panel } from '../../ui/page.tsx'
 import { Time } from '../../ui/time.tsx'
-import { createPasskey, hasPasskeys, passkeyFault } from '../passkeys.ts'
+import { createPasskey, hasPasskeys, passkeyError } from '../passkeys.ts'
 import { type RecoveryCodes, useFactors } from './queries.ts'
 import { RecoveryCodesDialog } from './recovery-codes.tsx'
 import { change, useAct } from './use-act.ts'
@@ -99,7 +99,7 @@ function AddPasskey({ onDone }: { onDone(codes: RecoveryCodes): void }) {
     const options = await change(() => dataOf(api.POST('/v5/me/passkeys/options')))
     const credential = await createPasskey(options as unknown as PublicKeyCredentialCreationOptionsJSON).catch(
       (error: unknown) => {
-        throw passkeyFault(error, faults)
+        throw passkeyError(error, faults)
       },
     )
     const body = { name, credential }

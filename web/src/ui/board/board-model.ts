@@ -15,21 +15,21 @@ export interface BoardColumn<Card> {
 }
 
 /** The position of a card: its index among the other cards of the column. */
-export interface Place {
+export interface CardPosition {
   columnId: string
   index: number
 }
 
 export interface Lifted {
   id: string
-  to: Place
+  to: CardPosition
 }
 
 /** The position of a card; undefined if it is not loaded. */
-export function placeOf<Card extends { id: string }>(
+export function cardPositionOf<Card extends { id: string }>(
   columns: readonly BoardColumn<Card>[],
   id: string | undefined,
-): Place | undefined {
+): CardPosition | undefined {
   for (const { id: columnId, cards } of columns) {
     const index = cards.findIndex((card) => card.id === id)
     if (index !== -1) return { columnId, index }
@@ -37,7 +37,7 @@ export function placeOf<Card extends { id: string }>(
   return undefined
 }
 
-export const isSamePlace = (one: Place, other: Place): boolean =>
+export const isSameCardPosition = (one: CardPosition, other: CardPosition): boolean =>
   one.columnId === other.columnId && one.index === other.index
 
 /** The columns after a card has moved. */
@@ -61,12 +61,12 @@ const steps: Readonly<Record<string, readonly [columns: number, cards: number]>>
 }
 
 /** The target of a card moved by an arrow key: in another column, its top or about the same height. */
-export function placeByArrow<Card extends { id: string }>(
+export function cardPositionByArrow<Card extends { id: string }>(
   columns: readonly BoardColumn<Card>[],
-  from: Place,
+  from: CardPosition,
   key: string,
   toTop: boolean,
-): Place | undefined {
+): CardPosition | undefined {
   const step = steps[key]
   const at = columns.findIndex(({ id }) => id === from.columnId)
   if (!step || at === -1) return undefined
@@ -81,7 +81,7 @@ export function placeByArrow<Card extends { id: string }>(
 /** The card that an arrow key activates; empty columns are skipped. */
 export function cardByArrow<Card extends { id: string }>(
   columns: readonly BoardColumn<Card>[],
-  from: Place,
+  from: CardPosition,
   key: string,
 ): Card | undefined {
   const at = columns.findIndex(({ id }) => id === from.columnId)

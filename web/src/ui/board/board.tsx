@@ -18,11 +18,11 @@ import { type CardStop, Column } from './board-column.tsx'
 import {
   type BoardColumn,
   cardByArrow,
-  isSamePlace,
+  isSameCardPosition,
   type Lifted,
-  type Place,
-  placeByArrow,
-  placeOf,
+  type CardPosition,
+  cardPositionByArrow,
+  cardPositionOf,
   withMoved,
 } from './board-model.ts'
 import { useTop } from '../use-top.ts'
@@ -49,7 +49,7 @@ interface BoardProps<Card extends { id: string }> {
   titleOf(card: Card): string
   /** Renders a card with a link, which takes the attributes of `stop`, and a menu, whose button comes first. */
   renderCard(card: Card, stop: CardStop): ReactNode
-  onMove(id: string, to: Place): void
+  onMove(id: string, to: CardPosition): void
   ref?: Ref<BoardHandle>
 }
 
@@ -87,7 +87,7 @@ export function Board<Card extends { id: string }>(props: BoardProps<Card>) {
 
   const focus = (id: string) => {
     wantsFocus.current = true
-    setActive({ id, to: placeOf(shown, id) ?? nowhere })
+    setActive({ id, to: cardPositionOf(shown, id) ?? nowhere })
   }
   // The link of the active card may appear with this rendering, in another column or farther down.
   useLayoutEffect(() => {
@@ -101,23 +101,23 @@ export function Board<Card extends { id: string }>(props: BoardProps<Card>) {
     card?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
   })
 
-  const announce = (key: 'pickedUp' | 'over' | 'dropped' | 'putBack', id: string, at: Place) => {
+  const announce = (key: 'pickedUp' | 'over' | 'dropped' | 'putBack', id: string, at: CardPosition) => {
     const column = shown.find((one) => one.id === at.columnId)
     const card = columns.flatMap(({ cards }) => cards).find((one) => one.id === id)
     if (column && card) setAnnouncement(t(key, { title: titleOf(card), column: column.title, position: at.index + 1 }))
   }
-  const move = (id: string, to: Place) => {
+  const move = (id: string, to: CardPosition) => {
     setCarried(undefined)
     wantsFocus.current = true
     setActive({ id, to })
-    const from = placeOf(columns, id)
-    if (!from || isSamePlace(from, to)) return announce('putBack', id, from ?? to)
+    const from = cardPositionOf(columns, id)
+    if (!from || isSameCardPosition(from, to)) return announce('putBack', id, from ?? to)
     announce('dropped', id, to)
     onMove(id, to)
   }
   const moveBy = (id: string, key: string) => {
-    const from = placeOf(columns, id)
-    const to = from && placeByArrow(columns, from, key, true)
+    const from = cardPositionOf(columns, id)
+    const to = from && cardPositionByArrow(columns, from, key, true)
     if (to && canMove) move(id, to)
   }
   const openMenu = (id: string | undefined) =>
@@ -129,15 +129,15 @@ export function Board<Card extends { id: string }>(props: BoardProps<Card>) {
   }))
 
   const carry = (id: string, key: string) => {
-    const from = placeOf(shown, id)
-    const to = from && placeByArrow(shown, from, key, false)
+    const from = cardPositionOf(shown, id)
+    const to = from && cardPositionByArrow(shown, from, key, false)
     if (!to) return
     wantsFocus.current = true
     setCarried({ id, to })
     announce('over', id, to)
   }
   const putBack = (id: string) => {
-    const from = placeOf(columns, id)
+    const from = cardPositionOf(columns, id)
     setCarried(undefined)
     focus(id)
     if (from) announce('putBack', id, from)
@@ -147,7 +147,7 @@ export function Board<Card extends { id: string }>(props: BoardProps<Card>) {
     const isArrow = key.startsWith('Arrow')
     if (ctrlKey || metaKey) return undefined
     if (altKey) return isArrow && canMove ? () => moveBy(id, key) : undefined
-    const at = placeOf(shown, id)
+    const at = cardPositionOf(shown, id)
     if (!at) return undefined
     if (carried) {
       if (isArrow) return () => carry(id, key)
@@ -202,7 +202,7 @@ export function Board<Card extends { id: string }>(props: BoardProps<Card>) {
     focusin({ target }) {
       const id = cardIdAt(target, false)
       hadFocus.current = id !== undefined
-      if (id !== undefined && id !== activeId) setActive({ id, to: placeOf(shown, id) ?? nowhere })
+      if (id !== undefined && id !== activeId) setActive({ id, to: cardPositionOf(shown, id) ?? nowhere })
     },
     focusout({ relatedTarget }) {
       if (relatedTarget) hadFocus.current = false
@@ -244,7 +244,7 @@ export function Board<Card extends { id: string }>(props: BoardProps<Card>) {
   )
 }
 
-const nowhere: Place = { columnId: '', index: 0 }
+const nowhere: CardPosition = { columnId: '', index: 0 }
 
 type Listeners = {
   readonly [Name in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[Name]) => void

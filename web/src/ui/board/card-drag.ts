@@ -1,4 +1,4 @@
-import type { Place } from './board-model.ts'
+import type { CardPosition } from './board-model.ts'
 
 /** A card that follows the pointer. */
 export interface Drag {
@@ -8,7 +8,7 @@ export interface Drag {
   top: number
   width: number
   /** Where it would be dropped. */
-  over: Place
+  over: CardPosition
 }
 
 interface CardDragOptions {
@@ -17,7 +17,7 @@ interface CardDragOptions {
   countIn(columnId: string, withoutId: string): number
   rowHeight: number
   onChange(drag: Drag | undefined): void
-  onDrop(id: string, to: Place): void
+  onDrop(id: string, to: CardPosition): void
 }
 
 /** Pixels after which a mouse press becomes a drag, and tolerance for a finger's movement. */
@@ -123,7 +123,7 @@ export class CardDrag {
   }
 
   /** The position below the middle of the card, in the column nearest to the pointer. */
-  #placeBelow({ top }: { left: number; top: number }): Place | undefined {
+  #placeBelow({ top }: { left: number; top: number }): CardPosition | undefined {
     const { board, rowHeight, countIn } = this.#options
     const columns = [...board.querySelectorAll<HTMLElement>('[data-column]')].map((element) => ({
       id: element.dataset.column ?? '',

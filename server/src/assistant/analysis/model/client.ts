@@ -42,7 +42,7 @@ export function createClient(settings: ModelSettings, egress: Egress): Complete 
       const response: unknown = await (
         await client
       ).chat.completions.create({ ...parametersFor(settings), messages: [...messages] }, { signal })
-      return readCompletion(response, messages)
+      return parseCompletion(response, messages)
     } catch (error) {
       throw error instanceof ModelError ? error : await modelErrorOf(error, signal)
     }
@@ -94,7 +94,7 @@ interface UncheckedResponse {
   usage?: { total_tokens?: unknown }
 }
 
-function readCompletion(response: unknown, messages: readonly Message[]): Completion {
+function parseCompletion(response: unknown, messages: readonly Message[]): Completion {
   const { choices, usage } = (typeof response === 'object' && response !== null ? response : {}) as UncheckedResponse
   const choice = Array.isArray(choices) ? choices[0] : undefined
   const content = choice?.message?.content

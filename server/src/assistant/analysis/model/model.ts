@@ -1,7 +1,7 @@
 import type { Degradation, Interpretation, NoteFacts } from '../analysis.ts'
 import type { Breaker, TokenBudget } from './limits.ts'
 import { type Complete, type Completion, estimateTokens, maxOutputTokens, ModelError } from './client.ts'
-import { interpretationOf, readOutput } from './output.ts'
+import { interpretationOf, parseOutput } from './output.ts'
 import { type Message, messagesFor, repairMessage } from './prompt.ts'
 
 export interface ModelEngine {
@@ -36,7 +36,7 @@ export async function ask(engine: ModelEngine, question: Question, signal: Abort
     signal.throwIfAborted()
     tokens += answer.tokens
     if (answer.reason !== undefined) return { interpretation: undefined, reason: answer.reason, tokens }
-    const read = readOutput(answer.content)
+    const read = parseOutput(answer.content)
     if ('output' in read) {
       return { interpretation: interpretationOf(read.output, question.text, question.facts), tokens }
     }

@@ -76,7 +76,7 @@ const ajv = new Ajv2020({ allErrors: false, strict: false })
 const validate = ajv.compile<ModelOutput>(outputSchema)
 
 /** The output of a model, or why it is invalid. */
-export function readOutput(content: string): { output: ModelOutput } | { faults: string } {
+export function parseOutput(content: string): { output: ModelOutput } | { faults: string } {
   let parsed: unknown
   try {
     parsed = JSON.parse(withoutFence(content))

@@ -17,7 +17,7 @@ export function withoutDoubtfulOptOuts(matches: readonly Match[], sentences: rea
   })
 }
 
-interface Place {
+interface Occurrence {
   match: Match
   normal: string
   before: string
@@ -25,7 +25,7 @@ interface Place {
   after: string
 }
 
-function placeOf(match: Match): Place {
+function placeOf(match: Match): Occurrence {
   const normal = match.sentence.normal.replaceAll(/\s/g, ' ')
   const [start, end] = [match.start - match.sentence.start, match.end - match.sentence.start]
   return { match, normal, before: normal.slice(0, start), words: normal.slice(start, end), after: normal.slice(end) }
@@ -77,7 +77,7 @@ const limit = anyOf(
 )
 
 /** Negated, not about mail, or the footer of a mailing. */
-function isDropped({ normal, before, words, after }: Place): boolean {
+function isDropped({ normal, before, words, after }: Occurrence): boolean {
   if (footer.test(normal)) return true
   const near = words + (/^[^.;!?]{0,70}/u.exec(after)?.[0] ?? '')
   const objects =
@@ -143,7 +143,7 @@ const othersIn =
   /(?<!\p{L})(?:him|her|them|my (?:colleague|boss|wife|husband|assistant|team|customer|client|mother|father|friend|manager|co-?worker|employees?)s?|our (?:customers?|clients?|users?|team|employees|colleagues?)|everyone|everybody|all users|frau|herrn?|ihn|(?:meine|meinen|unsere|unseren) (?:kolleg\p{L}*|chef\p{L}*|mitarbeiter\p{L}*|kund\p{L}*|frau|mann|assistent\p{L}*))(?!\p{L})/u
 
 /** Would a person have to look at it? */
-function isDoubted({ match, normal, before, words, after }: Place): boolean {
+function isDoubted({ match, normal, before, words, after }: Occurrence): boolean {
   const { sentence } = match
   const at = match.start - sentence.start
   const isQuoted = sentence.isQuoted || quotesIn(sentence).some(({ start, end }) => start <= at && at < end)
@@ -173,7 +173,7 @@ const claims = anyOf(
   'exercise|exercising|invoke|invoking|request|demand|hereby|pursuant|under|according to|delete|erase|remove|fordere|verlange|beantrage|hiermit|gebrauch|gemäß|nach|berufe|löschen|löschung|widerspreche|bitte|please|my|mein|meine|meiner|meinem|want|insist',
 )
 
-const isImperative = ({ match, before }: Place): boolean =>
+const isImperative = ({ match, before }: Occurrence): boolean =>
   match.meaning === 'opt_out_self' &&
   /(?:^|[,;:] |please |bitte )$/u.test(before) &&
   !/(?:don't|not|nicht|never)/u.test(before)
@@ -181,5 +181,5 @@ const isImperative = ({ match, before }: Place): boolean =>
 const joke =
   /(?<!no |kein |keine )(?<!\p{L})(?:just kidding|only kidding|kidding|jk|lol|haha\p{L}*|hehe|rofl|joke|joking|scherz|spaß|spass|witz)(?!\p{L})|[\u{1F602}\u{1F923}\u{1F609}\u{1F61C}\u{1F605}\u{1F606}\u{1F61D}\u{1F92A}]|;-?\)|:-?[pd](?!\p{L})/u
 
-const isJoke = ({ match: { sentence }, normal }: Place, sentences: readonly Sentence[]): boolean =>
+const isJoke = ({ match: { sentence }, normal }: Occurrence, sentences: readonly Sentence[]): boolean =>
   joke.test(normal) || joke.test(sentences[sentence.index + 1]?.normal ?? '')

@@ -2,7 +2,7 @@ import type { Caller } from '../../model/caller.ts'
 import { actorOf } from '../../audit/actor.ts'
 import { recordEvent } from '../../audit/store.ts'
 import type { Transaction } from '../../database/database.ts'
-import { showId } from '../../model/ids.ts'
+import { encodeId } from '../../model/ids.ts'
 import type { RouteResponse, Client, WriteRoute } from '../route.ts'
 import type { JsonObject } from '../../model/json.ts'
 
@@ -45,5 +45,5 @@ function recordOf(
   }
   const [name, parameter] = Object.entries(route.params).at(-1) ?? []
   if (name === undefined || !parameter) return {}
-  return { recordType: parameter.resource, recordId: showId(parameter.prefix, params[name] ?? '') }
+  return { recordType: parameter.resource, recordId: encodeId(parameter.prefix, params[name] ?? '') }
 }

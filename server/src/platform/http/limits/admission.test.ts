@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { commonTenant } from '../../database/connection-queue.ts'
 import { generateApiKey } from '../../../identity/access/api-key.ts'
 import { Database } from '../../database/database.ts'
-import { readId } from '../../model/ids.ts'
+import { decodeId } from '../../model/ids.ts'
 import { sql } from '../../model/sql.ts'
 import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
 import { until } from '../../../../test/processes.ts'
@@ -28,7 +28,7 @@ afterEach(async () => {
   await service.close()
 })
 
-const tenantKey = () => readId('org', organization.organizationId) ?? ''
+const tenantKey = () => decodeId('org', organization.organizationId) ?? ''
 
 /** Blocks requests on a table lock until the organization's connections are in use and others have waited a while. */
 async function occupyConnections(): Promise<Promise<{ status: number }>[]> {

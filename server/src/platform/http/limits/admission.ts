@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Logger } from 'pino'
 import { FairStarts } from '../../background/fair-starts.ts'
-import { newId, showId } from '../../model/ids.ts'
+import { newId, encodeId } from '../../model/ids.ts'
 import { ApiError } from '../../model/errors.ts'
 import { errorPage, wantsPage } from '../pages/html.ts'
 import type { Tenants } from './tenants.ts'
@@ -84,7 +84,7 @@ export function addAdmissionControl(
 
   function reject(request: IncomingMessage, response: ServerResponse): void {
     onRejected()
-    const requestId = showId('req', newId())
+    const requestId = encodeId('req', newId())
     const { text, headers } = wantsPage(request) ? errorPage(apiError, { requestId, home: home() }) : json
     response.writeHead(apiError.status, {
       'content-length': String(Buffer.byteLength(text)),

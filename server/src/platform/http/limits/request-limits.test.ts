@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { routes } from '../../../app.ts'
 import type { PublicRoute } from '../route.ts'
-import { readPush } from '../../../intake/payload/payload.ts'
+import { parsePush } from '../../../intake/payload/payload.ts'
 import { requestText, sendRaw } from '../../../../test/raw-http.ts'
 import { expectRefusal } from '../../../../test/refusals.ts'
 import { startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
@@ -71,7 +71,7 @@ test('a push with more than 10,000 property names is rejected, and at most 20 wa
     { field: 'body', message: 'a body can have at most 10000 property names in total' },
   ])
   const misspelledNames = Object.fromEntries(nearEmail.map((name) => [name, '1']))
-  const read = readPush({ contact: { email: 'ada@example.com', ...misspelledNames } }, {})
+  const read = parsePush({ contact: { email: 'ada@example.com', ...misspelledNames } }, {})
   const warnings = 'lead' in read ? read.lead.warnings : []
   expect(warnings).toHaveLength(26)
   expect(warnings.filter(isSuggestion)).toHaveLength(20)
@@ -79,9 +79,9 @@ test('a push with more than 10,000 property names is rejected, and at most 20 wa
 
 test('of a pushed list, a thousand items are validated, and the type of all items is checked', () => {
   const tags = [...Array<string>(1000).fill(' '), 'late']
-  const read = readPush({ contact: { email: 'ada@example.com' }, company: { name: 'Acme', tags } }, {})
+  const read = parsePush({ contact: { email: 'ada@example.com' }, company: { name: 'Acme', tags } }, {})
   expect('lead' in read && read.lead.company?.tags).toBeUndefined()
-  const wrong = readPush({ contact: { email: 'ada@example.com' }, company: { tags: [...tags, true] } }, {})
+  const wrong = parsePush({ contact: { email: 'ada@example.com' }, company: { tags: [...tags, true] } }, {})
   expect(wrong).toEqual({ faults: [{ field: 'company.tags.1001', message: 'expected a string' }] })
 })
 

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import { createServer as createNetServer, type Socket } from 'node:net'
-import { newId, showId } from '../../model/ids.ts'
+import { newId, encodeId } from '../../model/ids.ts'
 import { ApiError } from '../../model/errors.ts'
 import { errorPage, wantsPage } from './html.ts'
 import { listenOn } from '../listen.ts'
@@ -25,7 +25,7 @@ const requestTimeout = 15_000
 export async function reservePort(port: number, host: string): Promise<ReservedPort> {
   const rejectingServer = createServer((request, response) => {
     const apiError = new ApiError('overloaded', 'The service is starting. Try again in a moment.')
-    const requestId = showId('req', newId())
+    const requestId = encodeId('req', newId())
     const json = {
       text: JSON.stringify(apiError.body()),
       headers: { 'content-type': 'application/json; charset=utf-8' },

@@ -37,7 +37,7 @@ export const clearCookie = (services: Services, client: Client, name: CookieName
 /** Deletes what the browser stored for this origin. Not `cookies`, which covers other hosts and device recognition. */
 export const clearSiteData = { 'clear-site-data': '"cache", "storage"' } as const
 
-export const readCookie = (services: Services, client: Client, name: CookieName): string | undefined =>
+export const parseCookie = (services: Services, client: Client, name: CookieName): string | undefined =>
   client.cookie(prefixedName(pageOrigin(services, client), name)) || undefined
 
 function serializeCookie(services: Services, client: Client, name: CookieName, value: string, seconds: number): string {

@@ -2,13 +2,13 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { processorTime } from '../../../../test/processor-time.ts'
 import { ApiError } from '../../model/errors.ts'
-import { readJson, readJsonWithLongNumbers } from './json.ts'
+import { parseJsonBytes, parseJsonWithLongNumbers } from './json.ts'
 
-const read = (text: string) => readJson(Buffer.from(text))
+const read = (text: string) => parseJsonBytes(Buffer.from(text))
 
 function refusal(body: string | Uint8Array): ApiError {
   try {
-    readJson(Buffer.from(body))
+    parseJsonBytes(Buffer.from(body))
   } catch (error) {
     if (error instanceof ApiError) return error
     throw error
@@ -115,8 +115,8 @@ test('numbers that a double cannot represent can be read as strings', () => {
   const text = '{"id": 17841405822304915, "list": [1e400, 2, 0.1], "small": 12.50}'
   expect(() => read(text)).toThrow()
   const digits = '{"id": "17841405822304915", "list": ["1e400", 2, 0.1], "small": 12.50}'
-  expect(readJsonWithLongNumbers(Buffer.from(text))).toEqual({ value: JSON.parse(digits), text: digits })
-  expect(readJsonWithLongNumbers(Buffer.from('[1]'))).toEqual({ value: [1], text: '[1]' })
+  expect(parseJsonWithLongNumbers(Buffer.from(text))).toEqual({ value: JSON.parse(digits), text: digits })
+  expect(parseJsonWithLongNumbers(Buffer.from('[1]'))).toEqual({ value: [1], text: '[1]' })
 })
 
 test('a duplicate name is rejected with its path, also with an identical value or another spelling', () => {
@@ -281,7 +281,7 @@ test.each(shapes)('a mebibyte of %s is read or rejected quickly', (_name, text) 
   const bytes = Buffer.from(text)
   const took = processorTime(() => {
     try {
-      readJson(bytes)
+      parseJsonBytes(bytes)
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       expect(JSON.stringify(error.body()).length).toBeLessThan(20_000)

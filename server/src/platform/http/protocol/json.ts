@@ -8,7 +8,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
  * properties, and `invalidBody` (422) for NUL, lone surrogates, `__proto__`, and numbers that a double cannot
  * represent.
  */
-export function readJson(bytes: Uint8Array): unknown {
+export function parseJsonBytes(bytes: Uint8Array): unknown {
   const text = decode(bytes)
   const faults = new JsonScanner(text).run()
   const value = parse(text)
@@ -17,7 +17,7 @@ export function readJson(bytes: Uint8Array): unknown {
 }
 
 /** Reads a body like `readJson`, except that a number that a double cannot represent becomes a string with its digits. */
-export function readJsonWithLongNumbers(bytes: Uint8Array): { value: unknown; text: string } {
+export function parseJsonWithLongNumbers(bytes: Uint8Array): { value: unknown; text: string } {
   const sent = decode(bytes)
   const numbers: LongNumber[] = []
   const faults = new JsonScanner(sent, numbers).run()

@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Logger } from 'pino'
-import { newId, showId } from '../../model/ids.ts'
+import { newId, encodeId } from '../../model/ids.ts'
 import { ApiError } from '../../model/errors.ts'
 import { headersTooLarge, maxUrlLength, urlTooLong } from '../limits/request-limits.ts'
 
@@ -67,7 +67,7 @@ export class ParserErrorHandler {
 
   #respond(socket: Duplex, apiError: ApiError): void {
     if (socket.writableEnded) return
-    const requestId = showId('req', newId())
+    const requestId = encodeId('req', newId())
     this.#log.info({ requestId, route: 'unparsed', status: apiError.status }, 'request')
     const body = JSON.stringify(apiError.body())
     const head = [

@@ -7,7 +7,7 @@ import type pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { migrate } from '../../database/migrate.ts'
 import { takeSnapshotFile } from './take.ts'
-import { readId, showId } from '../../model/ids.ts'
+import { decodeId, encodeId } from '../../model/ids.ts'
 import { migrationsFolder, version } from '../../../release.ts'
 import { createBackupFixture } from '../../../../test/backups.ts'
 import { query } from '../../../../test/data-directory.ts'
@@ -52,10 +52,10 @@ async function requestPasswordReset(
   service: TestService,
   organizationId: string,
 ): Promise<{ email: string; mailId: string }> {
-  const { email } = await newPerson(service, [readId('org', organizationId) ?? ''])
+  const { email } = await newPerson(service, [decodeId('org', organizationId) ?? ''])
   await service.anonymous('POST', '/auth/forgot-password', { body: { email } })
   await until('the mail is stored', async () => (await mailOf(service, email)).status === 'kept')
-  return { email, mailId: showId('mai', (await mailOf(service, email)).id) }
+  return { email, mailId: encodeId('mai', (await mailOf(service, email)).id) }
 }
 
 /** Creates a value in every encrypted column, in an organization with an owner. */

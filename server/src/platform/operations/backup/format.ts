@@ -55,7 +55,7 @@ export interface CheckedSnapshot {
 }
 
 /** Parses the header from the first line. Throws `SnapshotError` if this version cannot read the format. */
-export function readHeader(line: string): SnapshotHeader {
+export function parseHeader(line: string): SnapshotHeader {
   const header = JSON.parse(line) as SnapshotHeader
   if (header.format !== formatHeader.format) throw new SnapshotError('This is not a Rapport backup.')
   const { rapport, formatVersion: fileVersion } = header

@@ -7,7 +7,7 @@ import { Interrupted } from '../../database/interrupted.ts'
 import {
   type CheckedSnapshot,
   endOfRows,
-  readHeader,
+  parseHeader,
   SnapshotError,
   type SnapshotHeader,
   type SnapshotSums,
@@ -90,7 +90,7 @@ export class SnapshotReader {
   }
 
   async header(): Promise<SnapshotHeader> {
-    return readHeader(await this.#readLine())
+    return parseHeader(await this.#readLine())
   }
 
   async *tables({ tables }: SnapshotHeader): AsyncGenerator<SnapshotRows> {

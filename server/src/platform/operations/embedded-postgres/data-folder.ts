@@ -21,7 +21,7 @@ import { formerUser, serverAccount, serverUsers } from './server-account.ts'
 import { StartError } from '../../database/start-error.ts'
 import { syncFolder, writeDurably } from '../../files/durable.ts'
 import { explainFileError } from '../../files/explain.ts'
-import { faultOfFolder } from '../../files/trusted-folder.ts'
+import { problemOfFolder } from '../../files/trusted-folder.ts'
 import { runAsOwner, type Purpose } from './owner.ts'
 
 export interface DataPaths {
@@ -127,8 +127,8 @@ export function explainSystemError(error: unknown, path: string): unknown {
 }
 
 /** Why the data folder cannot be trusted. While a cluster is created, it belongs to another account. */
-export const faultOfDataFolder = (folder: string): Promise<string | undefined> =>
-  faultOfFolder(folder, { others: serverUsers, except: /^postgres(?:$|.*\.new-[0-9a-f]{12}$)/ })
+export const problemOfDataFolder = (folder: string): Promise<string | undefined> =>
+  problemOfFolder(folder, { others: serverUsers, except: /^postgres(?:$|.*\.new-[0-9a-f]{12}$)/ })
 
 export async function untrustedFolderAdvice(folder: string, purpose: Purpose): Promise<string> {
   if (!serverAccount()) return 'Remove what is not yours, or set DATA_DIR to another folder.'
@@ -169,7 +169,7 @@ async function assertUsable(folder: string, purpose: Purpose): Promise<void> {
 export async function assertTrustedFolder(folder: string, purpose: Purpose): Promise<void> {
   const found = await stat(folder).catch(() => undefined)
   if (serverAccount() && found?.uid === 0 && found.mode & 0o022) await chmod(folder, found.mode & 0o7755)
-  const fault = await faultOfDataFolder(folder)
+  const fault = await problemOfDataFolder(folder)
   if (fault === undefined) return
   const advice = await untrustedFolderAdvice(folder, purpose)
   throw new StartError(`The data folder ${folder} cannot be trusted: ${fault}. ${advice}`)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Database } from '../../database/database.ts'
 import { sql } from '../../model/sql.ts'
-import { readId } from '../../model/ids.ts'
+import { decodeId } from '../../model/ids.ts'
 import { type RetentionPolicy, purge } from './retention-store.ts'
 import { retentionPolicies } from '../../../retention-policies.ts'
 import { createDatabase } from '../../../../test/postgres.ts'
@@ -24,7 +24,7 @@ test('of a concurrent restore and purge of a record, one takes effect completely
     const answer = await call(...request)
     return answer.status === 503 ? callWithRetry(...request) : answer
   }
-  const keysOf = (ids: string[]) => ids.map((id) => [readId('con', id) ?? ''])
+  const keysOf = (ids: string[]) => ids.map((id) => [decodeId('con', id) ?? ''])
   const wins = { restored: 0, purged: 0 }
   for (let round = 0; round < 12; round++) {
     const ids: string[] = []
@@ -36,7 +36,7 @@ test('of a concurrent restore and purge of a record, one takes effect completely
     }
     const purgeAll = () =>
       purge(service.database, immediatePolicy, {
-        organizationId: readId('org', organizationId) ?? '',
+        organizationId: decodeId('org', organizationId) ?? '',
         keys: keysOf(ids),
         limit: 500,
       })

@@ -7,9 +7,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Database, sessionOptions, type Transaction } from '../../database/database.ts'
 import { type FixedStatement, toSql } from '../../database/fixed-statements.ts'
 import { organizationParameter, type Sql, sql } from '../../model/sql.ts'
-import { readQuery } from '../../records/request/query-string.ts'
+import { parseQuery } from '../../records/request/query-string.ts'
 import { planCount, planPage } from '../../records/page/page.ts'
-import { readFilters, readList } from '../../records/page/parse.ts'
+import { parseFilters, parseList } from '../../records/page/parse.ts'
 import { lockRecords } from '../../records/write/current.ts'
 import type { Resource } from '../../records/declare/define.ts'
 import { readRecord } from '../../records/page/read.ts'
@@ -77,13 +77,13 @@ const page = (resource: Resource, query = '') => {
   const cursorScope = { key: Buffer.alloc(32), organizationId: ours, list: resource.name, orderBy: '' }
   return planPage(
     resource,
-    readList(resource, readQuery(`/?${query}`), () => cursorScope),
+    parseList(resource, parseQuery(`/?${query}`), () => cursorScope),
     scope,
   ).statement
 }
 
 const count = (resource: Resource, query = '') =>
-  planCount(resource, readFilters(resource, readQuery(`/?${query}`)), scope).statement
+  planCount(resource, parseFilters(resource, parseQuery(`/?${query}`)), scope).statement
 
 /** The statement that `run` sends first. */
 async function statementOf(run: (transaction: Transaction) => Promise<unknown>): Promise<Sql | FixedStatement> {

@@ -3,7 +3,7 @@ import type { Resource } from './define.ts'
 import type { Sql } from '../../model/sql.ts'
 import type { JsonObject, JsonValue } from '../../model/json.ts'
 
-/** `values` come from a caller, parsed by `readBody`; `columns` from the service (`now`: the transaction's time). */
+/** `values` come from a caller, parsed by `parseBody`; `columns` from the service (`now`: the transaction's time). */
 export type Change =
   | {
       kind: 'create'

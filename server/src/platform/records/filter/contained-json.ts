@@ -1,5 +1,5 @@
 import type { Resource } from '../declare/define.ts'
-import { showId } from '../../model/ids.ts'
+import { encodeId } from '../../model/ids.ts'
 import { join, type Sql, sql } from '../../model/sql.ts'
 import { isNumber, type Operand, textsOf, type Condition } from './operand.ts'
 import { type Target, valueOf } from './target.ts'
@@ -40,7 +40,7 @@ export function containedJson({ target, operator, operand }: Condition): readonl
 function jsonOf(operand: Operand, idPrefix = ''): readonly string[] {
   switch (operand.kind) {
     case 'ids':
-      return operand.values.map((id) => JSON.stringify(showId(idPrefix, id)))
+      return operand.values.map((id) => JSON.stringify(encodeId(idPrefix, id)))
     case 'boolean':
       return [String(operand.value)]
     case 'number':

@@ -30,11 +30,11 @@ export const dayRangeQuery = {
 } as const
 
 /** Reads the parameters of `dayRangeQuery`. Throws 400 `invalid_parameters` with every error. */
-export function readDayRange(query: readonly QueryParameter[]): DayRange {
+export function parseDayRange(query: readonly QueryParameter[]): DayRange {
   const values = new Map(query.map(({ name, value }) => [name, value]))
   const faults: Fault[] = []
-  const timeZone = readTimeZone(values.get('timeZone'), faults)
-  const [from, to] = [readDay('from', values.get('from'), faults), readDay('to', values.get('to'), faults)]
+  const timeZone = parseTimeZone(values.get('timeZone'), faults)
+  const [from, to] = [parseDay('from', values.get('from'), faults), parseDay('to', values.get('to'), faults)]
   if (from !== undefined && to !== undefined) {
     const count = (to - from) / millisecondsPerDay + 1
     if (count < 1) faults.push({ field: 'to', message: 'expected the same day as from, or a later one' })
@@ -50,7 +50,7 @@ export function readDayRange(query: readonly QueryParameter[]): DayRange {
   return { days, timeZone }
 }
 
-function readTimeZone(text: string | undefined, faults: Fault[]): string | undefined {
+function parseTimeZone(text: string | undefined, faults: Fault[]): string | undefined {
   if (text === undefined) return undefined
   const name = timeZoneName(text)
   if (name === undefined)
@@ -59,7 +59,7 @@ function readTimeZone(text: string | undefined, faults: Fault[]): string | undef
 }
 
 /** Milliseconds. */
-function readDay(field: string, text: string | undefined, faults: Fault[]): number | undefined {
+function parseDay(field: string, text: string | undefined, faults: Fault[]): number | undefined {
   if (text === undefined) return undefined
   const time = /^(19[7-9]|2\d\d)\d-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN
   if (!Number.isNaN(time) && formatDay(time) === text) return time

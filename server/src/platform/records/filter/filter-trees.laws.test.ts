@@ -3,11 +3,11 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { serviceActor } from '../../model/caller.ts'
 import { toSql } from '../../database/fixed-statements.ts'
-import { readId, showId } from '../../model/ids.ts'
+import { decodeId, encodeId } from '../../model/ids.ts'
 import { type Sql, sql } from '../../model/sql.ts'
 import { type Filter, filterIndexKind } from './filter.ts'
 import { matching, type PageRow, planCount, planPage } from '../page/page.ts'
-import { readFilters, readList } from '../page/parse.ts'
+import { parseFilters, parseList } from '../page/parse.ts'
 import { contacts } from '../../../crm/contacts/resource.ts'
 import { contactStore } from '../../../crm/contacts/store.ts'
 import { contactBodies, contactModel, filters } from '../../../../test/list-arbitraries.ts'
@@ -23,12 +23,12 @@ let records: ModelRecord[]
 beforeAll(async () => {
   service = await startTestService()
   const { organizationId, userId, call } = await service.newOrganization()
-  const uuid = readId('org', organizationId) ?? ''
+  const uuid = decodeId('org', organizationId) ?? ''
   organization = organizationOnEngine(uuid)
   const company = await call('POST', '/v5/companies', { body: { name: 'Engines', domain: 'engines.example' } })
   const [bodies = []] = fc.sample(contactBodies(100, [company.body.id]), { seed, numRuns: 1 })
   const changes = bodies.map((values) => ({ kind: 'create' as const, values }))
-  await service.database.transaction(serviceActor('command', uuid, readId('usr', userId) ?? ''), (transaction) =>
+  await service.database.transaction(serviceActor('command', uuid, decodeId('usr', userId) ?? ''), (transaction) =>
     contactStore.write(transaction, changes),
   )
   records = (await call('GET', '/v5/contacts?limit=100')).body
@@ -45,14 +45,14 @@ function filterOf(tree: Tree): Filter {
   if ('relation' in tree) throw new Error('these trees have no relations')
   const { field, operator, value } = tree
   const text = typeof value === 'string' ? value : value.map((item) => item.replace(/[\\,]/g, '\\$&')).join(',')
-  return readFilters(contacts, [{ name: `filter.${field}.${operator}`, value: text }]).filter
+  return parseFilters(contacts, [{ name: `filter.${field}.${operator}`, value: text }]).filter
 }
 
 const query = <Row extends object>(statement: Sql): Promise<Row[]> =>
   service.database.crossTenantQuery<Row>('check the database', statement)
 
 const allContacts = () =>
-  readList(contacts, [{ name: 'limit', value: '100' }], (orderBy) => ({
+  parseList(contacts, [{ name: 'limit', value: '100' }], (orderBy) => ({
     key: Buffer.alloc(32),
     organizationId: '',
     list: '',
@@ -79,14 +79,14 @@ test('a tree of and, or and not finds the same records as in memory: in a list, 
       const found = await query<{ id: string }>(
         sql`select id from contacts record where ${matching(contacts, request, { organization, actor: seesAll })}`,
       )
-      expect(found.map(({ id }) => showId('con', id)).sort()).toEqual([...expected].sort())
+      expect(found.map(({ id }) => encodeId('con', id)).sort()).toEqual([...expected].sort())
     }),
     { numRuns: Math.ceil(150 * times), seed },
   )
 })
 
 test('the cost of a tree is that of its most expensive alternative and its cheapest required condition', () => {
-  const filterBy = (name: string, value: string): Filter => readFilters(contacts, [{ name, value }]).filter
+  const filterBy = (name: string, value: string): Filter => parseFilters(contacts, [{ name, value }]).filter
   const [indexed, searched, scanned] = [
     filterBy('filter.email.equals', 'a@b.com'),
     filterBy('filter.name.contains', 'lovelace'),
@@ -107,11 +107,11 @@ test('the cost of a tree is that of its most expensive alternative and its cheap
 })
 
 test('the filters of a URL make the same statement whether flat or nested', () => {
-  const [first, second] = ['status', 'city'].map((name) => readFilters(contacts, [{ name, value: 'x' }]).filter)
+  const [first, second] = ['status', 'city'].map((name) => parseFilters(contacts, [{ name, value: 'x' }]).filter)
   if (!first || !second) throw new Error('expected two filters')
   const textOf = (filter: Filter) =>
     planCount(contacts, { filter, words: [], deleted: false }, { organization, actor: seesAll }).statement.render().text
-  const flat = readFilters(contacts, [
+  const flat = parseFilters(contacts, [
     { name: 'status', value: 'x' },
     { name: 'city', value: 'x' },
   ]).filter

@@ -1,9 +1,9 @@
-import { readId } from '../../model/ids.ts'
+import { decodeId } from '../../model/ids.ts'
 import { withoutFoldedMarks } from './folded-marks.ts'
 import { fragmentForm, propertyForm, toStoredForm } from './stored-form.ts'
 import { ListError, splitList } from '../request/query-string.ts'
 import { type Operator, takesList } from './operators.ts'
-import { readRelativeDate, type RelativeDate } from './relative-dates.ts'
+import { parseRelativeDate, type RelativeDate } from './relative-dates.ts'
 import type { Target } from './target.ts'
 import type { JsonObject, JsonValue, Schema } from '../../model/json.ts'
 import type { FilterType } from '../declare/field.ts'
@@ -56,7 +56,7 @@ export function writtenInJson(target: Target, operator: Operator, value: JsonVal
   if (value === null) return takesNull(target, operator) ? { kind: 'null' } : { fault: 'must not be null' }
   const isDate = target.field.filter === 'date' || target.field.filter === 'properties'
   if (isDate && isObject(value) && (operator === 'equals' || comparisons.includes(operator))) {
-    const date = readRelativeDate(value)
+    const date = parseRelativeDate(value)
     return 'fault' in date ? date : { kind: 'relative', date }
   }
   if (!takesList(operator)) {
@@ -101,7 +101,7 @@ const typeNames: Readonly<Record<string, string>> = {
 const takesNull = (target: Target, operator: Operator): boolean =>
   isExact(operator) && (!choicesOf(target) || target.nullable)
 
-export function readOperand(target: Target, operator: Operator, written: WrittenValue): Read<Operand> {
+export function parseOperand(target: Target, operator: Operator, written: WrittenValue): Read<Operand> {
   if (written.kind === 'null' || written.kind === 'relative') return written
   const texts = written.kind === 'list' ? written.texts : [written.text]
   const [value = ''] = texts
@@ -109,8 +109,8 @@ export function readOperand(target: Target, operator: Operator, written: Written
   const type = target.field.filter
   if (isPattern(operator) && isEmptyAfterFolding(value))
     return { fault: 'expected a search term with at least one letter, digit or sign besides accents' }
-  if (operator === 'isEmpty') return readBoolean(value)
-  const operand = written.kind === 'list' ? readList(target, type, texts) : readOne(target, type, operator, value)
+  if (operator === 'isEmpty') return parseBoolean(value)
+  const operand = written.kind === 'list' ? parseList(target, type, texts) : parseOne(target, type, operator, value)
   const choices = choicesOf(target)
   return choices && !isPattern(operator) ? amongChoices(choices, operand) : operand
 }
@@ -143,20 +143,20 @@ const isPattern = (operator: Operator): boolean => ['contains', 'startsWith', 'e
 
 export const isEmptyAfterFolding = (text: string): boolean => withoutFoldedMarks(text) === ''
 
-function readOne(target: Target, type: FilterType, operator: Operator, value: string): Read<Operand> {
+function parseOne(target: Target, type: FilterType, operator: Operator, value: string): Read<Operand> {
   switch (type) {
     case 'id':
       if (operator !== 'equals' && operator !== 'not') return { kind: 'text', value }
-      return { kind: 'ids', values: readIds(target, [value]) }
+      return { kind: 'ids', values: parseIds(target, [value]) }
     case 'number':
       return isNumber(value) ? { kind: 'number', value } : { fault: 'expected a number' }
     case 'boolean':
-      return readBoolean(value)
+      return parseBoolean(value)
     case 'date':
       if (operator === 'not') return { fault: 'supports only null for a date' }
       return spanOperand(value)
     case 'properties':
-      if (comparisons.includes(operator)) return readComparable(value)
+      if (comparisons.includes(operator)) return parseComparable(value)
       return { kind: 'text', value: isPattern(operator) ? value : propertyForm(target.field, value) }
     default: {
       const form = isPattern(operator)
@@ -169,9 +169,9 @@ function readOne(target: Target, type: FilterType, operator: Operator, value: st
 
 const isExact = (operator: Operator): boolean => operator === 'equals' || operator === 'not'
 
-function readList(target: Target, type: FilterType, values: readonly string[]): Read<Operand> {
+function parseList(target: Target, type: FilterType, values: readonly string[]): Read<Operand> {
   if (values.length > maxValues) return tooManyValues
-  if (type === 'id') return { kind: 'ids', values: readIds(target, values) }
+  if (type === 'id') return { kind: 'ids', values: parseIds(target, values) }
   if (type === 'number') {
     const bad = values.find((item) => !isNumber(item))
     return bad === undefined ? { kind: 'numbers', values } : { fault: `expected numbers; found "${bad.slice(0, 40)}"` }
@@ -185,16 +185,16 @@ function readList(target: Target, type: FilterType, values: readonly string[]): 
 }
 
 /** The uuids of the ids; an invalid id matches nothing. */
-const readIds = (target: Target, values: readonly string[]): string[] =>
-  values.flatMap((value) => readId(target.field.idPrefix ?? '', value) ?? [])
+const parseIds = (target: Target, values: readonly string[]): string[] =>
+  values.flatMap((value) => decodeId(target.field.idPrefix ?? '', value) ?? [])
 
-function readBoolean(value: string): Read<Operand> {
+function parseBoolean(value: string): Read<Operand> {
   return value === 'true' || value === 'false'
     ? { kind: 'boolean', value: value === 'true' }
     : { fault: 'expected true or false' }
 }
 
-function readComparable(value: string): Read<Operand> {
+function parseComparable(value: string): Read<Operand> {
   if (isNumber(value)) return { kind: 'number', value }
   const span = spanOperand(value)
   return 'fault' in span ? { fault: 'expected a number or an ISO 8601 date or timestamp' } : span
@@ -209,7 +209,7 @@ const timestampForm = /^(\d{4}-\d{2}-\d{2})T(\d{2}):(\d{2})(?::(\d{2})(\.\d{1,6}
 const day = 86_400_000
 
 /** A date is its whole UTC day; a timestamp without a time zone is in UTC. */
-export function readSpan(value: string): TimeSpan | undefined {
+export function parseSpan(value: string): TimeSpan | undefined {
   if (dateForm.test(value)) {
     const start = new Date(`${value}T00:00:00Z`)
     if (Number.isNaN(start.getTime()) || start.toISOString().slice(0, 10) !== value || value < '0001') return undefined
@@ -221,7 +221,7 @@ export function readSpan(value: string): TimeSpan | undefined {
   const match = timestampForm.exec(value)
   if (!match) return undefined
   const [, date = '', hours = '', minutes = '', seconds = '00', fraction = '', zone = 'Z'] = match
-  if (!readSpan(date) || Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) > 59) return undefined
+  if (!parseSpan(date) || Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) > 59) return undefined
   const [, sign, zoneHours = '00', zoneMinutes = '00'] = /^([+-])(\d{2}):?(\d{2})$/.exec(zone) ?? []
   if (Number(zoneHours) > 15 || Number(zoneMinutes) > 59) return undefined
   return {
@@ -231,11 +231,11 @@ export function readSpan(value: string): TimeSpan | undefined {
 
 /** The UTC day of a date without a time. */
 export function dayOf(value: string): TimeSpan | undefined {
-  return dateForm.test(value) ? readSpan(value) : undefined
+  return dateForm.test(value) ? parseSpan(value) : undefined
 }
 
 function spanOperand(value: string): Read<Operand> {
-  const span = readSpan(value)
+  const span = parseSpan(value)
   if (span) return { kind: 'span', span }
   const hint = / \d{2}:?\d{2}$/.test(value) ? ' (write + as %2B in a URL)' : ''
   return { fault: `expected an ISO 8601 date or timestamp, such as 2026-11-21 or 2026-11-21T09:30:00Z${hint}` }

@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { lawTimes, seed } from '../../../../test/seed.ts'
 import { type Json, startTestService, type TestService } from '../../../../test/service.ts'
-import { readId } from '../../model/ids.ts'
+import { decodeId } from '../../model/ids.ts'
 import { sql } from '../../model/sql.ts'
-import { readRelativeDate, type RelativeDate, type RelativeSpan, relativeSpansSql } from './relative-dates.ts'
+import { parseRelativeDate, type RelativeDate, type RelativeSpan, relativeSpansSql } from './relative-dates.ts'
 import type { JsonObject } from '../../model/json.ts'
 
 let service: TestService
@@ -20,7 +20,7 @@ const spansAt = (dates: readonly RelativeDate[], zone: string, now: string): Pro
   query(relativeSpansSql(dates, { zone, organization: sql`1`, now: sql`${now}::timestamptz` }))
 
 function dateOf(value: JsonObject): RelativeDate {
-  const date = readRelativeDate(value)
+  const date = parseRelativeDate(value)
   if ('fault' in date) throw new Error(date.fault)
   return date
 }
@@ -141,7 +141,7 @@ test('a search uses the time zone of the organization: today ends at its midnigh
       after: '1 day',
     }))
       await query(sql`update contacts set created_at = ${midnight} + ${shift}::interval
-        where organization_id = ${readId('org', organizationId)}::uuid and id = ${readId('con', ids[name] ?? '')}::uuid`)
+        where organization_id = ${decodeId('org', organizationId)}::uuid and id = ${decodeId('con', ids[name] ?? '')}::uuid`)
     const found = async (createdAt: object) => {
       const body = { filter: { createdAt }, sort: 'asc' }
       return (await call('POST', '/v5/contacts/search', { body })).body.map(({ name }: Json) => name).join()
@@ -178,7 +178,7 @@ test('a field without a time has the local date, in every time zone', async () =
 
 test('a time zone that the database does not know is reported, and only a relative date needs it', async () => {
   const { call, organizationId } = await service.newOrganization()
-  await query(sql`update organizations set time_zone = 'Mars/Base' where id = ${readId('org', organizationId)}::uuid`)
+  await query(sql`update organizations set time_zone = 'Mars/Base' where id = ${decodeId('org', organizationId)}::uuid`)
   const search = (filter: object) => call('POST', '/v5/contacts/search', { body: { filter } })
   expect((await search({ createdAt: { gt: '2026-01-01' } })).status).toBe(200)
   const refused = await search({ createdAt: { gt: { period: 'today' } } })

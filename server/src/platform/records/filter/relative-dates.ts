@@ -36,17 +36,17 @@ export const countedUnits: readonly string[] = units.map((unit) => `${unit}s`)
 const hint = 'such as {"last":{"days":30}}, {"next":{"weeks":2}} or {"period":"thisMonth"}'
 
 /** Reads `{"last":{"days":30}}`, `{"next":{"weeks":2}}` or `{"period":"thisMonth"}`. */
-export function readRelativeDate(value: JsonObject): RelativeDate | { fault: string } {
+export function parseRelativeDate(value: JsonObject): RelativeDate | { fault: string } {
   const [[kind, given] = [], ...others] = Object.entries(value)
   if (kind === undefined || given === undefined || others.length > 0) return { fault: `expected one property, ${hint}` }
   if (kind === 'period') {
     return periods.get(String(given)) ?? { fault: `period: expected one of ${[...periods.keys()].join(', ')}` }
   }
   if (kind !== 'last' && kind !== 'next') return { fault: `expected a date, a timestamp or a relative date, ${hint}` }
-  return readCount(kind, given)
+  return parseCount(kind, given)
 }
 
-function readCount(kind: 'last' | 'next', given: JsonValue): RelativeDate | { fault: string } {
+function parseCount(kind: 'last' | 'next', given: JsonValue): RelativeDate | { fault: string } {
   const entries = typeof given === 'object' && given !== null ? Object.entries(given) : []
   const [[name, count] = []] = entries
   const unit = units.find((one) => `${one}s` === name)

@@ -25,7 +25,7 @@ export function writeCursor(scope: CursorScope, position: Position): string {
 export const isCursor = (text: string): boolean => text.startsWith(prefix)
 
 /** Parses an opaque cursor. `otherOrder`: issued for the returned `orderBy`; `unknown`: for another list. */
-export function readCursor(
+export function parseCursor(
   scope: CursorScope,
   text: string,
 ): { position: Position } | { fault: 'malformed' | 'unknown' } | { fault: 'otherOrder'; orderBy: string } {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ApiError } from '../../model/errors.ts'
-import { readFilters, readList } from './parse.ts'
+import { parseFilters, parseList } from './parse.ts'
 import type { Resource } from '../declare/define.ts'
 import { collectionsWith } from '../../../../test/collections.ts'
 import { pathsOf } from '../../../../test/field-model.ts'
@@ -8,14 +8,14 @@ import { pathsOf } from '../../../../test/field-model.ts'
 const lists = collectionsWith('list').map(([name, { resource }]) => [name, resource] as const)
 
 const list = (resource: Resource, name: string, value: string) =>
-  readList(resource, [{ name, value }], (orderBy) => ({
+  parseList(resource, [{ name, value }], (orderBy) => ({
     key: Buffer.alloc(32),
     organizationId: '',
     list: resource.name,
     orderBy,
   }))
 
-const count = (resource: Resource, name: string, value: string) => readFilters(resource, [{ name, value }])
+const count = (resource: Resource, name: string, value: string) => parseFilters(resource, [{ name, value }])
 
 function refusalOf(read: () => unknown): ApiError | undefined {
   try {

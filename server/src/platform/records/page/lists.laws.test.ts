@@ -8,10 +8,10 @@ import { roleScopes } from '../../../app.ts'
 import { createIdentifier } from '../../../identity/access/identify.ts'
 import { createTokens } from '../../../identity/access/tokens.ts'
 import { sql } from '../../model/sql.ts'
-import { readQuery } from '../request/query-string.ts'
+import { parseQuery } from '../request/query-string.ts'
 import { type PageRow, planCount, planPage } from './page.ts'
-import { readFilters, readList } from './parse.ts'
-import { readId } from '../../model/ids.ts'
+import { parseFilters, parseList } from './parse.ts'
+import { decodeId } from '../../model/ids.ts'
 import { contacts } from '../../../crm/contacts/resource.ts'
 import { contactStore } from '../../../crm/contacts/store.ts'
 import {
@@ -121,8 +121,8 @@ async function spreadTimes({ organizationId }: TestOrganization, contactId?: str
     'check the database',
     sql`update contacts set created_at = ${time('a', false)}, updated_at = ${time('b', false)},
       last_activity_at = ${time('c', true)}, blocked_at = ${time('d', true)}
-      where organization_id = ${readId('org', organizationId)}::uuid
-        and id = coalesce(${contactId === undefined ? null : readId('con', contactId)}::uuid, id)`,
+      where organization_id = ${decodeId('org', organizationId)}::uuid
+        and id = coalesce(${contactId === undefined ? null : decodeId('con', contactId)}::uuid, id)`,
   )
 }
 
@@ -366,18 +366,18 @@ test('select[] returns only the named paths of a record', async () => {
 test.skipIf(isDistributed())(
   'every scan type gives the same results',
   async () => {
-    const organizationId = readId('org', large.organization.organizationId) ?? ''
+    const organizationId = decodeId('org', large.organization.organizationId) ?? ''
     const scope = { organization: organizationOnEngine(organizationId), actor: seesAll }
     const cursorScope = { key: Buffer.alloc(32), organizationId, list: 'contacts', orderBy: '' }
     await checkLaw(
       30,
       fc.tuple(requests(large.records), limits, fc.constantFrom(...large.records)),
       async ([request, limit, cursor]) => {
-        const narrowing = readQuery(`/?${queryString(filterParameters(request))}`)
-        const count = planCount(contacts, readFilters(contacts, narrowing), scope).statement.render()
+        const narrowing = parseQuery(`/?${queryString(filterParameters(request))}`)
+        const count = planCount(contacts, parseFilters(contacts, narrowing), scope).statement.render()
         for (const direction of ['startingAfter', 'endingBefore']) {
           const text = queryString([...listParameters(request), ['limit', String(limit)], [direction, cursor.id]])
-          const list = readList(contacts, readQuery(`/?${text}`), () => cursorScope)
+          const list = parseList(contacts, parseQuery(`/?${text}`), () => cursorScope)
           const page = toSql(planPage(contacts, list, scope).statement).render()
           const results = await Promise.all(
             clients.map(async (client) => ({

@@ -2,13 +2,19 @@ import type { Parameter } from '../../model/sql.ts'
 import { type Fault, invalidParameters, maxDetails } from '../../model/errors.ts'
 import type { QueryParameter } from '../request/query-string.ts'
 import { displayNoun, type Resource } from '../declare/define.ts'
-import { hasIdForm, readId } from '../../model/ids.ts'
-import { type CursorScope, isCursor, type Position, readCursor } from './cursor.ts'
-import { isEmptyAfterFolding, readOperand, type WrittenValue, writtenInUrl, type Condition } from '../filter/operand.ts'
+import { hasIdForm, decodeId } from '../../model/ids.ts'
+import { type CursorScope, isCursor, type Position, parseCursor } from './cursor.ts'
+import {
+  isEmptyAfterFolding,
+  parseOperand,
+  type WrittenValue,
+  writtenInUrl,
+  type Condition,
+} from '../filter/operand.ts'
 import { isOperator, type Operator, operatorsFor } from '../filter/operators.ts'
 import { cursorOrder, type Order, orderBy } from './order.ts'
 import type { Filter } from '../filter/filter.ts'
-import { faultOf, readSelection, type Selection } from './select.ts'
+import { faultOf, parseSelection, type Selection } from './select.ts'
 import { findTarget, type Target } from '../filter/target.ts'
 import { Suggestions } from '../../model/suggestions.ts'
 import { anyFilter, unknownParameter } from '../request/unknown-parameter.ts'
@@ -77,74 +83,74 @@ export class QueryReader {
 }
 
 /** Reads the parameters of a list. Throws 400 `invalid_parameters` with every error. */
-export function readList(
+export function parseList(
   resource: Resource,
   parameters: readonly QueryParameter[],
   scopeOf: (orderBy: string, deleted: boolean) => CursorScope,
 ): ListRequest {
   const reader = read(resource, parameters, withDeleted(resource, listScalars))
-  const deleted = readFlag(reader, 'deleted')
-  const page = readPage(reader, resource, (orderBy) => scopeOf(orderBy, deleted))
+  const deleted = parseFlag(reader, 'deleted')
+  const page = parsePage(reader, resource, (orderBy) => scopeOf(orderBy, deleted))
   if (reader.faults.length > 0 || !page) throw invalidParameters(reader.faults)
   return { ...page, filter: { and: reader.conditions }, deleted }
 }
 
 /** What a list and a search share besides their filter; undefined if the order is invalid. */
-export function readPage(
+export function parsePage(
   reader: QueryReader,
   resource: Resource,
   scopeOf: (orderBy: string) => CursorScope,
 ): Omit<ListRequest, 'filter' | 'deleted'> | undefined {
-  const limit = readLimit(reader)
-  const order = readOrder(reader, resource)
-  const cursor = readCursors(reader, resource, scopeOf(order ? cursorOrder(order) : ''))
-  const words = readWords(reader)
-  const selection = readSelected(reader, resource)
+  const limit = parseLimit(reader)
+  const order = parseOrder(reader, resource)
+  const cursor = parseCursors(reader, resource, scopeOf(order ? cursorOrder(order) : ''))
+  const words = parseWords(reader)
+  const selection = parseSelected(reader, resource)
   return order && { limit, order, cursor, words, selection }
 }
 
 /** Reads the parameters of a count: filters and `query`. Throws 400 `invalid_parameters` with every error. */
-export function readFilters(resource: Resource, parameters: readonly QueryParameter[]): Filters {
+export function parseFilters(resource: Resource, parameters: readonly QueryParameter[]): Filters {
   const reader = read(resource, parameters, withDeleted(resource, ['query']))
   return filtersOf(reader, 'a count')
 }
 
 /** The parameters of a change by filter: a count's and `dryRun`. Throws `invalid_parameters` (400) with every error. */
-export function readChange(resource: Resource, parameters: readonly QueryParameter[]): ChangeRequest {
+export function parseChange(resource: Resource, parameters: readonly QueryParameter[]): ChangeRequest {
   const reader = read(resource, parameters, ['query', 'dryRun'])
-  const dryRun = readFlag(reader, 'dryRun')
+  const dryRun = parseFlag(reader, 'dryRun')
   return { ...filtersOf(reader, 'a change by filter'), dryRun }
 }
 
 function filtersOf(reader: QueryReader, what: string): Filters {
-  const words = readWords(reader)
-  const deleted = readFlag(reader, 'deleted')
+  const words = parseWords(reader)
+  const deleted = parseFlag(reader, 'deleted')
   if (reader.selected.length > 0) reader.addError('select', `${what} has no fields to select`)
   if (reader.faults.length > 0) throw invalidParameters(reader.faults)
   return { filter: { and: reader.conditions }, words, deleted }
 }
 
-function readFlag(reader: QueryReader, name: string): boolean {
+function parseFlag(reader: QueryReader, name: string): boolean {
   const value = reader.scalars.get(name) ?? 'false'
   if (value !== 'true' && value !== 'false') reader.addError(name, 'expected true or false')
   return value === 'true'
 }
 
 /** Reads the parameters of a single record: only `select[]`. Throws 400 `invalid_parameters` with every error. */
-export function readOne(resource: Resource, parameters: readonly QueryParameter[]): Selection | undefined {
+export function parseOne(resource: Resource, parameters: readonly QueryParameter[]): Selection | undefined {
   const reader = new QueryReader()
   for (const { name, value } of parameters) {
     if (reader.isFull) break
-    if (!readSelectParameter(reader, name, value))
+    if (!parseSelectParameter(reader, name, value))
       reader.addError(name, unknownParameter(reader.suggestions, name, ['select[]']))
   }
-  const selection = readSelected(reader, resource)
+  const selection = parseSelected(reader, resource)
   if (reader.faults.length > 0) throw invalidParameters(reader.faults)
   return selection
 }
 
 /** Rejects all parameters, on routes without any: a parameter is never ignored. */
-export function readNone(parameters: readonly QueryParameter[]): void {
+export function parseNone(parameters: readonly QueryParameter[]): void {
   if (parameters.length === 0) return
   throw invalidParameters(
     parameters.slice(0, maxDetails).map(({ name }) => ({ field: name.slice(0, 200), message: 'unknown parameter' })),
@@ -155,22 +161,22 @@ function read(resource: Resource, parameters: readonly QueryParameter[], known: 
   const reader = new QueryReader()
   for (const { name, value } of parameters) {
     if (reader.isFull) break
-    if (known.includes(name)) readScalar(reader, name, value)
-    else if (readSelectParameter(reader, name, value)) continue
-    else if (name.startsWith('filter.')) readFilter(reader, resource, name, value)
-    else readShorthand(reader, resource, name, value, known)
+    if (known.includes(name)) parseScalar(reader, name, value)
+    else if (parseSelectParameter(reader, name, value)) continue
+    else if (name.startsWith('filter.')) parseFilter(reader, resource, name, value)
+    else parseShorthand(reader, resource, name, value, known)
   }
   if (reader.conditions.length > maxFilters) reader.addError('filter', `at most ${maxFilters} filters are allowed`)
   return reader
 }
 
-function readScalar(reader: QueryReader, name: string, value: string): void {
+function parseScalar(reader: QueryReader, name: string, value: string): void {
   if (value === '') reader.addError(name, 'expected a value')
   else if (reader.scalars.has(name)) reader.addError(name, 'is given twice; send it once')
   else reader.scalars.set(name, value)
 }
 
-function readSelectParameter(reader: QueryReader, name: string, value: string): boolean {
+function parseSelectParameter(reader: QueryReader, name: string, value: string): boolean {
   if (name !== 'select' && !/^select\[\d{0,3}\]$/.test(name)) return false
   const paths = name === 'select' ? value.split(',') : [value]
   if (paths.includes('')) reader.addError(name, 'expected the name of a field')
@@ -179,7 +185,7 @@ function readSelectParameter(reader: QueryReader, name: string, value: string): 
 }
 
 /** `filter.<field>.<operator>=<value>`: the operator is the last segment. */
-function readFilter(reader: QueryReader, resource: Resource, name: string, value: string): void {
+function parseFilter(reader: QueryReader, resource: Resource, name: string, value: string): void {
   const segments = name.split('.').slice(1)
   const operator = segments.pop() ?? ''
   const path = segments.join('.')
@@ -198,7 +204,7 @@ function readFilter(reader: QueryReader, resource: Resource, name: string, value
 }
 
 /** `<field>=<value>`: `has` for a list, `equals` for everything else. */
-function readShorthand(
+function parseShorthand(
   reader: QueryReader,
   resource: Resource,
   name: string,
@@ -227,29 +233,29 @@ const parametersOf = (known: readonly string[]): readonly string[] => [
 ]
 
 function addCondition(reader: QueryReader, name: string, target: Target, operator: string, value: string): void {
-  const condition = readCondition(target, operator, (known) => writtenInUrl(target, known, value))
+  const condition = parseCondition(target, operator, (known) => writtenInUrl(target, known, value))
   if ('fault' in condition) reader.addError(name, condition.fault)
   else reader.conditions.push(condition)
 }
 
 /** One filter of a URL or a body. `written` reads its value, once the operator is known to suit the field. */
-export function readCondition(
+export function parseCondition(
   target: Target,
   operator: string,
   written: (operator: Operator) => WrittenValue | { fault: string },
 ): Condition | { fault: string } {
-  if (target.field.filter === 'none') return readObjectCondition(target, operator, written)
+  if (target.field.filter === 'none') return parseObjectCondition(target, operator, written)
   const allowed = operatorsFor(target.field)
   if (target.field.filter === 'properties' && target.keys.length === 0) return { fault: objectFault(target) }
   if (!isOperator(operator) || !allowed.includes(operator))
     return { fault: `${target.name} supports ${allowed.join(', ')}; found "${operator.slice(0, 40)}"` }
   const value = written(operator)
-  const operand = 'fault' in value ? value : readOperand(target, operator, value)
+  const operand = 'fault' in value ? value : parseOperand(target, operator, value)
   return 'fault' in operand ? operand : { target, operator, operand }
 }
 
 /** A whole object that can be missing is compared with null only. */
-function readObjectCondition(
+function parseObjectCondition(
   target: Target,
   operator: string,
   written: (operator: Operator) => WrittenValue | { fault: string },
@@ -264,7 +270,7 @@ function readObjectCondition(
 const objectFault = ({ name }: Target): string =>
   `${name} is an object, which cannot be filtered by; use one of its fields`
 
-function readLimit(reader: QueryReader): number {
+function parseLimit(reader: QueryReader): number {
   const text = reader.scalars.get('limit')
   if (text === undefined) return defaultLimit
   const limit = /^\d{1,3}$/.test(text) ? Number(text) : 0
@@ -272,7 +278,7 @@ function readLimit(reader: QueryReader): number {
   return limit
 }
 
-export function readOrder(reader: QueryReader, resource: Resource): Order | undefined {
+export function parseOrder(reader: QueryReader, resource: Resource): Order | undefined {
   const sort = reader.scalars.get('sort') ?? 'desc'
   if (sort !== 'asc' && sort !== 'desc') reader.addError('sort', 'expected asc or desc')
   const path = reader.scalars.get('orderBy') ?? 'createdAt'
@@ -282,7 +288,7 @@ export function readOrder(reader: QueryReader, resource: Resource): Order | unde
   return 'fault' in order ? reader.addError('orderBy', faultOf(path, order.fault)) : order
 }
 
-function readCursors(reader: QueryReader, resource: Resource, scope: CursorScope): Cursor | undefined {
+function parseCursors(reader: QueryReader, resource: Resource, scope: CursorScope): Cursor | undefined {
   const after = reader.scalars.get('startingAfter')
   const before = reader.scalars.get('endingBefore')
   if (after !== undefined && before !== undefined) {
@@ -292,12 +298,12 @@ function readCursors(reader: QueryReader, resource: Resource, scope: CursorScope
   const text = before ?? after
   if (text === undefined) return undefined
   const direction = before === undefined ? 'after' : 'before'
-  const id = readId(resource.idPrefix, text)
+  const id = decodeId(resource.idPrefix, text)
   if (id !== undefined) return { direction, parameter, at: { id } }
   if (hasIdForm(resource.idPrefix, text)) return { direction, parameter, at: { id: nilUuid } }
   if (!isCursor(text))
     return reader.addError(parameter, `expected the id of a ${displayNoun(resource.singular)} (${resource.idPrefix}_…)`)
-  const read = readCursor(scope, text)
+  const read = parseCursor(scope, text)
   if ('position' in read) return { direction, parameter, at: { position: read.position } }
   if (read.fault === 'otherOrder') {
     return reader.addError(parameter, `this cursor belongs to orderBy=${read.orderBy}`)
@@ -307,7 +313,7 @@ function readCursors(reader: QueryReader, resource: Resource, scope: CursorScope
   return { direction, parameter, at: { id: nilUuid } }
 }
 
-export function readWords(reader: QueryReader): string[] {
+export function parseWords(reader: QueryReader): string[] {
   const text = reader.scalars.get('query')
   if (text === undefined) return []
   const words = text.split(/\s+/u).filter((word) => word !== '')
@@ -318,12 +324,12 @@ export function readWords(reader: QueryReader): string[] {
   return words
 }
 
-function readSelected(reader: QueryReader, resource: Resource): Selection | undefined {
+function parseSelected(reader: QueryReader, resource: Resource): Selection | undefined {
   if (reader.selected.length === 0) return undefined
   if (reader.selected.length > maxSelected) {
     return reader.addError(reader.selectName, `at most ${maxSelected} fields can be selected`)
   }
-  const { selection, faults } = readSelection(resource, reader.selected, reader.suggestions)
+  const { selection, faults } = parseSelection(resource, reader.selected, reader.suggestions)
   for (const fault of faults) reader.addError(reader.selectName, fault)
   return selection
 }

@@ -5,9 +5,9 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { withoutIndexes } from '../../../../../lab/bench/copy.ts'
 import { organizationParameter } from '../../model/sql.ts'
-import { readQuery } from '../request/query-string.ts'
+import { parseQuery } from '../request/query-string.ts'
 import { planCount, planPage } from './page.ts'
-import { readFilters, readList } from './parse.ts'
+import { parseFilters, parseList } from './parse.ts'
 import type { Resource } from '../declare/define.ts'
 import { contacts } from '../../../crm/contacts/resource.ts'
 import { allNotes } from '../../../crm/notes/resource.ts'
@@ -109,17 +109,17 @@ async function resolveIds(query: string): Promise<string> {
 }
 
 async function pagePlan(query: string, resource: Resource = contacts) {
-  const parameters = readQuery(`/?${await resolveIds(query)}`)
+  const parameters = parseQuery(`/?${await resolveIds(query)}`)
   const cursorScope = { key: Buffer.alloc(32), organizationId, list: resource.name, orderBy: '' }
   return planPage(
     resource,
-    readList(resource, parameters, () => cursorScope),
+    parseList(resource, parameters, () => cursorScope),
     scope,
   )
 }
 
 async function countPlan(query: string, resource: Resource = contacts) {
-  return planCount(resource, readFilters(resource, readQuery(`/?${await resolveIds(query)}`)), scope)
+  return planCount(resource, parseFilters(resource, parseQuery(`/?${await resolveIds(query)}`)), scope)
 }
 
 /** Two pages and their companies. */

@@ -3,13 +3,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { serviceActor } from '../../model/caller.ts'
 import { Database } from '../../database/database.ts'
 import { organizationParameter, raw, sql } from '../../model/sql.ts'
-import { readId } from '../../model/ids.ts'
+import { decodeId } from '../../model/ids.ts'
 import { updateStatistics } from '../../operations/maintenance/maintenance.ts'
 import { contacts } from '../../../crm/contacts/resource.ts'
 import { contactStore } from '../../../crm/contacts/store.ts'
 import { planPage } from './page.ts'
-import { readList } from './parse.ts'
-import { readQuery } from '../request/query-string.ts'
+import { parseList } from './parse.ts'
+import { parseQuery } from '../request/query-string.ts'
 import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
 import { startTestService, type TestService, withoutBackground } from '../../../../test/service.ts'
 import type { Change } from '../declare/changes.ts'
@@ -26,7 +26,7 @@ beforeAll(async () => {
   service = await startTestService(withoutBackground, testDatabase)
   const { organizationId, userId } = await service.newOrganization()
   actor = {
-    ...serviceActor('command', readId('org', organizationId) ?? '', readId('usr', userId) ?? ''),
+    ...serviceActor('command', decodeId('org', organizationId) ?? '', decodeId('usr', userId) ?? ''),
     live: raw('true'),
   }
   database = new Database({ connection: testDatabase.connection, size: 1 })
@@ -109,7 +109,7 @@ async function fill(count: number, others: number): Promise<void> {
 /** The page that these parameters ask for. */
 function pageOf(parameters: string) {
   const cursorScope = { key: Buffer.alloc(32), organizationId: actor.organizationId, list: 'contacts', orderBy: '' }
-  const list = readList(contacts, readQuery(`/?${parameters}`), () => cursorScope)
+  const list = parseList(contacts, parseQuery(`/?${parameters}`), () => cursorScope)
   return planPage(contacts, list, { organization: organizationParameter(actor.organizationId), actor }).statement
 }
 

@@ -10,8 +10,8 @@ import { toSql } from '../../database/fixed-statements.ts'
 import type { Resource } from '../declare/define.ts'
 import { organizationParameter, Parameter, type Sql } from '../../model/sql.ts'
 import { planCount, planPage } from './page.ts'
-import { readFilters, readList } from './parse.ts'
-import { readQuery } from '../request/query-string.ts'
+import { parseFilters, parseList } from './parse.ts'
+import { parseQuery } from '../request/query-string.ts'
 import type { ReachLevel } from '../../model/reach.ts'
 import type { Reader } from '../../model/caller.ts'
 
@@ -82,7 +82,7 @@ const scopeOf = (owner: Owner, level: ReachLevel) => ({
 
 function pageOf(resource: Resource, query: string, owner: Owner, level: ReachLevel): Sql {
   const cursorScope = { key: Buffer.alloc(32), organizationId, list: resource.name, orderBy: '' }
-  const request = readList(resource, readQuery(`/?limit=25&${query}`), () => cursorScope)
+  const request = parseList(resource, parseQuery(`/?limit=25&${query}`), () => cursorScope)
   return toSql(planPage(resource, request, scopeOf(owner, level)).statement)
 }
 
@@ -134,7 +134,7 @@ test.each(Object.keys(owners) as Owner[])('%s: so do counts', async (owner) => {
   const [{ count }] = (
     await client.query('select count(*)::int as count from contacts where owner_id = $1', [owners[owner]])
   ).rows
-  const { statement } = planCount(contacts, readFilters(contacts, readQuery('/')), scopeOf(owner, 'own'))
+  const { statement } = planCount(contacts, parseFilters(contacts, parseQuery('/')), scopeOf(owner, 'own'))
   const { text, values } = statement.render()
   expect((await client.query(text, values)).rows[0].count).toBe(String(count))
   expect(recordsRead(await explain(client, statement))).toBeLessThanOrEqual(count + 10)

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { resources, routes } from '../../../app.ts'
-import { readId } from '../../model/ids.ts'
+import { decodeId } from '../../model/ids.ts'
 import { readCatalog } from '../../operations/schema/catalog.ts'
 import { describe, differencesOf } from '../../operations/schema/differences.ts'
 import { skeletonOf } from '../../operations/schema/migration.ts'
@@ -192,7 +192,7 @@ test('a remark belongs to exactly one contact, company or offer and disappears w
   await call('DELETE', `/v5/companies/${company.id}`)
   expect((await call('GET', '/v5/remarks/count')).body).toEqual({ count: 2 })
   expect((await call('GET', `/v5/remarks/${created[1].id}`)).status).toBe(404)
-  const uuid = readId('rem', created[0].id)
+  const uuid = decodeId('rem', created[0].id)
   const second = `update remarks set company_id = (select id from companies limit 1) where id = '${uuid}'`
   await expect(client.query(second)).rejects.toThrow(/check constraint/)
   await expect(client.query(`update remarks set contact_id = null where id = '${uuid}'`)).rejects.toThrow(/check/)
@@ -225,7 +225,7 @@ test('no relationship can reference another organization’s record', async () =
     expect([path, (await call('GET', path)).status]).toEqual([path, 404])
   expect((await call('POST', `/v5/offers/${foreign.id}/remarks`, { body: { body: 'x' } })).status).toBe(404)
   expect((await call('GET', `/v5/offers?contacts.contactId=${contact.id}`)).body).toEqual([])
-  const uuids = [readId('ofr', own.id), readId('con', contact.id), readId('org', organization.organizationId)]
+  const uuids = [decodeId('ofr', own.id), decodeId('con', contact.id), decodeId('org', organization.organizationId)]
   await expect(
     client.query(
       `insert into offer_contacts (organization_id, id, offer_id, contact_id) values ($3, gen_random_uuid(), $1, $2)`,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { serviceActor } from '../../model/caller.ts'
-import { readId } from '../../model/ids.ts'
+import { decodeId } from '../../model/ids.ts'
 import { contactStore } from '../../../crm/contacts/store.ts'
 import { contactBodies, contactModel, filters, nastyTexts, orderPaths } from '../../../../test/list-arbitraries.ts'
 import { modelList, type ModelRecord, type ModelResource } from '../../../../test/list-model.ts'
@@ -95,7 +95,7 @@ async function createContacts(count: number, companyIds: readonly string[]): Pro
   )
 }
 
-const uuid = (id: string): string => readId(id.slice(0, 3), id) ?? ''
+const uuid = (id: string): string => decodeId(id.slice(0, 3), id) ?? ''
 
 const readAll = async (path: string): Promise<ModelRecord[]> =>
   (await organization.call('GET', `${path}?limit=100`)).body

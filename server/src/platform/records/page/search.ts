@@ -1,10 +1,18 @@
 import type { Resource } from '../declare/define.ts'
 import { invalidBody } from '../../model/errors.ts'
 import type { CursorScope } from './cursor.ts'
-import { type Filters, type ListRequest, listScalars, QueryReader, readPage, readWords, withDeleted } from './parse.ts'
+import {
+  type Filters,
+  type ListRequest,
+  listScalars,
+  QueryReader,
+  parsePage,
+  parseWords,
+  withDeleted,
+} from './parse.ts'
 import type { QueryParameter } from '../request/query-string.ts'
 import type { Relations } from '../declare/relations.ts'
-import { readTree } from './tree.ts'
+import { parseTree } from './tree.ts'
 import type { JsonValue } from '../../model/json.ts'
 
 /** A search as it was sent: its body, and the cursor that a `Link` adds to its URL. */
@@ -16,18 +24,21 @@ interface SentSearch {
 }
 
 /** Reads a search: a list whose filter is a tree. Throws 422 with every error. */
-export function readSearch(sent: SentSearch, scopeOf: (orderBy: string, deleted: boolean) => CursorScope): ListRequest {
+export function parseSearchRequest(
+  sent: SentSearch,
+  scopeOf: (orderBy: string, deleted: boolean) => CursorScope,
+): ListRequest {
   const { reader, filter } = read(sent, [...listScalars, 'filter', 'select'])
   const deleted = readDeleted(reader)
-  const page = readPage(reader, sent.resource, (orderBy) => scopeOf(orderBy, deleted))
+  const page = parsePage(reader, sent.resource, (orderBy) => scopeOf(orderBy, deleted))
   if (reader.faults.length > 0 || !page) throw invalidBody(reader.faults)
   return { ...page, filter, deleted }
 }
 
 /** Reads the count of a search, which has no page. Throws 422 with every error. */
-export function readSearchCount(sent: SentSearch): Filters {
+export function parseSearchCount(sent: SentSearch): Filters {
   const { reader, filter } = read(sent, ['filter', 'query'])
-  const words = readWords(reader)
+  const words = parseWords(reader)
   if (reader.faults.length > 0) throw invalidBody(reader.faults)
   return { filter, words, deleted: readDeleted(reader) }
 }
@@ -44,13 +55,13 @@ function read({ resource, relations, body, query }: SentSearch, others: readonly
   for (const name of Object.keys(body)) {
     if (reader.isFull) break
     if (!known.includes(name)) reader.addError(name, unknownProperty(reader, name, known))
-    else if (name !== 'filter') readProperty(reader, name, body[name] ?? null)
+    else if (name !== 'filter') parseProperty(reader, name, body[name] ?? null)
   }
   for (const { name, value } of query) {
     if (reader.scalars.has(name)) reader.addError(name, 'is given twice; send it in the URL or in the body')
     else reader.scalars.set(name, value)
   }
-  const filter = readTree(reader, resource, relations, body.filter === undefined ? {} : body.filter)
+  const filter = parseTree(reader, resource, relations, body.filter === undefined ? {} : body.filter)
   return { reader, filter }
 }
 
@@ -59,9 +70,9 @@ function unknownProperty({ suggestions }: QueryReader, name: string, known: read
   return suggestion ? `unknown property; did you mean ${suggestion}?` : 'unknown property'
 }
 
-function readProperty(reader: QueryReader, name: string, value: JsonValue): void {
-  if (name === 'select') return readSelect(reader, value)
-  if (name === 'deleted') return readFlag(reader, value)
+function parseProperty(reader: QueryReader, name: string, value: JsonValue): void {
+  if (name === 'select') return parseSelect(reader, value)
+  if (name === 'deleted') return parseFlag(reader, value)
   const isNumber = name === 'limit'
   if (typeof value !== (isNumber ? 'number' : 'string')) {
     reader.addError(name, isNumber ? 'expected a whole number from 1 to 100' : 'expected text')
@@ -69,12 +80,12 @@ function readProperty(reader: QueryReader, name: string, value: JsonValue): void
   else reader.scalars.set(name, String(value))
 }
 
-function readFlag(reader: QueryReader, value: JsonValue): void {
+function parseFlag(reader: QueryReader, value: JsonValue): void {
   if (typeof value === 'boolean') reader.scalars.set('deleted', String(value))
   else reader.addError('deleted', 'expected true or false')
 }
 
-function readSelect(reader: QueryReader, value: JsonValue): void {
+function parseSelect(reader: QueryReader, value: JsonValue): void {
   const paths = Array.isArray(value) ? value : []
   const names = paths.filter((path) => typeof path === 'string' && path !== '')
   if (names.length === 0 || names.length < paths.length)

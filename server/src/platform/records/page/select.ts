@@ -12,7 +12,7 @@ export interface Selection {
 }
 
 /** Parses `select[]` paths into a tree, with an error for each unknown path. */
-export function readSelection(
+export function parseSelection(
   resource: Resource,
   paths: readonly string[],
   suggestions: Suggestions,

@@ -2,7 +2,7 @@ import type { Resource } from '../declare/define.ts'
 import { maxDetails } from '../../model/errors.ts'
 import type { Filter, RelatedFilter } from '../filter/filter.ts'
 import { writtenInJson } from '../filter/operand.ts'
-import { type QueryReader, readCondition } from './parse.ts'
+import { type QueryReader, parseCondition } from './parse.ts'
 import type { Relations } from '../declare/relations.ts'
 import { findTarget, root } from '../filter/target.ts'
 import type { JsonObject, JsonValue } from '../../model/json.ts'
@@ -16,7 +16,7 @@ export const maxLeaves = 100
 export const maxRelations = 10
 
 /** The position of a node: its resource and the alias of its records, its path in the body, and its depth. */
-interface Place {
+interface TreePosition {
   resource: Resource
   alias: string
   path: string
@@ -24,7 +24,7 @@ interface Place {
 }
 
 /** Reads the tree of a search, in which all properties of a node must match. Reports errors with dotted paths. */
-export function readTree(reader: QueryReader, resource: Resource, relations: Relations, tree: JsonValue): Filter {
+export function parseTree(reader: QueryReader, resource: Resource, relations: Relations, tree: JsonValue): Filter {
   return new TreeReader(reader, relations).node(tree, { resource, alias: root, path: 'filter', depth: 0 })
 }
 
@@ -40,7 +40,7 @@ class TreeReader {
     this.#relations = relations
   }
 
-  node(node: JsonValue, place: Place): Filter {
+  node(node: JsonValue, place: TreePosition): Filter {
     if (!isObject(node)) {
       this.#reader.addError(place.path, 'expected an object, such as {"status":{"equals":"active"}}')
       return { and: [] }
@@ -50,7 +50,7 @@ class TreeReader {
     return { and: properties.flatMap(([name, value]) => this.#property(name, value, place)) }
   }
 
-  #property(name: string, value: JsonValue, place: Place): Filter[] {
+  #property(name: string, value: JsonValue, place: TreePosition): Filter[] {
     if (this.#isFull) return []
     const inner = { ...place, path: `${place.path}.${name}` }
     if (name === 'not') return this.#deeper(inner, (next) => [{ not: this.node(value, next) }])
@@ -61,7 +61,7 @@ class TreeReader {
     return []
   }
 
-  #combined(name: 'and' | 'or', value: JsonValue, place: Place): Filter {
+  #combined(name: 'and' | 'or', value: JsonValue, place: TreePosition): Filter {
     if (!Array.isArray(value)) this.#reader.addError(place.path, 'expected a list of filters')
     const items = Array.isArray(value) ? value : []
     if (items.length === 0) this.#countLeaf()
@@ -74,7 +74,7 @@ class TreeReader {
   }
 
   /** A field or a relation with its operators. */
-  #leaf(name: string, operators: JsonObject, place: Place): Filter[] {
+  #leaf(name: string, operators: JsonObject, place: TreePosition): Filter[] {
     const { resource, alias, path } = place
     const relations = this.#relations(resource)
     const relation = Object.hasOwn(relations, name) ? relations[name] : undefined
@@ -98,10 +98,10 @@ class TreeReader {
     return found
   }
 
-  #condition(name: string, operator: string, value: JsonValue, { resource, alias, path }: Place): Filter[] {
+  #condition(name: string, operator: string, value: JsonValue, { resource, alias, path }: TreePosition): Filter[] {
     const target = findTarget(resource, name, this.#reader.suggestions, alias)
     const condition =
-      'fault' in target ? target : readCondition(target, operator, (known) => writtenInJson(target, known, value))
+      'fault' in target ? target : parseCondition(target, operator, (known) => writtenInJson(target, known, value))
     if (!('fault' in condition)) return [condition]
     const isRelation = 'fault' in target && Object.hasOwn(this.#relations(resource), name)
     const fault = isRelation ? `${name} supports some, none; found "${operator.slice(0, 40)}"` : condition.fault
@@ -109,7 +109,7 @@ class TreeReader {
     return []
   }
 
-  #deeper(place: Place, read: (next: Place) => Filter[]): Filter[] {
+  #deeper(place: TreePosition, read: (next: TreePosition) => Filter[]): Filter[] {
     if (place.depth < maxDepth) return read({ ...place, depth: place.depth + 1 })
     if (!this.#isTooDeep)
       this.#reader.addError(place.path, `expected at most ${maxDepth} levels of and, or, not, some and none`)

@@ -1,9 +1,9 @@
 import type { Connection } from '../../database/database.ts'
 import type { Resource } from '../declare/define.ts'
 import type { Filter } from '../filter/filter.ts'
-import { type Filters, type QueryReader, readOrder, readWords } from './parse.ts'
+import { type Filters, type QueryReader, parseOrder, parseWords } from './parse.ts'
 import type { Relations } from '../declare/relations.ts'
-import { readTree } from './tree.ts'
+import { parseTree } from './tree.ts'
 import type { JsonValue } from '../../model/json.ts'
 
 /** What a view adds to a request, as it is stored. */
@@ -40,9 +40,9 @@ export function readView(
   for (const [name, value] of Object.entries({ query, orderBy, sort })) {
     if (value !== null) reader.scalars.set(name, value)
   }
-  const tree = readTree(reader, resource, relations, filter)
-  const words = readWords(reader)
-  readOrder(reader, resource)
+  const tree = parseTree(reader, resource, relations, filter)
+  const words = parseWords(reader)
+  parseOrder(reader, resource)
   return { filter: tree, words, orderBy, sort }
 }
 

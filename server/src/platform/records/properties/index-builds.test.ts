@@ -5,7 +5,7 @@ import { isDistributed } from '../../../../test/engines.ts'
 import { until } from '../../../../test/processes.ts'
 import { startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
 import { serviceActor } from '../../model/caller.ts'
-import { readId, showId } from '../../model/ids.ts'
+import { decodeId, encodeId } from '../../model/ids.ts'
 import { type Sql, sql } from '../../model/sql.ts'
 import { maintainIndexes } from './index-builds.ts'
 
@@ -35,11 +35,11 @@ beforeEach(async () => {
   propertyId = (await organization.call('POST', '/v5/properties', { body })).body.id
   const changes = Array.from({ length: 40 }, (_, score) => creation(score))
   const written = await service.database.transaction(actor(), (transaction) => contactStore.write(transaction, changes))
-  ids = written.map(({ id }) => showId('con', id))
+  ids = written.map(({ id }) => encodeId('con', id))
 })
 
-const uuid = () => readId('org', organization.organizationId) ?? ''
-const actor = () => serviceActor('command', uuid(), readId('usr', organization.userId))
+const uuid = () => decodeId('org', organization.organizationId) ?? ''
+const actor = () => serviceActor('command', uuid(), decodeId('usr', organization.userId))
 const creation = (score: number) => ({ kind: 'create' as const, values: { name: 'Ada', customProperties: { score } } })
 const setIndexed = (indexed: boolean) =>
   organization.call('PATCH', `/v5/properties/${propertyId}`, { body: { indexed } })

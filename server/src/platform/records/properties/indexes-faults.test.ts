@@ -6,7 +6,7 @@ import { newRole, personWith } from '../../../../test/reach-fixture.ts'
 import type { Json, TestOrganization, TestService } from '../../../../test/service.ts'
 import { contactStore } from '../../../crm/contacts/store.ts'
 import { serviceActor } from '../../model/caller.ts'
-import { readId } from '../../model/ids.ts'
+import { decodeId } from '../../model/ids.ts'
 import { type Sql, sql } from '../../model/sql.ts'
 
 let mailed: MailedService
@@ -44,7 +44,7 @@ beforeAll(async () => {
         customProperties: { score, rank: score % 3 },
       },
     })
-  const actor = serviceActor('command', readId('org', ours.organizationId) ?? '')
+  const actor = serviceActor('command', decodeId('org', ours.organizationId) ?? '')
   for (let created = 0; created < others; created += 201) {
     const changes = Array.from({ length: 201 }, () => ({
       kind: 'create' as const,
@@ -55,7 +55,7 @@ beforeAll(async () => {
   const states = () =>
     Promise.all(made.map(async (id) => (await ours.call('GET', `/v5/properties/${id}`)).body.indexState))
   await vi.waitFor(async () => expect(await states()).toEqual(['ready', 'ready']), { timeout: 20_000 })
-  const [own, other] = [ours, theirs].map(({ organizationId }) => readId('org', organizationId))
+  const [own, other] = [ours, theirs].map(({ organizationId }) => decodeId('org', organizationId))
   await query(sql`insert into property_entries
     select ${other}::uuid, record_id, index_id, value_hash, number, text, created_at from property_entries
     where organization_id = ${own}::uuid`)

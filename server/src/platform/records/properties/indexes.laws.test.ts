@@ -6,13 +6,13 @@ import { lawTimes, seed } from '../../../../test/seed.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
 import { maintainIndexes } from './index-builds.ts'
 import { serviceActor } from '../../model/caller.ts'
-import { readId, showId } from '../../model/ids.ts'
+import { decodeId, encodeId } from '../../model/ids.ts'
 import { type Sql, sql } from '../../model/sql.ts'
 import { toSql } from '../../database/fixed-statements.ts'
 import { withDefinitions } from './resources.ts'
 import { planCount, planPage } from '../page/page.ts'
-import { readList } from '../page/parse.ts'
-import { readQuery } from '../request/query-string.ts'
+import { parseList } from '../page/parse.ts'
+import { parseQuery } from '../request/query-string.ts'
 import type { JsonObject, JsonValue } from '../../model/json.ts'
 
 // Each property exists twice with the same values, with an index and without one. Every answer must be the same.
@@ -26,7 +26,9 @@ const count = 2200
 const resource = 'contacts'
 const values = ['free', 'pro', 'Pro', 'max']
 const choices = values.map((value) => ({ value, label: value }))
-const companyIds = Array.from({ length: 4 }, (_, index) => showId('com', `018bcfe5-0000-7000-8000-00000000000${index}`))
+const companyIds = Array.from({ length: 4 }, (_, index) =>
+  encodeId('com', `018bcfe5-0000-7000-8000-00000000000${index}`),
+)
 const often = <Value>(...all: [Value, ...Value[]]) => fc.constantFrom(...all)
 
 type Values = Record<string, JsonValue | undefined>
@@ -120,11 +122,11 @@ beforeAll(async () => {
       expect(status, text).toBe(201)
       if (isIndexed) definitions.push(made.id)
     }
-  const uuid = readId('org', organization.organizationId) ?? ''
+  const uuid = decodeId('org', organization.organizationId) ?? ''
   await service.database.crossTenantQuery(
     'check the database',
     sql`insert into companies (organization_id, id, name)
-      select ${uuid}::uuid, id, 'Company' from unnest(${companyIds.map((id) => readId('com', id))}::uuid[]) id`,
+      select ${uuid}::uuid, id, 'Company' from unnest(${companyIds.map((id) => decodeId('com', id))}::uuid[]) id`,
   )
   const [records = []] = fc.sample(fc.array(record, { minLength: count, maxLength: count }), { seed, numRuns: 1 })
   const half = count / 2
@@ -154,8 +156,8 @@ const build = () =>
 async function create(records: readonly Values[]): Promise<string[]> {
   const actor = serviceActor(
     'command',
-    readId('org', organization.organizationId) ?? '',
-    readId('usr', organization.userId),
+    decodeId('org', organization.organizationId) ?? '',
+    decodeId('usr', organization.userId),
   )
   const created: string[] = []
   for (let start = 0; start < records.length; start += 200) {
@@ -168,7 +170,7 @@ async function create(records: readonly Values[]): Promise<string[]> {
       },
     }))
     const written = await service.database.transaction(actor, (transaction) => contactStore.write(transaction, changes))
-    created.push(...written.map(({ id }) => showId('con', id)))
+    created.push(...written.map(({ id }) => encodeId('con', id)))
   }
   return created
 }
@@ -285,7 +287,7 @@ test.each([
   ['orderBy=customProperties.textIndexed', 'property_entries_sorted'],
   ['orderBy=customProperties.textIndexed&filter.customProperties.choiceIndexed.equals=pro', 'property_entries_sorted'],
 ])('the page of %s reads %s and never all entries, without the limiter of expensive queries', async (given, index) => {
-  const uuid = readId('org', organization.organizationId) ?? ''
+  const uuid = decodeId('org', organization.organizationId) ?? ''
   const db = service.database.reader(serviceActor('command', uuid))
   const { resource: declared } = await withDefinitions(
     db,
@@ -293,7 +295,7 @@ test.each([
     'customProperties',
   )
   const cursorScope = { key: Buffer.alloc(32), organizationId: uuid, list: 'contacts', orderBy: '' }
-  const list = readList(declared, readQuery(`/?${given}`), () => cursorScope)
+  const list = parseList(declared, parseQuery(`/?${given}`), () => cursorScope)
   const scope = { organization: db.organization, actor: db.actor }
   const page = planPage(declared, list, scope)
   const count = planCount(declared, list, scope)

@@ -3,7 +3,7 @@ import type { Resource } from '../declare/define.ts'
 import { type BodyFault, invalidBody } from '../../model/errors.ts'
 import { Suggestions } from '../../model/suggestions.ts'
 import type { NamedRecord } from '../declare/changes.ts'
-import { readValue } from '../request/body.ts'
+import { parseValue } from '../request/body.ts'
 import type { JsonObject, JsonValue } from '../../model/json.ts'
 import type { DeclaredProperty, PropertySet } from '../declare/field.ts'
 
@@ -34,7 +34,7 @@ interface ReadOptions {
  * The object with normalized values and, for a new record, defaults. Only changed keys are validated, so that a record
  * from before a definition can still be changed otherwise. Throws 422 with every error.
  */
-export function readDeclared(
+export function parseDeclared(
   { properties, refusesUndeclared }: PropertySet,
   { name, before, wanted }: WantedProperties,
   { checksRequired }: ReadOptions,
@@ -47,7 +47,7 @@ export function readDeclared(
     const path = `${name}.${key}`
     if (before && Object.hasOwn(before, key) && isDeepStrictEqual(before[key], value)) result[key] = value
     else if (property && value !== null) {
-      const read = readProperty(property, path, value, before && valueAt(before, key))
+      const read = parseProperty(property, path, value, before && valueAt(before, key))
       if (Array.isArray(read)) faults.push(...read)
       else result[key] = read.value
     } else if (!property) {
@@ -75,13 +75,13 @@ function undeclared(suggestions: Suggestions, key: string, properties: PropertyS
 }
 
 /** One value of a declared property. */
-export function readProperty(
+export function parseProperty(
   { field, choices }: DeclaredProperty,
   path: string,
   value: JsonValue,
   before: JsonValue | undefined,
 ): { value: JsonValue } | BodyFault[] {
-  const read = readValue(field, path, value, 'create')
+  const read = parseValue(field, path, value, 'create')
   if (Array.isArray(read)) return read
   const current = [before].flat()
   const archived = [read.value]

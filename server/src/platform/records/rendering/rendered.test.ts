@@ -8,7 +8,7 @@ import { distributedOf } from '../filter/scope.ts'
 import { composedSql, documentJoins, documentSql, isRendered } from '../page/select.ts'
 import { root } from '../filter/target.ts'
 import type { Resource } from '../declare/define.ts'
-import { readId } from '../../model/ids.ts'
+import { decodeId } from '../../model/ids.ts'
 import { companies } from '../../../crm/companies/resource.ts'
 import { companyStore } from '../../../crm/companies/store.ts'
 import { contacts } from '../../../crm/contacts/resource.ts'
@@ -29,7 +29,11 @@ afterAll(() => service.close())
 
 const rendered = resources.filter((resource) => resource.renderingVersion !== undefined)
 const createActor = () =>
-  serviceActor('command', readId('org', organization.organizationId) ?? '', readId('usr', organization.userId) ?? '')
+  serviceActor(
+    'command',
+    decodeId('org', organization.organizationId) ?? '',
+    decodeId('usr', organization.userId) ?? '',
+  )
 
 /** Each record as its stored rendering and as composed from its columns. */
 const readRows = (resource: Resource) =>

@@ -3,10 +3,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { serviceActor } from '../../model/caller.ts'
 import { defineResource, type Resource } from '../declare/define.ts'
 import { text } from '../declare/fields.ts'
-import { readId } from '../../model/ids.ts'
+import { decodeId } from '../../model/ids.ts'
 import { raw, type Sql, sql } from '../../model/sql.ts'
 import { planPage } from '../page/page.ts'
-import { readList } from '../page/parse.ts'
+import { parseList } from '../page/parse.ts'
 import { readPage, readRecord } from '../page/read.ts'
 import { refreshRenderings } from './renderings.ts'
 import { renderStale } from '../../operations/maintenance/maintenance.ts'
@@ -38,11 +38,11 @@ const nextOrganizations = (after: string | undefined, limit: number) =>
 const create = async (body: Record<string, unknown>): Promise<{ id: string }> =>
   (await organization.call('POST', '/v5/contacts', { body })).body
 const get = (id: string) => organization.call('GET', `/v5/contacts/${id}`)
-const uuid = (id: string) => readId('con', id) ?? ''
+const uuid = (id: string) => decodeId('con', id) ?? ''
 
 /** The number of contacts with an invalid rendering, which this refreshes. */
 async function staleCount(resource: Resource = contacts): Promise<number> {
-  const organizationId = readId('org', organization.organizationId) ?? ''
+  const organizationId = decodeId('org', organization.organizationId) ?? ''
   const range = { organizationId, after: undefined, limit: 10_000 }
   const { rendered } = await refreshRenderings(service.database, resource, range)
   return rendered
@@ -75,8 +75,8 @@ test('the rendering of a first write does not hide a second one in the same tran
   const { id } = await create({ name: 'Emmy' })
   const actor = serviceActor(
     'command',
-    readId('org', organization.organizationId) ?? '',
-    readId('usr', organization.userId) ?? '',
+    decodeId('org', organization.organizationId) ?? '',
+    decodeId('usr', organization.userId) ?? '',
   )
   await service.database.transaction(actor, async (transaction) => {
     await contactStore.write(transaction, [{ kind: 'update', id: uuid(id), values: { city: 'Erlangen' } }])
@@ -110,13 +110,13 @@ test('a new field rewrites no table, and responses are correct before and after 
   const db = service.database.reader({
     ...serviceActor(
       'command',
-      readId('org', organization.organizationId) ?? '',
-      readId('usr', organization.userId) ?? '',
+      decodeId('org', organization.organizationId) ?? '',
+      decodeId('usr', organization.userId) ?? '',
     ),
   })
   const readSingle = async () => JSON.parse((await readRecord(db, extended, uuid(id))).text)
   const listAll = async () => {
-    const request = readList(extended, [], () => ({ key: Buffer.alloc(32), scope: '' }) as never)
+    const request = parseList(extended, [], () => ({ key: Buffer.alloc(32), scope: '' }) as never)
     return JSON.parse(
       (
         await readPage(

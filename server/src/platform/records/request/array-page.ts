@@ -26,7 +26,7 @@ export function sortablePaths({ properties = {} }: Schema, parent = ''): string[
 }
 
 /** Throws 400 `invalid_parameters` with every error. */
-export function readArrayPage(item: Schema, parameters: readonly QueryParameter[]): ArrayPage {
+export function parseArrayPage(item: Schema, parameters: readonly QueryParameter[]): ArrayPage {
   const faults: Fault[] = []
   const given = new Map<string, string>()
   for (const { name, value } of parameters) {

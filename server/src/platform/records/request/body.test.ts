@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ApiError } from '../../model/errors.ts'
-import { readBody } from './body.ts'
+import { parseBody } from './body.ts'
 import { country, month, stringList, text } from '../declare/fields.ts'
 
 const shape = {
@@ -16,7 +16,7 @@ const shape = {
 
 function faultsOf(body: unknown): readonly { field: string; message: string }[] {
   try {
-    readBody(shape, body)
+    parseBody(shape, body)
   } catch (error) {
     if (error instanceof ApiError) return error.details ?? []
     throw error

@@ -33,7 +33,7 @@ export const bodyShapeOf = <F extends Fields>(fields: F): BodyShape<Create<{ fie
 })
 
 /** Parses a body into normalized values. Throws 422 with every error at once. */
-export function readBody(shape: BodyShape<unknown>, body: unknown): JsonObject {
+export function parseBody(shape: BodyShape<unknown>, body: unknown): JsonObject {
   const { values, faults } = validateBody(shape, body)
   if (faults.length > 0) throw invalidBody(faults)
   return values
@@ -51,7 +51,7 @@ export function validateBody(shape: BodyShape<unknown>, body: unknown): { values
     const value = body[name] ?? null
     const field = Object.hasOwn(shape.fields, name) ? shape.fields[name] : undefined
     const read = field
-      ? readValue(field, name, value, shape.mode)
+      ? parseValue(field, name, value, shape.mode)
       : [{ field: name.slice(0, 200), message: unknownFieldMessage(shape, name, suggestions) }]
     if (Array.isArray(read)) faults.push(...read)
     else values[name] = read.value
@@ -72,7 +72,7 @@ function unknownFieldMessage(shape: BodyShape<unknown>, name: string, suggestion
 }
 
 /** Validates one value and converts it to the form that is stored. */
-export function readValue(
+export function parseValue(
   field: Field,
   name: string,
   given: JsonValue,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ApiError } from '../../model/errors.ts'
-import { ListError, readQuery, splitList } from './query-string.ts'
+import { ListError, parseQuery, splitList } from './query-string.ts'
 
 function faults(read: () => unknown): string[] {
   try {
@@ -17,7 +17,7 @@ function faults(read: () => unknown): string[] {
 const plainText = fc.string({ unit: 'binary' }).filter((text) => !text.includes('\0'))
 
 test('parameters are decoded in order, including repeated ones', () => {
-  expect(readQuery('/contacts?select[]=id&select%5B%5D=email&query=a+b%2Bc%26d&x=1=2&flag&empty=')).toEqual([
+  expect(parseQuery('/contacts?select[]=id&select%5B%5D=email&query=a+b%2Bc%26d&x=1=2&flag&empty=')).toEqual([
     { name: 'select[]', value: 'id' },
     { name: 'select[]', value: 'email' },
     { name: 'query', value: 'a b+c&d' },
@@ -28,22 +28,22 @@ test('parameters are decoded in order, including repeated ones', () => {
 })
 
 test('an empty query or empty pieces yield no parameters', () => {
-  expect(readQuery('/contacts')).toEqual([])
-  expect(readQuery('/contacts?')).toEqual([])
-  expect(readQuery('/contacts?&a=1&&b=2&')).toEqual([
+  expect(parseQuery('/contacts')).toEqual([])
+  expect(parseQuery('/contacts?')).toEqual([])
+  expect(parseQuery('/contacts?&a=1&&b=2&')).toEqual([
     { name: 'a', value: '1' },
     { name: 'b', value: '2' },
   ])
-  expect(readQuery('/contacts?=1')).toEqual([{ name: '', value: '1' }])
+  expect(parseQuery('/contacts?=1')).toEqual([{ name: '', value: '1' }])
 })
 
 test('the output of URLSearchParams and encodeURIComponent is read back unchanged', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(plainText, plainText)), (pairs) => {
       const expected = pairs.map(([name, value]) => ({ name, value }))
-      expect(readQuery(`/?${new URLSearchParams(pairs).toString()}`)).toEqual(expected)
+      expect(parseQuery(`/?${new URLSearchParams(pairs).toString()}`)).toEqual(expected)
       const encoded = pairs.map((pair) => pair.map(encodeURIComponent).join('='))
-      expect(readQuery(`/?${encoded.join('&')}`)).toEqual(expected)
+      expect(parseQuery(`/?${encoded.join('&')}`)).toEqual(expected)
     }),
   )
 })
@@ -51,14 +51,14 @@ test('the output of URLSearchParams and encodeURIComponent is read back unchange
 test.each(['%', '%4', '%zz', '100%', '%ff', '%c0%af', '%ed%a0%80', '%f0%9f%98', '%00', 'é', '\u0001'])(
   'the value %j is rejected with its parameter, the name %j as an error of the query',
   (bad) => {
-    expect(faults(() => readQuery(`/?a=1&b=${bad}`))).toEqual(['b'])
-    expect(faults(() => readQuery(`/?a=1&${bad}=x`))).toEqual(['query'])
+    expect(faults(() => parseQuery(`/?a=1&b=${bad}`))).toEqual(['b'])
+    expect(faults(() => parseQuery(`/?a=1&${bad}=x`))).toEqual(['query'])
   },
 )
 
 test('all errors of a query are reported at once, at most a hundred', () => {
-  expect(faults(() => readQuery('/?a=%&ok=1&%=2&b=%00'))).toEqual(['a', 'query', 'b'])
-  expect(faults(() => readQuery(`/?${'a=%&'.repeat(2000)}`))).toHaveLength(100)
+  expect(faults(() => parseQuery('/?a=%&ok=1&%=2&b=%00'))).toEqual(['a', 'query', 'b'])
+  expect(faults(() => parseQuery(`/?${'a=%&'.repeat(2000)}`))).toHaveLength(100)
 })
 
 test('a list is split at commas, and a backslash escapes a comma or a backslash', () => {

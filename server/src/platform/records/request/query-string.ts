@@ -30,7 +30,7 @@ export function checkParameters(
  * The parameters after the first `?` in order, repeated ones too. A plus is a space, a name without `=` has the value
  * '', an empty piece is ignored. Throws `invalid_parameters` for invalid escapes, invalid UTF-8 and NUL.
  */
-export function readQuery(rawUrl: string): QueryParameter[] {
+export function parseQuery(rawUrl: string): QueryParameter[] {
   const start = rawUrl.indexOf('?')
   if (start < 0 || start === rawUrl.length - 1) return []
   const parameters: QueryParameter[] = []
@@ -50,7 +50,7 @@ export function readQuery(rawUrl: string): QueryParameter[] {
 }
 
 /** The parameters of any URL: invalid escapes, invalid UTF-8 and NUL stay as they were sent. */
-export function readAnyQuery(rawUrl: string): QueryParameter[] {
+export function parseAnyQuery(rawUrl: string): QueryParameter[] {
   const start = rawUrl.indexOf('?')
   const pieces = start < 0 ? [] : rawUrl.slice(start + 1).split('&')
   return pieces.flatMap((piece) => {

@@ -1,5 +1,5 @@
 import type { BaseRequest, RouteResponse } from '../../http/route.ts'
-import { arrayParameters, pageOfArray, readArrayPage } from '../request/array-page.ts'
+import { arrayParameters, pageOfArray, parseArrayPage } from '../request/array-page.ts'
 import { linkTo } from './links.ts'
 import type { JsonObject, Schema } from '../../model/json.ts'
 
@@ -16,7 +16,7 @@ export const inPages =
   async (request: Request): Promise<RouteResponse> => {
     const isOwn = ({ name }: { name: string }) => (arrayParameters as readonly string[]).includes(name)
     const { query } = request
-    const page = readArrayPage(item, readsOthers ? query.filter(isOwn) : query)
+    const page = parseArrayPage(item, readsOthers ? query.filter(isOwn) : query)
     const response = await handle({ ...request, query: readsOthers ? query.filter((one) => !isOwn(one)) : [] })
     const all = JSON.parse(response.text ?? '[]') as JsonObject[]
     const isWhole = all.length <= page.limit && page.orderBy === undefined && !page.isDescending && !page.cursor

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
-import { newId, readId, showId } from '../../model/ids.ts'
+import { newId, decodeId, encodeId } from '../../model/ids.ts'
 import { sql } from '../../model/sql.ts'
 
 let service: TestService
@@ -20,7 +20,7 @@ async function createAt(of: TestOrganization, instants: readonly string[], more:
   for (const instant of instants) {
     const { body } = await of.call('POST', '/v5/contacts', { body: { name: 'Ada', ...more } })
     await execute(
-      sql`update contacts set created_at = ${instant}::timestamptz where id = ${readId('con', body.id)}::uuid`,
+      sql`update contacts set created_at = ${instant}::timestamptz where id = ${decodeId('con', body.id)}::uuid`,
     )
     ids.push(body.id)
   }
@@ -34,7 +34,7 @@ async function pushAt(of: TestOrganization, instants: readonly string[]): Promis
     const body = { contact: { email: `${index}-${newId()}@example.com` } }
     const { body: row } = await service.anonymous('POST', new URL(of.triggerUrl).pathname, { body })
     await execute(
-      sql`update import_rows set created_at = ${instant}::timestamptz where id = ${readId('row', row.id)}::uuid`,
+      sql`update import_rows set created_at = ${instant}::timestamptz where id = ${decodeId('row', row.id)}::uuid`,
     )
     ids.push(row.id)
   }
@@ -150,12 +150,12 @@ test('contacts are counted by source and import, and by country, without the del
   await createAt(own, ['2020-01-01T00:00:00Z'], { countryCode: 'AT' })
   await createAt(own, ['2020-01-01T00:00:00Z'])
   const importId = own.importId
-  const [imported, unknown, deleted] = ids.map((one) => readId('con', one))
+  const [imported, unknown, deleted] = ids.map((one) => decodeId('con', one))
   await execute(
-    sql`update contacts set source = 'import', import_id = ${readId('imp', importId)}::uuid where id = ${imported}::uuid`,
+    sql`update contacts set source = 'import', import_id = ${decodeId('imp', importId)}::uuid where id = ${imported}::uuid`,
   )
   await execute(sql`update contacts set source = null where id = ${unknown}::uuid`)
-  await own.call('DELETE', `/v5/contacts/${showId('con', deleted ?? '')}`)
+  await own.call('DELETE', `/v5/contacts/${encodeId('con', deleted ?? '')}`)
   const { days, countries } = await statistics(own, 'contacts', 'from=2026-04-30&to=2026-05-02&timeZone=UTC')
   expect(days).toEqual([
     { date: '2026-04-30', counts: [] },
@@ -181,7 +181,7 @@ test('pushes to all imports are counted by status, without those of deleted impo
   const other = await service.newOrganization()
   await pushAt(other, ['2026-05-01T12:00:00Z'])
   const [first] = await pushAt(own, ['2026-05-01T12:00:00Z', '2026-05-01T13:00:00Z', '2026-05-02T13:00:00Z'])
-  await execute(sql`update import_rows set status = 'PROCESSED' where id = ${readId('row', first ?? '')}::uuid`)
+  await execute(sql`update import_rows set status = 'PROCESSED' where id = ${decodeId('row', first ?? '')}::uuid`)
   const { body: second } = await own.call('POST', '/v5/imports', { body: { name: 'Fair' } })
   await pushAt({ ...own, triggerUrl: second.triggerUrl }, ['2026-05-01T12:00:00Z'])
   const query = 'from=2026-05-01&to=2026-05-03&timeZone=UTC'
@@ -241,7 +241,7 @@ test('all errors are reported at once, and a zone that the database does not kno
   expect(body.details.map(({ field }: Json) => field).sort()).toEqual(['from', 'timeZone', 'to'])
   const own = await service.newOrganization()
   await execute(
-    sql`update organizations set time_zone = 'Mars/Base' where id = ${readId('org', own.organizationId)}::uuid`,
+    sql`update organizations set time_zone = 'Mars/Base' where id = ${decodeId('org', own.organizationId)}::uuid`,
   )
   const refused = await own.call('GET', '/v5/contacts/statistics')
   expect(refused).toMatchObject({ status: 400, body: { details: [{ field: 'timeZone' }] } })

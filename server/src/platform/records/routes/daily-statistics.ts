@@ -3,7 +3,7 @@ import type { Connection } from '../../database/database.ts'
 import { sqlState } from '../../database/failures.ts'
 import type { Resource } from '../declare/define.ts'
 import { invalidParameters } from '../../model/errors.ts'
-import { type DayRange, dayRangeQuery, readDayRange } from '../filter/day-range.ts'
+import { type DayRange, dayRangeQuery, parseDayRange } from '../filter/day-range.ts'
 import type { Schema } from '../../model/json.ts'
 
 interface DailyStatistics {
@@ -40,7 +40,7 @@ export function dailyStatisticsRoute({ resource, counts, others = {}, read, ...t
       },
     },
     async handle({ services, caller, db, query }) {
-      const range = readDayRange(query)
+      const range = parseDayRange(query)
       // The work grows with the number of records.
       const statistics = await services.queryLimiter.run(caller.organizationId, () =>
         read(db, range).catch((error: unknown) => Promise.reject(translateTimeZoneError(error))),

@@ -12,8 +12,8 @@ import { displayNoun, type Resource } from '../declare/define.ts'
 import { writeCursor } from '../page/cursor.ts'
 import { cursorOrder } from '../page/order.ts'
 import { parsePosition, planCount, planPage } from '../page/page.ts'
-import { type Filters, type ListRequest, readList } from '../page/parse.ts'
-import { readSearch } from '../page/search.ts'
+import { type Filters, type ListRequest, parseList } from '../page/parse.ts'
+import { parseSearchRequest } from '../page/search.ts'
 import { assertParentElsewhere, readCount, readPage, scopeOf } from '../page/read.ts'
 import { linkTo } from './links.ts'
 import {
@@ -54,7 +54,7 @@ export function listRoute(group: ListGroup): ReadRoute {
     handle: repeatedIfOutdated(async (request) => {
       const { query, view } = await viewOfQuery(group, request)
       const readable = await definedIn(group, request, textOfQuery(query))
-      const wanted = readList(readable.resource, query, cursorScopeOf(group, request))
+      const wanted = parseList(readable.resource, query, cursorScopeOf(group, request))
       if (wanted.deleted) await assertMayRestore(group, request)
       return respondWithPage(group, request, await resolveFilters(group, request, wanted, view))
     }),
@@ -85,7 +85,7 @@ export function searchRoute(group: ListGroup): SearchRoute {
       const scope = cursorScopeOf(group, request)
       const { body, view } = await viewOfBody(group, request, 'page')
       const sent = { ...(await definedIn(group, request, JSON.stringify(body))), body, query: request.query }
-      const wanted = readSearch(sent, scope)
+      const wanted = parseSearchRequest(sent, scope)
       if (wanted.deleted) await assertMayRestore(group, request)
       return respondWithPage(group, request, await resolveFilters(group, request, wanted, view))
     }),

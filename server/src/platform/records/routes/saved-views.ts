@@ -3,13 +3,13 @@ import type { ReadRequest, SearchRequest } from '../../http/route.ts'
 import type { Resource } from '../declare/define.ts'
 import { type ApiError, type BodyFault, invalidBody, invalidParameters } from '../../model/errors.ts'
 import { type Filter, relationsIn } from '../filter/filter.ts'
-import { type Filters, QueryReader, readFilters } from '../page/parse.ts'
+import { type Filters, QueryReader, parseFilters } from '../page/parse.ts'
 import type { QueryParameter } from '../request/query-string.ts'
 import { maxRelations } from '../page/tree.ts'
 import { type AppliedView, orderOf, readView, withinView } from '../page/view.ts'
 import { readRelativeSpans } from '../page/read.ts'
 import { type Readable, withDefinitions } from '../properties/resources.ts'
-import { readSearchCount } from '../page/search.ts'
+import { parseSearchCount } from '../page/search.ts'
 import { isUnknownTimeZone } from './daily-statistics.ts'
 import type { JsonValue } from '../../model/json.ts'
 
@@ -44,14 +44,14 @@ export async function viewOfQuery(
 export async function readCountFilters(listed: Listed, request: ReadRequest): Promise<Filters> {
   const { query, view } = await viewOfQuery(listed, request, 'count')
   const { resource } = await definedIn(listed, request, textOfQuery(query))
-  return resolveFilters(listed, request, readFilters(resource, query), view)
+  return resolveFilters(listed, request, parseFilters(resource, query), view)
 }
 
 /** The same for a search, whose filter is its body. Throws 422. */
 export async function readSearchFilters(listed: Listed, request: SearchRequest): Promise<Filters> {
   const { body, view } = await viewOfBody(listed, request, 'count')
   const readable = await definedIn(listed, request, JSON.stringify(body))
-  return resolveFilters(listed, request, readSearchCount({ ...readable, body, query: request.query }), view)
+  return resolveFilters(listed, request, parseSearchCount({ ...readable, body, query: request.query }), view)
 }
 
 /** The resource and the relations of a request, with the definitions of the properties that its text mentions. */

@@ -7,7 +7,7 @@ import {
   type TestService,
 } from '../../../../test/service.ts'
 import { roleScopes } from '../../../app.ts'
-import { readId } from '../../model/ids.ts'
+import { decodeId } from '../../model/ids.ts'
 import { sql } from '../../model/sql.ts'
 
 let service: TestService
@@ -165,8 +165,8 @@ test('a deleted record is related to none, and neither is a record of a deleted 
 
 test('records of another organization are never related, even with the same id', async () => {
   const other = await service.newOrganization()
-  const companyId = readId('com', companies.Engines ?? '')
-  const theirs = readId('org', other.organizationId)
+  const companyId = decodeId('com', companies.Engines ?? '')
+  const theirs = decodeId('org', other.organizationId)
   // No request can do this: foreign keys and ids belong to one organization.
   await service.database.crossTenantQuery(
     'check the database',

@@ -8,7 +8,7 @@ import type {
   WriteRequest,
   WriteRoute,
 } from '../../http/route.ts'
-import { readOne } from '../page/parse.ts'
+import { parseOne } from '../page/parse.ts'
 import { bodyShape } from '../request/body.ts'
 import {
   actionOf,
@@ -18,7 +18,7 @@ import {
   displayNoun,
   type Resource,
 } from '../declare/define.ts'
-import { showId } from '../../model/ids.ts'
+import { encodeId } from '../../model/ids.ts'
 import { readRecord } from '../page/read.ts'
 import { type StandardStore, writeOne } from '../write/store.ts'
 import { countRoute, listRoute, searchCountRoute, searchRoute } from './list-routes.ts'
@@ -163,7 +163,7 @@ function getRoute(group: RouteGroup): ReadRoute {
     query: { kind: 'one', resource },
     responses: { 200: group.record },
     async handle({ db, params, query }) {
-      const selection = readOne(resource, query)
+      const selection = parseOne(resource, query)
       const record = await readRecord(db, resource, group.id(params), { parentId: group.parentId(params), selection })
       return { status: 200, ...record }
     },
@@ -179,7 +179,7 @@ function createRoute(group: RouteGroup): WriteRoute {
     async handle({ db, body, params, url, isSoleOperation }) {
       const options = { parentId: group.parentId(params), isSoleOperation }
       const written = await writeOne(store, db, { kind: 'create', values: body }, options)
-      const location = `${url.split('?')[0]}/${showId(resource.idPrefix, written.id)}`
+      const location = `${url.split('?')[0]}/${encodeId(resource.idPrefix, written.id)}`
       return { status: 201, text: written.text, revision: written.revision, headers: { location } }
     },
   }

@@ -4,7 +4,7 @@ import { identifier, onShard, raw, sql } from '../../model/sql.ts'
 import { distributedOf } from '../filter/scope.ts'
 import type { Resource } from '../declare/define.ts'
 import { externalIdsTable } from '../declare/tables.ts'
-import { readId } from '../../model/ids.ts'
+import { decodeId } from '../../model/ids.ts'
 import { UniqueConflict } from './unique-conflict.ts'
 import type { PendingChange, WrittenRecord } from '../declare/changes.ts'
 
@@ -57,7 +57,7 @@ function holderOf(transaction: Transaction, resource: Resource, written: readonl
     Object.entries(after.externalIds ?? {}).map(([provider, value]) => ({
       provider,
       value,
-      team_id: readId('tea', String(after.teamId)) ?? null,
+      team_id: decodeId('tea', String(after.teamId)) ?? null,
     })),
   )
   const owner = identifier(`${resource.singular}_id`)

@@ -1,7 +1,7 @@
 import type { Transaction } from '../../database/database.ts'
 import type { Resource } from '../declare/define.ts'
 import { type BodyFault, invalidBody } from '../../model/errors.ts'
-import { readId } from '../../model/ids.ts'
+import { decodeId } from '../../model/ids.ts'
 import { identifier, isOneOf, onShard, preparedForOne, raw, type Sql, sql } from '../../model/sql.ts'
 import { andWithinReach } from '../filter/scope.ts'
 import { scopeOf } from '../page/read.ts'
@@ -69,7 +69,7 @@ function namedByFields(transaction: Transaction, resource: Resource, pending: re
   return Object.entries(resource.fields).flatMap(([name, { references, label, idPrefix = '' }]): Named[] => {
     if (!references) return []
     const shown = pending.flatMap(({ values }) => (typeof values[name] === 'string' ? [values[name]] : []))
-    const ids = shown.map((id) => readId(idPrefix, id))
+    const ids = shown.map((id) => decodeId(idPrefix, id))
     return [{ path: name, label, ids, ...references, bounds: withinReachOf(transaction, resource, name) }]
   })
 }
@@ -89,7 +89,7 @@ function namedByProperties(
     const { resource, table = resource.table, key = 'id' } = target
     const { idPrefix, softDelete: softDeleted } = resource
     const bounds = andWithinReach(resource, scopeOf(transaction, undefined), identifier(table))
-    const ids = [first, ...others].map(({ id }) => readId(idPrefix, id))
+    const ids = [first, ...others].map(({ id }) => decodeId(idPrefix, id))
     return [{ path, label: first.label, ids, table, key, softDeleted, bounds }]
   })
 }

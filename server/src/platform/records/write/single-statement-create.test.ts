@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readId } from '../../model/ids.ts'
+import { decodeId } from '../../model/ids.ts'
 import { type Sql, sql } from '../../model/sql.ts'
 import { startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
 
@@ -10,7 +10,7 @@ let id: string
 beforeAll(async () => {
   service = await startTestService()
   organization = await service.newOrganization()
-  id = readId('org', organization.organizationId) ?? ''
+  id = decodeId('org', organization.organizationId) ?? ''
 })
 afterAll(() => service.close())
 

@@ -1,7 +1,7 @@
 import type { Transaction } from '../../database/database.ts'
 import { sqlState, violatedConstraint } from '../../database/failures.ts'
 import { columnOf, columnTypes, initialValues, type Resource } from '../declare/define.ts'
-import { readId } from '../../model/ids.ts'
+import { decodeId } from '../../model/ids.ts'
 import { identifier, isOneOf, join, onShard, Parameter, preparedForOne, raw, type Sql, sql } from '../../model/sql.ts'
 import { renderSql, writtenSql } from '../rendering/rendering.ts'
 import { documentJoins } from '../page/select.ts'
@@ -24,7 +24,7 @@ export function recordOf(resource: Resource, { id, before, values, columns }: Pe
   }
   for (const [name, value] of Object.entries(values)) {
     const prefix = resource.fields[name]?.idPrefix
-    put(columnOf(name), prefix !== undefined && typeof value === 'string' ? (readId(prefix, value) ?? null) : value)
+    put(columnOf(name), prefix !== undefined && typeof value === 'string' ? (decodeId(prefix, value) ?? null) : value)
   }
   for (const [column, value] of Object.entries(columns)) put(column, value)
   return record

@@ -4,8 +4,8 @@ import { ApiError, invalidBody } from '../../model/errors.ts'
 import { createInOneStatement } from './create-in-one-statement.ts'
 import { lockRecords, wholeOf } from './current.ts'
 import { displayNoun, initialValues, type Resource } from '../declare/define.ts'
-import { newId, showId } from '../../model/ids.ts'
-import { definableField, namedRecords, objectOf, readDeclared } from '../properties/values.ts'
+import { newId, encodeId } from '../../model/ids.ts'
+import { definableField, namedRecords, objectOf, parseDeclared } from '../properties/values.ts'
 import { mergePatch } from '../declare/json-objects.ts'
 import { isSettling, lastKnownSet, lockPropertySet } from '../properties/sets.ts'
 import { checkReferences } from './references.ts'
@@ -184,14 +184,14 @@ function withDeclared(
   if (!set || name === undefined || values[name] === undefined) return { values, named: [] }
   const before = record && objectOf(record[name])
   const wanted = objectOf(values[name])
-  const after = readDeclared(set, { name, before, wanted }, { checksRequired: !mayLackRequired })
+  const after = parseDeclared(set, { name, before, wanted }, { checksRequired: !mayLackRequired })
   return { values: { ...values, [name]: after }, named: namedRecords(set, name, before, after) }
 }
 
 /** A person who does not see everything owns what they create, unless they choose somebody else. */
 function ownerOf({ reach, singular }: Resource, { userId, reach: personal }: Transaction['actor']): JsonObject {
   if (reach?.ownerField === undefined || personal?.levels[singular] === undefined || userId === null) return {}
-  return { [reach.ownerField]: showId('usr', userId) }
+  return { [reach.ownerField]: encodeId('usr', userId) }
 }
 
 /** Objects are merged (RFC 7396) and validated as a whole; other values are replaced. */
