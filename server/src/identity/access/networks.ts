@@ -38,7 +38,7 @@ const networkOf = (bytes: readonly number[], prefix: number): Address =>
   ipaddr.fromByteArray(bytes.map((byte, index) => byte & ~(0xff >> Math.min(8, Math.max(0, prefix - 8 * index)))))
 
 /**
- * Whether the address is in one of the networks, which `readNetwork` has parsed. An empty list allows every address.
+ * Whether the address is in one of the networks, which `parseIpNetwork` has parsed. An empty list allows every address.
  */
 export function isWithin(networks: readonly string[], address: string | undefined): boolean {
   if (networks.length === 0) return true

@@ -16,7 +16,7 @@ export function parseJsonBytes(bytes: Uint8Array): unknown {
   return value
 }
 
-/** Reads a body like `readJson`, except that a number that a double cannot represent becomes a string with its digits. */
+/** Reads a body like `parseJsonBytes`, except that a number that a double cannot represent becomes a string with its digits. */
 export function parseJsonWithLongNumbers(bytes: Uint8Array): { value: unknown; text: string } {
   const sent = decode(bytes)
   const numbers: LongNumber[] = []
