@@ -17,11 +17,16 @@ const randomizer = generateMersenne53Randomizer(1)
 const fakerOf = (locale) => new Faker({ locale: allFakers[locale].rawDefinitions, randomizer })
 const english = fakerOf('en')
 
+/** Between names, and between a name and its letters for an address. */
+const separators = /[|=]/
+
 /** The first distinct texts that `make` returns, sorted so that a later run changes few lines. */
 function distinct(count, make) {
   const texts = new Set()
   for (let attempt = 0; attempt < attempts && texts.size < count; attempt++) {
-    texts.add(make().normalize('NFC').replace(/\s+/g, ' ').trim())
+    const text = make().normalize('NFC').replace(/\s+/g, ' ').trim()
+    if (separators.test(text)) throw new Error(`${text} contains a separator.`)
+    texts.add(text)
   }
   return [...texts].sort()
 }
@@ -35,7 +40,7 @@ const latinOf = (faker, text) =>
 const lettersOf = (text) => text.toLowerCase().replace(/[^a-z]/g, '')
 
 /**
- * Names in one text: `Zoë=zoe/Zara`, with the letters for an address where they differ. Scripts that cannot be
+ * Names in one text: `Zoë=zoe|Zara`, with the letters for an address where they differ. Scripts that cannot be
  * transliterated get an English name there, as is common in practice.
  */
 const withLatin = (faker, texts, makeEnglish) =>
@@ -44,7 +49,7 @@ const withLatin = (faker, texts, makeEnglish) =>
       const latin = latinOf(faker, text) ?? lettersOf(makeEnglish())
       return latin === lettersOf(text) && /^[\x20-\x7e]+$/.test(text) ? text : `${text}=${latin}`
     })
-    .join('/')
+    .join('|')
 
 function namesOf(locale) {
   const faker = fakerOf(locale)
@@ -67,8 +72,8 @@ function namesOf(locale) {
     men: first('male'),
     lastNames: last('male'),
     ...(definitions.person.last_name?.female !== undefined && { lastNamesOfWomen: last('female') }),
-    companies: distinct(counts.companies, () => faker.company.name()).join('/'),
-    subjects: distinct(counts.subjects, () => faker.company.buzzNoun()).join('/'),
+    companies: distinct(counts.companies, () => faker.company.name()).join('|'),
+    subjects: distinct(counts.subjects, () => faker.company.buzzNoun()).join('|'),
   }
 }
 

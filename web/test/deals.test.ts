@@ -76,6 +76,7 @@ browserTest('the page of a deal moves it along its stages, closes it and shows t
   const stage = (name: string) => section('Stage').getByRole('button', { name, exact: true })
   await stage('Qualified').click()
   await expectStored({ stage: { name: 'Qualified' } })
+  await expect.poll(() => stage('Qualified').getAttribute('aria-current')).toBe('step')
   await page.keyboard.press('Control+z')
   await expectStored({ stage: { name: 'Lead' } })
   expect(await column()).toEqual(before)
@@ -89,11 +90,16 @@ browserTest('the page of a deal moves it along its stages, closes it and shows t
   await page.getByRole('dialog').getByRole('button', { name: 'Lost' }).click()
   await expectStored({ status: 'lost', lostReason: 'No answer' })
   await section('Stage').getByText('No answer').waitFor()
-  await page.getByRole('button', { name: 'Reopen' }).click()
-  await expectStored({ status: 'open', lostReason: null })
+  const reopen = async () => {
+    await page.getByRole('button', { name: 'Reopen' }).click()
+    // The page has the answer: nothing moves any more, and Undo takes this back.
+    await page.getByRole('button', { name: 'Reopen' }).waitFor({ state: 'detached' })
+    await expectStored({ status: 'open', lostReason: null })
+  }
+  await reopen()
   await page.keyboard.press('Control+z')
   await expectStored({ status: 'lost', lostReason: 'No answer' })
-  await page.getByRole('button', { name: 'Reopen' }).click()
+  await reopen()
   await page.getByRole('button', { name: 'Won', exact: true }).first().click()
   await toast(`Won: ${deal.name}`).waitFor()
   await expectStored({ status: 'won' })

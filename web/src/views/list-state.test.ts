@@ -4,24 +4,18 @@ import type { ResourceSchema } from '../api/schema.ts'
 import { inBrowser } from '../../test/browser-globals.ts'
 
 afterAll(inBrowser())
-const {
-  defaultBase,
-  isChanged,
-  parseListState: readListState,
-  recordFilterOf,
-  writeListState,
-} = await import('./list-state.ts')
+const { defaultBase, isChanged, parseListState, recordFilterOf, writeListState } = await import('./list-state.ts')
 const { parseSearch, stringifySearch } = await import('../api/search.ts')
 
 const fields = ['name', 'status', 'tags', 'createdAt'].map((name) => ({ name, type: 'text' }))
 const resourceOf = (name: string) => ({ name, titleField: 'name', fields, embedded: [] }) as unknown as ResourceSchema
 const [contacts, deals] = [resourceOf('contacts'), resourceOf('deals')]
 
-type State = ReturnType<typeof readListState>
+type State = ReturnType<typeof parseListState>
 
 /** The state of a page that opens the URL of a list. */
 const reopened = (resource: ResourceSchema, state: State, base = defaultBase(resource)): State =>
-  readListState(resource, parseSearch(stringifySearch(writeListState(resource, state, base))), base)
+  parseListState(resource, parseSearch(stringifySearch(writeListState(resource, state, base))), base)
 
 const filter = fc.record({
   field: fc.constantFrom('name', 'status', 'customProperties.plan', 'company.name'),
@@ -70,7 +64,7 @@ test('the URL of a list restores the same list, with or without a view', () => {
 
 test('two conditions on a field are both in the URL, and in the request', () => {
   const filters = ['a', 'b'].map((value) => ({ field: 'tags', operator: 'has', value }))
-  const state = { ...readListState(contacts, {}), filters }
+  const state = { ...parseListState(contacts, {}), filters }
   expect(stringifySearch(writeListState(contacts, state))).toBe('?filter.tags.has=a&filter.tags.has=b')
   expect(reopened(contacts, state).filters).toEqual(filters)
   const { query } = recordFilterOf(contacts, state).requestOf('/v5/contacts', new URLSearchParams())
@@ -91,8 +85,8 @@ test('two conditions on a field are both in the URL, and in the request', () => 
 
 test('the URL of a list without the filter of its view says so', () => {
   const base = { ...defaultBase(contacts), filters: [{ field: 'status', operator: 'equals', value: 'active' }] }
-  const state = { ...readListState(contacts, {}, base), filters: [] }
+  const state = { ...parseListState(contacts, {}, base), filters: [] }
   expect(writeListState(contacts, state, base)).toEqual({ tree: '{}' })
   expect(reopened(contacts, state, base).filters).toEqual([])
-  expect(readListState(contacts, { tree: '[' }).isFilterInvalid).toBe(true)
+  expect(parseListState(contacts, { tree: '[' }).isFilterInvalid).toBe(true)
 })

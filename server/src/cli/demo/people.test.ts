@@ -209,6 +209,12 @@ test('each language has enough distinct names, and each place has plausible coor
       expect(new Set(names.map(({ text }) => text)).size, language.code).toBeGreaterThanOrEqual(10)
       for (const { latin, text } of names) expect(latin, text).toMatch(/^[a-z]+$/)
     }
+    for (const names of [language.companies, language.subjects])
+      expect(
+        names.filter((name) => !/\p{L}.*\p{L}/u.test(name)),
+        language.code,
+      ).toEqual([])
+    expect(language.companies).toHaveLength(40)
     expect(Math.abs(hoursOf(zone) - longitude / 15), zone).toBeLessThan(2.5)
     expect(country).toMatch(/^[A-Z]{2}$/)
     expect(Math.abs(latitude)).toBeLessThan(90)

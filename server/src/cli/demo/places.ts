@@ -151,14 +151,14 @@ function languageOf({
     code: language,
     women: { firstNames: namesIn(women), lastNames: namesIn(lastNamesOfWomen ?? lastNames) },
     men: { firstNames: namesIn(men), lastNames: namesIn(lastNames) },
-    companies: companies.split('/'),
-    subjects: subjects.split('/'),
+    companies: companies.split('|'),
+    subjects: subjects.split('|'),
   }
 }
 
-/** `Zoë=zoe/Zara`: the letters for an address are given where they are not those of the name. */
+/** `Zoë=zoe|Zara`: the letters for an address are given where they are not those of the name. */
 const namesIn = (list: string): Name[] =>
-  list.split('/').map((name) => {
+  list.split('|').map((name) => {
     const [text = '', latin = text.toLowerCase().replace(/[^a-z]/g, '')] = name.split('=')
     return { text, latin }
   })

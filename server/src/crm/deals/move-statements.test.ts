@@ -15,7 +15,8 @@ test('a move looks its stage up once, and locks neither definitions nor a compan
   const move = async (id: string, to: number): Promise<string[]> => {
     statements.sent()
     expect((await call('POST', `/v5/deals/${id}/move`, { body: { stageId: stages[to].id } })).status).toBe(200)
-    return statements.sent()
+    // On a machine that pauses, the service also counts requests and notes when a key was used.
+    return statements.sent().filter((text) => !/\brate_limits\b|^\s*update api_keys\b/.test(text))
   }
   // The service remembers what the first one reads.
   await move(alone, 1)

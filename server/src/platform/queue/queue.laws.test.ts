@@ -101,7 +101,8 @@ class Model {
     this.#database = database
   }
 
-  #clock = () => performance.now() + this.#offset
+  /** The clock of this machine, which the database reads too. */
+  #clock = () => Date.now() + this.#offset
 
   async #timed<Result>(work: () => Promise<Result>): Promise<[Result, Range]> {
     const earliest = this.#clock() - rounding
@@ -269,5 +270,5 @@ test.each(['rows', 'notes'])(
       { seed, numRuns: 15 * lawTimes, endOnFailure: true },
     )
   },
-  120_000,
+  120_000 * lawTimes,
 )
