@@ -97,6 +97,10 @@ const redundantPredicates: readonly RedundantPredicate[] = [
     location: /select id, "position" as position from "stages" where $/,
   },
   {
+    reason: 'the oldest pipeline matters only for a new deal without a stage and a pipeline',
+    location: /\/v5\/deals\/\{dealId\}\S* +with oldest as materialized \( select id from pipelines where $/,
+  },
+  {
     reason: 'a record is read together with its parent, and the foreign key between them includes the organization',
     location:
       /from "?\w+"? record( left join .*)? where record\.$|person on person\.deleted_at is null where record\.$|(company|contact|resultContact) on \w+\.deleted_at is null where record\.$|(rendering|analysis) on true where record\.$|from "\w+" parent where parent\.$/,
