@@ -6,6 +6,8 @@ import { root } from './run.mjs'
 
 /** Loaded in or before every test: a change there, or in what they import, concerns all tests. */
 const loadedAlways = ['vitest.config.ts', 'server/test/global-setup.ts', 'server/test/inspect-statements.ts']
+/** Loaded with them for the names of the tables only: its modules concern the tests that import them. */
+const listOfTables = 'server/src/places.ts'
 
 /** They read every file of code. */
 const ofAllSources = ['server/test/architecture.test.ts', 'server/test/language.test.ts']
@@ -48,7 +50,9 @@ export function readCode(folder = root) {
 /** The test files that these changes concern; undefined for all. `code`: the text of each file of the project's code. */
 export function concernedTests(changed, code) {
   const graph = importsOf(code)
-  const always = new Set(loadedAlways.flatMap((path) => [...reachedFrom(path, graph)]))
+  const always = new Set(
+    loadedAlways.flatMap((path) => [...reachedFrom(path, graph, (reached) => reached !== listOfTables)]),
+  )
   const tests = [...code.keys()].filter(isTest).map((path) => describeTest(path, graph, code))
   const concerned = new Set()
   for (const path of changed) {

@@ -82,9 +82,10 @@ class Populator {
 
   async #createOne(operation: Operation, params: Readonly<Record<string, string>>, index: number): Promise<void> {
     const random = new Random(this.#options.seed, -1 - index)
-    // A generated body may violate a rule between its properties; then another one is tried.
+    // A generated body may violate a rule between its properties; then another one is tried. Of some operations, one in
+    // twenty is valid: that none of these is happens once in a hundred billion runs.
     let refusal = ''
-    for (let attempt = 0; attempt < 60; attempt++) {
+    for (let attempt = 0; attempt < 500; attempt++) {
       const body = textOfJson(valueOf(operation.body?.schema ?? {}, random, this.#lexicon()))
       const { status, response } = await this.#call('POST', pathOf(operation.path, params), body)
       refusal = JSON.stringify(response)
