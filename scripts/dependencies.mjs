@@ -38,7 +38,7 @@ export function compareVersions(left, right) {
   return one.map((part, index) => part - two[index]).find((difference) => difference !== 0) ?? 0
 }
 
-/** Days since the first release that is newer than `current` and not newer than `target`; 0 if there is none. */
+/** Days since the first release that is newer than `current` and not newer than `target`, or 0. */
 export function daysBehind({ current, target, times, now }) {
   const missed = Object.entries(times).filter(
     ([version]) => compareVersions(version, current) > 0 && compareVersions(version, target) <= 0,

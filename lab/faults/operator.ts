@@ -57,7 +57,7 @@ async function explanations(place: Installation, { log, doctor, guide: heading }
   }
 }
 
-/** The first line that matches, shortened; undefined if there is none. */
+/** The first line that matches, shortened, or undefined. */
 function lineOf(text: string, pattern: RegExp): string | undefined {
   const at = pattern.exec(text)?.index
   if (at === undefined) return undefined

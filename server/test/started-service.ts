@@ -40,7 +40,7 @@ export async function startIn(
   return { url, pid: child.pid ?? 0, printed: () => printed, signal: (name) => void child.kill(name), ended }
 }
 
-/** The status of a response; 0 if there is none. */
+/** The status of a response, or 0. */
 export const statusOf = async (url: string): Promise<number> =>
   fetch(url).then(
     ({ status }) => status,

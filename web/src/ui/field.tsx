@@ -26,7 +26,7 @@ interface FieldFrameProps extends FieldProps {
   }): ReactNode
 }
 
-/** Shows invalid text in a form's inputs and focuses the first; false if there is none. */
+/** Shows invalid text in a form's inputs and focuses the first; false if all are valid. */
 export function refusesUnreadable(form: HTMLFormElement): boolean {
   const inputs = [...form.elements].filter((element) => element instanceof HTMLInputElement)
   const unreadable = inputs.filter(({ validity }) => validity.customError)

@@ -69,7 +69,7 @@ export async function removeInvitationsTo(transaction: Transaction, email: strin
   for (const { id } of removed) await revokeLinks(transaction, id)
 }
 
-/** The open invitation for this address, with its public id; undefined if there is none. */
+/** The open invitation for this address, with its public id, or undefined. */
 export async function findOpenInvitation(
   transaction: Transaction,
   email: string,

@@ -13,7 +13,7 @@ import type { JsonObject, JsonValue, Schema } from '../../platform/model/json.ts
 export interface Lead {
   /** Fields of a contact in stored form. Absent values are omitted, never null. */
   contact: JsonObject
-  /** Fields of a company in the same form; undefined if there are none. */
+  /** Fields of a company in the same form, or undefined. */
   company: JsonObject | undefined
   /** Fields of each valid employment, with its path such as `employment.history.0`. */
   history: { path: string; values: JsonObject }[]

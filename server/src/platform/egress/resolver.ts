@@ -28,7 +28,7 @@ export async function lookUpAddresses(name: string, signal: AbortSignal): Promis
   return found.map(({ address }) => address)
 }
 
-/** The TXT records of a name, each joined from its parts; empty if there are none. Throws DNS errors. */
+/** The TXT records of a name, each joined from its parts; an empty list without any. Throws DNS errors. */
 export async function resolveTexts(name: string): Promise<string[]> {
   const dnsResolver = createResolver()
   const records = await withCancellation(dnsResolver, AbortSignal.timeout(2500), () =>

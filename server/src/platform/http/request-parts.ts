@@ -111,7 +111,7 @@ export async function readSearchBody(route: SearchRoute, request: FastifyRequest
   return bytes.length === 0 ? {} : (parseJsonBytes(bytes) as JsonValue)
 }
 
-/** The fields to change, and the body as sent; `{}` if there is none. */
+/** The fields to change, and the body as sent, or `{}`. */
 export async function readRequestBody(
   route: Pick<WriteRoute | AccountRoute | PublicRoute, 'kind' | 'body'>,
   request: FastifyRequest,

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 
-/** `Müller & Söhne` becomes `muller-sohne`: letters and digits of any script; undefined if there are none. */
+/** `Müller & Söhne` becomes `muller-sohne`: letters and digits of any script, or undefined. */
 export function slugOf(name: string): string | undefined {
   const letters = name.normalize('NFKD').replace(/\p{M}/gu, '').normalize('NFC').toLowerCase()
   return letters.replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-|-$/g, '') || undefined

@@ -34,7 +34,7 @@ export async function loadSecret({
 /** Parses a secret: 32 bytes in hex, base64 or base64url, or any other text of at least 32 characters. */
 export const parseSecret = (text: string): Secret => createSecretKey(parseSecretText(text.trim()))
 
-/** Reads a secret file that the service wrote; undefined if there is none. Throws `StartError`. */
+/** Reads a secret file that the service wrote, or undefined. Throws `StartError`. */
 export async function readSecretFile(path: string): Promise<Secret | undefined> {
   const bytes = await readSecretBytes(path)
   return bytes && createSecretKey(bytes)

@@ -313,7 +313,7 @@ function hexadecimal(text: string, position: number): number {
   return unit
 }
 
-/** The code unit of a `\uXXXX` escape at `position`; negative if there is none. */
+/** The code unit of a `\uXXXX` escape at `position`, or a negative number. */
 const escapedUnit = (text: string, position: number): number =>
   text.charCodeAt(position) === backslash && text.charCodeAt(position + 1) === letterU
     ? hexadecimal(text, position + 2)

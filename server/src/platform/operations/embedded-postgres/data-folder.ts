@@ -57,7 +57,7 @@ export async function embeddedDatabaseExists(dataFolder: string): Promise<boolea
   return (await Promise.allSettled(signs.map((sign) => stat(sign)))).some(({ status }) => status === 'fulfilled')
 }
 
-/** The major version of the PostgreSQL that created the cluster; undefined if there is none. */
+/** The major version of the PostgreSQL that created the cluster, or undefined. */
 export async function clusterVersion(folder: string): Promise<number | undefined> {
   const text = await readFile(join(folder, 'PG_VERSION'), 'utf8').catch(() => undefined)
   return text === undefined ? undefined : Number.parseInt(text, 10)

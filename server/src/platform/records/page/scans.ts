@@ -8,7 +8,7 @@ import { root } from '../filter/target.ts'
 export interface EntrySource {
   table: Sql
   within: Sql
-  /** The filters that the entries do not serve; undefined if there are none. */
+  /** The filters that the entries do not serve, or undefined. */
   filters: Sql | undefined
 }
 
@@ -24,7 +24,7 @@ export interface PageSource {
   reached: Sql
   /** The same for records that the filters' index finds. */
   matched: Sql
-  /** Filters and search words; undefined if there are none. */
+  /** Filters and search words, or undefined. */
   filters: Sql | undefined
   /** True if one index finds the matches and another gives the order, in which the planner cannot locate them. */
   scanInOrderFirst: boolean

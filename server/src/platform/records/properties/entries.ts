@@ -39,7 +39,7 @@ function readyIndex({ declared, alias, isOwn, keys }: Target): PropertyIndex | u
 }
 
 /**
- * The entries of the filters (which must all match) that indexes of properties serve; undefined if there are none.
+ * The entries of the filters (which must all match) that indexes of properties serve, or undefined.
  * `orderedBy`: the index to which the first entries must belong.
  */
 export function entriesFor(conjuncts: readonly Filter[], scope: Scope, orderedBy?: string): Entries | undefined {

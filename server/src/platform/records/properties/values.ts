@@ -14,7 +14,7 @@ export const definableField = ({ fields }: Resource): string | undefined =>
 export const objectOf = (value: JsonValue | undefined): JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}
 
-/** The value of a custom property by its key; null if there is none. */
+/** The value of a custom property by its key, or null. */
 const valueAt = (object: JsonObject, key: string): JsonValue =>
   Object.hasOwn(object, key) ? (object[key] ?? null) : null
 
