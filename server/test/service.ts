@@ -91,7 +91,7 @@ export async function startTestService(
     REASONING_CONCURRENCY: '0',
     ...environment,
   })
-  const database = new Database({ connection, size: 10, limitConcurrency: true })
+  const database = new Database({ connection, size: 10, shared: 2, limitConcurrency: true })
   const intakeDatabase = new Database({ connection, ...intakePool })
   const workDatabase = new Database({
     connection: { ...connection, application_name: backgroundName },

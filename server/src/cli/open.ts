@@ -127,7 +127,9 @@ export interface Pools {
 export function openPools(config: Config, connection: pg.ClientConfig, log: (message: string) => void): Pools {
   const onIdleError = ({ message }: Error) => log(`Database: ${message}`)
   const { databaseConnections: size, processes } = config
-  const database = new Database({ connection, size, limitConcurrency: true, processes, onIdleError })
+  // Besides them, some connections must be left when all unindexed queries run.
+  const shared = size - config.costlyQueries < 4 ? 0 : 2
+  const database = new Database({ connection, size, shared, limitConcurrency: true, processes, onIdleError })
   const intakeDatabase = new Database({ connection, ...intakePool, onIdleError })
   const workDatabase = new Database({ connection, ...workPool(config), onIdleError })
   const all = [database, intakeDatabase, workDatabase]

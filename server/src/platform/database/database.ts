@@ -2,29 +2,24 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import type { Actor } from '../model/caller.ts'
 import { ApiError } from '../model/errors.ts'
+import {
+  assertScoped,
+  checkedRows,
+  credentialCheck,
+  type CredentialChecked,
+  credentialIsLive,
+  withCredentialCheck,
+  writeWithCredentialCheck,
+} from './credential-check.ts'
 import { StatementAttempt } from './statement-attempt.ts'
 import { raceDeadline } from './deadline.ts'
-import {
-  CredentialChanged,
-  isStalePreparedStatement,
-  isRetryableTransaction,
-  isRetryableStatement,
-  toApiError,
-} from './failures.ts'
+import { isStalePreparedStatement, isRetryableTransaction, isRetryableStatement, toApiError } from './failures.ts'
 import { commonTenant, ConnectionQueue, maxConcurrentStatements } from './connection-queue.ts'
 import type { CrossTenantPurpose } from './cross-tenant-purposes.ts'
-import {
-  nameOf,
-  organizationParameter,
-  type Parameter,
-  plannerVisible,
-  prepared,
-  render,
-  Sql,
-  sql,
-} from '../model/sql.ts'
+import { nameOf, organizationParameter, type Parameter, plannerVisible, render, Sql, sql } from '../model/sql.ts'
 import { type FixedStatement, FixedTexts, toSql } from './fixed-statements.ts'
 import { callOf, type OrganizationStatement } from './organization-statements.ts'
+import { SharedConnections } from './shared-connections.ts'
 import { NothingSent, type Send, type SendSingle, TransactionAttempt } from './transaction-attempt.ts'
 
 /** Runs statements for one organization, which every statement must reference. */
@@ -74,6 +69,8 @@ export interface DatabaseOptions {
   limitConcurrency?: boolean
   /** Number of processes that share this limit. */
   processes?: number
+  /** How many of them are shared by cheap reads (`SharedConnections`); none by default. */
+  shared?: number
   /** Reports errors of idle connections; they never end the process. */
   onIdleError?: (error: Error) => void
 }
@@ -102,6 +99,7 @@ export class Database {
   #fixedTexts = new WeakMap<Actor, FixedTexts>()
   readonly #crossTenantTexts = new FixedTexts()
   readonly #queue: ConnectionQueue
+  readonly #shared: SharedConnections
   readonly #connectedClients = new Set<pg.PoolClient>()
   #onFailure: ((error: unknown) => void) | undefined
   #distributedTables: ReadonlySet<string> | undefined
@@ -112,12 +110,13 @@ export class Database {
     deadline = 4500,
     limitConcurrency = false,
     processes,
+    shared = 0,
     onIdleError,
   }: DatabaseOptions) {
     this.#size = size
     this.#deadline = deadline
     const statements = limitConcurrency ? maxConcurrentStatements(connection, processes) : Infinity
-    this.#queue = new ConnectionQueue({ connections: size, statements, isShared: limitConcurrency })
+    this.#queue = new ConnectionQueue({ connections: size - shared, statements, isShared: limitConcurrency })
     this.#pool = new pg.Pool({
       ...connection,
       max: size,
@@ -140,6 +139,7 @@ export class Database {
       this.#connectedClients.add(client)
     })
     this.#pool.on('remove', (client) => this.#connectedClients.delete(client))
+    this.#shared = new SharedConnections(shared, () => this.#pool.connect())
   }
 
   /** Milliseconds that the tenant's requests wait (`ConnectionQueue`), minus the time for opening a connection. */
@@ -171,7 +171,8 @@ export class Database {
   }
 
   get counts(): { total: number; idle: number; waiting: number } {
-    return { total: this.#pool.totalCount, idle: this.#pool.idleCount, waiting: this.#queue.length }
+    const idle = this.#pool.idleCount + this.#shared.idle
+    return { total: this.#pool.totalCount, idle, waiting: this.#queue.length }
   }
 
   /** A connection for reads: each statement is independent and checks the credential in the same round trip. */
@@ -192,7 +193,9 @@ export class Database {
             : this.#fixedQuery(actor, { ...statement, build: (given) => complete(statement.build(given)) })
         const tenantKey = actor.organizationId
         if (this.isDistributed) return this.#send<Row>(query, { tenantKey, check: render(credentialCheck(actor)) })
-        return checkedRows(await this.#send<CredentialChecked<Row>>(query, { tenantKey }))
+        // Only these are known to be cheap.
+        const isCheap = !(statement instanceof Sql)
+        return checkedRows(await this.#send<CredentialChecked<Row>>(query, { tenantKey, isCheap }))
       },
     }
   }
@@ -295,18 +298,21 @@ export class Database {
 
   /** Waits for running statements, then closes every connection. */
   async close(): Promise<void> {
+    await this.#shared.close()
     await this.#pool.end()
   }
 
   /**
    * A single statement is its own transaction; repeated after a conflict, and on another connection if this one is
-   * unusable. `check`, if given, is sent before it and returns whether the credential is `live`.
+   * unusable. `check`, if given, is sent before it and returns whether the credential is `live`. Cheap ones share connections.
    */
   #send<Row extends object>(
     query: pg.QueryConfig,
-    { tenantKey, check }: { tenantKey: string; check?: pg.QueryConfig },
+    { tenantKey, check, isCheap }: { tenantKey: string; check?: pg.QueryConfig; isCheap?: boolean },
   ): Promise<Row[]> {
     return this.#retry(isRetryableStatement, undefined, async (deadline) => {
+      const result = isCheap && (await this.#shared.send<Row & pg.QueryResultRow>(query, deadline))
+      if (result) return result.rows
       const attempt = new StatementAttempt(() => this.#acquire(tenantKey, deadline))
       const pending = attempt.query<Row & pg.QueryResultRow>(query, check)
       return (await raceDeadline(pending, deadline, () => attempt.abandon())).rows
@@ -364,34 +370,4 @@ interface TransactionOptions {
   /** Set if the records are on other servers. */
   organizationId?: string | undefined
   timeout?: number | undefined
-}
-
-type CredentialChecked<Row> = Row & { credential_live: boolean; result_present: boolean | null }
-
-const credentialCheck = (actor: Actor): Sql => prepared(sql`select ${actor.live} as live`)
-
-/** The statement together with the credential check, in one round trip. */
-function withCredentialCheck(actor: Actor, statement: Sql): Sql {
-  return sql`select credential.live as credential_live, result.* from (select ${actor.live} as live) credential
-    left join (select true as result_present, statement.* from (${statement}) statement) result on true`
-}
-
-/** Whether the credential of the enclosing statement is valid. */
-const credentialIsLive = sql`(select live from credential)`
-
-/** The same for a writing statement, which has to start with its common table expressions. */
-function writeWithCredentialCheck(actor: Actor, { tables, result }: { tables: Sql; result: Sql }): Sql {
-  assertScoped(tables)
-  return sql`with credential as materialized (select ${actor.live} as live), ${tables}
-    select credential.live as credential_live, result.* from credential
-    left join (select true as result_present, result.* from (${result}) result) result on true`
-}
-
-function checkedRows<Row extends object>(rows: CredentialChecked<Row>[]): Row[] {
-  if (!rows[0]?.credential_live) throw new CredentialChanged()
-  return rows.filter((row) => row.result_present)
-}
-
-function assertScoped(statement: Sql): void {
-  if (!statement.scoped) throw new Error('A statement of an organization must contain it (`db.organization`).')
 }
