@@ -12,6 +12,4 @@ if (existsSync(new URL('../server/src', import.meta.url))) {
   await prepareCheckout(words)
 }
 const { main } = await import(pathToFileURL(bundle).href)
-// Only now: the map of what is loaded first would take a third more memory (scripts/build.mjs).
-process.setSourceMapsEnabled(true)
 await exit(await main(words))

@@ -138,8 +138,8 @@ export async function bundleTo(entry, file, options = { packages: 'external' }) 
       sourcemap: true,
       // Stack traces need line numbers, not the source text.
       sourcesContent: false,
-      // Node keeps the source of running code in memory. Names and lines are kept for stack traces, because the main
-      // bundle runs without source maps: the first error would load all of them, which takes a third more memory.
+      // Node keeps the source of running code in memory. Names and lines are kept for stack traces, because the bundle
+      // runs without its source maps, which are for debuggers: they would take a third more memory.
       minifySyntax: true,
       logLevel: 'error',
       ...options,
@@ -150,13 +150,28 @@ export async function bundleTo(entry, file, options = { packages: 'external' }) 
   // Otherwise, the helper process of esbuild would live as long as the service.
   await esbuild.stop()
   const entryLast = outputFiles.sort((one, other) => Number(one.path === file) - Number(other.path === file))
-  for (const { path, contents } of entryLast) writeAtomically(path, contents)
+  for (const { path, contents } of entryLast)
+    writeAtomically(path, path.endsWith('.js') ? inLatin1(contents) : contents)
   const written = outputFiles.map(({ path }) => basename(path))
   for (const old of readdirSync(dirname(file)))
     if (old.startsWith(`${name}.`) && !written.includes(old) && /\.js(?:\.map)?$/.test(old))
       rmSync(join(dirname(file), old))
   return { files: written, packages: packagesIn(metafile) }
 }
+
+/**
+ * The code without characters beyond Latin-1, for one of which Node would keep the whole file in twice the memory. They are
+ * left in comments and regular expressions only.
+ */
+const inLatin1 = (contents) =>
+  Buffer.from(contents)
+    .toString('utf8')
+    .replaceAll(/[^\0-\u{ff}]/gu, (character) =>
+      Array.from(
+        { length: character.length },
+        (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
+      ).join(''),
+    )
 
 /** The packages that the bundle loads at run time. */
 function packagesIn({ outputs }) {

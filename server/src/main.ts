@@ -32,7 +32,6 @@ export async function main(args: readonly string[]): Promise<ExitCode> {
 
 /** A worker process of `rapport start` with PROCESSES: serves until its primary closes it or exits. */
 export async function serveAsWorker(): Promise<ExitCode> {
-  process.setSourceMapsEnabled(true)
   try {
     // Loaded here, because no command needs it.
     await (await import('./processes/worker.ts')).runWorker()

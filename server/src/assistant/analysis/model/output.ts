@@ -1,4 +1,4 @@
-import { Ajv2020 } from 'ajv/dist/2020.js'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import {
   type Action,
   actionTypes,
@@ -72,8 +72,10 @@ export const outputSchema = closed({
   summary: orNull(text(maxSummaryLength)),
 })
 
-const ajv = new Ajv2020({ allErrors: false, strict: false })
-const validate = ajv.compile<ModelOutput>(outputSchema)
+/** Compiled when a model answers, because most services have none. */
+let validator: ValidateFunction<ModelOutput> | undefined
+const compile = () =>
+  new Ajv2020({ allErrors: false, strict: false, validateSchema: false }).compile<ModelOutput>(outputSchema)
 
 /** The output of a model, or why it is invalid. */
 export function parseOutput(content: string): { output: ModelOutput } | { faults: string } {
@@ -83,6 +85,7 @@ export function parseOutput(content: string): { output: ModelOutput } | { faults
   } catch {
     return { faults: 'it is not JSON' }
   }
+  const validate = (validator ??= compile())
   if (validate(parsed)) return { output: parsed }
   const [error] = validate.errors ?? []
   return { faults: `${error?.instancePath || 'the object'} ${error?.message ?? 'is invalid'}` }

@@ -138,8 +138,8 @@ const morePropertiesThan = (limit: unknown): string => `expected at most ${limit
 const isObject = (value: unknown): value is { [key: string]: JsonValue } =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-// The normalizers check formats; in the schema they are documentation.
-const ajv = new Ajv2020({ allErrors: true, validateFormats: false, strict: false })
+// The normalizers check formats; in the schema they are documentation. The schemas themselves are checked with the document.
+const ajv = new Ajv2020({ allErrors: true, validateFormats: false, validateSchema: false, strict: false })
 const validators = new WeakMap<Schema, ValidateFunction>()
 
 function validatorOf(schema: Schema): ValidateFunction {
