@@ -4,7 +4,7 @@ import { withPlainNames } from '../records/request/nested-names.ts'
 import { parseNone } from '../records/page/parse.ts'
 import { checkParameters, type QueryParameter, parseAnyQuery, parseQuery } from '../records/request/query-string.ts'
 import { enterOrganization } from './enter-organization.ts'
-import { matchesNone, revisionsOf, withEntityTag } from './protocol/etag.ts'
+import { encode, matchesNone, revisionsOf } from './protocol/etag.ts'
 import { checkIdempotencyKey } from './effects/idempotency.ts'
 import { addressKey } from './limits/rate-limit.ts'
 import { charge, requestTarget } from './request-context.ts'
@@ -29,7 +29,7 @@ export async function serve(route: ServedRoute, exchange: Exchange): Promise<voi
     try {
       const entrance = await enter(route, exchange)
       const response = await passThrough(entrance, async () => entrance.run(await readContent(route, exchange)))
-      return await send(exchange, withEntityTag(response))
+      return await send(exchange, response)
     } catch (error) {
       // The credential has changed since it was read: read it again, once.
       if (!(error instanceof CredentialChanged) || attempt > 1) throw error
@@ -108,22 +108,23 @@ async function bodyOf(
 
 async function send(exchange: Exchange, response: RouteResponse): Promise<void> {
   const { request, reply } = exchange
-  reply.headers(response.headers ?? {})
+  const { headers, content } = encode(response)
+  reply.headers(headers)
   if (response.cookies) reply.header('set-cookie', [...response.cookies])
-  if (isUnchanged(request, response)) return sendNotModified(exchange)
+  if (isUnchanged(request, headers)) return sendNotModified(exchange)
   if (response.fixedText) await response.fixedText.send(request, reply.code(response.status))
-  else if (response.text === undefined) void reply.code(response.status).send()
+  else if (content === undefined) void reply.code(response.status).send()
   else
     void reply
       .code(response.status)
-      .type(response.headers?.['content-type'] ?? 'application/json; charset=utf-8')
-      .send(response.text)
+      .type(headers['content-type'] ?? 'application/json; charset=utf-8')
+      .send(content)
 }
 
-function isUnchanged(request: FastifyRequest, { headers }: RouteResponse): boolean {
+function isUnchanged(request: FastifyRequest, headers: Record<string, string>): boolean {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   const none = isRead ? singleHeader(request, 'if-none-match') : undefined
-  return headers?.etag !== undefined && none !== undefined && !matchesNone(none, headers.etag)
+  return headers.etag !== undefined && none !== undefined && !matchesNone(none, headers.etag)
 }
 
 /** A 304 costs nothing of the rate limit. */

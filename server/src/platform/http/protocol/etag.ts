@@ -6,7 +6,7 @@ import type { RouteResponse } from '../route.ts'
 const hashLength = 16
 
 /** The strong tag of a record: its revision, and a hash of the text because an embedded record may change alone. */
-export const recordTag = (revision: number, text: string): string => `"${revision}-${digest(text)}"`
+export const recordTag = (revision: number, text: string | Uint8Array): string => `"${revision}-${digest(text)}"`
 
 /** The weak tag of a list, or of any text that has no revision. */
 export const listTag = (text: string | Uint8Array): string => `W/"${digest(text)}"`
@@ -14,9 +14,24 @@ export const listTag = (text: string | Uint8Array): string => `W/"${digest(text)
 /** Adds the tag of a record or, without a revision, of anything else, unless the response has one. */
 export function withEntityTag(response: RouteResponse): RouteResponse {
   if (response.text === undefined || response.headers?.etag !== undefined) return response
-  const { text, revision } = response
-  const etag = revision === undefined ? listTag(text) : recordTag(revision, text)
-  return { ...response, headers: { ...response.headers, etag } }
+  return { ...response, headers: { ...response.headers, etag: tagOf(response, response.text) } }
+}
+
+const tagOf = ({ revision }: RouteResponse, text: string | Uint8Array): string =>
+  revision === undefined ? listTag(text) : recordTag(revision, text)
+
+/** Length of a text, from which on encoding it only once costs less than leaving that to the writing of the response. */
+const longText = 2000
+
+/** The headers and the content to send, with a tag as above, which needs the bytes of the content, too. */
+export function encode(response: RouteResponse): {
+  headers: Record<string, string>
+  content: string | Buffer | undefined
+} {
+  const { text, headers = {} } = response
+  if (text === undefined) return { headers, content: undefined }
+  const content = text.length < longText ? text : Buffer.from(text)
+  return { headers: headers.etag === undefined ? { ...headers, etag: tagOf(response, content) } : headers, content }
 }
 
 /** Weak comparison with If-None-Match: true if no tag matches, false if the response is 304. */
