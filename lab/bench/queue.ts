@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { sha256 } from '../../server/src/platform/secret/encryption.ts'
 import type { CrossTenantPurpose } from '../../server/src/platform/database/cross-tenant-purposes.ts'
 import { toSql } from '../../server/src/platform/database/fixed-statements.ts'
-import type { OrganizationStatement } from '../../server/src/platform/database/organization-statements.ts'
+import type { OrganizationStatement } from '../../server/src/platform/database/fixed-statements.ts'
 import type { Sql } from '../../server/src/platform/model/sql.ts'
 import { newId } from '../../server/src/platform/model/ids.ts'
 import { insertRows } from '../../server/src/intake/accept/intake-store.ts'
@@ -62,7 +62,7 @@ export async function enqueue({ client }: Testbed, loads: readonly Load[]): Prom
     (await client.query<Row & pg.QueryResultRow>(statement.render())).rows
   const sender = {
     crossTenantQuery,
-    isDistributed: false,
+    writesTablesTogether: true,
     crossTenantBatch: <Row extends object>(purpose: CrossTenantPurpose, all: readonly OrganizationStatement[]) =>
       Promise.all(all.map(({ statement }) => crossTenantQuery<Row>(purpose, toSql(statement)))),
   }

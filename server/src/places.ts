@@ -8,8 +8,8 @@ const declaredTables = (isInDirectory: boolean): string[] =>
 /**
  * Where each table is stored. The directory is what a request reads before its organization is known: people and their
  * credentials. Everything else belongs to an organization, and its tables start their keys with `organization_id`. No
- * statement, view, function or foreign key uses tables of both places, so that a distributed database (Citus) can keep
- * the directory on its coordinator and the records of an organization on one shard. `server/test/places.test.ts` and
+ * statement, view, function or foreign key uses tables of both places, so that the directory and the records of an
+ * organization can be on different servers. `server/test/places.test.ts` and
  * every statement of the test suite are checked against it (docs/decisions/0019-places.md).
  *
  * The tables of a resource are where its declaration says; those that no declaration has are listed here.

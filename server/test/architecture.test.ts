@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { parseSource, readSources, type Source, tablesOf } from './sources.ts'
+import { parseSource, readSources, readTexts, type Source, tablesOf } from './sources.ts'
 
 // The rules of docs/architecture.md, checked against the imports of the source files.
 const sources = readSources(['server', 'lab']).filter(({ path }) => !path.startsWith('server/dist/'))
@@ -178,6 +178,32 @@ test('SQL is written only in stores, the query compiler, the database platform a
     imports.some(({ target, values }) => target.endsWith('/model/sql.ts') && values.some((name) => name !== 'Sql')),
   )
   expect(writers.map(({ path }) => path).filter((path) => !allowedPaths.test(path) && !isStore(path))).toEqual([])
+})
+
+const distribution = 'server/src/platform/database/distribution/'
+
+test('only these files outside of its folder show Citus, or that records may be on several servers', () => {
+  const paths = new Set(product.map(({ path }) => path).filter((path) => !path.startsWith(distribution)))
+  const words = /citus|distributed|shards?\b|coordinator|run_command_on_workers|pg_dist_/i
+  const texts = readTexts(['server/src'], /\.ts$/).filter(({ path }) => paths.has(path))
+  const mentioning = texts.filter(({ text }) => words.test(text)).map(({ path }) => path)
+  const importing = product.filter(
+    ({ path, imports }) => paths.has(path) && imports.some(({ target }) => target.startsWith(distribution)),
+  )
+  const shown = new Set([...mentioning, ...importing.map(({ path }) => path)])
+  expect([...shown].map((path) => path.replace('server/src/', '')).sort()).toEqual([
+    'cli/examine-cluster.ts',
+    'cli/examine-maintenance.ts',
+    'cli/migrate.ts',
+    'cli/open.ts',
+    'platform/database/database.ts',
+    'platform/database/failures.ts',
+    'platform/database/migrate.ts',
+    'platform/operations/backup/restore.ts',
+    'platform/operations/backup/take.ts',
+    'platform/operations/maintenance/maintenance.ts',
+    'platform/queue/wakeups.ts',
+  ])
 })
 
 test('no store imports HTTP code, except the stores of the HTTP platform', () => {

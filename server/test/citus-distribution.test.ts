@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { describe, expect, test, type TestContext } from 'vitest'
 import { tablesByPlace } from '../src/places.ts'
-import { type DistributionState, distributionState } from '../src/platform/database/distribution.ts'
+import { type DistributionState, distributionState } from '../src/platform/database/distribution/distribute.ts'
 import { migrate } from '../src/platform/database/migrate.ts'
 import { contentsOf, createBackupFixture, schemaOf } from './backups.ts'
 import { createCitusDatabase } from './citus-database.ts'
@@ -316,7 +316,7 @@ async function testMigrations(context: TestContext) {
       migrate(database.connection, {
         folder,
         log: (message) => logged.push(message),
-        distribution: { tables, isWanted: false },
+        organizationTables: tables,
       }),
   }
 }

@@ -119,7 +119,8 @@ async function createTemplate(nodes: readonly pg.ClientConfig[], template: strin
   await migrate(coordinator, {
     folder: migrationsFolder,
     log: () => undefined,
-    distribution: { tables: tablesByPlace.organization, isWanted: true },
+    organizationTables: tablesByPlace.organization,
+    distributes: true,
   })
   for (const node of nodes) {
     await run(node, `alter database ${template} allow_connections false`)

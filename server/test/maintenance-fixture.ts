@@ -8,6 +8,7 @@ import { retentionPolicies } from '../src/retention-policies.ts'
 import { tablesByPlace } from '../src/places.ts'
 import { isDistributed } from './engines.ts'
 import { createDatabase, testCluster } from './postgres.ts'
+import { citus } from '../src/platform/database/distribution/citus.ts'
 
 /** A database whose maintenance the test runs round by round. */
 export interface MaintenanceFixture {
@@ -35,7 +36,7 @@ export const retention = { importRowsDays, auditLogDays: 730, historyDays: 1825 
 export async function createMaintenanceFixture(): Promise<MaintenanceFixture> {
   const { connection, drop } = await createDatabase()
   const database = new Database({ connection, size: 4 })
-  if (testCluster().engine === 'citus') database.useDistribution(tablesByPlace.organization)
+  if (testCluster().engine === 'citus') database.useEngine(citus(tablesByPlace.organization))
   const client = new pg.Client(connection)
   await client.connect()
   const logged: string[] = []

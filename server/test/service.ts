@@ -21,6 +21,7 @@ import { startService } from '../src/service.ts'
 import type pg from 'pg'
 import { type HttpResponse, sendRequest } from './http-client.ts'
 import { createDatabase, testCluster } from './postgres.ts'
+import { citus } from '../src/platform/database/distribution/citus.ts'
 
 /** A response with its text; `body` is the parsed JSON, undefined if there is no text. */
 export interface TestResponse<Body> {
@@ -98,7 +99,7 @@ export async function startTestService(
     ...workPool(config),
   })
   if (testCluster().engine === 'citus') {
-    for (const pool of [database, intakeDatabase, workDatabase]) pool.useDistribution(tablesByPlace.organization)
+    for (const pool of [database, intakeDatabase, workDatabase]) pool.useEngine(citus(tablesByPlace.organization))
   }
   const secret = existing?.secret ?? secretOf(connection)
   const tokens = createTokens({ database, secret, roleScopes })

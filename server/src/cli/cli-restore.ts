@@ -164,8 +164,8 @@ async function restore(
     ...(newSecret && { finish: removeEncryptedData }),
   })
   end()
-  const distribution = { tables: tablesByPlace.organization, isWanted: false }
-  return (await migrate(connection, { folder: migrationsFolder, log: printMessage, distribution })).applied
+  const organizationTables = tablesByPlace.organization
+  return (await migrate(connection, { folder: migrationsFolder, log: printMessage, organizationTables })).applied
 }
 
 /** Shows a progress bar for each stage of the restore. */

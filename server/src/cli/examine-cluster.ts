@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { distributionState } from '../platform/database/distribution.ts'
+import { distributionState } from '../platform/database/distribution/distribute.ts'
 import type { Finding } from './finding.ts'
 
 const name = 'cluster'

@@ -2,7 +2,8 @@ import type pg from 'pg'
 import type { Config } from '../config.ts'
 import { retentionPolicies } from '../retention-policies.ts'
 import { isRapportCommand } from '../platform/database/blocked-changes.ts'
-import { distributedTables } from '../platform/database/distribution.ts'
+import type { Engine } from '../platform/database/distribution/engine.ts'
+import { engineOf } from '../platform/database/distribution/engines.ts'
 import { overdueSql, type RetentionPolicy } from '../platform/operations/maintenance/retention-store.ts'
 import { formatCount, formatBounded, formatDuration } from './progress.ts'
 import type { Check } from './examination.ts'
@@ -25,12 +26,10 @@ const hour = 60 * minute
 
 /** Checks that background work keeps up: imports, purging, and cleaning up of tables. */
 export const maintenanceChecks = (config: Config): readonly (readonly [string, Check])[] => [
-  ['imports', async (client) => checkImports(client, await hasDistributedTables(client))],
+  ['imports', async (client) => checkImports(client, await engineOf(client))],
   ['retention', (client) => checkRetention(client, config)],
-  ['tables', async (client) => checkTables(client, await hasDistributedTables(client))],
+  ['tables', async (client) => checkTables(client, await engineOf(client))],
 ]
-
-const hasDistributedTables = async (client: pg.Client): Promise<boolean> => (await distributedTables(client)).size > 0
 
 /** Long-running and forgotten transactions. PostgreSQL cannot remove rows that became dead since they began. */
 export async function checkTransactions(client: pg.Client): Promise<Finding> {
@@ -70,7 +69,7 @@ export async function checkTransactions(client: pg.Client): Promise<Finding> {
 const isWaiting = `status in ('PENDING', 'RETRYING', 'PROCESSING')`
 
 /** How far the processing of pushed rows is behind. */
-async function checkImports(client: pg.Client, isDistributed: boolean): Promise<Finding> {
+async function checkImports(client: pg.Client, { isDistributed }: Engine): Promise<Finding> {
   const count = async (statement: string) => (await client.query<{ count: number }>(statement)).rows[0]?.count ?? 0
   const waiting = await count(
     `select count(*)::int as count from (select id from import_rows where ${isWaiting} limit 1000001) waiting`,
@@ -154,27 +153,10 @@ const tablesSql = `
     extract(epoch from now() - greatest(last_autovacuum, last_vacuum))::float8 as cleaned
   from pg_stat_user_tables where schemaname = any(current_schemas(false)) order by n_dead_tup desc limit 100`
 
-/** Of the coordinator, and the sums of the shards on each worker. */
-const distributedTablesSql = `
-  select * from (${tablesSql}) here
-  union all (
-    select logicalrelid::text, sum(dead), sum(shard.rows), max(cleaned)
-    from run_command_on_workers($$select coalesce(json_agg(t), '[]') from (${tablesSql}) t$$) worker
-      cross join json_to_recordset(worker.result::json) shard (name text, dead float8, rows float8, cleaned float8)
-      join pg_dist_partition on logicalrelid = to_regclass(regexp_replace(name, '_[0-9]+$', ''))
-    where success group by logicalrelid, nodename, nodeport
-  )
-  order by dead desc`
-
-const sizeSql = 'pg_database_size(current_database())'
-const workersSizeSql = `(select coalesce(sum(result::bigint), 0) from run_command_on_workers('select ${sizeSql}') where success)`
-
 /** Dead rows that autovacuum has not removed yet, as PostgreSQL estimates them. */
-async function checkTables(client: pg.Client, isDistributed: boolean): Promise<Finding> {
-  const { rows: tables } = await client.query<Table>(isDistributed ? distributedTablesSql : tablesSql)
-  const { rows } = await client.query<{ size: string }>(
-    `select pg_size_pretty(${sizeSql}${isDistributed ? ` + ${workersSizeSql}` : ''}) as size`,
-  )
+async function checkTables(client: pg.Client, engine: Engine): Promise<Finding> {
+  const { rows: tables } = await client.query<Table>(engine.deadRowsOnServers(tablesSql))
+  const { rows } = await client.query<{ size: string }>(`select pg_size_pretty(${engine.sizeSql}) as size`)
   const name = 'tables'
   const size = `${rows[0]?.size ?? 'unknown size'} in total`
   const bloated = tables.filter(

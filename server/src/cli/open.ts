@@ -5,8 +5,8 @@ import { assertSecretMatches, type Secret } from '../platform/secret/secret.ts'
 import { isConnectTimeout } from '../platform/database/connect.ts'
 import { describeServerAge } from '../platform/database/server-age.ts'
 import { checkDatabase } from '../platform/database/check.ts'
-import { Database } from '../platform/database/database.ts'
-import { isDistributed as hasDistributedTables } from '../platform/database/distribution.ts'
+import { Database, type EngineName } from '../platform/database/database.ts'
+import { engineNamed, findEngine } from '../platform/database/distribution/engines.ts'
 import { assertTrustedFolder } from '../platform/operations/embedded-postgres/data-folder.ts'
 import { openEmbedded } from '../platform/operations/embedded-postgres/embedded.ts'
 import { pause } from '../platform/background/loop.ts'
@@ -32,7 +32,7 @@ export interface OpenOptions {
   warn?: (message: string) => void
   /** Reports what keeps the service from working. */
   logError?: (message: string) => void
-  /** True to distribute the tables with Citus. */
+  /** True to distribute existing records with Citus. */
   distributes?: boolean
 }
 
@@ -45,8 +45,8 @@ export interface Rapport extends Pools {
   readonly isShared: boolean
   /** True once the database has been checked and migrated and matches the secret. */
   isPrepared(): boolean
-  /** True if the tables are distributed with Citus; known once it is prepared. */
-  isDistributed(): boolean
+  /** Known once it is prepared. */
+  engine(): EngineName
   /** Resolves then, to the applied migrations. Rejects with a `StartError` if the database must not be used. */
   readonly prepared: Promise<string[]>
   /** Closes the connections, then the embedded database. All requests must have finished. */
@@ -72,13 +72,13 @@ export async function openRapport(options: OpenOptions): Promise<Rapport> {
   const attached = embedded?.attached ?? false
   const closing = new AbortController()
   let isPrepared = false
-  let isDistributed = false
-  const onDistributed = () => {
-    isDistributed = true
-    pools.useDistribution()
+  let engine: EngineName = 'single'
+  const detectEngine = async (timeout?: number) => {
+    engine = await findEngine(connection, timeout)
+    pools.useEngine(engine)
   }
   // Requests may arrive before it is prepared. Later, an unreachable database is tried again.
-  if (embedded === undefined && (await hasDistributedTables(connection, 1000).catch(() => false))) onDistributed()
+  if (embedded === undefined) await detectEngine(1000).catch(() => undefined)
   const preparation = {
     ...options,
     connection,
@@ -86,7 +86,7 @@ export async function openRapport(options: OpenOptions): Promise<Rapport> {
     secret,
     hadSecret,
     attached,
-    onDistributed,
+    detectEngine,
     signal: closing.signal,
   }
   const prepared = prepare(preparation).then((applied) => {
@@ -101,7 +101,7 @@ export async function openRapport(options: OpenOptions): Promise<Rapport> {
     secret,
     isShared: embedded === undefined || attached,
     isPrepared: () => isPrepared,
-    isDistributed: () => isDistributed,
+    engine: () => engine,
     prepared,
     close: async () => {
       closing.abort()
@@ -119,8 +119,7 @@ export interface Pools {
   readonly intakeDatabase: Database
   /** Pool reserved for background work. */
   readonly workDatabase: Database
-  /** The tables are distributed with Citus. */
-  useDistribution(): void
+  useEngine(name: EngineName): void
   close(): Promise<void>
 }
 
@@ -133,9 +132,10 @@ export function openPools(config: Config, connection: pg.ClientConfig, log: (mes
   const intakeDatabase = new Database({ connection, ...intakePool, onIdleError })
   const workDatabase = new Database({ connection, ...workPool(config), onIdleError })
   const all = [database, intakeDatabase, workDatabase]
-  const useDistribution = () => all.forEach((pool) => pool.useDistribution(tablesByPlace.organization))
+  const useEngine = (name: EngineName) =>
+    all.forEach((pool) => pool.useEngine(engineNamed(name, tablesByPlace.organization)))
   const close = async () => void (await Promise.all(all.map((pool) => pool.close())))
-  return { database, intakeDatabase, workDatabase, useDistribution, close }
+  return { database, intakeDatabase, workDatabase, useEngine, close }
 }
 
 /** Configuration of one of several processes (from 0): together they use what the configuration allows. */
@@ -189,7 +189,7 @@ interface Preparation extends OpenOptions {
   hadSecret: boolean
   /** A running service owns the database and migrates it. */
   attached: boolean
-  onDistributed: () => void
+  detectEngine: () => Promise<void>
   signal: AbortSignal
 }
 
@@ -205,7 +205,7 @@ async function prepare(options: Preparation): Promise<string[]> {
     secret,
     hadSecret,
     attached,
-    onDistributed,
+    detectEngine,
     purpose,
     log,
     warn,
@@ -215,12 +215,12 @@ async function prepare(options: Preparation): Promise<string[]> {
   let reported = ''
   for (let milliseconds = firstPause; !signal.aborted; milliseconds = Math.min(milliseconds * 2, 5000)) {
     try {
-      if (milliseconds > firstPause && (await hasDistributedTables(connection))) onDistributed()
+      if (milliseconds > firstPause) await detectEngine()
       for (const warning of await checkDatabase(connection, config.databaseDurability)) warn?.(warning)
       const age = await describeServerAge(connection)
       if (age !== undefined) warn?.(`${age}. See SECURITY.md.`)
       const applied = attached ? await awaitSchema(connection) : await applyMigrations(connection, options)
-      if (await hasDistributedTables(connection)) onDistributed()
+      await detectEngine()
       await assertSecretMatches(pools.database, secret).catch((error: unknown) =>
         hadSecret ? Promise.reject(error) : withdrawSecret(config, error),
       )
@@ -239,6 +239,6 @@ async function prepare(options: Preparation): Promise<string[]> {
 }
 
 async function applyMigrations(connection: pg.ClientConfig, { log, distributes = false }: OpenOptions) {
-  const distribution = { tables: tablesByPlace.organization, isWanted: distributes }
-  return (await migrate(connection, { folder: migrationsFolder, log, distribution })).applied
+  const organizationTables = tablesByPlace.organization
+  return (await migrate(connection, { folder: migrationsFolder, log, organizationTables, distributes })).applied
 }

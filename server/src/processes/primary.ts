@@ -13,7 +13,7 @@ import type { Service } from '../service.ts'
 
 export interface PrimaryOptions extends Pick<
   Rapport,
-  'connection' | 'intakeDatabase' | 'secret' | 'prepared' | 'isPrepared' | 'isDistributed'
+  'connection' | 'intakeDatabase' | 'secret' | 'prepared' | 'isPrepared' | 'engine'
 > {
   config: Config
   startedAt: Date
@@ -38,7 +38,7 @@ export async function startWorkers({ config, log, ports, stop, ...rapport }: Pri
       secret: rapport.secret.export().toString('hex'),
       url,
       isPrepared: rapport.isPrepared(),
-      isDistributed: rapport.isDistributed(),
+      engine: rapport.engine(),
       isStopping: stop.isRequested(),
     })
     const notify = (work: WorkKind) => {
@@ -65,7 +65,7 @@ export async function startWorkers({ config, log, ports, stop, ...rapport }: Pri
   })
   process.once('exit', () => workers.kill())
   void rapport.prepared.then(
-    () => workers.all.forEach(({ link }) => link.send('prepared', rapport.isDistributed())),
+    () => workers.all.forEach(({ link }) => link.send('prepared', rapport.engine())),
     () => undefined,
   )
   void stop.requested.then(() => workers.all.forEach(({ link }) => link.send('stopping')))

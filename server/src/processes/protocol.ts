@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import type { CallerKind } from '../identity/access/hash-queue.ts'
+import type { EngineName } from '../platform/database/database.ts'
 import type { Allowance, RateKind } from '../platform/http/limits/rate-limit.ts'
 import type { MetricsSnapshot } from '../platform/http/metrics.ts'
 
@@ -18,8 +19,7 @@ export interface Assignment {
   /** Where the primary listens. */
   url: string
   isPrepared: boolean
-  /** See `prepared`. */
-  isDistributed: boolean
+  engine: EngineName
   isStopping: boolean
 }
 
@@ -40,8 +40,8 @@ export interface PrimaryFunctions {
 
 /** Functions of a worker that the primary process calls. */
 export interface WorkerFunctions {
-  /** The database is available and migrated. `isDistributed`: with Citus. */
-  prepared(isDistributed: boolean): void
+  /** The database is available and migrated. */
+  prepared(engine: EngineName): void
   /** The service is stopping: no longer ready, but still serving. */
   stopping(): void
   /** Finish the requests in progress, then exit. */

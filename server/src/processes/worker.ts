@@ -5,6 +5,7 @@ import { openPools, shareOf } from '../cli/open.ts'
 import { parseConfig } from '../config.ts'
 import { createLog } from '../log.ts'
 import { setBreachedPasswordsFile } from '../identity/access/breached-passwords.ts'
+import type { EngineName } from '../platform/database/database.ts'
 import { parseSecret } from '../platform/secret/secret.ts'
 import { HandedConnections } from './connections.ts'
 import { remoteLimits } from './limits.ts'
@@ -21,7 +22,7 @@ export async function runWorker(): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined)
   const disconnected = once(process, 'disconnect').then(() => true)
   const state = { isPrepared: false, isStopping: false }
-  const [distribution, setPrepared] = deferred<boolean>()
+  const [preparedEngine, setPrepared] = deferred<EngineName>()
   const [closeRequested, close] = deferred<void>()
   const connections = new HandedConnections()
   const running: { service?: LocalService } = {}
@@ -42,12 +43,12 @@ export async function runWorker(): Promise<void> {
     },
   })
   const assignment = await primary.request('begin')
-  if (assignment.isPrepared) setPrepared(assignment.isDistributed)
+  if (assignment.isPrepared) setPrepared(assignment.engine)
   state.isStopping ||= assignment.isStopping
   const parts = await open(assignment)
-  if (assignment.isDistributed) parts.useDistribution()
-  const prepared = distribution.then((isDistributed) => {
-    if (isDistributed) parts.useDistribution()
+  parts.useEngine(assignment.engine)
+  const prepared = preparedEngine.then((engine) => {
+    parts.useEngine(engine)
     state.isPrepared = true
   })
   const service = await startService({

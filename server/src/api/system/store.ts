@@ -19,16 +19,12 @@ export interface DatabaseState {
   backup: { lastAt: string | null; folder: string | null }
 }
 
-const sizeOnWorkers = sql`(
-  select coalesce(sum(result::float8), 0)
-  from run_command_on_workers('select pg_database_size(current_database())') where success)`
-
 /** The state of the database of this installation. */
 export async function readDatabaseState(database: Database): Promise<DatabaseState> {
   const [row] = await database.crossTenantQuery<{ version: string; size: number; backup: string | null }>(
     'show the state of the system',
     sql`select current_setting('server_version') as version,
-        pg_database_size(current_database())::float8 + ${database.isDistributed ? sizeOnWorkers : raw('0')} as size,
+        ${raw(database.engine.sizeSql)}::float8 as size,
         (select value from instance where name = ${lastBackupName}) as backup`,
   )
   if (!row) throw new Error('the statement always returns one row')

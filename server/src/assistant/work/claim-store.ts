@@ -75,13 +75,13 @@ async function leaseNotes(
       select waiting.id from waiting, first
       where waiting.id = first.id
         or (first.attempts < ${maxLossesInBatch} and waiting.attempts < ${maxLossesInBatch})),
-    -- Not the last part, so that Citus sends the whole statement to the shard.
+    -- Not the last part, so that the whole statement runs where the records are.
     leased as (
       insert into note_leases as current (organization_id, note_id, lease, expires_at)
       select ${organization}, id, ${lease}::uuid, now() + make_interval(secs => ${leaseSeconds}) from taken order by id
       on conflict (organization_id, note_id) do update set
         lease = excluded.lease, expires_at = excluded.expires_at, attempts = current.attempts + 1
-      -- Another process may have claimed it since this statement began. Citus accepts no now() here.
+      -- Another process may have claimed it since this statement began. Not every engine accepts now() here.
       where excluded.expires_at - current.expires_at >= make_interval(secs => ${leaseSeconds})
       returning note_id as id, attempts)
     select id, attempts from leased`)

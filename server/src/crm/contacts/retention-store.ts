@@ -1,6 +1,6 @@
 import type { Transaction } from '../../platform/database/database.ts'
-import { isOneOf, onShard, preparedForOne, raw, type Sql, sql } from '../../platform/model/sql.ts'
-import { distributedOf } from '../../platform/records/filter/scope.ts'
+import { isOneOf, preparedForOne, raw, sql } from '../../platform/model/sql.ts'
+import { organizationOf } from '../../platform/records/filter/scope.ts'
 import type { Key, RetentionPolicy } from '../../platform/operations/maintenance/retention-store.ts'
 
 /**
@@ -16,21 +16,15 @@ export const orphanedRootContacts: RetentionPolicy = {
   discard: deleteOrphanedRootContacts,
 }
 
-/** Citus has to see that all rows are of one organization. */
-const organizationIn = (transaction: Transaction): Sql => distributedOf(transaction) ?? raw('organization_id')
-
 /** Records the root contacts of these locked contacts (uuids), before they get others or are purged. */
 export async function leaveRootContacts(transaction: Transaction, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   await transaction.query(
-    onShard(
-      'contacts',
-      preparedForOne(
-        ids,
-        sql`insert into root_contacts_left (organization_id, id)
-        select ${organizationIn(transaction)}, root_contact_id from contacts
+    preparedForOne(
+      ids,
+      sql`insert into root_contacts_left (organization_id, id)
+        select ${organizationOf(transaction, raw('organization_id'))}, root_contact_id from contacts
         where organization_id = ${transaction.organization} and ${isOneOf(raw('id'), ids, 'uuid')} returning id`,
-      ),
     ),
   )
 }

@@ -1,6 +1,6 @@
 import type { Actor } from '../../platform/model/caller.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { isOneOf, onShard, prepared, preparedForOne, raw, sql } from '../../platform/model/sql.ts'
+import { isOneOf, prepared, preparedForOne, raw, sql } from '../../platform/model/sql.ts'
 import { hasEdits, storeEdits } from '../../platform/records/write/edits.ts'
 import { syncExternalIds, touchesExternalIds } from '../../platform/records/write/external-ids.ts'
 import { newId, encodeId } from '../../platform/model/ids.ts'
@@ -95,26 +95,20 @@ async function ensureRootContacts(
   // Both statements are sent without waiting in between.
   const [, known] = await Promise.all([
     transaction.query(
-      onShard(
-        'root_contacts',
-        prepared(sql`
+      prepared(sql`
       insert into root_contacts (organization_id, id, email_key)
       select ${transaction.organization}, id, email_key
       from jsonb_to_recordset(${JSON.stringify(roots)}::jsonb) as root(id uuid, email_key text)
       on conflict do nothing returning id`),
-      ),
     ),
     keys.length === 0
       ? []
       : transaction.query<{ id: string; email_key: string }>(
-          onShard(
-            'root_contacts',
-            preparedForOne(
-              keys,
-              sql`
+          preparedForOne(
+            keys,
+            sql`
           select id, email_key from root_contacts
           where organization_id = ${transaction.organization} and ${isOneOf(raw('email_key'), keys, 'text')}`,
-            ),
           ),
         ),
   ])

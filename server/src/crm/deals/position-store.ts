@@ -1,5 +1,5 @@
 import type { Connection } from '../../platform/database/database.ts'
-import { onShard, prepared, raw, sql } from '../../platform/model/sql.ts'
+import { prepared, raw, sql } from '../../platform/model/sql.ts'
 import { andWithinReach } from '../../platform/records/filter/scope.ts'
 import { scopeOf } from '../../platform/records/page/read.ts'
 import { deals } from './resource.ts'
@@ -13,9 +13,7 @@ export async function topPositions(
   moves: readonly { id: string; stageId: string }[],
 ): Promise<Map<string, string>> {
   const rows = await db.query<{ id: string; position: string }>(
-    onShard(
-      'deals',
-      prepared(sql`
+    prepared(sql`
     select move.id, (
       coalesce((
         select position from deals
@@ -24,7 +22,6 @@ export async function topPositions(
       - move.number - round(random()::numeric, 6))::text as position
     from rows from (jsonb_to_recordset(${JSON.stringify(moves.map(({ id, stageId }) => ({ id, stage_id: stageId })))}::jsonb)
       as (id uuid, stage_id uuid)) with ordinality as move(id, stage_id, number)`),
-    ),
   )
   return new Map(rows.map(({ id, position }) => [id, position]))
 }

@@ -265,7 +265,7 @@ export async function moveAllDeals(transaction: Transaction, from: string, to: F
           where organization_id = ${organization} and stage_id = ${to.id}::uuid and deleted_at is null), 0)
         - coalesce((select min(position) from deals
           where organization_id = ${organization} and stage_id = ${from}::uuid and deleted_at is null), 0) as distance,
-        -- Read once: Citus refuses now() inside of case, and its servers have different clocks.
+        -- Read once, so that all times come from one clock; not every engine accepts now() inside of case.
         now() as moved_at),
     moved as (
       update deals record set

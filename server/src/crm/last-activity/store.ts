@@ -1,8 +1,7 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import type { Resource } from '../../platform/records/declare/define.ts'
-import { identifier, join, onShard, prepared, type Sql, sql } from '../../platform/model/sql.ts'
-import { renderSql, writtenSql } from '../../platform/records/rendering/rendering.ts'
-import { distributedOf } from '../../platform/records/filter/scope.ts'
+import { identifier, join, type Sql, sql } from '../../platform/model/sql.ts'
+import { changeAndRender } from '../../platform/records/rendering/renderings.ts'
 import { companies } from '../companies/resource.ts'
 import { contacts } from '../contacts/resource.ts'
 import { deals } from '../deals/resource.ts'
@@ -65,11 +64,5 @@ async function touch(
       order by id for no key update) active
     where record.organization_id = ${transaction.organization} and record.id = active.id
       and (last_activity_at is null or last_activity_at < now()::timestamptz(3))`
-  if (!distributedOf(transaction)) {
-    await transaction.query(prepared(sql`with ${writtenSql(resource, change)} select count(*) from written`))
-    return
-  }
-  const rendering = renderSql(resource, transaction.organization, join(ids, ' union all '))
-  const statements = [sql`${change} returning record.id`, ...(rendering ? [rendering] : [])]
-  await Promise.all(statements.map((statement) => transaction.query(onShard(resource.table, statement))))
+  await changeAndRender(transaction, resource, { change, ids: join(ids, ' union all ') })
 }

@@ -2,7 +2,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { type Resource, underParent } from '../../platform/records/declare/define.ts'
 import { storeEditedValues } from '../../platform/records/write/edits.ts'
 import { decodeId } from '../../platform/model/ids.ts'
-import { onShard, prepared, sql } from '../../platform/model/sql.ts'
+import { prepared, sql } from '../../platform/model/sql.ts'
 import type { StandardStore } from '../../platform/records/write/store.ts'
 import { writeSet } from '../../platform/records/write/write.ts'
 import { contacts } from '../contacts/resource.ts'
@@ -90,14 +90,11 @@ export async function endOpenSuggestions(
   status: 'superseded' | 'expired',
 ): Promise<void> {
   await transaction.query(
-    onShard(
-      'suggestions',
-      prepared(sql`
+    prepared(sql`
     update suggestions set status = ${status}, updated_at = now(), revision = revision + 1
     where organization_id = ${transaction.organization} and status = 'pending' and id = any(array(
       select id from suggestions
       where organization_id = ${transaction.organization} and note_id = any(${noteIds}::uuid[]) and status = 'pending'
       order by id for no key update)) returning id`),
-    ),
   )
 }

@@ -3,7 +3,7 @@ import { displayNoun, initialValues } from '../../platform/records/declare/defin
 import { ApiError, invalidBody } from '../../platform/model/errors.ts'
 import { decodeId } from '../../platform/model/ids.ts'
 import { raw, sql } from '../../platform/model/sql.ts'
-import { distributedOf, isRestricted } from '../../platform/records/filter/scope.ts'
+import { visibleOrganization, isRestricted } from '../../platform/records/filter/scope.ts'
 import { documentSql } from '../../platform/records/page/select.ts'
 import { root } from '../../platform/records/filter/target.ts'
 import { createIndex, dropIndex, readIndexes } from '../../platform/records/properties/indexes.ts'
@@ -197,7 +197,7 @@ async function updateUniqueValues(transaction: Transaction, change: PendingChang
 async function updateSet(transaction: Transaction, table: string): Promise<void> {
   const indexes = await readIndexes(transaction, table)
   const rows = await transaction.query<{ text: string }>(sql`
-    select ${documentSql(properties, { organization: distributedOf(transaction) })} as text from properties ${raw(root)}
+    select ${documentSql(properties, { organization: visibleOrganization(transaction) })} as text from properties ${raw(root)}
     where organization_id = ${transaction.organization} and resource = ${table} and deleted_at is null
     order by "position", id`)
   const definitions = rows.map(({ text }) => {

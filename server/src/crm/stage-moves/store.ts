@@ -1,6 +1,6 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import { newId } from '../../platform/model/ids.ts'
-import { onShard, prepared, sql } from '../../platform/model/sql.ts'
+import { prepared, sql } from '../../platform/model/sql.ts'
 
 /** A move to record; ids are uuids. */
 export interface StageMove {
@@ -23,9 +23,7 @@ export async function insertStageMoves(transaction: Transaction, moves: readonly
     since,
   }))
   await transaction.query(
-    onShard(
-      'stage_moves',
-      prepared(sql`
+    prepared(sql`
     insert into stage_moves (organization_id, id, deal_id, from_stage_id, from_stage_name, to_stage_id, to_stage_name,
       seconds_in_stage, moved_by_id)
     select ${organization}, move.id, move.deal_id, move.from_stage_id, previous.name, move.to_stage_id, entered.name,
@@ -35,6 +33,5 @@ export async function insertStageMoves(transaction: Transaction, moves: readonly
     join stages previous on previous.organization_id = ${organization} and previous.id = move.from_stage_id
     join stages entered on entered.organization_id = ${organization} and entered.id = move.to_stage_id
     returning id`),
-    ),
   )
 }

@@ -1,5 +1,5 @@
 import type { Transaction } from '../../platform/database/database.ts'
-import { onShard, prepared, sql } from '../../platform/model/sql.ts'
+import { prepared, sql } from '../../platform/model/sql.ts'
 import type { DealStatus } from './resource.ts'
 
 /** A stage as deals need it; ids are uuids. */
@@ -24,9 +24,7 @@ export function findStages(
 ): Promise<FoundStage[]> {
   const { organization } = transaction
   return transaction.query<FoundStage>(
-    onShard(
-      'stages',
-      prepared(sql`
+    prepared(sql`
     with oldest as materialized (
       select id from pipelines where organization_id = ${organization} and deleted_at is null
       order by created_at, id limit 1)
@@ -40,6 +38,5 @@ export function findStages(
       or stage.position = 0 and stage.pipeline_id = any(${pipelineIds}::uuid[])
       or ${withDefault}::boolean and stage.position = 0 and stage.pipeline_id = (select id from oldest))
     order by stage.id for share of stage, pipeline`),
-    ),
   )
 }

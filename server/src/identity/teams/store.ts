@@ -1,5 +1,5 @@
 import type { Connection, Transaction } from '../../platform/database/database.ts'
-import { onShard, prepared, raw, sql } from '../../platform/model/sql.ts'
+import { prepared, raw, sql } from '../../platform/model/sql.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import { decodeId, encodeId } from '../../platform/model/ids.ts'
 import { standardStore } from '../../platform/records/write/store.ts'
@@ -95,10 +95,7 @@ export const organizationsByRecords = raw('(select organization_id from teams wh
 /** The id of the default team; every organization has one. */
 async function findDefaultTeam(transaction: Transaction): Promise<string> {
   const [team] = await transaction.query<{ id: string }>(
-    onShard(
-      'teams',
-      prepared(sql`select id from teams where organization_id = ${transaction.organization} and is_default`),
-    ),
+    prepared(sql`select id from teams where organization_id = ${transaction.organization} and is_default`),
   )
   if (!team) throw new Error('an organization always has a default team')
   return team.id

@@ -1,16 +1,15 @@
 import type { Database } from '../../platform/database/database.ts'
-import type { FixedStatement } from '../../platform/database/fixed-statements.ts'
-import type { OrganizationStatement } from '../../platform/database/organization-statements.ts'
+import type { FixedStatement, OrganizationStatement } from '../../platform/database/fixed-statements.ts'
 import { ApiError } from '../../platform/model/errors.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
-import { onShard, Parameter, previousRows, raw, type Sql, sql } from '../../platform/model/sql.ts'
+import { combinable, Parameter, previousRows, raw, type Sql, sql } from '../../platform/model/sql.ts'
 import { countSql } from '../row-counts/store.ts'
 import { addBytesSql } from './push-quota-store.ts'
 
 /** Hours for which the Idempotency-Key of a push is stored. */
 export const pushKeyHours = 24
 
-export type IntakeDatabase = Pick<Database, 'crossTenantQuery' | 'crossTenantBatch' | 'isDistributed'>
+export type IntakeDatabase = Pick<Database, 'crossTenantQuery' | 'crossTenantBatch' | 'writesTablesTogether'>
 
 /** An import that accepts pushes, with the hashes of its valid secrets. */
 export interface OpenImport {
@@ -103,7 +102,10 @@ export async function insertRows(
     'keep pushes',
     organizations.map(([organizationId, own]) => {
       const hasKeys = own.some(({ key }) => key !== undefined)
-      return (database.isDistributed ? insertSeparately : insertTogether)(organizationId, own, { hasKeys, count })
+      return (database.writesTablesTogether ? insertTogether : insertSeparately)(organizationId, own, {
+        hasKeys,
+        count,
+      })
     }),
   )
   return mapOf(organizations, results, ({ created_at }) => new Date(created_at))
@@ -220,7 +222,7 @@ const insertTogether = (
   },
 })
 
-/** A statement for each table: Citus would send the results of one that writes several to all servers. */
+/** A statement for each table (`writesTablesTogether`). */
 function insertSeparately(
   organizationId: string,
   rows: readonly NewRow[],
@@ -239,7 +241,7 @@ function insertSeparately(
   return {
     organizationId,
     before: hasKeys ? [insertKeys(pushes)] : [],
-    statement: onShard('import_rows', insertPushes(pushes, hasKeys ? storedKeys : raw(''))),
+    statement: combinable(insertPushes(pushes, hasKeys ? storedKeys : raw(''))),
     after: [
       sql`${countSql(organization, { after: sql`(select * from ${after})` })} returning import_id`,
       addBytes(pushes, { pushed, count: countValues(count).map((value) => new Parameter(value)) }),
@@ -267,7 +269,7 @@ interface Pushes {
   payload: Sql
 }
 
-/** Immutable, as Citus requires: both times are the beginning of their transaction. */
+/** Both times are the beginning of their transaction: not every engine accepts now() in the condition. */
 const insertKeys = (pushes: Pushes): Sql => sql`
   insert into import_push_keys (organization_id, import_id, key_hash, request_hash, row_id)
   select ${pushes.organization}, push.import_id, push.key_hash, push.request_hash, push.id

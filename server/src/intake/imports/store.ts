@@ -1,7 +1,7 @@
 import { ApiError } from '../../platform/model/errors.ts'
 import type { Connection, CrossTenantConnection, Transaction } from '../../platform/database/database.ts'
 import { raw, sql } from '../../platform/model/sql.ts'
-import { distributedOf } from '../../platform/records/filter/scope.ts'
+import { visibleOrganization } from '../../platform/records/filter/scope.ts'
 import { documentSql } from '../../platform/records/page/select.ts'
 import { root } from '../../platform/records/filter/target.ts'
 import { standardStore, writeOne } from '../../platform/records/write/store.ts'
@@ -83,7 +83,7 @@ export async function insertFirstImport(
 export async function readAllImports(db: Connection): Promise<string> {
   const [row] = await db.query<{ text: string }>(sql`
     select '[' || coalesce(string_agg(text, ',' order by created_at desc, id desc), '') || ']' as text from (
-      select ${documentSql(imports, { organization: distributedOf(db) })} as text, created_at, id from imports ${raw(root)}
+      select ${documentSql(imports, { organization: visibleOrganization(db) })} as text, created_at, id from imports ${raw(root)}
       where organization_id = ${db.organization} and deleted_at is null) every`)
   if (!row) throw new Error('an aggregate is always one row')
   return row.text

@@ -1,5 +1,5 @@
 import type { Transaction } from '../../platform/database/database.ts'
-import { isOneOfMany, identifier, onShard, raw, sql } from '../../platform/model/sql.ts'
+import { combinable, isOneOfMany, identifier, raw, sql } from '../../platform/model/sql.ts'
 import { decodeId } from '../../platform/model/ids.ts'
 import type { Resource } from '../../platform/records/declare/define.ts'
 import { lockPropertySet } from '../../platform/records/properties/sets.ts'
@@ -63,15 +63,12 @@ async function uniqueValues(
   const properties = JSON.stringify(wanted.map(({ property: { id, type }, value }) => ({ id, type, value })))
   const digest = uniqueValueSql(raw('wanted.type'), raw('wanted.value'))
   const rows = await transaction.query<{ place: string; digest: string; holder: string | null }>(
-    onShard(
-      resource.table,
-      sql`
+    combinable(sql`
     select wanted.place, encode(${digest}, 'hex') as digest, stored.${uniqueOwner(resource)} as holder
     from rows from (jsonb_to_recordset(${properties}::jsonb) as (id uuid, type text, value jsonb))
       with ordinality as wanted (id, type, value, place)
     left join ${uniqueTable(resource)} stored on stored.organization_id = ${transaction.organization}
-      and stored.property_id = wanted.id and stored.value = ${digest}`,
-    ),
+      and stored.property_id = wanted.id and stored.value = ${digest}`),
   )
   return rows.flatMap(({ place, digest, holder }) => {
     const one = wanted[Number(place) - 1]

@@ -143,6 +143,7 @@ async function costOf(of: Of, action: 'retry' | 'cancel', query: string): Promis
     actor: { kind: 'work', organizationId, userId: null, role: undefined, live: raw('true') },
     organizationId,
     organization,
+    writesTablesTogether: true,
     runSingle: () => Promise.reject(new Error('a change by filter is more than one statement')),
     query: async <Row extends object>(given: Sql | FixedStatement) => {
       const statement = toSql(given)

@@ -43,8 +43,8 @@ interface WorkLoad {
 const maxRows = 200
 const pollIntervals = { shortest: 20, longest: 1000 }
 const compactionInterval = 60_000
-/** Each compaction visits all shards. */
-const distributedCompactionSeconds = 5 * 60
+/** For all processes that take turns (`sharedTurns`). */
+const compactionTurnSeconds = 5 * 60
 const retryPolicy: RetryPolicy = { attempts: 8, firstDelaySeconds: 5, maxDelaySeconds: 3600 }
 /** Number of attempts for a batch after conflicts with other changes. */
 const maxConflictRetries = 3
@@ -66,7 +66,7 @@ export function createImportWorkers(options: ImportWorkersOptions): Loop {
 }
 
 function startCountCompaction({ ready, database, log }: ImportWorkersOptions): Loop {
-  const takeTurn = sharedTurns(database, 'compaction', distributedCompactionSeconds)
+  const takeTurn = sharedTurns(database, 'compaction', compactionTurnSeconds)
   const { close } = startLoop({
     ready,
     retryMilliseconds: compactionInterval,

@@ -160,8 +160,8 @@ export async function lockRows(
 }
 
 /**
- * Stores the outcomes of rows, in the transaction of their changes. The caller has locked them with `lockRows`. Citus
- * accepts no casts from text of a column in an update, so that they are in a sub-select.
+ * Stores the outcomes of rows, in the transaction of their changes. The caller has locked them with `lockRows`. The
+ * casts from text are in a sub-select, because not every engine accepts them in the update.
  */
 export async function finishRows(
   transaction: Transaction,

@@ -1,5 +1,5 @@
 import type { CrossTenantConnection, Transaction } from '../database/database.ts'
-import { onShard, sql } from '../model/sql.ts'
+import { combinable, sql } from '../model/sql.ts'
 import { newId } from '../model/ids.ts'
 import type { StandardAction } from '../records/declare/define.ts'
 import type { JsonObject } from '../model/json.ts'
@@ -47,11 +47,8 @@ export async function recordEvent(transaction: Transaction | CrossTenantConnecti
   const organization = hasOrganization ? transaction.organization : sql`${event.organizationId}::uuid`
   // Its time is that of the change, which the same server reads.
   await transaction.query(
-    onShard(
-      'audit_events',
-      sql`insert into audit_events (organization_id, id, ${eventColumns})
-        values (${organization}, ${newId()}::uuid, ${eventValues(event)}) returning id`,
-    ),
+    combinable(sql`insert into audit_events (organization_id, id, ${eventColumns})
+        values (${organization}, ${newId()}::uuid, ${eventValues(event)}) returning id`),
   )
 }
 

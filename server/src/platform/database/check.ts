@@ -119,7 +119,7 @@ async function checkExtensions(client: pg.Client): Promise<void> {
 
 async function createExtension(client: pg.Client, extension: string): Promise<void> {
   const { rows } = await client.query('select from pg_extension where extname = $1', [extension])
-  // Citus would connect to all workers, even to create an extension that exists.
+  // Not even `if not exists` is sent: in a cluster it would be sent to every server.
   if (rows.length > 0) return
   try {
     await client.query(`create extension if not exists ${extension}`)

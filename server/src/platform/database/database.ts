@@ -16,11 +16,12 @@ import { raceDeadline } from './deadline.ts'
 import { isStalePreparedStatement, isRetryableTransaction, isRetryableStatement, toApiError } from './failures.ts'
 import { commonTenant, ConnectionQueue, maxConcurrentStatements } from './connection-queue.ts'
 import type { CrossTenantPurpose } from './cross-tenant-purposes.ts'
-import { nameOf, organizationParameter, type Parameter, plannerVisible, render, Sql, sql } from '../model/sql.ts'
-import { type FixedStatement, FixedTexts, toSql } from './fixed-statements.ts'
-import { callOf, type OrganizationStatement } from './organization-statements.ts'
+import { nameOf, type Parameter, render, Sql, sql } from '../model/sql.ts'
+import type { Engine } from './distribution/engine.ts'
+import { single } from './distribution/single.ts'
+import { type FixedStatement, FixedTexts, type OrganizationStatement, toSql } from './fixed-statements.ts'
 import { SharedConnections } from './shared-connections.ts'
-import { NothingSent, type Send, type SendSingle, TransactionAttempt } from './transaction-attempt.ts'
+import { type Combine, NothingSent, type Send, type SendSingle, TransactionAttempt } from './transaction-attempt.ts'
 
 /** Runs statements for one organization, which every statement must reference. */
 export interface Connection {
@@ -40,6 +41,8 @@ export interface Transaction extends Connection {
    * if credentials are on another server than records.
    */
   readonly runSingle: (<Row extends object>(statement: SingleStatement) => Promise<Row[]>) | undefined
+  /** May one statement write several tables? Otherwise a statement for each, sent together, is quicker. */
+  readonly writesTablesTogether: boolean
 }
 
 /** A writing statement whose text is the same for all values. */
@@ -75,6 +78,8 @@ export interface DatabaseOptions {
   onIdleError?: (error: Error) => void
 }
 
+export type EngineName = Engine['name']
+
 /** Settings of every connection that affect plans and results. */
 export const sessionOptions = [
   '-c timezone=UTC',
@@ -102,7 +107,7 @@ export class Database {
   readonly #shared: SharedConnections
   readonly #connectedClients = new Set<pg.PoolClient>()
   #onFailure: ((error: unknown) => void) | undefined
-  #distributedTables: ReadonlySet<string> | undefined
+  #engine: Engine = single
 
   constructor({
     connection,
@@ -150,9 +155,9 @@ export class Database {
     return Math.max(0, this.#queue.longestWait(tenantKey, opening) - setupTime)
   }
 
-  /** From now on, credential checks are statements of their own, and statements show the planner their organization. */
-  useDistribution(tables: readonly string[]): void {
-    this.#distributedTables = new Set(tables)
+  /** From now on, statements are written and sent for this engine. */
+  useEngine(engine: Engine): void {
+    this.#engine = engine
     this.#fixedTexts = new WeakMap()
   }
 
@@ -162,12 +167,15 @@ export class Database {
   }
 
   get isDistributed(): boolean {
-    return this.#distributedTables !== undefined
+    return this.#engine.isDistributed
   }
 
-  /** Does the statement run on the server with the records of its organization? */
-  #isOnShard({ onlyAt }: Sql): boolean {
-    return onlyAt !== undefined && this.#distributedTables?.has(onlyAt) === true
+  get writesTablesTogether(): boolean {
+    return !this.isDistributed
+  }
+
+  get engine(): Engine {
+    return this.#engine
   }
 
   get counts(): { total: number; idle: number; waiting: number } {
@@ -177,7 +185,7 @@ export class Database {
 
   /** A connection for reads: each statement is independent and checks the credential in the same round trip. */
   reader(actor: Actor): Connection {
-    const organization = this.#organizationOf(actor)
+    const organization = this.#engine.organizationOf(actor.organizationId)
     const complete = (statement: Sql) => {
       assertScoped(statement)
       return this.isDistributed ? statement : withCredentialCheck(actor, statement)
@@ -198,11 +206,6 @@ export class Database {
         return checkedRows(await this.#send<CredentialChecked<Row>>(query, { tenantKey, isCheap }))
       },
     }
-  }
-
-  #organizationOf({ organizationId }: Actor): Sql {
-    const organization = organizationParameter(organizationId)
-    return this.isDistributed ? plannerVisible(organization) : organization
   }
 
   #fixedQuery(actor: Actor, statement: FixedStatement): pg.QueryConfig {
@@ -226,18 +229,18 @@ export class Database {
         isTransaction: true,
         actor,
         organizationId: actor.organizationId,
-        organization: this.#organizationOf(actor),
+        organization: this.#engine.organizationOf(actor.organizationId),
         query: async <Row extends object>(given: Sql | FixedStatement) => {
           const statement = toSql(given)
           assertScoped(statement)
-          return send<Row>(statement, this.#isOnShard(statement))
+          return send<Row>(statement)
         },
         runSingle: this.isDistributed ? undefined : runSingle,
+        writesTablesTogether: this.writesTablesTogether,
       })
     }
     const { organizationId: tenantKey } = actor
-    const organizationId = this.isDistributed ? tenantKey : undefined
-    return this.#transact(credentialCheck(actor), run, { tenantKey, organizationId })
+    return this.#transact(credentialCheck(actor), run, { tenantKey, combine: this.#engine.combine(tenantKey) })
   }
 
   /** Runs one cross-tenant statement. With a name it is prepared once per connection, with one plan for all values. */
@@ -261,9 +264,10 @@ export class Database {
   ): Promise<(Row[] | ApiError)[]> {
     const calls = statements.map((given) => {
       const { statement } = given
-      const isFixed = !(statement instanceof Sql)
-      if (!isFixed && this.#isOnShard(statement)) return callOf(given)
-      const query = isFixed ? this.#crossTenantTexts.queryOf(statement, () => statement.name) : render(statement)
+      const call = this.#engine.callOf(given)
+      if (call) return call
+      const query =
+        statement instanceof Sql ? render(statement) : this.#crossTenantTexts.queryOf(statement, () => statement.name)
       return { query, rowsOf: ({ rows }: pg.QueryResult) => rows }
     })
     const queries = calls.map(({ query }) => query)
@@ -322,10 +326,10 @@ export class Database {
   async #transact<Result>(
     check: Sql | undefined,
     work: (send: Send, sendSingle: SendSingle) => Promise<Result>,
-    { tenantKey, organizationId, timeout }: TransactionOptions,
+    { tenantKey, combine, timeout }: TransactionOptions,
   ): Promise<Result> {
     return this.#retry(isRetryableTransaction, timeout, async (deadline) =>
-      new TransactionAttempt(await this.#connect(tenantKey, deadline), organizationId).run(check, work, deadline),
+      new TransactionAttempt(await this.#connect(tenantKey, deadline), combine).run(check, work, deadline),
     )
   }
 
@@ -367,7 +371,6 @@ export class Database {
 interface TransactionOptions {
   /** Whose share of the connections it uses. */
   tenantKey: string
-  /** Set if the records are on other servers. */
-  organizationId?: string | undefined
+  combine?: Combine | undefined
   timeout?: number | undefined
 }

@@ -1,5 +1,6 @@
 import { DatabaseError } from 'pg'
 import { ApiError } from '../model/errors.ts'
+import { constraintInMessage, reportsLostServer } from './distribution/messages.ts'
 
 /** The request has used up its time for the database. */
 export class DeadlineExceeded extends Error {}
@@ -18,19 +19,6 @@ const socketFaults = new Set([
 
 /** PostgreSQL's codes (manual, appendix A) for shutting down, starting, and out of connections. */
 const unavailable = new Set(['57P01', '57P02', '57P03', '53300', '53400'])
-/** A server or, with Citus, its worker was lost during a statement or its commit: reported as internal errors (XX000). */
-const lostServer = new RegExp(
-  [
-    '^postmaster was shut down',
-    '^failure on connection marked as essential',
-    '^could not commit transaction for shard',
-    '^failed to (?:commit|prepare) transaction',
-    '^failed to send query to',
-    '^could not connect to any active placements',
-    '^could not establish any connections',
-    '^execution cannot recover from multiple connection failures',
-  ].join('|'),
-)
 const outOfSpace = new Set(['53100', '53200'])
 
 /** Damaged data, a damaged index, or an error of the disk. */
@@ -40,14 +28,9 @@ const damage = new Set(['XX001', 'XX002', '58030'])
 export const sqlState = (error: unknown): string | undefined =>
   error instanceof DatabaseError ? error.code : undefined
 
-/**
- * The name of the constraint that a statement violated. Citus reports it only in the message, and there with the number
- * of the shard at its end.
- */
-export function violatedConstraint(error: unknown): string | undefined {
-  if (!(error instanceof DatabaseError)) return undefined
-  return error.constraint ?? /constraint "(.+?)(?:_\d{6,})?"/.exec(error.message)?.[1]
-}
+/** The name of the constraint that a statement violated. */
+export const violatedConstraint = (error: unknown): string | undefined =>
+  error instanceof DatabaseError ? (error.constraint ?? constraintInMessage(error.message)) : undefined
 
 export const violatesConstraint = (error: unknown, constraint: string): boolean =>
   violatedConstraint(error) === constraint
@@ -57,7 +40,7 @@ export function isConnectionLoss(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = (error as NodeJS.ErrnoException).code
   if (error instanceof DatabaseError)
-    return unavailable.has(code ?? '') || (code ?? '').startsWith('08') || lostServer.test(error.message)
+    return unavailable.has(code ?? '') || (code ?? '').startsWith('08') || reportsLostServer(error.message)
   if (code !== undefined && socketFaults.has(code)) return true
   return /Connection terminated|timeout exceeded when trying to connect|connection (?:is closed|error)|not queryable/i.test(
     error.message,

@@ -9,6 +9,14 @@ export interface FixedStatement {
   build: (values: readonly Parameter[]) => Sql
 }
 
+/** A statement about an organization, with others that are sent with it where it is combined (`combinable`). */
+export interface OrganizationStatement {
+  organizationId: string
+  before?: readonly Sql[]
+  statement: Sql | FixedStatement
+  after?: readonly Sql[]
+}
+
 /** The statement with its values, for a single use. */
 export const toSql = (statement: Sql | FixedStatement): Sql =>
   statement instanceof Sql ? statement : statement.build(statement.values.map((value) => new Parameter(value)))

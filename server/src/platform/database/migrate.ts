@@ -4,14 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { connect } from './connect.ts'
-import {
-  allowManyChanges,
-  changeCoordinatorOnly,
-  distribute,
-  type Distribution,
-  distributionState,
-  sendDistributed,
-} from './distribution.ts'
+import { type MigrationTarget, openTarget } from './distribution/distribute.ts'
 import { sqlState } from './failures.ts'
 import { isFromBeforeFirstRelease, unreleasedDatabase } from './first-release.ts'
 import { splitStatements } from './split-statements.ts'
@@ -21,8 +14,10 @@ export interface MigrateOptions {
   /** Contains files named `0001_name.sql`, applied in the order of their numbers and never changed afterwards. */
   folder: string
   log: (message: string) => void
-  /** What to do where tables can be distributed with Citus; by default, nothing. */
-  distribution?: Pick<Distribution, 'tables' | 'isWanted'>
+  /** Tables that may be on other servers than the rest, where the database has such servers. */
+  organizationTables?: readonly string[]
+  /** True to move them there with their records; without records, they are moved anyway. */
+  distributes?: boolean
 }
 
 export interface Migration {
@@ -40,7 +35,7 @@ export interface Migration {
  */
 export async function migrate(
   connection: pg.ClientConfig,
-  { folder, log, distribution }: MigrateOptions,
+  { folder, log, organizationTables: tables, distributes: isWanted = false }: MigrateOptions,
 ): Promise<{ applied: string[] }> {
   const migrations = await readMigrations(folder)
   const lockSession = await openSession(connection)
@@ -49,15 +44,10 @@ export async function migrate(
     const session = await openSession(connection)
     try {
       const ownSessions = await Promise.all([session, lockSession].map(readPid))
-      const distributing = distribution && { ...distribution, log, ownSessions }
       const pending = await findPending(session, migrations)
-      const state = distribution ? await distributionState(session) : 'impossible'
-      if (distributing && state === 'interrupted') await distribute(session, { ...distributing, isNew: false })
-      const send = state === 'none' || state === 'impossible' ? undefined : distributing
-      if (send === undefined) await changeCoordinatorOnly(session, true)
-      const applied = await applyPending(session, lockSession, pending, { log, distribution: send })
-      await changeCoordinatorOnly(session, false)
-      if (distributing) await distribute(session, { ...distributing, isNew: applied.length === migrations.length })
+      const target = await openTarget(session, tables && { tables, isWanted, log, ownSessions })
+      const applied = await applyPending(session, lockSession, pending, { log, ...target })
+      await target.finish(applied.length === migrations.length)
       return { applied }
     } finally {
       await session.end()
@@ -180,9 +170,8 @@ async function findPending(session: pg.Client, migrations: Migration[]): Promise
   return pending
 }
 
-interface Target {
+interface Target extends MigrationTarget {
   log: (message: string) => void
-  distribution: Pick<Distribution, 'tables'> | undefined
 }
 
 /**
@@ -226,8 +215,8 @@ async function apply(session: pg.Client, migration: Migration, target: Target): 
     await session.query(`set local lock_timeout = ${lockTimeout}`)
     // Recorded first: if the lock was lost, a second process fails here instead of applying the migration twice.
     await recordMigration(session, migration)
-    if (target.distribution) {
-      await session.query(allowManyChanges)
+    if (target.statements) {
+      await target.statements.begin()
       await sendStatements(session, migration, target)
     } else await session.query(migration.text)
     await session.query('commit')
@@ -237,15 +226,9 @@ async function apply(session: pg.Client, migration: Migration, target: Target): 
   }
 }
 
-async function sendStatements(
-  session: pg.Client,
-  { text: file }: Migration,
-  { log, distribution }: Target,
-): Promise<void> {
+async function sendStatements(session: pg.Client, { text: file }: Migration, { statements }: Target): Promise<void> {
   for (const { text, offset } of splitStatements(file)) {
-    const sending = distribution
-      ? sendDistributed(session, text, { tables: distribution.tables, log })
-      : session.query(text)
+    const sending: Promise<unknown> = statements ? statements.send(text) : session.query(text)
     await sending.catch((error: unknown) => {
       throw new FailedStatement(error, offset)
     })

@@ -9,14 +9,26 @@ import {
   isUnusableConnection,
 } from './failures.ts'
 import { inOneWrite } from './in-one-write.ts'
-import { OrganizationStatements } from './organization-statements.ts'
 import { render, type Sql } from '../model/sql.ts'
 
-/** `isOnShard`: the statement uses the organization's records only, which are on another server. */
-export type Send = <Row extends object>(statement: Sql, isOnShard?: boolean) => Promise<Row[]>
+export type Send = <Row extends object>(statement: Sql) => Promise<Row[]>
 
 /** Sends the only statement of a transaction, which is a transaction by itself. */
 export type SendSingle = <Row extends object>(query: pg.QueryConfig) => Promise<Row[]>
+
+/** Statements of a transaction that wait to be sent as one command. */
+export interface Batch {
+  takes(statement: Sql): boolean
+  add<Row extends object>(statement: Sql): Promise<Row[]>
+  /** Sends what is waiting, before another statement is sent. */
+  flush(): void
+  /** Sends nothing of what is waiting: the transaction is over. */
+  cancel(error: unknown): void
+}
+
+export type SendCall = (query: pg.QueryConfig) => Promise<pg.QueryResult<{ results: object[][] }>>
+
+export type Combine = (send: SendCall) => Batch
 
 type Work<Result> = (send: Send, sendSingle: SendSingle) => Promise<Result>
 
@@ -38,16 +50,11 @@ export class TransactionAttempt {
   #credentialCheck: Promise<void> | undefined
   /** The first error: without savepoints it causes all later ones. */
   #failure: unknown
-  /** Undefined if records are not on other servers. */
-  readonly #onShard: OrganizationStatements | undefined
+  readonly #batch: Batch | undefined
 
-  /** `organizationId`, if given, is that of statements `onShard`. */
-  constructor(client: pg.PoolClient, organizationId?: string) {
+  constructor(client: pg.PoolClient, combine?: Combine) {
     this.#client = client
-    this.#onShard =
-      organizationId === undefined
-        ? undefined
-        : new OrganizationStatements(organizationId, (query) => this.#query<{ results: object[][] }>(query))
+    this.#batch = combine?.((query) => this.#query<{ results: object[][] }>(query))
   }
 
   /** `check`, if given, returns whether the credential is `live`. */
@@ -70,10 +77,10 @@ export class TransactionAttempt {
   }
 
   async #run<Result>(check: Sql | undefined, work: Work<Result>): Promise<Result> {
-    const send: Send = async <Row extends object>(statement: Sql, isOnShard = false) => {
+    const send: Send = async <Row extends object>(statement: Sql) => {
       // One of several statements sent together has failed: the next one would be committed on its own.
       if (this.#isFinished) throw new Error('the transaction is over')
-      const { checked, pending } = this.#start<Row>(check, statement, isOnShard)
+      const { checked, pending } = this.#start<Row>(check, statement)
       // Not awaited before the work starts, whose first statements are sent together with it, but before the work gets
       // a result.
       await checked
@@ -98,7 +105,7 @@ export class TransactionAttempt {
       )
     } catch (error) {
       this.#isFinished = true
-      this.#onShard?.cancel(error)
+      this.#batch?.cancel(error)
       // The work may have wrapped the error.
       const cause = isStalePreparedStatement(this.#failure) ? this.#failure : error
       // Otherwise the next user of the connection would be inside this transaction.
@@ -109,15 +116,15 @@ export class TransactionAttempt {
     return result
   }
 
-  #start<Row extends object>(check: Sql | undefined, statement: Sql, isOnShard: boolean) {
-    if (this.#onShard && isOnShard) {
+  #start<Row extends object>(check: Sql | undefined, statement: Sql) {
+    if (this.#batch?.takes(statement)) {
       // First, so that it is sent in the same write as the beginning of the transaction.
-      const pending = this.#onShard.add<Row>(statement)
+      const pending = this.#batch.add<Row>(statement)
       pending.catch(() => undefined)
       return { checked: this.#begin(check), pending }
     }
     const checked = this.#begin(check)
-    this.#onShard?.flush()
+    this.#batch?.flush()
     const pending = this.#query<Row>(render(statement)).then(({ rows }) => rows)
     pending.catch(() => undefined)
     return { checked, pending }
@@ -152,7 +159,7 @@ export class TransactionAttempt {
   async #commit(): Promise<void> {
     this.#isFinished = true
     this.#isCommitting = true
-    this.#onShard?.flush()
+    this.#batch?.flush()
     const { command } = await this.#client.query('commit')
     if (command === 'COMMIT') return
     this.#isCommitting = false

@@ -4,20 +4,19 @@ export class Sql {
   readonly values: readonly unknown[]
   readonly scoped: boolean
   readonly isPrepared: boolean
-  /** Set if the statement uses this table and others in the same place only. */
-  readonly onlyAt: string | undefined
+  readonly isCombinable: boolean
 
   constructor(
     parts: readonly string[],
     values: readonly unknown[],
     scoped: boolean,
-    { isPrepared = false, onlyAt }: { isPrepared?: boolean; onlyAt?: string } = {},
+    { isPrepared = false, isCombinable = false } = {},
   ) {
     this.parts = parts
     this.values = values
     this.scoped = scoped
     this.isPrepared = isPrepared
-    this.onlyAt = onlyAt
+    this.isCombinable = isCombinable
   }
 
   /** The text with `$1…` instead of the values. A `Parameter` that occurs twice is sent once. */
@@ -67,22 +66,28 @@ export function sql(strings: TemplateStringsArray, ...inputs: unknown[]): Sql {
   return new Sql(parts, values, scoped)
 }
 
-/** Prepares it once per connection. Only for few different texts whose plan follows from keys alone. */
-export const prepared = ({ parts, values, scoped }: Sql): Sql => new Sql(parts, values, scoped, { isPrepared: true })
+/**
+ * Prepares it once per connection, or combines it with others (`combinable`). Only for few different texts whose plan follows
+ * from keys alone.
+ */
+export const prepared = ({ parts, values, scoped }: Sql): Sql =>
+  new Sql(parts, values, scoped, { isPrepared: true, isCombinable: true })
 
 /**
- * For a statement of a transaction that uses only tables in the same place as this one: if that is distributed, Citus runs it
- * on the server with the organization's records, in one command with others that are sent at the same time. It must return
- * rows, which are read as JSON, and values must be cast unless they are texts.
+ * For a statement of a transaction that may be sent as one command with others of the same time, where that saves round trips:
+ * it uses only tables of one place, returns rows, which may be read as JSON, and casts its values unless they are texts.
  */
-export const onShard = (table: string, { parts, values, scoped, isPrepared }: Sql): Sql =>
-  new Sql(parts, values, scoped, { isPrepared, onlyAt: table })
+export const combinable = ({ parts, values, scoped, isPrepared }: Sql): Sql =>
+  new Sql(parts, values, scoped, { isPrepared, isCombinable: true })
+
+/** Sends a prepared statement on its own, because its rows or values have no form in JSON. */
+export const alone = ({ parts, values, scoped, isPrepared }: Sql): Sql => new Sql(parts, values, scoped, { isPrepared })
 
 /** Prepared if it is about one record: a set's text differs each time, and planning is cheap per record. */
 export const preparedForOne = (records: readonly unknown[], statement: Sql): Sql =>
-  records.length === 1 ? prepared(statement) : statement
+  records.length === 1 ? prepared(statement) : combinable(statement)
 
-/** The rows of the previous statement on the shard, as a JSON array. */
+/** The rows of the previous one of combined statements, as a JSON array. */
 export const previousRows = new Sql(['$2'], [], false)
 
 /** A prepared statement has a name per connection; the same text always gets the same name. */
@@ -142,5 +147,5 @@ export const organizationParameter = (organizationId: string): Sql =>
 export const plannerVisible = (organization: Sql): Sql =>
   new Sql(['', '::uuid'], organization.values, organization.scoped)
 
-/** True in a distributed database, which needs it everywhere to find the shard. */
+/** True if the planner needs it wherever a statement reads a table (`Engine.organizationOf`). */
 export const isPlannerVisible = (organization: Sql): boolean => organization.parts[0] === ''

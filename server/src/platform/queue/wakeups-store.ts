@@ -79,7 +79,7 @@ export async function claimSweep(database: Database, kind: string, intervalSecon
   return claimed.length > 0
 }
 
-/** By kind, the organizations of a relation of all of them that have due work. Visits all shards. */
+/** By kind, the organizations of a relation of all of them that have due work. */
 export async function findWork(
   database: Database,
   organizations: Sql,

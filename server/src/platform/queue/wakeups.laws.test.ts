@@ -10,6 +10,7 @@ import { sql } from '../model/sql.ts'
 import { RecentTouches } from './recent-touches.ts'
 import { coverageSeconds, findDue } from './wakeups-store.ts'
 import { sweep, Wakeups } from './wakeups.ts'
+import { citus } from '../database/distribution/citus.ts'
 
 let testDatabase: TestDatabase
 let database: Database
@@ -17,7 +18,7 @@ let client: pg.Client
 beforeAll(async () => {
   testDatabase = await createDatabase()
   database = new Database({ connection: testDatabase.connection, size: 6 })
-  database.useDistribution(tablesByPlace.organization)
+  database.useEngine(citus(tablesByPlace.organization))
   client = new pg.Client(testDatabase.connection)
   await client.connect()
   await client.query('create table organizations_with_work (organization_id uuid)')

@@ -12,6 +12,7 @@ import { RecentTouches } from './recent-touches.ts'
 import { claimSweep, findDue, touch } from './wakeups-store.ts'
 import { startSweep, Wakeups } from './wakeups.ts'
 import { startQueueWorkers } from './workers.ts'
+import { citus } from '../database/distribution/citus.ts'
 
 let testDatabase: TestDatabase
 let client: pg.Client
@@ -23,7 +24,7 @@ beforeAll(async () => {
   await client.connect()
   await client.query('create table organizations_with_work (organization_id uuid)')
   database = new Database({ connection: testDatabase.connection, size: 4 })
-  database.useDistribution(tablesByPlace.organization)
+  database.useEngine(citus(tablesByPlace.organization))
   onOneServer = new Database({ connection: testDatabase.connection, size: 1 })
 })
 beforeEach(async () => void (await client.query('delete from wakeups')))

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { sha256 } from '../../secret/encryption.ts'
 import type { Transaction } from '../../database/database.ts'
-import { prepared, raw, sql } from '../../model/sql.ts'
+import { alone, prepared, raw, sql } from '../../model/sql.ts'
 import type { RetentionPolicy } from '../../operations/maintenance/retention-store.ts'
 import { ApiError } from '../../model/errors.ts'
 import { openResponse, sealResponse, type StoredResponse } from './idempotency.ts'
@@ -44,9 +44,11 @@ export async function findStoredResponse(
       ),
     ),
     transaction.query<{ request_hash: Buffer; answer_encrypted: Buffer }>(
-      prepared(sql`select request_hash, answer_encrypted from idempotency_answers
+      alone(
+        prepared(sql`select request_hash, answer_encrypted from idempotency_answers
         where organization_id = ${transaction.organization} and credential_id = ${request.credentialId}::uuid
           and key_hash = ${keyHash} and created_at > now() - make_interval(hours => ${retentionHours})`),
+      ),
     ),
   ])
   if (!lock?.locked) throw requestInProgress()
@@ -73,13 +75,15 @@ export async function storeResponse(
   response: StoredResponse,
 ): Promise<void> {
   const stored = await transaction.query(
-    prepared(sql`insert into idempotency_answers (organization_id, credential_id, key_hash, request_hash, answer_encrypted)
+    alone(
+      prepared(sql`insert into idempotency_answers (organization_id, credential_id, key_hash, request_hash, answer_encrypted)
       values (${transaction.organization}, ${request.credentialId}::uuid, ${sha256(request.key)}, ${request.requestHash},
         ${sealResponse(request.secretKey, request.key, response)})
       on conflict (organization_id, credential_id, key_hash) do update
         set request_hash = excluded.request_hash, answer_encrypted = excluded.answer_encrypted, created_at = excluded.created_at
         where excluded.created_at - idempotency_answers.created_at >= interval ${raw(`'${retentionHours} hours'`)}
       returning 1`),
+    ),
   )
   if (stored.length === 0) throw requestInProgress()
 }

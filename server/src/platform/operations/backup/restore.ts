@@ -5,7 +5,7 @@ import { connect } from '../../database/connect.ts'
 import { Interrupted } from '../../database/interrupted.ts'
 import { isConnectionLoss } from '../../database/failures.ts'
 import { isFromBeforeFirstRelease, unreleasedBackup } from '../../database/first-release.ts'
-import { changeCoordinatorOnly } from '../../database/distribution.ts'
+import { changeCoordinatorOnly, pendingKeys } from '../../database/distribution/distribute.ts'
 import { dropIndexes, recreateIndexes } from '../../database/dropped-indexes.ts'
 import { migrationLockKey, type Migration, readMigrations } from '../../database/migrate.ts'
 import { namesCreatedBy, quoteIdentifier, readCatalog } from './catalog.ts'
@@ -58,7 +58,7 @@ export async function restoreSnapshot(file: string, options: RestoreOptions): Pr
     await detectClientLoss(client)
     await client.query('begin')
     await lockMigrations(client)
-    await dropSchema(client, namesCreatedBy(migrations))
+    await dropSchema(client, namesCreatedBy(migrations).add(pendingKeys))
     await changeCoordinatorOnly(client, true)
     await createSchema(client, applied)
     await assertSameTables(client, checked.header, applied)

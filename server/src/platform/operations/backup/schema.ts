@@ -1,5 +1,4 @@
 import type pg from 'pg'
-import { pendingKeys } from '../../database/distribution.ts'
 import { sqlState } from '../../database/failures.ts'
 import { createMigrationsTable, type Migration, noTransactionMarker } from '../../database/migrate.ts'
 import { notFromExtension } from './catalog.ts'
@@ -22,7 +21,7 @@ export async function dropSchema(client: pg.Client, ownNames: ReadonlySet<string
      from pg_type type join pg_namespace space on space.oid = type.typnamespace
      where nspname = current_schema() and typtype in ('e', 'd') and ${notFromExtension('type')}`,
   )
-  const ours = rows.filter(({ name }) => ownNames.has(name) || name === pendingKeys)
+  const ours = rows.filter(({ name }) => ownNames.has(name))
   try {
     // All objects of a kind are dropped at once, because they may depend on each other. A routine that takes a table's
     // rows depends on the table; a generated column or an index depends on a routine.

@@ -12,7 +12,7 @@ import { explainFileError } from '../../files/explain.ts'
 import { Interrupted } from '../../database/interrupted.ts'
 import { isFromBeforeFirstRelease, unreleasedDatabase } from '../../database/first-release.ts'
 import { readMigrations } from '../../database/migrate.ts'
-import { withPausedDirectory } from './citus-snapshot.ts'
+import { withPausedDirectory } from '../../database/distribution/paused-directory.ts'
 import { type Catalog, namesCreatedBy, quoteIdentifier, readCatalog } from './catalog.ts'
 import {
   type AppliedMigration,

@@ -13,7 +13,7 @@ export interface RetentionPolicy {
   ttlSeconds: number
   /** The rows belong to a person or to no one: the table has no organization. */
   isPersonal?: true
-  /** The table is not distributed if the others are. */
+  /** The table belongs to the directory (`tablesByPlace`). */
   isInDirectory?: boolean
   /** Rows to retain after they expire: a condition on `record`. */
   excluded?: (organization: Sql) => Sql
@@ -66,7 +66,7 @@ export interface Batch {
 export const findExpired = (database: Database, policy: RetentionPolicy, batch: Batch): Promise<ExpiredRow[]> =>
   database.crossTenantQuery<ExpiredRow>('purge expired rows', expiredSql(policy, batch))
 
-/** Those of the policies, all with an organization, that have expired rows: each shard is visited once for all of them. */
+/** Those of the policies, all with an organization, that have expired rows: one statement for all of them. */
 export async function findDue(database: Database, policies: readonly RetentionPolicy[]): Promise<Set<unknown>> {
   const expired = policies.map(
     (policy, index) => sql`

@@ -1,5 +1,5 @@
 import type { Database, CrossTenantConnection } from '../../database/database.ts'
-import { identifier, raw, sql } from '../../model/sql.ts'
+import { identifier, sql } from '../../model/sql.ts'
 
 /** Tables with no more pages need no statistics: any plan is good. */
 const fewPages = 4
@@ -14,17 +14,11 @@ const grown = `select relname::text as name from pg_class
     and pg_relation_size(oid) > current_setting('block_size')::int * greatest(2 * relpages, ${fewPages})::bigint
   order by relname`
 
-/** Distributed tables with a shard that has grown: `contacts` for `contacts_102008`. */
-const grownShardsSql = sql`select distinct logicalrelid::text as name
-  from run_command_on_workers(${`select coalesce(json_agg(name), '[]') from (${grown}) grown`}) worker
-    cross join json_array_elements_text(result::json) shard
-    join pg_dist_partition on logicalrelid = to_regclass(regexp_replace(shard, '_[0-9]+$', ''))
-  where success order by 1`
-
 export async function findGrownTables(database: Database): Promise<string[]> {
-  const statements = [raw(grown), ...(database.isDistributed ? [grownShardsSql] : [])]
   const found = await Promise.all(
-    statements.map((statement) => database.crossTenantQuery<{ name: string }>('update statistics', statement)),
+    database.engine
+      .tablesOnServers(grown)
+      .map((statement) => database.crossTenantQuery<{ name: string }>('update statistics', statement)),
   )
   return found.flat().map(({ name }) => name)
 }

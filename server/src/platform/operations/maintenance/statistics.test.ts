@@ -21,6 +21,7 @@ import { createDatabase, type TestDatabase } from '../../../../test/postgres.ts'
 import { until } from '../../../../test/processes.ts'
 import { tablesByPlace } from '../../../places.ts'
 import { startTestService } from '../../../../test/service.ts'
+import { citus } from '../../database/distribution/citus.ts'
 
 /** Statistics of a table can be missing or outdated; the test cluster's autovacuum runs only once an hour. */
 const size = 1500
@@ -255,7 +256,7 @@ test.skipIf(!isDistributed())(
   'statistics of a distributed table are updated when one of its shards has doubled',
   async () => {
     const database = new Database({ connection: testDatabase.connection, size: 2 })
-    database.useDistribution(tablesByPlace.organization)
+    database.useEngine(citus(tablesByPlace.organization))
     expect(await takeStatistics(database)).toEqual({ taken: [], failed: false })
     await client.query(`insert into audit_events (organization_id, id, action, actor_kind)
       select '${ours}', gen_random_uuid(), 'login.failed', 'command' from generate_series(1, 5000)`)

@@ -13,7 +13,7 @@ export interface ForeignKey {
   column: string
   table: string
   key: string
-  /** Never `set null`, which Citus does not support: maintenance releases what refers to a purged record. */
+  /** Never `set null`, which not every engine supports: maintenance releases what refers to a purged record. */
   onDelete: 'cascade' | 'no action'
 }
 

@@ -4,7 +4,7 @@ import { dayOf, type Operand, type TimeSpan, textsOf, type Condition } from './o
 import { withoutFoldedMarks } from './folded-marks.ts'
 import type { Operator } from './operators.ts'
 import { anyContained, asJson, containedJson } from './contained-json.ts'
-import { distributedOf, reachConditions, type Scope } from './scope.ts'
+import { organizationOf, reachConditions, type Scope } from './scope.ts'
 import { linkAlias, type Target } from './target.ts'
 import type { Field } from '../declare/field.ts'
 
@@ -61,7 +61,7 @@ function linkCondition(
     ...(other.softDelete ? [raw('other.deleted_at is null')] : []),
     ...reachConditions(other, scope, raw('other')),
   ]
-  const organization = distributedOf(scope) ?? sql`${raw(target.alias)}.organization_id`
+  const organization = organizationOf(scope, sql`${raw(target.alias)}.organization_id`)
   const isReached =
     bounds.length === 0
       ? raw('')

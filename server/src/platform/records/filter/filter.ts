@@ -2,7 +2,7 @@ import type { Resource } from '../declare/define.ts'
 import { identifier, join, raw, type Sql, sql } from '../../model/sql.ts'
 import { always, conditionSql, type IndexKind, indexKindOf, never } from './condition.ts'
 import type { Relation } from '../declare/relations.ts'
-import { andWithinReach, distributedOf, reachConditions, type Scope } from './scope.ts'
+import { andWithinReach, organizationOf, reachConditions, type Scope } from './scope.ts'
 import { isJoined as needsJoin, joins, linkAlias, type Target } from './target.ts'
 import type { Condition } from './operand.ts'
 
@@ -94,12 +94,12 @@ function relatedSql(related: RelatedFilter, scope: Scope): Sql {
   const { relation, alias, relatedAlias, filter } = related
   const { resource, by } = relation
   const [here, there] = [raw(alias), raw(relatedAlias)]
-  const organization = distributedOf(scope) ?? sql`${here}.organization_id`
+  const organization = organizationOf(scope, sql`${here}.organization_id`)
   const inner = { ...scope, organization }
   const isJoined = targetsOf(filter).some((target) => needsJoin(resource, target))
   const embedded = isJoined ? joins(resource, inner, relatedAlias) : raw('')
   const conditions = filterSql(resource, filter, scope)
-  // Citus cannot plan a related record that does not exist.
+  // Not every planner accepts a related record that cannot exist.
   if (conditions.includes(never)) return never
   const { from, on } = connectionSql(by, { here, there, organization })
   const parents = (resource.requiredParents ?? []).filter(({ column }) => column !== by.there)

@@ -109,7 +109,7 @@ export const existsInSetSql = (resource: Resource, scope: Scope, id: Sql): Sql =
 
 /** The reader of a record, as far as that changes how it is read. */
 export interface ReadFor {
-  /** The organization, if the planner has to find the shard of its records. */
+  /** See `visibleOrganization`. */
   organization?: Sql | undefined
   /** The reader, if they do not see all records, and values of the record depend on that. */
   reader?: Reader | undefined
@@ -119,10 +119,14 @@ export const readFor = (
   resource: Resource,
   { actor, organization }: Pick<Scope, 'actor' | 'organization'>,
 ): ReadFor => ({
-  organization: distributedOf({ organization }),
+  organization: visibleOrganization({ organization }),
   reader: actor.reach && Object.values(resource.fields).some((one) => one.dependsOnReader) ? actor : undefined,
 })
 
-/** The organization, if the planner has to find the shard of its records. */
-export const distributedOf = ({ organization }: Pick<Scope, 'organization'>): Sql | undefined =>
+/** The organization, if the planner needs it wherever a statement reads a table, even one that is joined by its column. */
+export const visibleOrganization = ({ organization }: Pick<Scope, 'organization'>): Sql | undefined =>
   isPlannerVisible(organization) ? organization : undefined
+
+/** The organization of rows that belong to it: their column, unless the planner needs more (`visibleOrganization`). */
+export const organizationOf = (scope: Pick<Scope, 'organization'>, column: Sql): Sql =>
+  visibleOrganization(scope) ?? column

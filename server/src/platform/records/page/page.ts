@@ -11,7 +11,7 @@ import { areReady, type Entries, withRecords } from '../properties/entries.ts'
 import { type Cursor, type Filters, type ListRequest, defaultLimit } from './parse.ts'
 import {
   andWithinReach,
-  distributedOf,
+  visibleOrganization,
   readFor,
   existsInSetSql,
   existsSql,
@@ -220,8 +220,8 @@ function withinList(resource: Resource, scope: Scope, { isIndexed = true, isList
   const organization = isListed ? plannerVisible(scope.organization) : scope.organization
   const owner = [sql`${table}.organization_id = ${organization}`]
   if (parent) owner.push(sql`${table}.${identifier(parent.column)} = ${scope.parentId}::uuid`)
-  // Hidden from the planner, except from that of a distributed database, which needs it to find the shard.
-  const isVisible = isIndexed || distributedOf(scope) !== undefined
+  // Otherwise hidden from the planner, unless it needs it.
+  const isVisible = isIndexed || visibleOrganization(scope) !== undefined
   const parts = isVisible ? owner : [sql`(${join(owner, ' and ')}) is true`]
   if (deleted) parts.push(restorable(restorableDays))
   else if (softDelete) parts.push(sql`${table}.deleted_at is null`)
@@ -270,8 +270,8 @@ function filtersSql(resource: Resource, { filter, words }: Filters, scope: Scope
   if (parts.length === 0) return undefined
   const all = join(parts, ' and ')
   // Never true, which the planner does not know: it would leave out tables in which the filters are false for all rows, and
-  // Citus would not know that only one shard of them is needed.
-  return resource.isUnion && distributedOf(scope) ? sql`(${all} or ${raw(root)}.organization_id is null)` : all
+  // with them the organization, which it needs.
+  return resource.isUnion && visibleOrganization(scope) ? sql`(${all} or ${raw(root)}.organization_id is null)` : all
 }
 
 /** Records with all words in the search column are matched first, so that the index intersects the words. */

@@ -17,6 +17,7 @@ import {
   type TestOrganization,
   type TestService,
 } from '../../../../test/service.ts'
+import { citus } from '../../database/distribution/citus.ts'
 
 let service: TestService
 let client: pg.Client
@@ -31,7 +32,7 @@ beforeAll(async () => {
   await client.query(skeletonOf(differences, (await readCatalog(client)).keywords).changes ?? '')
   const distributed = await distributeTables(client)
   service = await startTestService({}, database, [...routes, ...relationships.routes])
-  if (distributed.length > 0) service.database.useDistribution(distributed)
+  if (distributed.length > 0) service.database.useEngine(citus(distributed))
   organization = await service.newOrganization()
   call = organization.call
 })

@@ -1,7 +1,7 @@
 import type { Connection, Transaction } from '../../database/database.ts'
 import { declaredProperty } from './property.ts'
 import type { Resource } from '../declare/define.ts'
-import { onShard, type Parameter, prepared, type Sql, sql } from '../../model/sql.ts'
+import { type Parameter, prepared, type Sql, sql } from '../../model/sql.ts'
 import type { PropertyDefinition, PropertySet } from '../declare/field.ts'
 
 interface StoredSet {
@@ -57,13 +57,10 @@ export async function lockPropertySet(transaction: Transaction, resource: Resour
   const before = lastKnownSet(transaction, resource)
   const read = () =>
     transaction.query<StoredSet>(
-      onShard(
-        table,
-        prepared(sql`
+      prepared(sql`
       select resource, revision, refuses_undeclared,
         case when revision <> ${before?.revision ?? noRevision}::integer then definitions end as definitions
       from property_sets where organization_id = ${organization} and resource = ${table} for key share`),
-      ),
     )
   const [found] = await read()
   if (found) return remember(transaction, found, before)

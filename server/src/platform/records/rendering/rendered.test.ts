@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { resources } from '../../../app.ts'
 import { serviceActor } from '../../model/caller.ts'
 import { identifier, raw, sql } from '../../model/sql.ts'
-import { distributedOf } from '../filter/scope.ts'
+import { visibleOrganization } from '../filter/scope.ts'
 import { composedSql, documentJoins, documentSql, isRendered } from '../page/select.ts'
 import { root } from '../filter/target.ts'
 import type { Resource } from '../declare/define.ts'
@@ -38,7 +38,7 @@ const createActor = () =>
 /** Each record as its stored rendering and as composed from its columns. */
 const readRows = (resource: Resource) =>
   service.database.transaction(createActor(), (transaction) => {
-    const organization = distributedOf(transaction)
+    const organization = visibleOrganization(transaction)
     return transaction.query<{ stored: string; composed: string }>(sql`
       select ${documentSql(resource, { organization })} as stored, ${composedSql(resource, undefined, { organization })} as composed
       from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, { organization: transaction.organization, actor: seesAll })}

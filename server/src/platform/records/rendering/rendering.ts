@@ -18,9 +18,9 @@ const tableOf = (resource: Resource): Sql => identifier(renderingsTable(resource
 const ownerOf = ({ singular }: Resource): Sql => identifier(columnOf(`${singular}Id`))
 const functionOf = ({ singular }: Resource): Sql => identifier(`${singular}_document`)
 
-/** Column by column if `isDistributed`, because the rows of a table's shards have other types than the table. */
-const documentOf = (resource: Resource, isDistributed: boolean): Sql =>
-  isDistributed
+/** `byColumn` also works where the rows of a part of the table have another type than the table. */
+const documentOf = (resource: Resource, byColumn: boolean): Sql =>
+  byColumn
     ? sql`${functionOf(resource)}(row(${raw(root)}.*)::${identifier(resource.table)})`
     : sql`${functionOf(resource)}(${raw(root)})`
 
@@ -89,7 +89,7 @@ export function renderSql(resource: Resource, organization: Sql, ids: Sql): Sql 
   if (rendered.renderingVersion === undefined) return undefined
   return sql`${storeSql(
     rendered,
-    // Not the column: then Citus would not know that all rows are of one organization.
+    // Not the column: the planner may have to know that all rows are of one organization.
     sql`select ${organization} as organization_id, id, ${rowVersion}, ${documentOf(rendered, true)} as document
       from ${identifier(rendered.table)} ${raw(root)}
       where organization_id = ${organization} and id = any(array(${ids})) and not exists (

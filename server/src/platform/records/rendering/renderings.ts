@@ -1,7 +1,7 @@
-import type { Database } from '../../database/database.ts'
+import type { Database, Transaction } from '../../database/database.ts'
 import type { Resource } from '../declare/define.ts'
-import { identifier, type Sql, sql } from '../../model/sql.ts'
-import { staleSql } from './rendering.ts'
+import { combinable, identifier, prepared, type Sql, sql } from '../../model/sql.ts'
+import { renderSql, staleSql, writtenSql } from './rendering.ts'
 
 export interface RefreshStep {
   /** The id after which the next step starts; undefined at the end of the organization's records. */
@@ -42,4 +42,19 @@ export function renderAllSql(resource: Resource, organizationId: string): Sql {
       select organization_id, id, xmin as source_xmin, ctid as source_ctid from ${identifier(resource.table)}
       where organization_id = ${organization}), ${staleSql(resource, organization)}
     select count(*) from stored`
+}
+
+/** Makes a change (an update of `record`) and renders the records, which `ids` finds (a query). */
+export async function changeAndRender(
+  transaction: Transaction,
+  resource: Resource,
+  { change, ids }: { change: Sql; ids: Sql },
+): Promise<void> {
+  if (transaction.writesTablesTogether) {
+    await transaction.query(prepared(sql`with ${writtenSql(resource, change)} select count(*) from written`))
+    return
+  }
+  const rendering = renderSql(resource, transaction.organization, ids)
+  const statements = [sql`${change} returning record.id`, ...(rendering ? [rendering] : [])]
+  await Promise.all(statements.map((statement) => transaction.query(combinable(statement))))
 }

@@ -1,5 +1,5 @@
 import type { Transaction } from '../../database/database.ts'
-import { identifier, isOneOf, join, onShard, preparedForOne, raw, type Sql, sql } from '../../model/sql.ts'
+import { identifier, isOneOf, join, preparedForOne, raw, type Sql, sql } from '../../model/sql.ts'
 import { withinScope } from '../page/page.ts'
 import type { RecordSource } from '../rendering/rendering.ts'
 import { documentJoins, documentSql } from '../page/select.ts'
@@ -35,24 +35,15 @@ export async function lockRecords(
   const [, rows] = await Promise.all([
     hasLookups(resource)
       ? transaction.query(
-          onShard(
-            resource.table,
-            preparedForOne(
-              ids,
-              sql`select ${raw(root)}.id from ${identifier(resource.table)} ${raw(root)} ${isWanted}`,
-            ),
-          ),
+          preparedForOne(ids, sql`select ${raw(root)}.id from ${identifier(resource.table)} ${raw(root)} ${isWanted}`),
         )
       : undefined,
     transaction.query<Omit<CurrentRow, 'record'>>(
-      onShard(
-        resource.table,
-        preparedForOne(
-          ids,
-          sql`
+      preparedForOne(
+        ids,
+        sql`
     select ${storedSql(resource, 'table', readFor(resource, scope))}, ${danglingSql(resource, scope)} as dangling
     from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, scope)} ${isWanted}`,
-        ),
       ),
     ),
   ])

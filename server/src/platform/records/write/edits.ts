@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { sha256 } from '../../secret/encryption.ts'
 import type { Actor } from '../../model/caller.ts'
 import type { Transaction } from '../../database/database.ts'
-import { identifier, onShard, prepared, sql } from '../../model/sql.ts'
+import { identifier, prepared, sql } from '../../model/sql.ts'
 import { columnOf, type Resource } from '../declare/define.ts'
 import { objectOf } from '../properties/values.ts'
 import type { PendingChange } from '../declare/changes.ts'
@@ -61,14 +61,11 @@ export async function storeEdits(
   if (edits.length === 0) return
   await Promise.all([
     transaction.query(
-      onShard(
-        resource.table,
-        prepared(sql`
+      prepared(sql`
     insert into ${identifier(`${resource.singular}_edits`)} (organization_id, ${ownerOf(resource)}, field)
     select ${transaction.organization}, id, field
     from jsonb_to_recordset(${JSON.stringify(edits)}::jsonb) as edit(id uuid, field text)
     order by id, field on conflict do nothing returning field`),
-      ),
     ),
     storeEditedValues(
       transaction,
@@ -87,14 +84,11 @@ export async function storeEditedValues(
   if (edited.length === 0 || transaction.actor.kind === 'work') return
   const rows = edited.map(({ id, field, value }) => ({ id, field, digest: digestOf(value) }))
   await transaction.query(
-    onShard(
-      resource.table,
-      prepared(sql`
+    prepared(sql`
     insert into ${identifier(`${resource.singular}_edited_values`)} (organization_id, ${ownerOf(resource)}, field, digest)
     select ${transaction.organization}, id, field, decode(digest, 'hex')
     from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as edited(id uuid, field text, digest text)
     order by id, field, digest on conflict do nothing returning field`),
-    ),
   )
 }
 

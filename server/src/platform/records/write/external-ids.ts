@@ -1,7 +1,7 @@
 import type { Transaction } from '../../database/database.ts'
 import { sqlState } from '../../database/failures.ts'
-import { identifier, onShard, raw, sql } from '../../model/sql.ts'
-import { distributedOf } from '../filter/scope.ts'
+import { combinable, identifier, raw, sql } from '../../model/sql.ts'
+import { organizationOf } from '../filter/scope.ts'
 import type { Resource } from '../declare/define.ts'
 import { externalIdsTable } from '../declare/tables.ts'
 import { decodeId } from '../../model/ids.ts'
@@ -21,23 +21,17 @@ export async function syncExternalIds(
   const owner = identifier(`${resource.singular}_id`)
   const team = raw('teamId' in resource.fields ? ', team_id' : '')
   await transaction.query(
-    onShard(
-      resource.table,
-      sql`delete from ${table}
-        where organization_id = ${transaction.organization} and ${owner} = any(${ids}::uuid[]) returning provider`,
-    ),
+    combinable(sql`delete from ${table}
+        where organization_id = ${transaction.organization} and ${owner} = any(${ids}::uuid[]) returning provider`),
   )
   try {
     await transaction.query(
-      onShard(
-        resource.table,
-        sql`insert into ${table} (organization_id${team}, provider, value, ${owner})
-      select ${distributedOf(transaction) ?? raw('organization_id')}${team}, external.key, external.value, id
+      combinable(sql`insert into ${table} (organization_id${team}, provider, value, ${owner})
+      select ${organizationOf(transaction, raw('organization_id'))}${team}, external.key, external.value, id
       from ${identifier(resource.table)}, jsonb_each_text(external_ids) external
       where organization_id = ${transaction.organization} and id = any(${ids}::uuid[]) and deleted_at is null
       -- Two sets that want the same ids meet at the same one first.
-      order by external.key, external.value returning provider`,
-      ),
+      order by external.key, external.value returning provider`),
     )
   } catch (error) {
     if (sqlState(error) !== '23505') throw error

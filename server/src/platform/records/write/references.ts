@@ -2,7 +2,7 @@ import type { Transaction } from '../../database/database.ts'
 import type { Resource } from '../declare/define.ts'
 import { type BodyFault, invalidBody } from '../../model/errors.ts'
 import { decodeId } from '../../model/ids.ts'
-import { identifier, isOneOf, onShard, preparedForOne, raw, type Sql, sql } from '../../model/sql.ts'
+import { identifier, isOneOf, preparedForOne, raw, type Sql, sql } from '../../model/sql.ts'
 import { andWithinReach } from '../filter/scope.ts'
 import { scopeOf } from '../page/read.ts'
 import type { PendingChange, WriteSteps } from '../declare/changes.ts'
@@ -51,15 +51,12 @@ async function lockNamed(
 ): Promise<ReadonlySet<string>> {
   const ids = wanted.filter((id) => id !== undefined)
   const rows = await transaction.query<{ id: string }>(
-    onShard(
-      table,
-      preparedForOne(
-        ids,
-        sql`
+    preparedForOne(
+      ids,
+      sql`
       select ${identifier(key)} as id from ${identifier(table)}
       where organization_id = ${transaction.organization} and ${isOneOf(identifier(key), ids, 'uuid')}
       ${raw(softDeleted ? 'and deleted_at is null' : '')}${bounds} order by 1 for key share`,
-      ),
     ),
   )
   return new Set(rows.map(({ id }) => id))

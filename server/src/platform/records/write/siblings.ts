@@ -1,6 +1,6 @@
 import type { Transaction } from '../../database/database.ts'
 import { columnOf, type Resource } from '../declare/define.ts'
-import { identifier, onShard, prepared, raw, type Sql, sql } from '../../model/sql.ts'
+import { identifier, prepared, raw, type Sql, sql } from '../../model/sql.ts'
 import { andWithinReach } from '../filter/scope.ts'
 import { parentNotFound, scopeOf } from '../page/read.ts'
 import type { PendingChange } from '../declare/changes.ts'
@@ -18,14 +18,11 @@ export async function assertParent(
   if (!resource.parent || parentId === undefined) return
   const { resource: parent } = resource.parent
   const rows = await transaction.query(
-    onShard(
-      parent.table,
-      prepared(sql`
+    prepared(sql`
     select id from ${identifier(parent.table)}
     where organization_id = ${transaction.organization} and id = ${parentId}::uuid
     ${raw(parent.softDelete ? 'and deleted_at is null' : '')}${andWithinReach(parent, scopeOf(transaction, undefined), identifier(parent.table))}
     for ${raw(affectsSiblings(resource) ? 'no key update' : 'key share')}`),
-    ),
   )
   if (rows.length === 0) throw parentNotFound(resource)
 }

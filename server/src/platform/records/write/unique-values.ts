@@ -2,8 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Transaction } from '../../database/database.ts'
 import { columnOf, type Resource } from '../declare/define.ts'
 import { uniqueValuesTable } from '../declare/tables.ts'
-import { identifier, onShard, raw, type Sql, sql } from '../../model/sql.ts'
-import { distributedOf } from '../filter/scope.ts'
+import { combinable, identifier, raw, type Sql, sql } from '../../model/sql.ts'
 import { definableField, objectOf } from '../properties/values.ts'
 import { UniqueConflict } from './unique-conflict.ts'
 import type { PendingChange } from '../declare/changes.ts'
@@ -50,24 +49,23 @@ export async function syncUniqueValues(
   const properties = [...new Set(touched.flatMap((one) => one.properties))]
   const { organization } = transaction
   const [table, owner] = [uniqueTable(resource), uniqueOwner(resource)]
-  const send = <Row extends object>(statement: Sql) => transaction.query<Row>(onShard(resource.table, statement))
+  const send = <Row extends object>(statement: Sql) => transaction.query<Row>(combinable(statement))
   const wanted = valuesSql(transaction, resource, properties, sql`and record.id = any(${ids}::uuid[])`)
   const storing = sql`
     insert into ${table} as stored (organization_id, property_id, value, ${owner})
     -- Two sets that want the same values meet at the same one first.
     select ${organization}, property_id, value, record_id from wanted order by property_id, value
     on conflict do nothing returning property_id, stored.${owner} as record_id`
-  // Citus would send the result of a statement that stores values to all servers, for the rest of the statement.
-  const isSeparate = distributedOf(transaction) !== undefined
-  const stored = isSeparate
-    ? sql`stored as (select property_id, ${owner} as record_id from ${table}
+  const isTogether = transaction.writesTablesTogether
+  const stored = isTogether
+    ? sql`stored as (${storing})`
+    : sql`stored as (select property_id, ${owner} as record_id from ${table}
         where organization_id = ${organization} and ${owner} = any(${ids}::uuid[]))`
-    : sql`stored as (${storing})`
   // Sent together.
   const removing = send(sql`
     delete from ${table} where organization_id = ${organization} and ${owner} = any(${ids}::uuid[])
       and property_id = any(${properties.map(({ id }) => id)}::uuid[]) returning property_id`)
-  const adding = isSeparate ? send(sql`with wanted as materialized (${wanted}) ${storing}`) : undefined
+  const adding = isTogether ? undefined : send(sql`with wanted as materialized (${wanted}) ${storing}`)
   const finding = send<{ property_id: string; value: string; record_id: string }>(sql`
     with wanted as materialized (${wanted}), ${stored}
     select property_id, encode(value, 'hex') as value, record_id from wanted

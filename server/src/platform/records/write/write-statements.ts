@@ -2,10 +2,20 @@ import type { Transaction } from '../../database/database.ts'
 import { sqlState, violatedConstraint } from '../../database/failures.ts'
 import { columnOf, columnTypes, initialValues, type Resource } from '../declare/define.ts'
 import { decodeId } from '../../model/ids.ts'
-import { identifier, isOneOf, join, onShard, Parameter, preparedForOne, raw, type Sql, sql } from '../../model/sql.ts'
+import {
+  identifier,
+  isOneOf,
+  join,
+  combinable,
+  Parameter,
+  preparedForOne,
+  raw,
+  type Sql,
+  sql,
+} from '../../model/sql.ts'
 import { renderSql, writtenSql } from '../rendering/rendering.ts'
 import { documentJoins } from '../page/select.ts'
-import { distributedOf, readFor } from '../filter/scope.ts'
+import { readFor } from '../filter/scope.ts'
 import { lookupJoins, root } from '../filter/target.ts'
 import { historySql } from './history.ts'
 import { entriesSql, entryChanges, entryStatements } from '../properties/entry-rows.ts'
@@ -48,7 +58,7 @@ export async function insert(
 ): Promise<StoredRow[]> {
   if (pending.length === 0) return []
   const parent = resource.parent && parentId !== undefined ? { [resource.parent.column]: parentId } : {}
-  const times = distributedOf(transaction) ? timesOf(resource) : {}
+  const times = transaction.writesTablesTogether ? {} : timesOf(resource)
   const records = pending.map((one) => ({ ...times, ...recordOf(resource, one), ...parent }))
   const names = columnsOf(resource, records)
   const targets = ['organization_id', ...names].map(identifier)
@@ -65,7 +75,7 @@ export async function insert(
   })
 }
 
-/** The times of a new record, read by the worker like its other times: Citus' coordinator computes the defaults earlier. */
+/** The times of a new record, read like its other times: with several statements, defaults may be computed earlier. */
 const timesOf = (resource: Resource): StoredColumns =>
   Object.fromEntries(
     ['created_at', 'updated_at'].flatMap((name) => (name in columnTypes(resource) ? [[name, 'now']] : [])),
@@ -78,7 +88,7 @@ export async function update(
   { pending, set, isReturned }: Omit<Insertion, 'parentId'>,
 ): Promise<StoredRow[]> {
   if (pending.length === 0) return []
-  // Read where the other times are read, not with now(), which Citus evaluates on its coordinator.
+  // Read where the other times are read, not with now(), which another server may evaluate.
   const records = pending.map((one): StoredColumns => ({ ...recordOf(resource, one), updated_at: 'now' }))
   const names = columnsOf(resource, records)
   const increasing = Object.entries(resource.fields).flatMap(([name, field]) =>
@@ -123,11 +133,10 @@ interface RecordWrite {
 
 /** Makes the change and returns a `StoredRow` for each record. */
 async function write(transaction: Transaction, resource: Resource, options: RecordWrite): Promise<StoredRow[]> {
-  const isSeparate = distributedOf(transaction) !== undefined
   try {
-    return isSeparate
-      ? await writeSeparately(transaction, resource, options)
-      : await transaction.query<StoredRow>(wholeStatement(transaction, resource, options))
+    return transaction.writesTablesTogether
+      ? await transaction.query<StoredRow>(wholeStatement(transaction, resource, options))
+      : await writeSeparately(transaction, resource, options)
   } catch (error) {
     throw toUniqueConflict(error, resource, transaction, options.records[0] ?? {})
   }
@@ -154,7 +163,7 @@ function wholeStatement(
   )
 }
 
-/** A statement for each table, sent together: Citus would send the results of one that writes several to all servers. */
+/** A statement for each table, sent together (`writesTablesTogether`). */
 async function writeSeparately(
   transaction: Transaction,
   resource: Resource,
@@ -171,16 +180,13 @@ async function writeSeparately(
     ...(history ? [sql`${history} returning id`] : []),
     ...entryStatements(transaction, resource, entryChanges(resource, set, pending)),
   ]
-  const sent = statements.map((statement) => transaction.query(onShard(resource.table, statement)))
+  const sent = statements.map((statement) => transaction.query(combinable(statement)))
   const result = isReturned
     ? sql`${storedSql(resource, 'table', { ...readFor(resource, transaction), organization })}`
     : withoutText
   const stored = transaction.query<StoredRow>(
-    onShard(
-      resource.table,
-      sql`select ${result} from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, scope)}
-        where ${raw(root)}.organization_id = ${organization} and ${raw(root)}.id = any(${ids}::uuid[])`,
-    ),
+    combinable(sql`select ${result} from ${identifier(resource.table)} ${raw(root)}${documentJoins(resource, scope)}
+        where ${raw(root)}.organization_id = ${organization} and ${raw(root)}.id = any(${ids}::uuid[])`),
   )
   await Promise.all([...sent, stored])
   return stored

@@ -1,6 +1,8 @@
 import type pg from 'pg'
-import { type FixedStatement, toSql } from './fixed-statements.ts'
-import { Parameter, type Sql, sql, render } from '../model/sql.ts'
+import { Parameter, type Sql, sql, render } from '../../model/sql.ts'
+import { type OrganizationStatement, toSql } from '../fixed-statements.ts'
+import type { Batch, SendCall } from '../transaction-attempt.ts'
+import type { OrganizationCall } from './engine.ts'
 
 /**
  * The call that runs statements about an organization on the server with its records, one after the other, as one
@@ -23,21 +25,16 @@ function organizationCall(organizationId: string, statements: readonly Sql[]): p
 
 const rowsOf = ({ rows: [row] }: pg.QueryResult<{ results: object[][] }>): object[][] => row?.results ?? []
 
-/** A statement about an organization, with others that are sent with it if it is `onShard`. */
-export interface OrganizationStatement {
-  organizationId: string
-  before?: readonly Sql[]
-  statement: Sql | FixedStatement
-  after?: readonly Sql[]
-}
-
 /** The call for the statement, and its rows. */
-export function callOf({ organizationId, before = [], statement, after = [] }: OrganizationStatement) {
-  return {
-    query: organizationCall(organizationId, [...before, toSql(statement), ...after]),
-    rowsOf: (result: pg.QueryResult<{ results: object[][] }>) => rowsOf(result)[before.length] ?? [],
-  }
-}
+export const callOf = ({
+  organizationId,
+  before = [],
+  statement,
+  after = [],
+}: OrganizationStatement): OrganizationCall => ({
+  query: organizationCall(organizationId, [...before, toSql(statement), ...after]),
+  rowsOf: (result) => rowsOf(result)[before.length] ?? [],
+})
 
 /** The value as PostgreSQL reads it. An element of an array would crash Citus as the new value of a column. */
 function textOf(value: unknown): string | null {
@@ -60,17 +57,16 @@ interface Waiting {
   reject: (error: unknown) => void
 }
 
-/** Sends statements of a transaction that are about its organization; those of one turn of the event loop as one command. */
-export class OrganizationStatements {
+/** Sends statements of a transaction to the shard of its organization; those of one turn of the event loop as one command. */
+export class OrganizationStatements implements Batch {
+  readonly takes: (statement: Sql) => boolean
   readonly #organizationId: string
-  readonly #send: (query: pg.QueryConfig) => Promise<pg.QueryResult<{ results: object[][] }>>
+  readonly #send: SendCall
   #waiting: Waiting[] = []
 
-  constructor(
-    organizationId: string,
-    send: (query: pg.QueryConfig) => Promise<pg.QueryResult<{ results: object[][] }>>,
-  ) {
+  constructor(organizationId: string, { isOnShard, send }: { isOnShard: (statement: Sql) => boolean; send: SendCall }) {
     this.#organizationId = organizationId
+    this.takes = isOnShard
     this.#send = send
   }
 
@@ -81,7 +77,6 @@ export class OrganizationStatements {
     })
   }
 
-  /** Sends what is waiting, before another statement is sent. */
   flush(): void {
     const batch = this.#waiting
     if (batch.length === 0) return
@@ -94,7 +89,6 @@ export class OrganizationStatements {
     )
   }
 
-  /** Sends nothing of what is waiting: the transaction is over. */
   cancel(error: unknown): void {
     for (const { reject } of this.#waiting.splice(0)) reject(error)
   }

@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type pg from 'pg'
-import { connect } from '../../database/connect.ts'
-import { distributedTables } from '../../database/distribution.ts'
-import { sqlState } from '../../database/failures.ts'
-import { quoteIdentifier } from './catalog.ts'
+import pg from 'pg'
+import { connect } from '../connect.ts'
+import { sqlState } from '../failures.ts'
+import { distributedTables } from './distribute.ts'
 
 /**
  * On Citus, each server has its snapshot, which begins at the first read there. One connection per server makes an
@@ -17,7 +16,7 @@ export async function withPausedDirectory<Result>(
   const distributed = await distributedTables(client)
   const [example] = distributed
   if (example === undefined) return beginSnapshot()
-  const directory = tables.filter((table) => !distributed.has(table)).map(quoteIdentifier)
+  const directory = tables.filter((table) => !distributed.has(table)).map((table) => pg.escapeIdentifier(table))
   const session = await connect({ ...connection, application_name: 'rapport backup' })
   try {
     await lockWithRetry(session, `lock table ${directory.join(', ')} in share mode`)

@@ -1,26 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
-import { connect } from './connect.ts'
-import { withoutComments } from './split-statements.ts'
-import { StartError } from './start-error.ts'
+import { withoutComments } from '../split-statements.ts'
+import { StartError } from '../start-error.ts'
 
 export interface Distribution {
   tables: readonly string[]
   /** True to distribute a database that contains records. An empty one is distributed without being asked. */
   isWanted: boolean
   log: (message: string) => void
+  ownSessions: readonly number[]
 }
 
 export type DistributionState = 'impossible' | 'none' | 'interrupted' | 'complete'
-
-export async function isDistributed(connection: pg.ClientConfig, timeout?: number): Promise<boolean> {
-  const client = await connect({ ...connection, application_name: 'rapport migrate' }, timeout)
-  try {
-    return (await distributionState(client)) === 'complete'
-  } finally {
-    await client.end()
-  }
-}
 
 export async function distributionState(session: pg.Client): Promise<DistributionState> {
   if (!(await hasCitus(session))) return 'impossible'
@@ -30,19 +21,42 @@ export async function distributionState(session: pg.Client): Promise<Distributio
   return hasNodes ? 'none' : 'impossible'
 }
 
+/** How migrations are sent, and what follows them. */
+export interface MigrationTarget {
+  /** Undefined if whole files are sent. */
+  statements?: { begin(): Promise<void>; send(text: string): Promise<void> }
+  /** `isNew`: nothing was in the database before. */
+  finish(isNew: boolean): Promise<void>
+}
+
+/** Continues an interrupted distribution before the migrations; without `distribution`, nothing is distributed. */
+export async function openTarget(session: pg.Client, distribution: Distribution | undefined): Promise<MigrationTarget> {
+  const state = distribution ? await distributionState(session) : 'impossible'
+  if (distribution && state === 'interrupted') await distribute(session, { ...distribution, isNew: false })
+  const isDistributed = state === 'interrupted' || state === 'complete'
+  if (!isDistributed) await changeCoordinatorOnly(session, true)
+  return {
+    ...(distribution &&
+      isDistributed && {
+        statements: {
+          begin: async () => void (await session.query(allowManyChanges)),
+          send: (text) => sendDistributed(session, text, distribution),
+        },
+      }),
+    finish: async (isNew) => {
+      await changeCoordinatorOnly(session, false)
+      if (distribution) await distribute(session, { ...distribution, isNew })
+    },
+  }
+}
+
 /**
  * Distributes the tables if it is wanted, or if they are empty and no service uses them. Each step is one transaction;
  * the first creates the table of pending keys, and the last drops it. Throws `StartError`.
  */
-export async function distribute(
+async function distribute(
   session: pg.Client,
-  {
-    tables: listed,
-    isWanted,
-    log,
-    ownSessions,
-    isNew,
-  }: Distribution & { ownSessions: readonly number[]; isNew: boolean },
+  { tables: listed, isWanted, log, ownSessions, isNew }: Distribution & { isNew: boolean },
 ): Promise<void> {
   const state = await distributionState(session)
   if (state === 'complete') return distributeFunctions(session, listed)
@@ -81,7 +95,7 @@ export async function distribute(
 }
 
 /** Sends a statement of a migration; distributes a new table of the list. Skips what Citus refuses and nothing needs. */
-export async function sendDistributed(
+async function sendDistributed(
   session: pg.Client,
   statement: string,
   { tables, log }: Pick<Distribution, 'tables' | 'log'>,
@@ -106,7 +120,7 @@ export async function changeCoordinatorOnly(session: pg.Client, isOn: boolean): 
   if (await hasCitus(session)) await session.query(`set citus.enable_ddl_propagation = ${isOn ? 'off' : 'on'}`)
 }
 
-export const allowManyChanges = `set local citus.multi_shard_modify_mode = 'sequential'`
+const allowManyChanges = `set local citus.multi_shard_modify_mode = 'sequential'`
 
 const notDistributed =
   'Citus is available, but the records are not distributed. To distribute them, stop all services and run `rapport migrate --distribute`.'

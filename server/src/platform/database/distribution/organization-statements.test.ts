@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { tablesByPlace } from '../../places.ts'
-import { expectRefusal } from '../../../test/refusals.ts'
-import { startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
-import { serviceActor } from '../model/caller.ts'
-import { newId, decodeId } from '../model/ids.ts'
-import { onShard, Parameter, type Sql, sql } from '../model/sql.ts'
-import type { Transaction } from './database.ts'
+import { tablesByPlace } from '../../../places.ts'
+import { expectRefusal } from '../../../../test/refusals.ts'
+import { startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
+import { serviceActor } from '../../model/caller.ts'
+import { newId, decodeId } from '../../model/ids.ts'
+import { combinable, Parameter, type Sql, sql } from '../../model/sql.ts'
+import type { Transaction } from '../database.ts'
+import { citus } from './citus.ts'
 
 // The function that Citus calls on another server exists on every PostgreSQL.
 
@@ -13,7 +14,7 @@ let service: TestService
 let organization: TestOrganization
 beforeAll(async () => {
   service = await startTestService()
-  service.database.useDistribution(tablesByPlace.organization)
+  service.database.useEngine(citus(tablesByPlace.organization))
   organization = await service.newOrganization()
 })
 afterAll(() => service.close())
@@ -22,8 +23,7 @@ const transact = <Result>(work: (transaction: Transaction) => Promise<Result>): 
   service.database.transaction(serviceActor('command', decodeId('org', organization.organizationId) ?? ''), work)
 
 const insertCampaign = ({ organization: own }: Transaction, name: string): Sql =>
-  onShard(
-    'campaigns',
+  combinable(
     sql`insert into campaigns (organization_id, id, name) values (${own}, ${newId()}::uuid, ${name}) returning name`,
   )
 
@@ -44,7 +44,7 @@ test('values arrive as they were sent', async () => {
       ${own} is not null as own from teams where organization_id = ${own}`
   const [plain, onServer] = await transact(async (transaction) => [
     await transaction.query(select(transaction)),
-    await transaction.query(onShard('teams', select(transaction))),
+    await transaction.query(combinable(select(transaction))),
   ])
   expect(onServer).toEqual(plain)
   expect(onServer).toEqual([
@@ -59,11 +59,8 @@ test('statements sent together run in order, and each sees what the ones before 
   const shared = new Parameter('Together 1')
   const [, found, , all] = await transact((transaction) => {
     const named = (name: unknown) =>
-      onShard(
-        'campaigns',
-        sql`select count(*)::integer as count from campaigns
-        where organization_id = ${transaction.organization} and name like ${name}::text`,
-      )
+      combinable(sql`select count(*)::integer as count from campaigns
+        where organization_id = ${transaction.organization} and name like ${name}::text`)
     return Promise.all([
       transaction.query(insertCampaign(transaction, 'Together 1')),
       transaction.query(named(shared)),
@@ -103,7 +100,7 @@ test('an error of one statement rejects those sent with it, and rolls back the t
   const failing = transact(async (transaction) => {
     const sent = [
       insertCampaign(transaction, 'Broken 1'),
-      onShard('campaigns', sql`select 1 / 0 from teams where organization_id = ${transaction.organization}`),
+      combinable(sql`select 1 / 0 from teams where organization_id = ${transaction.organization}`),
       insertCampaign(transaction, 'Broken 2'),
     ].map((statement) => transaction.query(statement))
     for (const { status } of await Promise.allSettled(sent)) outcomes.push(status)
@@ -139,11 +136,8 @@ test('an object that is not sent as JSON text is refused instead of being stored
   const write = transact((transaction) => {
     const { organization: own } = transaction
     return transaction.query(
-      onShard(
-        'campaigns',
-        sql`insert into campaigns (organization_id, id, name)
-          values (${own}, ${newId()}::uuid, ${{ name: 'Object' }}) returning name`,
-      ),
+      combinable(sql`insert into campaigns (organization_id, id, name)
+          values (${own}, ${newId()}::uuid, ${{ name: 'Object' }}) returning name`),
     )
   })
   await expect(write).rejects.toThrow('must be sent as JSON text')
