@@ -51,9 +51,10 @@ async function open({ shared = 1, size = 4, deadline }: { shared?: number; size?
   const database = new Database({ connection, size, shared, ...(deadline !== undefined && { deadline }) })
   databases.push(database)
   await until('the shared connections are open', async () => {
+    const isNoneOpening = database.counts.total === database.counts.idle
     writes = 0
     await Promise.all(Array.from({ length: 2 * shared }, () => read(database, 'warm')))
-    return writes === shared
+    return isNoneOpening && writes === shared
   })
   return database
 }
