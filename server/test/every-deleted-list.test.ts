@@ -25,11 +25,11 @@ const list = (of: Fixture, collection: Collection, query: Query) =>
 
 const idsOf = (rows: JsonObject[]): string[] => rows.map(({ id }) => String(id))
 
-/** As a page shows it: deleting a record changes its time of change, and computed properties. */
+/** As a page shows it: deleting a record changes its time of change, computed properties, and the order of stages. */
 const comparable = ({ resource }: Collection, row: JsonObject): JsonObject =>
   omit(row, [
     'updatedAt',
-    resource.positionField ?? '',
+    resource.name === 'stages' ? 'position' : '',
     ...Object.keys(resource.fields).filter((name) => resource.fields[name]?.computed),
   ])
 

@@ -94,7 +94,7 @@ const redundantPredicates: readonly RedundantPredicate[] = [
   },
   {
     reason: 'the stages of a pipeline that was found within the organization',
-    location: /select id, "position" as position from "stages" where $/,
+    location: /select id, position from stages where $/,
   },
   {
     reason: 'the oldest pipeline matters only for a new deal without a stage and a pipeline',

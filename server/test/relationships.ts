@@ -10,7 +10,6 @@ import {
   decimal,
   flag,
   id,
-  integer,
   longText,
   reference,
   text,
@@ -22,38 +21,13 @@ import { standardStore } from '../src/platform/records/write/store.ts'
 import { companies } from '../src/crm/companies/resource.ts'
 import { contacts } from '../src/crm/contacts/resource.ts'
 
-// Resources with each kind of relationship, for tests only: a track with ordered steps, an offer with several
-// contacts, and a remark on a contact, a company or an offer.
+// Resources with each kind of relationship, for tests only: an offer with several contacts, and a remark on a contact, a
+// company or an offer.
 
 const times = {
   createdAt: timestamp({ label: 'Created at', readOnly: true, nullable: false, order: 'indexed' }),
   updatedAt: timestamp({ label: 'Updated at', readOnly: true, nullable: false }),
 } as const
-
-const tracks = defineResource({
-  name: 'tracks',
-  singular: 'track',
-  component: 'Track',
-  idPrefix: 'trk',
-  roleGroup: 'records',
-  fields: { id: id('trk'), name: text({ label: 'Name', required: true }), ...times },
-})
-
-const steps = defineResource({
-  name: 'steps',
-  singular: 'step',
-  component: 'Step',
-  idPrefix: 'stp',
-  roleGroup: 'records',
-  parent: { parameter: 'trackId', resource: tracks, column: 'track_id', isSmall: true },
-  positionField: 'position',
-  fields: {
-    id: id('stp'),
-    name: text({ label: 'Name', required: true }),
-    position: integer({ label: 'Position', min: 0, max: 1000, nullable: false }),
-    ...times,
-  },
-})
 
 export const offers = defineResource({
   name: 'offers',
@@ -72,7 +46,7 @@ export const offers = defineResource({
       idPrefix: 'oct',
       fields: {
         role: choice(['buyer', 'champion', 'lawyer'], { label: 'Role' }),
-        isPrimary: flag({ label: 'Primary', nullable: false, initial: false, exclusive: true }),
+        isPrimary: flag({ label: 'Primary', nullable: false, initial: false }),
       },
     },
   },
@@ -119,10 +93,8 @@ const remarksOf = (parameter: string, at: string, suffix: string) =>
 
 /** Resources and routes that tests add to the product. */
 export const relationships = {
-  resources: [tracks, steps, offers, offerContacts, remarks],
+  resources: [offers, offerContacts, remarks],
   routes: [
-    ...standardRoutes(standardStore(tracks), { path: '/v5/tracks' }),
-    ...standardRoutes(standardStore(steps), { path: '/v5/tracks/{trackId}/steps' }),
     ...standardRoutes(standardStore(offers), { path: '/v5/offers' }),
     ...standardRoutes(standardStore(offerContacts), { path: '/v5/offers/{offerId}/contacts' }),
     ...remarksOf('contactId', '/v5/contacts/{contactId}/remarks', 'OfContact'),

@@ -91,7 +91,7 @@ export const deals = defineResource({
       heading: 'The contacts of a deal, each with a role.',
       fields: {
         role: choice(dealRoles, { label: 'Role' }),
-        isPrimary: flag({ label: 'Primary', nullable: false, initial: false, exclusive: true }),
+        isPrimary: flag({ label: 'Primary', nullable: false, initial: false }),
       },
     },
   },

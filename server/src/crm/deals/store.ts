@@ -15,6 +15,7 @@ import { insertStageMoves } from '../stage-moves/store.ts'
 import { findStages, type FoundStage } from '../stages/store.ts'
 import { stages } from '../stages/resource.ts'
 import { topPositions } from './position-store.ts'
+import { movePrimary } from './primary-contact-store.ts'
 import { dealContacts, deals } from './resource.ts'
 import type { PendingChange, WrittenRecord } from '../../platform/records/declare/changes.ts'
 import type { JsonValue } from '../../platform/model/json.ts'
@@ -27,7 +28,10 @@ export const dealStore = standardStore(deals, {
 })
 
 /** The contacts of one deal. */
-export const dealContactStore = standardStore(dealContacts)
+export const dealContactStore = standardStore(dealContacts, {
+  changesSiblings: true,
+  beforeWrite: (transaction, pending, dealId = '') => movePrimary(transaction, pending, dealId),
+})
 
 async function beforeWrite(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {
   await Promise.all([assignCurrency(transaction, pending), assignStages(transaction, pending)])

@@ -45,7 +45,6 @@ export const stages = defineResource({
   },
   isSmall: true,
   parent: { parameter: 'pipelineId', resource: pipelines, column: 'pipeline_id', isSmall: true },
-  positionField: 'position',
   prepare,
   fields: {
     id: id('stg'),

@@ -4,12 +4,20 @@ import { decodeId } from '../../platform/model/ids.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { standardStore } from '../../platform/records/write/store.ts'
 import { countDealsIn, moveAllDeals } from '../deals/store.ts'
+import { arrangeStages } from './position-store.ts'
 import { findStages } from './store.ts'
 import { stages } from './resource.ts'
 import type { PendingChange, WrittenRecord } from '../../platform/records/declare/changes.ts'
 
 /** The stages of one pipeline. */
-export const stageStore = standardStore(stages, { beforeWrite: assertEmpty, afterWrite: updateDeals })
+export const stageStore = standardStore(stages, {
+  changesSiblings: true,
+  async beforeWrite(transaction, pending, pipelineId = '') {
+    await arrangeStages(transaction, pending, pipelineId)
+    await assertEmpty(transaction, pending)
+  },
+  afterWrite: updateDeals,
+})
 
 /** The stage is locked, and deals that enter it lock it too, so none can be added meanwhile. */
 async function assertEmpty(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {

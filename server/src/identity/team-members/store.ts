@@ -1,7 +1,7 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { ApiError } from '../../platform/model/errors.ts'
-import { assertParent } from '../../platform/records/write/siblings.ts'
+import { assertParent } from '../../platform/records/write/parent.ts'
 import { notFound } from '../../platform/records/page/read.ts'
 import { standardStore } from '../../platform/records/write/store.ts'
 import { members } from '../members/resource.ts'

@@ -128,7 +128,6 @@ function checksOf(resource: Resource): string[] {
 function indexesOf(resource: Resource, views: readonly Resource[]): Index[] {
   const all = [
     ...uniquesOf(resource),
-    ...flagsOf(resource),
     ...views.flatMap(ordersOf),
     ...foreignKeysOf(resource).map(({ column }) => btree(resource, withoutId(column), [column], { isWhole: true })),
     ...equalitiesOf(resource),
@@ -184,17 +183,6 @@ function uniquesOf(resource: Resource): Index[] {
     keys: ['organization_id', ...columns.map((column) => (folded ? `fold(${column})` : column))],
     ...notDeleted(resource),
   }))
-}
-
-/** A flag that only one record of a parent has. */
-function flagsOf({ table, parent, fields, softDelete }: Resource): Index[] {
-  if (!parent) return []
-  return Object.entries(fields).flatMap(([name, { exclusive }]): Index[] => {
-    const column = columnOf(name)
-    const where = `${column}${softDelete ? ' and deleted_at is null' : ''}`
-    const keys = ['organization_id', parent.column]
-    return exclusive ? [{ name: `${table}_${column}_unique`, unique: true, method: 'btree', keys, where }] : []
-  })
 }
 
 /** An index for each indexed order, within the parent or the organization. */

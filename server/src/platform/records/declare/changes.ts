@@ -67,8 +67,14 @@ export type LookUp = (transaction: Transaction, pending: readonly PendingChange[
 
 /** A store's additions to the standard write. They get the whole set, so that they can use set statements too. */
 export interface WriteSteps {
-  /** Sets columns from other tables, before the table is written. */
-  beforeWrite?: (transaction: Transaction, pending: readonly PendingChange[]) => Promise<void>
+  /** Sets columns from other tables or records, before the table is written. */
+  beforeWrite?: (
+    transaction: Transaction,
+    pending: readonly PendingChange[],
+    parentId: string | undefined,
+  ) => Promise<void>
+  /** True if a write may change other records of its parent: a lock on the parent serializes its writers. */
+  changesSiblings?: true
   /** Updates other tables in the same round trip as the write, and before it. */
   alongWrite?: (transaction: Transaction, pending: readonly PendingChange[]) => Promise<void>
   /** Updates other tables, after the table was written. */

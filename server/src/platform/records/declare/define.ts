@@ -122,8 +122,6 @@ export interface Resource<F extends Fields = Fields> {
   parents?: readonly Parent[]
   /** Parents that no path contains: a record whose parent is deleted does not exist either. */
   requiredParents?: readonly Pick<Parent, 'resource' | 'column'>[]
-  /** The field with a record's position among its siblings, from 0 without gaps; writing it moves the record. */
-  positionField?: string
   /** Many-to-many relationships, by the name that filters use. */
   links: Record<string, Link>
   /**

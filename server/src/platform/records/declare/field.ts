@@ -38,8 +38,6 @@ export interface Field<out Value = unknown, Writable extends boolean = boolean, 
   references?: { table: string; softDeleted: boolean; key: string; cascades?: true }
   /** True if the referenced record may be purged first. */
   hasNoForeignKey?: true
-  /** At most one record of a parent has this flag: setting it clears it on the other one. */
-  exclusive?: true
   /** Converts what a caller sent to what is stored; returns the error if it is invalid. */
   normalize?: Normalize
   /** Checks an object after a patch was merged into it; defaults to `normalize`. */

@@ -38,7 +38,6 @@ export interface FieldKind {
   idPrefix?: string
   references?: { table: string; softDeleted: boolean; key: string; cascades?: true }
   hasNoForeignKey?: true
-  exclusive?: true
   definable?: true
   ranks?: readonly string[]
   sortable?: boolean
@@ -261,15 +260,9 @@ export const decimal = <const O extends FieldOptions>(options: O) =>
     options,
   )
 
-export const flag = <const O extends FieldOptions>(options: O & { exclusive?: true }) =>
+export const flag = <const O extends FieldOptions>(options: O) =>
   field<boolean, O>(
-    {
-      type: 'boolean',
-      filter: 'boolean',
-      schema: { type: 'boolean' },
-      databaseType: 'boolean',
-      ...(options.exclusive && { exclusive: options.exclusive }),
-    },
+    { type: 'boolean', filter: 'boolean', schema: { type: 'boolean' }, databaseType: 'boolean' },
     options,
   )
 

@@ -12,7 +12,7 @@ import { checkReferences } from './references.ts'
 import { syncUniqueValues, touchesUniqueValues } from './unique-values.ts'
 import { assertWithinLimit } from './limit.ts'
 import { mayNotChange, notDeleted, notFound } from '../page/read.ts'
-import { arrangeSiblings, assertParent } from './siblings.ts'
+import { assertParent } from './parent.ts'
 import { insert, update } from './write-statements.ts'
 import type {
   Change,
@@ -54,7 +54,7 @@ export async function writeSet(
   }
   // Sent together. The definitions come before the records, as in every transaction, so that none waits for the other.
   const [, set, current] = await Promise.all([
-    assertParent(transaction, resource, parentId),
+    assertParent(transaction, resource, parentId, steps),
     concernsProperties(resource, changes) ? lockPropertySet(transaction, resource) : undefined,
     preloaded ?? lockRecords(transaction, resource, changes, parentId),
   ])
@@ -63,8 +63,7 @@ export async function writeSet(
   )
   await checkReferences(transaction, resource, pending, { locked, steps })
   await assertWithinLimit(transaction, resource, pending, parentId)
-  await arrangeSiblings(transaction, resource, pending, parentId)
-  await steps.beforeWrite?.(transaction, pending)
+  await steps.beforeWrite?.(transaction, pending, parentId)
   const created = pending.filter(({ before }) => before === undefined)
   const updated = pending.filter((one) => one.before !== undefined && hasChange(one))
   const isReturned = preloaded === undefined
