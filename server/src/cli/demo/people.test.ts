@@ -12,7 +12,7 @@ import { phoneNumber } from '../../platform/model/phone.ts'
 import { timeZoneName } from '../../platform/model/time-zone.ts'
 import type { GeneratedRecord, GeneratedPerson } from './generated-record.ts'
 import { type DemoOptions, People } from './people.ts'
-import { makeTowns } from './places.ts'
+import { demoData, makeTowns } from './data.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
 
 const day = Date.UTC(2026, 10, 21)
@@ -88,6 +88,20 @@ test('the same seed creates the same people in any organization; another seed cr
   expect(otherOrganization.people[0]?.contact.values.id).not.toBe(usual.people[0]?.contact.values.id)
   const other = new Set(comparable(make({ seed: 2 })))
   expect(comparable(usual).filter((one) => other.has(one))).toEqual([])
+})
+
+test('the default seed begins with the people and companies of the data file, and varies them afterwards', () => {
+  const { companies: writtenCompanies, people } = demoData
+  const namesOf = (records: readonly { values: JsonObject }[]) => records.map(({ values: { name } }) => name ?? null)
+  const all = namesOf(contactsOf(usual))
+  expect(people.length).toBeGreaterThan(200)
+  expect(all.slice(0, people.length)).toEqual(namesOf(people))
+  expect(namesOf(usual.employers).slice(0, writtenCompanies.length)).toEqual(namesOf(writtenCompanies))
+  const later = all.slice(people.length).filter((name) => name !== null)
+  expect(new Set(later).size).toBeGreaterThan(0.9 * later.length)
+  // The same record for any number of contacts.
+  const { values } = make({ contacts: 1 }).people[0]?.contact ?? { values: {} }
+  expect(values).toMatchObject({ name: people[0]?.values.name, phone: people[0]?.values.phone })
 })
 
 test('an address is unique in its team, and each address has one person', () => {

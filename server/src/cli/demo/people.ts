@@ -1,14 +1,13 @@
+import { contacts } from '../../crm/contacts/resource.ts'
 import { encodeId } from '../../platform/model/ids.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
-import { Companies, type Employer, firstUnused, tagsOf } from './companies.ts'
-import { jobsOf, notesOf, titleOf } from './histories.ts'
+import { initialValues } from '../../platform/records/declare/define.ts'
+import { Activity } from './activity.ts'
+import { Companies, type Employer, filledIn, firstUnused } from './companies.ts'
+import { demoData, writtenSeed, makeTowns, type Name, type Town, type WrittenPerson } from './data.ts'
 import type { GeneratedCompany, GeneratedRecord, GeneratedPerson } from './generated-record.ts'
-import { makeTowns, type Name, type Town } from './places.ts'
-import { interests, plans, sources } from './properties.ts'
 import { itemAt, Random } from './random.ts'
-import { noteTime, Tasks } from './tasks.ts'
 import { idAt, formatInstant, Timeline } from './timeline.ts'
-import type { Person } from './person.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
 
 export interface DemoOptions {
@@ -26,212 +25,176 @@ export interface DemoOptions {
 
 const partnerInterval = 33
 
+/** A person, from which the related records are generated. */
+interface Person {
+  index: number
+  written: WrittenPerson
+  isVaried: boolean
+  id: string
+  employer: Employer | undefined
+  createdAt: number
+  /** Time of the last activity, if any. */
+  activeAt: number | undefined
+}
+
 /** Generates the people of a demo, one after the other: the same options give the same people. */
 export class People {
   readonly companies: Companies
   readonly #options: DemoOptions
   readonly #random: Random
   readonly #timeline: Timeline
-  readonly #tasks: Tasks
-  /** Every place, repeated by its weight. */
-  readonly #weightedPlaces: readonly Town[]
+  readonly #activity: Activity
+  readonly #towns: readonly Town[]
   readonly #addresses = new Set<string>()
   readonly #ids: { team: string; partners: string; owner: string; import: string }
   /** The previous person, who may get a second contact in another team. */
-  #previous: { identity: PersonIdentity; rootId: string } | undefined
+  #previous: { values: JsonObject; rootId: string } | undefined
 
   constructor(options: DemoOptions) {
     this.#options = options
     this.#random = new Random(options.seed)
     this.#timeline = new Timeline(options.end)
-    this.#weightedPlaces = makeTowns().flatMap((place) => Array<Town>(place.weight).fill(place))
-    const parts = { weightedPlaces: this.#weightedPlaces, random: this.#random, timeline: this.#timeline }
-    this.companies = new Companies(options.contacts, parts)
+    const towns = makeTowns()
+    this.#towns = towns.flatMap((town) => Array<Town>(town.weight).fill(town))
+    const parts = { towns, random: this.#random, timeline: this.#timeline }
+    this.companies = new Companies(options.contacts, { ...parts, isVaried: options.seed !== writtenSeed })
     this.#ids = {
       team: encodeId('tea', options.teamId),
       partners: encodeId('tea', options.partnerTeamId),
       owner: encodeId('usr', options.ownerId),
       import: encodeId('imp', options.importId),
     }
-    this.#tasks = new Tasks(options.seed, this.#timeline, this.#ids.owner)
+    const { employers } = this.companies
+    this.#activity = new Activity({ ...parts, employers, ownerId: this.#ids.owner })
   }
 
   /** Generates the person with this index. Must be called in order, from 0. */
   make(index: number): GeneratedPerson {
     const [random, timeline] = [this.#random, this.#timeline]
-    const createdAt = timeline.timeAtShare((index + random.next()) / this.#options.contacts)
-    const employer = random.chance(0.68) ? this.#pickCompany(createdAt) : undefined
-    const isLocal = employer !== undefined && random.chance(0.92)
-    const person: Person = {
-      id: idAt(createdAt),
-      place: isLocal ? employer.place : random.pick(this.#weightedPlaces),
-      employer,
-      title: random.chance(employer ? 0.78 : 0.2) ? titleOf(random) : undefined,
-      createdAt,
-      activeAt: random.chance(0.8) ? timeline.between(createdAt, timeline.end, random.next() ** 0.7) : undefined,
-    }
-    const isPartnerContact = index % partnerInterval === 17
-    const samePerson = isPartnerContact && index % (4 * partnerInterval) === 17 ? this.#previous : undefined
-    const identity = samePerson ? withoutHandles(samePerson.identity) : this.#identityOf(person, index)
-    const rootId = samePerson?.rootId ?? idAt(createdAt)
-    const contact = this.#contactOf(person, identity, {
-      index,
-      rootContactId: `rcn_${rootId}`,
-      teamId: isPartnerContact ? this.#ids.partners : this.#ids.team,
-    })
-    this.#previous = !isPartnerContact && identity.email !== null ? { identity, rootId } : undefined
-    const parts = { random, timeline, companies: this.companies }
-    const tasks = this.#tasks.tasksOf({ ...person, reference: { contactId: contact.values.id ?? null } })
-    return {
-      contact,
-      root: samePerson
+    const isVaried = this.#options.seed !== writtenSeed || index >= demoData.people.length
+    const written = isVaried ? random.pick(demoData.people) : itemAt(demoData.people, index)
+    const shareOf = (share: number) => (isVaried ? random.next() : share)
+    const createdAt = timeline.timeAtShare((index + shareOf(written.created)) / this.#options.contacts)
+    const { company, active } = written
+    const employer = company === undefined ? undefined : this.#companyAt(createdAt, shareOf(company))
+    const activeAt =
+      active === undefined
         ? undefined
-        : { id: rootId, emailKey: contact.hidden.email_key ?? null, createdAt: formatInstant(createdAt) },
-      jobs: jobsOf(person, parts),
-      notes: notesOf({ ...person, activeAt: noteTime(person, tasks) }, parts, this.#ids.owner),
-      tasks,
-    }
+        : timeline.between(createdAt, timeline.end, isVaried ? random.next() ** 0.7 : active)
+    const person: Person = { index, written, isVaried, id: idAt(createdAt), employer, createdAt, activeAt }
+    const isPartner = index % partnerInterval === 17
+    const same = isPartner && index % (4 * partnerInterval) === 17 ? this.#previous : undefined
+    const rootId = same?.rootId ?? idAt(createdAt)
+    const contact = this.#contactOf(person, same?.values)
+    Object.assign(contact.values, {
+      rootContactId: `rcn_${rootId}`,
+      teamId: isPartner ? this.#ids.partners : this.#ids.team,
+    })
+    this.#previous =
+      !isPartner && typeof contact.values.email === 'string' ? { values: contact.values, rootId } : undefined
+    const root = { id: rootId, emailKey: contact.hidden.email_key ?? null, createdAt: formatInstant(createdAt) }
+    const jobs = this.#activity.jobsOf(person)
+    const subject = { ...person, reference: { contactId: `con_${person.id}` } }
+    return { contact, root: same ? undefined : root, jobs, ...this.#activity.of(subject) }
   }
 
   /** Generates the company with this index. */
   makeCompany(index: number): GeneratedCompany {
     const company = this.companies.make(index)
-    const { id = null, createdAt, lastActivityAt } = company.values
-    const subject = {
-      reference: { companyId: id },
-      createdAt: Date.parse(String(createdAt)),
-      activeAt: typeof lastActivityAt === 'string' ? Date.parse(lastActivityAt) : undefined,
-    }
-    const tasks = this.#tasks.tasksOf(subject)
-    return { company, notes: this.#tasks.notesOf({ ...subject, activeAt: noteTime(subject, tasks) }), tasks }
+    const { id = null, lastActivityAt } = company.values
+    const activeAt = typeof lastActivityAt === 'string' ? Date.parse(lastActivityAt) : undefined
+    const employer = itemAt(this.companies.employers, index)
+    return { company, ...this.#activity.of({ ...employer, activeAt, reference: { companyId: id } }) }
   }
 
   /** One of the companies that existed at this time; older ones are more frequent. */
-  #pickCompany(time: number): Employer | undefined {
+  #companyAt(time: number, share: number): Employer | undefined {
     const { employers } = this.companies
     const existingCount = Math.min(employers.length, Math.floor(employers.length * this.#timeline.shareAt(time)) + 1)
-    return employers[Math.floor(existingCount * this.#random.next() ** 1.8)]
+    return employers[Math.floor(existingCount * share ** 1.8)]
   }
 
-  /** Generates names, email and handles. */
-  #identityOf({ place: { language }, employer }: Person, index: number): PersonIdentity {
-    const random = this.#random
-    const { firstNames, lastNames } = random.chance(0.5) ? language.women : language.men
-    const [first, last] = [random.pick(firstNames), random.pick(lastNames)]
-    const isMononym = random.chance(language.code === 'id' ? 0.35 : 0.02)
-    const lastName = isMononym ? null : familyName(last, lastNames, language.code, random)
-    const email = random.chance(0.9) ? this.#uniqueEmail(first, last, employer?.host ?? privateHost) : null
-    const hasOnlyEmail = email !== null && random.chance(0.03)
-    const handle = () => `${first.latin}-${last.latin}-${index.toString(36)}`
-    return {
-      firstName: hasOnlyEmail ? null : first.text,
-      lastName: hasOnlyEmail ? null : lastName,
-      name: hasOnlyEmail ? null : fullName(language.code, first.text, lastName),
-      nickname: !hasOnlyEmail && random.chance(0.04) ? capitalize(first.latin.slice(0, 3)) : null,
-      email,
-      linkedinHandle: random.chance(0.14) ? handle() : null,
-      githubHandle: random.chance(0.03) ? handle() : null,
-      twitterHandle: random.chance(0.03) ? handle().replaceAll('-', '_') : null,
+  /** `same`: the values of the same person in another team, who has the same names and address. */
+  #contactOf(person: Person, same: JsonObject | undefined): GeneratedRecord {
+    const { index, written, isVaried, id, employer, createdAt, activeAt } = person
+    const { changes = 0, changed } = written
+    const values = { ...initialValues(contacts), ...(isVaried ? this.#variationOf(person) : written.values) }
+    if (same) {
+      const { firstName, lastName, name, email } = same
+      Object.assign(values, { firstName, lastName, name, email }, withoutHandles)
+    } else if (values.email !== null) {
+      const host = employer?.host ?? 'letterbox.example'
+      const [local, isCapital] = [String(values.email).toLowerCase(), /^[A-Z]/.test(String(values.email))]
+      const address = firstUnused(this.#addresses, (number) => `${local}${number}@${host}`)
+      values.email = isCapital ? capitalize(address) : address
     }
-  }
-
-  /** Each company has its own email format. */
-  #uniqueEmail(first: Name, last: Name, host: string): string {
-    const format = host.length % 3
-    const [one, other] = format === 2 ? [last.latin, first.latin] : [first.latin, last.latin]
-    const local = `${one}${format === 1 ? '_' : '.'}${other}`
-    const address = firstUnused(this.#addresses, (number) => `${local}${number}@${host}`)
-    return this.#random.chance(0.04) ? capitalize(address) : address
-  }
-
-  #contactOf(
-    person: Person,
-    identity: PersonIdentity,
-    { index, rootContactId, teamId }: ContactLinks,
-  ): GeneratedRecord {
-    const random = this.#random
-    const { id, place, employer, title, createdAt, activeAt } = person
-    const { firstName, lastName, name, nickname, email, linkedinHandle, githubHandle, twitterHandle } = identity
-    const changes = random.chance(0.3) ? 1 + random.integerBelow(6) : 0
-    const updatedAt = changes === 0 ? createdAt : this.#timeline.between(createdAt, this.#timeline.end, random.next())
-    const hasPhone = random.chance(email === null ? 0.85 : 0.55)
-    const { city, state, countryCode, location, timeZone, latitude, longitude } = locationOf(random, place)
-    // Property by property: spreading other objects would take longer than all the rest.
     // By number, so that the random values of everything else do not depend on it.
     const source = itemAt(contactOrigins, index % contactOrigins.length)
-    const values: JsonObject = {
-      id: `con_${id}`,
-      email,
-      firstName,
+    const [number, share] = [index.toString(36), isVaried ? this.#random.next() : (changed ?? 0)]
+    if (values.avatar !== null) values.avatar = `https://pictures.example/people/${index}.jpg`
+    if (values.website !== null) values.website = `https://people.example/${number}`
+    for (const name of ['linkedinHandle', 'githubHandle', 'twitterHandle'] as const)
+      if (values[name] !== null)
+        values[name] = `${String(values[name])}${name === 'twitterHandle' ? '_' : '-'}${number}`
+    const given = { billing: `cus_${100_000 + index}`, helpdesk: `H-${number.toUpperCase()}` }
+    values.id = `con_${id}`
+    values.externalIds = filledIn({ ...(written.values.externalIds as JsonObject) }, given)
+    values.customProperties = this.#propertiesOf(values.customProperties as JsonObject, isVaried)
+    values.companyId = employer ? `com_${employer.id}` : null
+    values.ownerId = written.isOwned ? this.#ids.owner : null
+    values.lastActivityAt = activeAt === undefined ? null : formatInstant(activeAt)
+    values.blockedAt = written.isBlocked ? values.lastActivityAt : null
+    values.createdAt = formatInstant(createdAt)
+    values.updatedAt = formatInstant(
+      changed === undefined ? createdAt : this.#timeline.between(createdAt, this.#timeline.end, share),
+    )
+    values.source = source
+    values.importId = source === 'import' ? this.#ids.import : null
+    const { email } = values
+    return { values, hidden: { email_key: typeof email === 'string' ? emailKey(email) : null }, revision: 1 + changes }
+  }
+
+  /** The values of somebody else, with another name and mostly at the place of the company. */
+  #variationOf({ written: { values }, employer }: Person): JsonObject {
+    const random = this.#random
+    const town = employer && random.chance(0.92) ? employer.place : random.pick(this.#towns)
+    const { code, women, men } = town.language
+    const { firstNames, lastNames } = random.chance(0.5) ? women : men
+    const [first, last] = [random.pick(firstNames), random.pick(lastNames)]
+    const hasOneName = values.lastName === undefined || (code === 'id' && random.chance(0.35))
+    const lastName = hasOneName ? null : familyName(last, lastNames, code, random)
+    const handle = `${first.latin}-${last.latin}`
+    const jitter = (degrees: number) => Math.round((degrees + (random.next() - 0.5) / 10) * 10_000) / 10_000
+    const { customProperties } = values
+    return filledIn(values, {
+      firstName: first.text,
       lastName,
-      name,
-      nickname,
-      rootContactId,
-      teamId,
-      phone: hasPhone ? `${place.phone}${random.digits(place.digits)}` : null,
-      tags: tagsOf(random),
-      status: random.chance(0.74) ? 'active' : random.pick(statuses),
-      emailOptOut: random.chance(0.06),
-      companyId: employer ? `com_${employer.id}` : null,
-      customProperties: propertiesOf(random, place.language.code, this.#timeline.end),
-      bio: title && random.chance(0.08) ? [title.title, employer?.name, place.city].filter(Boolean).join(' · ') : null,
-      avatar: random.chance(0.1) ? `https://pictures.example/people/${index}.jpg` : null,
-      website: random.chance(0.04) ? `https://people.example/${index.toString(36)}` : null,
-      city,
-      state,
-      countryCode,
-      location,
-      timeZone,
-      latitude,
-      longitude,
-      linkedinHandle,
-      githubHandle,
-      twitterHandle,
-      employmentTitle: title?.title ?? null,
-      employmentSeniority: title && random.chance(0.8) ? title.seniority : null,
-      externalIds: externalIdsOf(random, index),
-      ownerId: random.chance(0.45) ? this.#ids.owner : null,
-      blockedAt: activeAt !== undefined && random.chance(0.004) ? formatInstant(activeAt) : null,
-      lastActivityAt: activeAt === undefined ? null : formatInstant(activeAt),
-      createdAt: formatInstant(createdAt),
-      updatedAt: formatInstant(updatedAt),
-      source,
-      importId: source === 'import' ? this.#ids.import : null,
-    }
-    return { values, hidden: { email_key: email === null ? null : emailKey(email) }, revision: 1 + changes }
+      name: fullName(code, first.text, lastName),
+      nickname: capitalize(first.latin.slice(0, 3)),
+      email: localPart(first, last, { format: (employer?.host.length ?? 0) % 3, like: String(values.email) }),
+      phone: `${town.phone}${random.digits(town.digits)}`,
+      bio: [values.employmentTitle, employer?.name, town.city].filter(Boolean).join(' · '),
+      ...{ linkedinHandle: handle, githubHandle: handle, twitterHandle: `${first.latin}_${last.latin}` },
+      ...{ facebookHandle: `${first.latin}${last.latin}`, instagramHandle: `${first.latin}${last.latin}` },
+      ...{ city: town.city, state: town.state, countryCode: town.country, location: town.location },
+      ...{ timeZone: town.zone, latitude: jitter(town.latitude), longitude: jitter(town.longitude) },
+      customProperties: filledIn(customProperties as JsonObject, { language: code, score: random.integerBelow(101) }),
+    })
+  }
+
+  /** The date is written as a number of days from the reference day. */
+  #propertiesOf(properties: JsonObject, isVaried: boolean): JsonObject {
+    if (properties.renewsOn === undefined) return properties
+    const days = isVaried ? this.#random.integerBelow(365) : Number(properties.renewsOn)
+    return { ...properties, renewsOn: formatInstant(this.#options.end + days * 86_400_000).slice(0, 10) }
   }
 }
 
 /** Null: as for contacts that are older than this field. */
 const contactOrigins = ['import', 'person', 'import', 'api_key', 'import', null, 'import', 'person'] as const
-const statuses = ['lead', 'customer', 'archived']
 
-interface ContactLinks {
-  index: number
-  rootContactId: string
-  teamId: string
-}
-
-/** Mail domain of people without a company. */
-const privateHost = 'letterbox.example'
-
-/** Names and addresses of a person. */
-interface PersonIdentity {
-  firstName: string | null
-  lastName: string | null
-  name: string | null
-  nickname: string | null
-  email: string | null
-  linkedinHandle: string | null
-  githubHandle: string | null
-  twitterHandle: string | null
-}
-
-/** The same person in another team: same names and email, without nickname and handles. */
-const withoutHandles = (identity: PersonIdentity): PersonIdentity => ({
-  ...identity,
-  ...{ nickname: null, linkedinHandle: null, githubHandle: null, twitterHandle: null },
-})
+const handles = ['linkedinHandle', 'githubHandle', 'twitterHandle', 'facebookHandle', 'instagramHandle'] as const
+const withoutHandles = Object.fromEntries(['nickname', ...handles].map((name) => [name, null]))
 
 const familyNameFirst: Readonly<Record<string, string>> = { zh: '', ko: '', ja: ' ', vi: ' ' }
 
@@ -249,38 +212,11 @@ function familyName(last: Name, lastNames: readonly Name[], language: string, ra
   return `${last.text}-${random.pick(lastNames).text}`
 }
 
+/** Each company has its own email format. Sometimes it begins with a capital letter, like the written one. */
+function localPart(first: Name, last: Name, { format, like }: { format: number; like: string }): string {
+  const [one, other] = format === 2 ? [last.latin, first.latin] : [first.latin, last.latin]
+  const local = `${one}${format === 1 ? '_' : '.'}${other}`
+  return /^[A-Z]/.test(like) ? capitalize(local) : local
+}
+
 const capitalize = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)
-
-function locationOf(random: Random, place: Town) {
-  const hasCity = random.chance(0.72)
-  const isExact = hasCity && random.chance(0.35)
-  const jitter = (degrees: number) => Math.round((degrees + (random.next() - 0.5) / 10) * 10_000) / 10_000
-  return {
-    city: hasCity ? place.city : null,
-    state: hasCity && random.chance(0.7) ? place.state : null,
-    countryCode: hasCity || random.chance(0.5) ? place.country : null,
-    location: random.chance(0.4) ? place.location : null,
-    timeZone: random.chance(0.6) ? place.zone : null,
-    latitude: isExact ? jitter(place.latitude) : null,
-    longitude: isExact ? jitter(place.longitude) : null,
-  }
-}
-
-function propertiesOf(random: Random, language: string, end: number): JsonObject {
-  const properties: JsonObject = {}
-  if (random.chance(0.7)) properties.plan = random.pickSkewed(plans)
-  if (random.chance(0.55)) properties.score = random.integerBelow(101)
-  if (random.chance(0.5)) properties.source = random.pickSkewed(sources)
-  if (random.chance(0.35)) properties.language = language
-  if (random.chance(0.3)) properties.newsletter = random.chance(0.6)
-  if (random.chance(0.15)) properties.interests = [...new Set([random.pick(interests), random.pick(interests)])]
-  if (random.chance(0.2)) properties.renewsOn = formatInstant(end + random.integerBelow(365) * 86_400_000).slice(0, 10)
-  return properties
-}
-
-function externalIdsOf(random: Random, index: number): JsonObject {
-  const ids: JsonObject = {}
-  if (random.chance(0.16)) ids.billing = `cus_${(100_000 + index).toString()}`
-  if (random.chance(0.06)) ids.helpdesk = `H-${index.toString(36).toUpperCase()}`
-  return ids
-}
