@@ -1,16 +1,22 @@
 import { amounts, months, weekdays, words } from './rules/dates/words.ts'
-import { ordinaryWords } from './ordinary-words.ts'
+import { locales } from './rules/phrases.ts'
 
-const relativeDays =
-  'today|tonight|tomorrow|yesterday|noon|midnight|weekend|heute|morgen|übermorgen|gestern|vorgestern|mittag|mitternacht|wochenende'
-const largeNumbers = 'dozen|hundred|thousand|million|billion|dutzend|hundert|tausend|millionen?|milliarden?'
-const currencies = 'euros?|eur|dollars?|usd|pounds?|gbp|pfund|franken|chf|cents?|percent|prozent'
+/**
+ * Words that the title of a task or a summary may begin with or, in German, write with a capital letter, although the
+ * note does not contain them.
+ */
+const ordinaryWords: ReadonlySet<string> = new Set(locales.flatMap((locale) => locale.ordinaryWords))
+const otherDaysAndAmounts = locales.flatMap(({ relativeDays, largeNumbers, currencies }) => [
+  ...relativeDays,
+  ...largeNumbers,
+  ...currencies,
+])
 
 /** `a` and `one` are hardly ever an amount. `may` is a month only with a capital letter. */
 const isArticle = /^(?:an?|one|ein|eine[mnrs]?|eins|may)$/
 
 /** Days and amounts, also in words. */
-const daysAndAmounts = words([months, weekdays, relativeDays, amounts, largeNumbers, currencies].join('|'))
+const daysAndAmounts = words([months, weekdays, amounts, ...otherDaysAndAmounts].join('|'))
 /** Numbers, dates, times and versions, with the signs that belong to them. */
 const figures = /[+-]?\p{N}(?:[\p{N}.,:/'’-]*\p{N})?/gu
 const addresses = /\S*@\S*/gu

@@ -1,4 +1,4 @@
-// Phrases are written so that a person can read and extend them:
+// Phrases (server/data/phrases-en.json and -de.json) are written so that a person can read and extend them:
 //   (a|b)   one of these words            word*   a word that begins like this
 //   ...     up to six words              [a]     this word or nothing
 //   #       a number

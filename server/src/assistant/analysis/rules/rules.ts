@@ -3,15 +3,13 @@ import { actionsOf, plainActions, type Reading } from './actions.ts'
 import { datesIn } from './dates/dates.ts'
 import { decide, type Decision, languageOf, questionIn } from './decision.ts'
 import { emailIn, phoneIn } from './details.ts'
-import { english } from './english.ts'
-import { german } from './german.ts'
 import { looksLikeInjection } from './injection.ts'
 import type { Meaning } from './locale.ts'
 import { compileLocale, type Match, matchesIn } from './matches.ts'
 import { withoutDoubtfulOptOuts } from './opt-out-doubts.ts'
+import { locales } from './phrases.ts'
 import { type Sentence, sentencesOf } from './text.ts'
 
-const locales = [english, german]
 const compiled = locales.map(compileLocale)
 const nameLeads = new Set(locales.flatMap((locale) => locale.nameLeads))
 
