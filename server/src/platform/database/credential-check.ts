@@ -4,7 +4,6 @@ import { CredentialChanged } from './failures.ts'
 
 export type CredentialChecked<Row> = Row & { credential_live: boolean; result_present: boolean | null }
 
-/** Returns whether the credential is `live`. */
 export const credentialCheck = (actor: Actor): Sql => prepared(sql`select ${actor.live} as live`)
 
 /** The statement together with the credential check, in one round trip. */
@@ -30,7 +29,6 @@ export function checkedRows<Row extends object>(rows: CredentialChecked<Row>[]):
   return rows.filter((row) => row.result_present)
 }
 
-/** Throws if the statement does not use the organization. */
 export function assertScoped(statement: Sql): void {
   if (!statement.scoped) throw new Error('A statement of an organization must contain it (`db.organization`).')
 }

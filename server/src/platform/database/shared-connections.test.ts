@@ -51,10 +51,10 @@ async function open({ shared = 1, size = 4, deadline }: { shared?: number; size?
   const database = new Database({ connection, size, shared, ...(deadline !== undefined && { deadline }) })
   databases.push(database)
   await until('the shared connections are open', async () => {
-    const isNoneOpening = database.counts.total === database.counts.idle
+    const areOpen = database.counts.total === database.counts.idle
     writes = 0
     await Promise.all(Array.from({ length: 2 * shared }, () => read(database, 'warm')))
-    return isNoneOpening && writes === shared
+    return areOpen && writes === shared
   })
   return database
 }
@@ -126,6 +126,19 @@ test('each read gets its own result, whatever the others next to it do', async (
   )
 })
 
+test('a read that cannot be sent fails alone', async () => {
+  const database = await open()
+  const first = read(database, 'first')
+  const impossible = read(database, {
+    toPostgres() {
+      throw new Error('this value has no text')
+    },
+  })
+  const last = read(database, 'last')
+  await expect(impossible).rejects.toThrow(/no text/)
+  expect(await Promise.all([first, last])).toEqual(['first', 'last'])
+})
+
 test('reads after one that takes long are sent again on other connections', async () => {
   const database = await open()
   let isOver = false
@@ -147,10 +160,15 @@ test('reads after one that takes long are sent again on other connections', asyn
 
 test('a read past its deadline is answered, and its connection replaced', async () => {
   const database = await open({ deadline: 400 })
-  const [shared] = await backends()
-  await expect(sleep(database, 1)).rejects.toMatchObject({ status: 503 })
+  const refused = expect(sleep(database, 1)).rejects.toMatchObject({ status: 503 })
+  const sleeping: number[] = []
+  await until(
+    'it is read',
+    async () => sleeping.push(...(await backends(`state = 'active' and query like '%pg_sleep%'`))) > 0,
+  )
+  await refused
   expect(await read(database, 'next')).toBe('next')
-  await until('the connection is ended', async () => !(await backends()).includes(shared ?? 0))
+  await until('the connection is ended', async () => !(await backends()).some((pid) => sleeping.includes(pid)))
 })
 
 test('reads whose shared connection is lost are sent again', async () => {

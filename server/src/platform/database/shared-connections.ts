@@ -3,7 +3,7 @@ import { DeadlineExceeded, isUnusableConnection } from './failures.ts'
 
 /** Milliseconds without a result after which statements no longer wait for the one before them. */
 const slowTime = 100
-/** Statements on their way at a time: a few milliseconds' work, for the last of them. */
+/** Statements at a time: a few milliseconds' work. */
 const maxPending = 16
 
 /**
@@ -30,12 +30,10 @@ export class SharedConnections {
     return chosen?.send(query, deadline) as Promise<pg.QueryResult<Row> | undefined> | undefined
   }
 
-  /** Connections that are open, and of which no result is awaited. */
   get idle(): number {
     return this.#connections.filter((one) => one.isIdle).length
   }
 
-  /** Waits for the results of what was sent, then gives the connections back. */
   async close(): Promise<void> {
     await Promise.all(this.#connections.map((one) => one.close()))
   }
@@ -52,10 +50,8 @@ class SharedConnection {
   #client: pg.PoolClient | undefined
   #connecting: Promise<void> | undefined
   #isClosed = false
-  /** In the order of their results. */
   #pending: Pending[] = []
   #isCorked = false
-  /** Runs while a result is awaited, from the latest one on. */
   #timer: NodeJS.Timeout | undefined
   /** Nothing is sent after a statement that takes long. */
   #isHeldUp = false
@@ -83,10 +79,10 @@ class SharedConnection {
     const client = this.#client
     if (!client) throw new Error('the shared connection is not open')
     return new Promise((resolve, reject) => {
-      this.#pending.push({ deadline, resolve, reject })
-      if (this.#pending.length === 1) this.#watch()
+      const pending = { deadline, resolve, reject }
+      if (this.#pending.push(pending) === 1) this.#watch()
       this.#cork(client)
-      client.query(query, (error: Error | null, result: pg.QueryResult) => this.#settle(client, error, result))
+      client.query(query, (error: Error | null, result: pg.QueryResult) => this.#settle(client, pending, error, result))
     })
   }
 
@@ -107,7 +103,7 @@ class SharedConnection {
       this.#client = client
       if (this.#isClosed) this.#discard()
     } catch {
-      // The statement goes to a connection of its own, which reports the error.
+      // Reported by the connection of its own that the statement gets.
     } finally {
       this.#connecting = undefined
     }
@@ -123,14 +119,14 @@ class SharedConnection {
     })
   }
 
-  #settle(client: pg.PoolClient, error: Error | null, result: pg.QueryResult): void {
-    // Its statements have been rejected.
-    if (client !== this.#client) return
-    const pending = this.#pending.shift()
+  #settle(client: pg.PoolClient, pending: Pending, error: Error | null, result: pg.QueryResult): void {
+    if (client !== this.#client) return // Its statements have been rejected.
+    // Usually the first one, but `pg` rejects a query that it cannot send before it has results of earlier ones.
+    this.#pending.splice(this.#pending.indexOf(pending), 1)
     if (this.#pending.length > 0) this.#timer?.refresh()
     else this.#endWatch()
-    if (!error) return pending?.resolve(result)
-    pending?.reject(error)
+    if (!error) return pending.resolve(result)
+    pending.reject(error)
     if (isUnusableConnection(error)) this.#discard(error)
   }
 
