@@ -196,6 +196,7 @@ function addRoutes(app: FastifyInstance, options: ServerOptions): void {
 
 function addRoute(app: FastifyInstance, options: ServerOptions, route: ServedRoute, sendWebPage: SendWebPage): void {
   const { services, authOrigin } = options
+  const isPageRoute = isPage(route)
   app.route({
     // A page asks first whether it may push.
     method: [...methodsOf(route.method), ...(route.kind === 'push' ? ['OPTIONS'] : [])],
@@ -211,7 +212,7 @@ function addRoute(app: FastifyInstance, options: ServerOptions, route: ServedRou
         checkContentTypes(undefined, request)
         throw routeNotFound(request, options)
       }
-      if (isPage(route) && hasTrailingSlash(request)) return void reply.redirect(withoutTrailingSlash(request), 308)
+      if (isPageRoute && hasTrailingSlash(request)) return void reply.redirect(withoutTrailingSlash(request), 308)
       const { requestContext } = request
       serve(route, { services, request, reply, requestContext }).catch((error: unknown) => void reply.send(error))
     },
