@@ -95,7 +95,6 @@ export function createKeyedLimiter(options: ConcurrencyLimiterOptions): Concurre
   }
 }
 
-/** A fair semaphore with a bounded queue. */
 export function createFairSemaphore({
   concurrency,
   reserved = 0,

@@ -9,7 +9,6 @@ interface Waiter {
 }
 
 export interface ConnectionQueueOptions {
-  /** Connections of the pool. */
   connections: number
   /** Statements that run at a time; Infinity if the database is on another machine. */
   statements: number

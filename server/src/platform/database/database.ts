@@ -64,7 +64,6 @@ export const anyOrganization = (db: CrossTenantConnection | Transaction): Sql =>
 
 export interface DatabaseOptions {
   connection: pg.ClientConfig
-  /** Maximum number of connections. */
   size: number
   /** Milliseconds that a request may wait for the database in total, including connecting. */
   deadline?: number
@@ -295,7 +294,6 @@ export class Database {
     return this.#transact(live && sql`select ${live} as live`, (send) => work({ query: send }), { tenantKey, timeout })
   }
 
-  /** Throws if the database does not respond. */
   async ping(): Promise<void> {
     await this.#send(render(sql`select 1`), { tenantKey: commonTenant })
   }

@@ -28,7 +28,6 @@ interface FixedText {
   positions: number[]
 }
 
-/** The texts of fixed statements, by their names. */
 export class FixedTexts {
   readonly #texts = new Map<string, FixedText>()
 

@@ -4,7 +4,6 @@ import { isConnectionLoss, isDamage, sqlState } from './failures.ts'
 /** A state of the database that needs a person. */
 export interface Problem {
   kind: string
-  /** What is wrong, as a sentence. */
   cause: string
   remedy: string
 }

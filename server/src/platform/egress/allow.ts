@@ -39,7 +39,6 @@ export const isMetadataName = (name: string): boolean => metadataNames.has(name)
 /** The host name without a trailing dot. */
 export const withoutTrailingDot = (hostname: string): string => hostname.replace(/\.$/, '')
 
-/** Does EGRESS_ALLOW contain this host and port? */
 export const allowsName = (allowed: readonly AllowedHost[], name: string, port: number): boolean =>
   allowed.some((entry) => entry.kind === 'name' && entry.name === name && (entry.port ?? port) === port)
 

@@ -6,7 +6,6 @@ import type { PersonalReach } from './reach.ts'
 export interface Actor {
   /** The service itself: `work` processes what was pushed, `analysis` reads notes, `maintenance` deletes expired rows. */
   kind: 'key' | 'session' | 'command' | 'work' | 'analysis' | 'maintenance'
-  /** The organization's uuid. */
   organizationId: string
   /** The uuid of the session's user or the key's creator; null for the service itself. */
   userId: string | null
@@ -30,7 +29,6 @@ export interface Caller extends Actor {
   scopes: readonly string[]
   /** Networks and addresses from which a key may be used; empty means anywhere. */
   allowedAddresses: readonly string[]
-  /** When an API key expires. */
   expiresAt: Date | null
 }
 

@@ -31,7 +31,6 @@ export interface SnapshotTable {
 export interface SnapshotHeader {
   format: string
   formatVersion: number
-  /** The version of Rapport that created the backup. */
   rapport: string
   takenAt: string
   postgresql: string

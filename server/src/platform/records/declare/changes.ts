@@ -48,7 +48,6 @@ export interface PendingChange {
   before: JsonObject | undefined
   /** The changed fields, by name. */
   values: JsonObject
-  /** The other changed columns. */
   columns: Record<string, JsonValue>
   revision: number
   origin: Origin | undefined
@@ -119,12 +118,10 @@ export interface CurrentRow extends StoredRow {
   dangling: readonly string[]
 }
 
-/** A record that a value names. */
 export interface NamedRecord {
   /** The path of the value in the body. */
   path: string
   label: string
-  /** The resource of the other record. */
   resource: string
   /** The id in the form of the API. */
   id: string

@@ -10,7 +10,6 @@ export type Fields = Record<string, Field>
 /** Fields of a referenced record, embedded in the referencing one; null while the referenced record is deleted. */
 export interface Embedded {
   label: string
-  /** The reference field to follow. */
   through: string
   resource: Resource
   show: readonly string[]
@@ -44,7 +43,6 @@ export interface Link {
   component: string
   idPrefix: string
   heading?: string
-  /** The fields of a link itself. */
   fields: Fields
 }
 

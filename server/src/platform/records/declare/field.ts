@@ -126,7 +126,6 @@ export interface DeclaredProperty extends PropertyDefinition {
 export interface PropertySet {
   /** Increases with each change of a definition or a setting. */
   revision: number
-  /** Are keys without a definition refused? */
   refusesUndeclared: boolean
   properties: ReadonlyMap<string, DeclaredProperty>
 }

@@ -28,7 +28,6 @@ import { findTarget, isJoined, joins, root, type Target } from '../filter/target
 export interface PageRow {
   /** The JSON array, as it is sent. */
   text: string
-  /** Are there more records in the reading direction? */
   more: boolean
   /** False if the cursor's record does not exist. */
   cursor_found: boolean
@@ -190,7 +189,6 @@ export const matchingRecords = (resource: Resource, request: Filters, scope: Sco
   sql`${identifier(resource.table)} ${raw(root)}${joinsFor(resource, request, scope)}${more}
     where ${matching(resource, request, scope)}`
 
-/** A boolean: does the record match the filters? */
 export function matching(resource: Resource, request: Filters, scope: Scope): Sql {
   const filters = filtersSql(resource, request, scope)
   const within = withinScope(resource, scope, { isListed: true, ofMany: true, deleted: request.deleted })

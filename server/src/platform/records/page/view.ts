@@ -22,7 +22,6 @@ export interface SavedViews {
   find(db: Connection, resource: Resource, id: string): Promise<SavedView | undefined>
 }
 
-/** A view that is still valid. */
 export interface AppliedView {
   filter: Filter
   words: readonly string[]

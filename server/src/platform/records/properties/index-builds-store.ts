@@ -8,7 +8,6 @@ import { lockSetsForChange } from './sets.ts'
 /** An index that is not complete, or whose entries are to be deleted. */
 export interface UnfinishedIndex {
   organizationId: string
-  /** Uuid. */
   id: string
 }
 
