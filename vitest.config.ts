@@ -8,14 +8,25 @@ if (inMemory !== undefined) process.env.TMPDIR ??= inMemory
 /** Which tests run: those of `npm test`, those of `npm run verify`, or without the variable any of them by its path. */
 const suite = process.env.SUITE
 
-/** What `npm run verify` runs: labs, tools, guides, packages, images, planted mistakes, costs, and the second engine. */
+/**
+ * What `npm run verify` runs: labs, tools, guides, packages, images, planted mistakes, costs, the second engine, and
+ * series of kills, outages and starts, of each kind of which `npm test` has a case.
+ */
 const verification = [
   'lab/**',
   'scripts/**',
-  'server/src/cli/cli-demo',
+  ...['cli-demo', 'locks-held', 'operator-faults', 'secret-replacement-crashes', 'start-addresses', 'start-faults'].map(
+    (name) => `server/src/cli/${name}`,
+  ),
+  'server/src/assistant/work/analysis-crashes',
+  'server/src/intake/work/imports-crashes',
+  'server/src/intake/work/imports-database-kills',
+  'server/src/processes/several-processes-killed',
   'server/src/platform/operations/backup/backup-faults',
   'server/src/platform/operations/backup/backup-interruptions',
-  'server/src/platform/operations/embedded-postgres/upgrade',
+  ...['embedded-starts', 'service-role-conversion', 'upgrade'].map(
+    (name) => `server/src/platform/operations/embedded-postgres/${name}`,
+  ),
   'server/src/api/docs/swagger',
   ...['add-a-resource', 'backup-guide', 'cookbook', 'metrics-guide', 'senders-guide', 'tour'].map(inServerTest),
   ...['docker', 'image-build', 'embedded-engine', 'rolling-upgrade', 'openapi-clients', 'typed-client'].map(
@@ -23,11 +34,23 @@ const verification = [
   ),
   ...['planted-fault*', 'reach-faults', 'request-costs', 'request-memory', 'recorded-statements'].map(inServerTest),
   'web/test/pictures',
-].map((path) => (path.endsWith('/**') ? `${path}/*.test.{ts,mjs}` : `${path}.test.ts`))
+].map(named)
+
+function named(path: string): string {
+  return path.endsWith('/**') ? `${path}/*.test.{ts,mjs}` : `${path}.test.ts`
+}
 
 function inServerTest(name: string): string {
   return `server/test/${name}`
 }
+
+/** Products of routes, fields and values: all of it here, and in `npm test` one case of each kind (`server/test/suite.ts`). */
+const products = [
+  'server/**/*.laws.test.ts',
+  ...['every-list', 'every-resource', 'tenancy', 'reach', 'scopes'].map(inServerTest).map(named),
+  'server/src/api/schema/schema.test.ts',
+  'server/src/intake/{merge/imports-edits,work/imports-outages}.test.ts',
+]
 
 /** Only `npm run test:citus` and the end of `npm run verify` start a Citus. */
 const onCitus = ['server/test/citus-*.test.ts']
@@ -57,7 +80,7 @@ export default defineConfig({
   test: {
     include:
       suite === 'verify'
-        ? verification
+        ? [...verification, ...products]
         : ['server/**/*.test.ts', 'lab/**/*.test.ts', 'web/**/*.test.ts', 'scripts/**/*.test.mjs'],
     exclude: [
       ...configDefaults.exclude,

@@ -14,6 +14,8 @@ export interface ConnectionProxy {
   /** Ends every connection and refuses new ones, like a stopped server, until `goOnline`. */
   goOffline(): void
   goOnline(): void
+  /** The connections that it has refused. */
+  refused(): number
   close(): Promise<void>
 }
 
@@ -22,6 +24,7 @@ export async function startConnectionProxy({ connection }: Pick<TestDatabase, 'c
   const nameOfSocket = `.s.PGSQL.${connection.port}`
   const upstreams = new Map<Socket, Socket>()
   let isOffline = false
+  let refused = 0
   const dropConnections = () => {
     const lost = [...upstreams]
     upstreams.clear()
@@ -32,6 +35,7 @@ export async function startConnectionProxy({ connection }: Pick<TestDatabase, 'c
   }
   const server = createServer((client) => {
     if (isOffline) {
+      refused++
       client.destroy()
       return
     }
@@ -61,6 +65,7 @@ export async function startConnectionProxy({ connection }: Pick<TestDatabase, 'c
     goOnline: () => {
       isOffline = false
     },
+    refused: () => refused,
     close: async () => {
       for (const upstream of upstreams.values()) upstream.destroy()
       await new Promise((resolve) => server.close(resolve))

@@ -14,6 +14,7 @@ import { runConcurrently } from './list-calls.ts'
 import { lawTimes } from './seed.ts'
 import { chosenFields, fullBody, minimalBody, isUniform, variedBody } from './samples.ts'
 import { startTestService, type TestService } from './service.ts'
+import { casesToTry, isShort } from './suite.ts'
 import type { JsonObject } from '../src/platform/model/json.ts'
 import type { Fixture, Collection } from './fixture.ts'
 
@@ -129,11 +130,12 @@ type Case = ReturnType<typeof filtersFor>[number]
 const testedConditions = new Set<string>()
 
 /**
- * The first value of each operator, which some record has. Of the other values, those whose SQL was not tested yet on any
- * list, apart from the name of the column; with `LAW_TIMES`, always the last too, which is null or which no record has.
+ * The first value of each operator, which some record has; in `npm test`, that of the first operator. Of the other values,
+ * those whose SQL was not tested yet on any list, apart from the name of the column; with `LAW_TIMES`, always the last
+ * too, which is null or which no record has.
  */
 function selectCases(resource: Resource, path: Path, cases: readonly Case[]): Case[] {
-  return path.operators.flatMap((operator) => {
+  return path.operators.flatMap((operator, position) => {
     const ofOperator = cases.filter(([name]) => name === operator)
     return ofOperator.filter(([, text], index) => {
       const condition = `${path.type} ${index} ${conditionOf(resource, `filter.${path.name}.${operator}`, text)}`
@@ -141,7 +143,8 @@ function selectCases(resource: Resource, path: Path, cases: readonly Case[]): Ca
       testedConditions.add(condition)
       // This key has values of every type.
       const isLast = lawTimes > 1 && index === ofOperator.length - 1
-      return isNew || index === 0 || isLast || path.name.endsWith('.mixed')
+      const isFirst = index === 0 && (position === 0 || !isShort)
+      return isNew || isFirst || isLast || path.name.endsWith('.mixed')
     })
   })
 }
@@ -209,8 +212,8 @@ test.each(collectionsWith('list'))(
     const { fixture, rows } = filledOf(collection)
     // Paging is tested for one path of each kind.
     const paged = new Set<string>()
-    await runConcurrently(pathsOf(resource, keys), async (path) => {
-      const kind = `${path.type} ${path.nullable} ${path.name.split('.').length}`
+    await runConcurrently(casesToTry(pathsOf(resource, keys), kindOfPath), async (path) => {
+      const kind = kindOfPath(path)
       const isFirst = !paged.has(kind)
       paged.add(kind)
       // The SQL of the other direction differs by the kind of path alone.
@@ -237,6 +240,8 @@ test.each(collectionsWith('list'))(
   },
   timeout,
 )
+
+const kindOfPath = ({ type, nullable, name }: Path): string => `${type} ${nullable} ${name.split('.').length}`
 
 async function readPages(collection: Collection, order: readonly (readonly [string, string])[]): Promise<string[]> {
   const all: string[] = []
@@ -304,7 +309,9 @@ test.each(collectionsWith('list'))(
     const params = fixture.params(collection)
     const members = resource.propertyNames.filter((name) => name === name.split('.')[0])
     const inner = pathsOf(resource, keys).filter(({ name }) => name.includes('.'))
-    await runConcurrently([...members, ...inner.map(({ name }) => name)], async (path) => {
+    const paths = [...members, ...inner.map(({ name }) => name)]
+    const kindOf = (path: string) => `${resource.fields[path]?.filter} ${path.split('.').length}`
+    await runConcurrently(casesToTry(paths, kindOf), async (path) => {
       const query = [['select[]', path] as const]
       const response = await fixture.request(list, { params, query: [...query, ['limit', '100']] })
       expect(response.status, path).toBe(200)

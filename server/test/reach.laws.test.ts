@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type MailedService, startMailedService } from './mailed-service.ts'
 import { newOwner, type TestOwner, type TestPerson } from './people.ts'
 import { personWith } from './reach-fixture.ts'
-import { lawTimes, seed } from './seed.ts'
+import { runsOf, seed } from './seed.ts'
 import type { Json } from './service.ts'
 import { reachLevels } from '../src/platform/model/reach.ts'
 
@@ -113,6 +113,6 @@ test('whatever the reach and the teams, lists, counts, searches and single recor
           if (expected[0]) expect((await call('GET', `${path}/${expected[0]}`)).status).toBe(200)
         }
     }),
-    { numRuns: 12 * lawTimes, seed },
+    { numRuns: runsOf(12), seed },
   )
 }, 60_000)

@@ -4,7 +4,8 @@ import { decodeId } from '../src/platform/model/ids.ts'
 import { collections, collectionsWith } from './collections.ts'
 import { startTestService, type TestService } from './service.ts'
 import { dump, idsIn } from './dump.ts'
-import { casesOf, findDeviation, newTenant, type Tenant } from './tenancy.ts'
+import { casesToTry, isShort } from './suite.ts'
+import { casesOf, findDeviation, kindOfCase, newTenant, type Tenant } from './tenancy.ts'
 import type { JsonObject } from '../src/platform/model/json.ts'
 
 let service: TestService
@@ -35,9 +36,9 @@ test('the other organization has records in every collection, and both have the 
   expect(tenantRoutes.length).toBeGreaterThan(30)
 })
 
-test.each(tenantRoutes.map((route) => [nameOf(route), route] as const))(
+test.each(tenantRoutes.map((route, turn) => [nameOf(route), route, turn] as const))(
   '%s: a record of another organization or parent is treated like a missing one, and nothing changes',
-  async (_, route) => {
+  async (_, route, turn) => {
     const cases = casesOf(route, ours, theirs)
     expect(cases.length).toBeGreaterThan(0)
     // Every id in the path has a case.
@@ -48,11 +49,13 @@ test.each(tenantRoutes.map((route) => [nameOf(route), route] as const))(
     if (route.kind === 'search') expect(descriptions).toContain('id.equals in a tree')
     const before = rows
     const deviations: string[] = []
-    for (const testCase of cases) {
+    for (const testCase of casesToTry(cases, kindOfCase, turn)) {
       const deviation = await findDeviation(testCase, ours, secrets)
       if (deviation !== undefined) deviations.push(deviation)
     }
     expect(deviations).toEqual([])
+    // What a read changes, the comparison after the next write finds.
+    if (isShort && route.kind !== 'write' && route !== tenantRoutes.at(-1)) return
     rows = await dump(service.database)
     expect(rows).toEqual(before)
   },

@@ -100,6 +100,13 @@ export function casesOf(route: Route, ours: Tenant, theirs: Tenant): Case[] {
   ]
 }
 
+/** Cases of a kind differ by the field, the operator, the credential or the direction alone. */
+export function kindOfCase({ description }: Case): string {
+  if (description.startsWith('filter.')) return 'a filter'
+  if (description.endsWith(' in a tree')) return 'a tree'
+  return description.replace(/^header, by .*| as (startingAfter|endingBefore)$/, '')
+}
+
 const collectionOf = (route: Route): Collection | undefined =>
   collections
     .filter(({ path: at }) => route.path === at || route.path.startsWith(`${at}/`))

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { lawTimes, seed } from '../../../test/seed.ts'
+import { runsOf, seed } from '../../../test/seed.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../test/service.ts'
 
 let service: TestService
@@ -88,7 +88,7 @@ test(
         const [inside, outside] = await Promise.all([found(false), found(true)])
         expect([type, stored, inside.body, outside.body]).toEqual([type, stored, { count: 1 }, { count: 0 }])
       }),
-      { seed, numRuns: 60 * lawTimes },
+      { seed, numRuns: runsOf(60) },
     )
     expect(accepted).toBeGreaterThan(20)
     // The definitions fit everything that was accepted.

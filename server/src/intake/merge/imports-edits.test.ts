@@ -11,6 +11,7 @@ import {
   type TestOrganization,
   type TestService,
 } from '../../../test/service.ts'
+import { casesToTry } from '../../../test/suite.ts'
 
 let service: TestService
 beforeAll(async () => {
@@ -240,6 +241,10 @@ async function recordTexts(call: Call, { contact, company }: Created): Promise<s
 const warningsOf = ({ status, warnings }: Pushed): string[] | string =>
   status === 'CONFLICT' ? status : warnings.map(({ code, path }: Json) => `${code} ${path}`).sort()
 
+const names = Object.keys(cases)
+/** In `npm test`, one of two neighbouring edits with each policy. */
+const pairOf = (name: string) => String(Math.floor(names.indexOf(name) / 2))
+
 describe.each(['fill', 'overwrite'])('with %s', (mergePolicy) => {
   let organization: TestOrganization
   beforeAll(async () => {
@@ -248,10 +253,11 @@ describe.each(['fill', 'overwrite'])('with %s', (mergePolicy) => {
     await expectSuccess(call('PATCH', `/v5/imports/${importId}`, { body: { mergePolicy, tags: ['fair', 'lead'] } }))
   })
 
-  test.each(Object.entries(cases))('no later push reverts an edit: %s', async (name, { edit, expected }) => {
+  const toTry = casesToTry(Object.entries(cases), ([name]) => pairOf(name), mergePolicy === 'fill' ? 0 : 1)
+  test.each(toTry)('no later push reverts an edit: %s', async (name, { edit, expected }) => {
     const { call } = organization
     const push = pushesOf(service, organization)
-    const payload = fullLead(Object.keys(cases).indexOf(name))
+    const payload = fullLead(names.indexOf(name))
     const [first] = await push(payload)
     expect(first).toMatchObject({ status: 'PROCESSED', warnings: [], errors: [] })
     const created = { contact: first?.contactId ?? '', company: first?.companyId ?? '' }

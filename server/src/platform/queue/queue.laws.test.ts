@@ -8,7 +8,7 @@ import {
   newIds,
   type TestClaim,
 } from '../../../test/leased-queues.ts'
-import { lawTimes, seed } from '../../../test/seed.ts'
+import { lawTimes, runsOf, seed } from '../../../test/seed.ts'
 import { startTestService, type TestService } from '../../../test/service.ts'
 import type { Database } from '../database/database.ts'
 import { findInTurn, maxLossesInBatch } from './queue.ts'
@@ -267,7 +267,7 @@ test.each(['rows', 'notes'])(
         for (const next of steps) await model.run(next)
         await model.drain()
       }),
-      { seed, numRuns: 15 * lawTimes, endOnFailure: true },
+      { seed, numRuns: runsOf(15), endOnFailure: true },
     )
   },
   120_000 * lawTimes,

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
-import { lawTimes, seed } from '../../../test/seed.ts'
+import { runsOf, seed } from '../../../test/seed.ts'
 import { tablesByPlace } from '../../places.ts'
 import { Database } from '../database/database.ts'
 import { sql } from '../model/sql.ts'
@@ -267,6 +267,6 @@ test('announced work is found at the latest when its touch no longer covers it, 
       expect(await findDue(database, 'imports')).toBeUndefined()
       expect((await client.query('select from wakeups')).rows).toEqual([])
     }),
-    { seed, numRuns: 200 * lawTimes, endOnFailure: true },
+    { seed, numRuns: runsOf(200), endOnFailure: true },
   )
 }, 120_000)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { seed } from '../../../../test/seed.ts'
+import { runsOf, seed } from '../../../../test/seed.ts'
 import { resources } from '../../../app.ts'
 import { retentionPolicies } from '../../../retention-policies.ts'
 import {
@@ -388,6 +388,6 @@ test('expired rows are deleted and every other row stays unchanged, in every org
       await expectAccurateCounts(fixture)
       await endGrace(fixture, tables)
     }),
-    { seed, numRuns: isDistributed() ? 4 : 12, endOnFailure: true },
+    { seed, numRuns: isDistributed() ? 4 : runsOf(12), endOnFailure: true },
   )
 }, 120_000)

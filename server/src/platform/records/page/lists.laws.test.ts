@@ -34,7 +34,7 @@ import {
   queryString,
 } from '../../../../test/list-parameters.ts'
 import { modelList, type ModelFilter, type ModelRecord, modelSelect, typeOf } from '../../../../test/list-model.ts'
-import { lawTimes, seed } from '../../../../test/seed.ts'
+import { lawTimes, runsOf, seed } from '../../../../test/seed.ts'
 import {
   startTestService,
   type TestResponse,
@@ -175,7 +175,7 @@ const lawTimeout = 60_000 * lawTimes
 /** Checks a property with generated values; `TEST_SEED` repeats them. Each engine runs half of them. */
 async function checkLaw<Value>(runs: number, arbitrary: fc.Arbitrary<Value>, check: (value: Value) => Promise<void>) {
   try {
-    await fc.assert(fc.asyncProperty(arbitrary, check), { numRuns: Math.ceil((runs * lawTimes) / 2), seed })
+    await fc.assert(fc.asyncProperty(arbitrary, check), { numRuns: runsOf(runs / 2), seed })
   } catch (error) {
     throw new Error(`With TEST_SEED=${seed}: ${error instanceof Error ? error.message : error}`, {
       cause: error,

@@ -5,7 +5,7 @@ import { decodeId } from '../../model/ids.ts'
 import { contactStore } from '../../../crm/contacts/store.ts'
 import { contactBodies, contactModel, filters, nastyTexts, orderPaths } from '../../../../test/list-arbitraries.ts'
 import { modelList, type ModelRecord, type ModelResource } from '../../../../test/list-model.ts'
-import { lawTimes, seed } from '../../../../test/seed.ts'
+import { runsOf, seed } from '../../../../test/seed.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
 import {
   bodyOf,
@@ -164,7 +164,7 @@ async function follow(
 const law = <Case>(cases: fc.Arbitrary<Case>, runs: number, check: (one: Case) => Promise<void>): Promise<void> =>
   fc.assert(
     fc.asyncProperty(cases, (one) => check(one)),
-    { seed, numRuns: Math.ceil(runs * lawTimes) },
+    { seed, numRuns: runsOf(runs) },
   )
 
 test('the pages of a search add up to the records that the model finds, in order and in both directions', async () => {

@@ -5,7 +5,7 @@ import { filterParameter, type Parameters, queryString } from '../../../../test/
 import { type MailedService, startMailedService } from '../../../../test/mailed-service.ts'
 import { newOwner, type TestOwner, type TestPerson } from '../../../../test/people.ts'
 import { newRole, personWith } from '../../../../test/reach-fixture.ts'
-import { lawTimes, seed } from '../../../../test/seed.ts'
+import { lawTimes, runsOf, seed } from '../../../../test/seed.ts'
 import type { Call, Json } from '../../../../test/service.ts'
 import { bodyOf, levelsOf, matchesTree, type RelatedModel, type Tree, treesOf } from '../../../../test/tree-model.ts'
 import { companies } from '../../../crm/companies/resource.ts'
@@ -306,7 +306,7 @@ test(
           visible.length - expected.length,
         ])
       }),
-      { seed, numRuns: 60 * lawTimes },
+      { seed, numRuns: runsOf(60) },
     )
   },
   120_000 * lawTimes,

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { contacts } from '../../../crm/contacts/resource.ts'
 import { contactStore } from '../../../crm/contacts/store.ts'
-import { lawTimes, seed } from '../../../../test/seed.ts'
+import { lawTimes, runsOf, seed } from '../../../../test/seed.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
 import { maintainIndexes } from './index-builds.ts'
 import { serviceActor } from '../../model/caller.ts'
@@ -256,7 +256,7 @@ test(
         )
         expect(indexed).toEqual(plain)
       }),
-      { numRuns: 40 * lawTimes, seed },
+      { numRuns: runsOf(40), seed },
     )
   },
   120_000 * lawTimes,
@@ -266,7 +266,7 @@ test.each(Object.keys(kinds))('each operator of %s gives the same answers with a
   for (const operator of kinds[type]?.operators ?? [])
     for (const operand of fc.sample(
       filter.filter((one) => one.type === type && one.operator === operator),
-      { seed, numRuns: 2 },
+      { seed, numRuns: runsOf(2) },
     ))
       for (const orderBy of ['createdAt', type]) {
         const request = { filters: [operand], orderBy, sort: 'desc', limit: 25, others: '' }
