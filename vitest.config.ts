@@ -33,6 +33,7 @@ const verification = [
     inServerTest,
   ),
   ...['planted-fault*', 'reach-faults', 'request-costs', 'request-memory', 'recorded-statements'].map(inServerTest),
+  'web/test/axe-sweep',
   'web/test/pictures',
 ].map(named)
 

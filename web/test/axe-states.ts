@@ -16,6 +16,15 @@ const press = async (page: Page, keys: string): Promise<void> => {
 const click = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).first().click()
 const dialog = (page: Page) => page.getByRole('dialog')
 
+/** Those that need a mouse, a keyboard or space. */
+export const onlyOnDesktops = ['the choice of columns', 'the list of shortcuts', 'a tooltip']
+
+/** Opens the state's page and brings it into the state. The caller removes what intercepts requests. */
+export async function enterState(page: Page, { path, enter }: State, records: Records): Promise<void> {
+  await page.goto(typeof path === 'string' ? path : path(records))
+  await (await enter(page)).waitFor()
+}
+
 export const states: readonly State[] = [
   { name: 'the dialog for a new contact', path: '/contacts?new=1', enter: dialog },
   {

@@ -23,7 +23,9 @@ export const squeezed = (page: Page): Promise<string[]> =>
   })()`)
 
 /** Resizes the window, and waits until the page is rendered at the new width. */
-export async function resize(page: Page, width: number): Promise<void> {
-  await page.setViewportSize({ width, height: 800 })
+export async function resize(page: Page, width: number, height = 800): Promise<void> {
+  const size = page.viewportSize()
+  if (size?.width === width && size.height === height) return
+  await page.setViewportSize({ width, height })
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
 }

@@ -1,6 +1,6 @@
-import axe, { type AxeResults } from 'axe-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
+import { violations } from './accessibility.ts'
 
 /** A page of the application in its own browser context, with the errors that its scripts logged. */
 export interface Visit {
@@ -56,8 +56,4 @@ export async function errorOf(page: Page, name: string): Promise<string> {
 }
 
 /** Expects that axe finds nothing on the page in its current state. */
-export async function expectAccessible(page: Page): Promise<void> {
-  await page.evaluate(axe.source)
-  const { violations } = await page.evaluate<AxeResults>('axe.run(document)')
-  expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([])
-}
+export const expectAccessible = async (page: Page): Promise<void> => expect(await violations(page)).toEqual([])
