@@ -5,7 +5,7 @@ import { sql } from '../../platform/model/sql.ts'
 import { newId } from '../../platform/model/ids.ts'
 import { beginTotp, insertPasskey, recordPasskeyUse, consumeTotpStep } from './store.ts'
 import { createDatabase, type TestDatabase } from '../../../test/postgres.ts'
-import { seed } from '../../../test/seed.ts'
+import { runsOf, seed } from '../../../test/seed.ts'
 
 let testDatabase: TestDatabase
 let database: Database
@@ -70,7 +70,7 @@ test('each time step of codes is accepted once, and none after a later one', asy
       if (!steps.concurrently)
         expect(taken).toEqual(expectedIncreasing(steps.values, (step, last) => step > (last ?? -1)))
     }),
-    { numRuns: 60, seed },
+    { numRuns: runsOf(60), seed },
   )
 })
 
@@ -97,6 +97,6 @@ test('a passkey’s counter must increase, unless the authenticator always sends
       const isTaken = (counter: number, last = initial) => counter > last || (counter === 0 && last === 0)
       expect(taken).toEqual(expectedIncreasing(counters.values, isTaken))
     }),
-    { numRuns: 60, seed },
+    { numRuns: runsOf(60), seed },
   )
 })

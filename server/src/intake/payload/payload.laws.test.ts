@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { leadOf } from '../../../test/leads.ts'
-import { seed } from '../../../test/seed.ts'
+import { runsOf, seed } from '../../../test/seed.ts'
 import { bodyShape, parseBody } from '../../platform/records/request/body.ts'
 import { companies } from '../../crm/companies/resource.ts'
 import { contacts } from '../../crm/contacts/resource.ts'
@@ -85,7 +85,7 @@ const push = fc.record(
   { requiredKeys: ['contact'], noNullPrototype: true },
 ) as fc.Arbitrary<JsonObject>
 
-const runs = { seed, numRuns: 1000 }
+const runs = { seed, numRuns: runsOf(1000) }
 
 test('the generated payloads are often valid and often not empty', () => {
   const leads = fc.sample(push, { seed, numRuns: 300 }).flatMap((payload) => {
@@ -193,6 +193,6 @@ test('a push whose types follow the JSON Schema has no wrong type, and other typ
     }),
     runs,
   )
-  expect(Math.min(refused, converted)).toBeGreaterThan(50)
+  expect(Math.min(refused, converted)).toBeGreaterThan(runs.numRuns / 20)
   expect(validate(pushExample)).toBe(true)
 })

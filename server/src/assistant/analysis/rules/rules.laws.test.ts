@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { lawTimes, seed } from '../../../../test/seed.ts'
+import { runsOf, seed } from '../../../../test/seed.ts'
 import { maxTextLength, type Interpretation, type NoteFacts } from '../analysis.ts'
 import { factsFor, readInjections, readNotes } from '../evaluation/labels.ts'
 import { verify } from '../verify.ts'
@@ -37,7 +37,7 @@ test('the rules never throw, are deterministic, and everything that they suggest
         expect(evidence.end - evidence.start).toBeGreaterThan(0)
       }
     }),
-    { seed, numRuns: 150 * lawTimes },
+    { seed, numRuns: runsOf(150) },
   )
 })
 
@@ -50,7 +50,7 @@ test('a note with an injection anywhere has no actions, except a person who opts
         expect(intent === 'opt_out' ? types.filter((type) => type !== 'suppress') : types).toEqual([])
       }
     }),
-    { seed, numRuns: 150 * lawTimes },
+    { seed, numRuns: runsOf(150) },
   )
 })
 
@@ -68,7 +68,7 @@ test('letter case and the width of spaces do not change what a note means', () =
       expect([text, meaningOf(text.toUpperCase())]).toEqual([text, meaningOf(text)])
       expect([text, meaningOf(text.toLowerCase())]).toEqual([text, meaningOf(text)])
     }),
-    { seed, numRuns: 150 * lawTimes },
+    { seed, numRuns: runsOf(150) },
   )
 })
 

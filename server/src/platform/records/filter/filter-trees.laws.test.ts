@@ -13,7 +13,7 @@ import { contactStore } from '../../../crm/contacts/store.ts'
 import { contactBodies, contactModel, filters } from '../../../../test/list-arbitraries.ts'
 import type { ModelRecord } from '../../../../test/list-model.ts'
 import { organizationOnEngine } from '../../../../test/engines.ts'
-import { seed } from '../../../../test/seed.ts'
+import { runsOf, seed } from '../../../../test/seed.ts'
 import { startTestService, type TestService } from '../../../../test/service.ts'
 import { matchesTree, type RelatedModel, type Tree, treesOf } from '../../../../test/tree-model.ts'
 
@@ -60,7 +60,6 @@ const allContacts = () =>
   }))
 
 test('a tree of and, or and not finds the same records as in memory: in a list, in a count and by record', async () => {
-  const times = Number(process.env.LAW_TIMES ?? 1)
   await fc.assert(
     fc.asyncProperty(treesOf(filters(records)), async (tree) => {
       const expected = records.filter((record) => matchesTree(model, tree, record)).map(({ id }) => id)
@@ -81,7 +80,7 @@ test('a tree of and, or and not finds the same records as in memory: in a list, 
       )
       expect(found.map(({ id }) => encodeId('con', id)).sort()).toEqual([...expected].sort())
     }),
-    { numRuns: Math.ceil(150 * times), seed },
+    { numRuns: runsOf(150), seed },
   )
 })
 

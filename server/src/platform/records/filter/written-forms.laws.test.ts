@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { normalizers } from '../../model/normalizers.ts'
 import { startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
+import { runsOf } from '../../../../test/seed.ts'
 
 // Whatever a write accepts, a filter with the same text finds, however the text is composed or surrounded.
 
@@ -93,7 +94,7 @@ test('a filter finds what a write accepted, in the written, the composed and the
       const all = await call('GET', '/v5/contacts/count')
       expect(others.body.count + same.body.count).toBe(all.body.count)
     }),
-    { seed, numRuns: 40 },
+    { seed, numRuns: runsOf(40) },
   )
 }, 120_000)
 
@@ -110,7 +111,7 @@ test('normalizing a value again changes nothing', () => {
       const once = normalizers[name](text)
       if ('value' in once) expect(normalizers[name](once.value)).toEqual(once)
     }),
-    { seed, numRuns: 20_000 },
+    { seed, numRuns: runsOf(20_000) },
   )
 })
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { contacts } from '../../../crm/contacts/resource.ts'
 import { contactStore } from '../../../crm/contacts/store.ts'
 import { lawTimes, runsOf, seed } from '../../../../test/seed.ts'
+import { casesToTry } from '../../../../test/suite.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../../../test/service.ts'
 import { maintainIndexes } from './index-builds.ts'
 import { serviceActor } from '../../model/caller.ts'
@@ -262,11 +263,13 @@ test(
   120_000 * lawTimes,
 )
 
-test.each(Object.keys(kinds))('each operator of %s gives the same answers with an index', async (type) => {
-  for (const operator of kinds[type]?.operators ?? [])
+const typesInTurn = Object.keys(kinds).map((type, turn) => [type, turn] as const)
+
+test.each(typesInTurn)('each operator of %s gives the same answers with an index', async (type, turn) => {
+  for (const operator of casesToTry(kinds[type]?.operators ?? [], () => type, turn))
     for (const operand of fc.sample(
       filter.filter((one) => one.type === type && one.operator === operator),
-      { seed, numRuns: runsOf(2) },
+      { seed, numRuns: 2 },
     ))
       for (const orderBy of ['createdAt', type]) {
         const request = { filters: [operand], orderBy, sort: 'desc', limit: 25, others: '' }
