@@ -52,18 +52,18 @@ function check(user = {}) {
 const good = ['ok: types', 'ok: types of the web application', 'ok: lint', 'ok: format']
 
 test('wrong types, lint errors, wrong formatting and broken files fail their check and are named', () => {
-  const faulty = {
+  const invalid = {
     'wrong.ts': `export const wrong: number = 'text'\n`,
     'web/src/wrong.ts': `export const wrong: number = 'text'\n`,
     'untidy.ts': 'export const untidy: any = 1\n',
     'unformatted.md': '*  one\n* two\n',
     'broken.yaml': 'a: [1\n',
   }
-  for (const [name, content] of Object.entries(faulty)) write(name, content)
+  for (const [name, content] of Object.entries(invalid)) write(name, content)
   const { results, output } = check()
   expect(results).toEqual(good.map((line) => line.replace('ok', 'FAILED')))
-  expect(Object.keys(faulty).filter((name) => !output.includes(name))).toEqual([])
-  for (const name of Object.keys(faulty)) rmSync(join(root, name))
+  expect(Object.keys(invalid).filter((name) => !output.includes(name))).toEqual([])
+  for (const name of Object.keys(invalid)) rmSync(join(root, name))
   expect(check().results).toEqual(good)
 })
 

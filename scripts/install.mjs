@@ -66,7 +66,7 @@ async function installUnderLock(root, { development, log, recordPid }) {
 
 /** Milliseconds to wait for the registry. */
 const probeTimeout = 5000
-const networkFault =
+const networkError =
   /^npm error code ((?:ENOTFOUND|EAI_|ECONN|ENETUNREACH|EHOSTUNREACH|E\w*TIMED?OUT|ERR_SOCKET_TIMEOUT|FETCH_ERROR)\w*)/m
 
 /**
@@ -77,7 +77,7 @@ const networkFault =
 async function whyUnreachable(root, recordPid) {
   const parameters = ['ping', '--fetch-retries=0', `--fetch-timeout=${probeTimeout}`, '--loglevel=notice']
   const { timedOut, text } = await run(root, parameters, { recordPid, output: 'pipe', timeout: probeTimeout + 3000 })
-  const code = timedOut ? 'no response' : networkFault.exec(text)?.[1]
+  const code = timedOut ? 'no response' : networkError.exec(text)?.[1]
   if (code === undefined) return undefined
   const registry = /PING (\S+)/.exec(text)?.[1]
   return `the npm registry${registry ? ` ${registry}` : ''} cannot be reached (${code === 'FETCH_ERROR' ? 'no response' : code})`

@@ -41,7 +41,7 @@ function responseOf(status: number, body: unknown, more: Record<string, string> 
   return { status, head: JSON.stringify(headers), headers: new Map(Object.entries(headers)), text, milliseconds: 1 }
 }
 
-const brokenRules = (draft: Draft, response: HttpResponse) => rules.faultsOf(draft, response).map(({ law }) => law)
+const brokenRules = (draft: Draft, response: HttpResponse) => rules.violationsOf(draft, response).map(({ law }) => law)
 const notFound = { code: 'not_found', status: 404, message: 'Not found', description: 'There is nothing here.' }
 
 test('a valid response breaks no rule, and each invalid one breaks the expected rule', () => {

@@ -78,7 +78,7 @@ export const changedTables = (before: Rows, after: Rows): string[] =>
 const uuidOf = (id: string): string => id.replace(/^\w+_(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 
 /**
- * Faults in the log, each kind once: lines of level error or higher, and lines that are not JSON.
+ * Errors in the log, each kind once: lines of level error or higher, and lines that are not JSON.
  */
 export function problemsInLog(log: string): string[] {
   const lines = log

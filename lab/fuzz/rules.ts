@@ -5,7 +5,7 @@ import type { Contract, Operation, Schema } from './document.ts'
 import { bytesOf, type Draft, isMalformed } from './draft.ts'
 import { formats } from './formats.ts'
 
-/** A broken rule: its name, which groups equal faults, and the details. */
+/** A broken rule: its name, which groups equal violations, and the details. */
 export interface BrokenRule {
   law: string
   what: string
@@ -42,27 +42,31 @@ export class Rules {
   }
 
   /** The rules that the response breaks. */
-  faultsOf(draft: Draft, response: HttpResponse): BrokenRule[] {
+  violationsOf(draft: Draft, response: HttpResponse): BrokenRule[] {
     // Browsers are sent to the login page instead.
     const isLogin = response.status === 303 && response.headers.get('location')?.startsWith('/login?next=') === true
     const status = isLogin ? 401 : response.status
-    const faults: BrokenRule[] = []
+    const violations: BrokenRule[] = []
     const check = (holds: boolean, law: string, what: string) => {
-      if (!holds) faults.push({ law, what })
+      if (!holds) violations.push({ law, what })
     }
     const isAllowed503 = status === 503 && this.#mayRefuse && response.headers.has('retry-after')
     if (status >= 500 && !isAllowed503)
-      faults.push({ law: 'no internal error', what: `${status} ${response.text.slice(0, 500)}` })
+      violations.push({ law: 'no internal error', what: `${status} ${response.text.slice(0, 500)}` })
     const allowed = this.#statusesOf(draft)
     if (status < 500 && !allowed.has(status))
-      faults.push({ law: 'documented status', what: `${status}, not ${[...allowed].join(', ')}` })
+      violations.push({ law: 'documented status', what: `${status}, not ${[...allowed].join(', ')}` })
     check(response.headers.get('version') === this.#contract.version, 'headers', 'Version')
     check(/^req_[0-9a-f]{32}$/.test(response.headers.get('x-request-id') ?? ''), 'headers', 'X-Request-Id')
-    const body = isLogin ? undefined : status >= 400 ? errorFault(draft, response) : this.#bodyFault(draft, response)
+    const body = isLogin
+      ? undefined
+      : status >= 400
+        ? errorViolation(draft, response)
+        : this.#bodyViolation(draft, response)
     check(body === undefined, status >= 400 ? 'error format' : 'documented body', body ?? '')
     const leak = this.#leakIn(draft, response)
     check(leak === undefined, 'no foreign data', leak ?? '')
-    return faults
+    return violations
   }
 
   /** The allowed statuses. If the path was replaced, only the union over all operations is known. */
@@ -92,7 +96,7 @@ export class Rules {
     return this.#operations.get(`${wanted} ${operation.path}`)
   }
 
-  #bodyFault(draft: Draft, { status, headers, text }: HttpResponse): string | undefined {
+  #bodyViolation(draft: Draft, { status, headers, text }: HttpResponse): string | undefined {
     if (draft.method === 'HEAD' || draft.method === 'OPTIONS') return text === '' ? undefined : 'a body'
     // With another path, the operation is unknown. Leaks are checked anyway.
     if (!keepsPath(draft)) return undefined
@@ -102,10 +106,10 @@ export class Rules {
     const schema = content.get(type.split(';')[0] ?? '')
     if (!schema || !/^[a-z/+]+; charset=utf-8$/.test(type)) return `the content type ${type}`
     if (!type.startsWith('application/json')) return text === '' ? 'no body' : undefined
-    return this.#valueFault(schema, text)
+    return this.#valueViolation(schema, text)
   }
 
-  #valueFault(schema: Schema, text: string): string | undefined {
+  #valueViolation(schema: Schema, text: string): string | undefined {
     const value = parsed(text)
     if (value === undefined) return 'invalid JSON'
     const validate = this.#validator(schema)
@@ -139,10 +143,10 @@ const keepsPath = ({ changes }: Draft): boolean => !changes.some((change) => cha
 const idPattern = /[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}/g
 
 /** An error is JSON, or a page if a browser requested it. */
-function errorFault({ method, headers }: Draft, response: HttpResponse): string | undefined {
+function errorViolation({ method, headers }: Draft, response: HttpResponse): string | undefined {
   const isRead = method === 'GET' || method === 'HEAD'
   const isPage = (response.headers.get('content-type') ?? '').startsWith('text/html')
-  if (!isPage) return errorBodyFault(response, method === 'HEAD')
+  if (!isPage) return errorBodyViolation(response, method === 'HEAD')
   if (!isRead || !headers.some((line) => /^accept:.*text\/html/i.test(line))) return 'an unrequested HTML page'
   if (method === 'HEAD') return response.text === '' ? undefined : 'a body'
   // The web application has its own page for paths that do not exist.
@@ -166,7 +170,7 @@ function parsed(text: string): unknown {
 }
 
 /** Checks the format of an error (docs/errors.md); undefined if it is valid. */
-function errorBodyFault({ status, headers, text }: HttpResponse, isHead: boolean): string | undefined {
+function errorBodyViolation({ status, headers, text }: HttpResponse, isHead: boolean): string | undefined {
   if (headers.get('content-type') !== 'application/json; charset=utf-8') return 'the content type'
   if (status === 401 && !headers.get('www-authenticate')?.startsWith('Bearer realm="rapport"'))
     return 'WWW-Authenticate'

@@ -117,12 +117,12 @@ export async function run(options: RunOptions): Promise<Result> {
     const connection = new Connection(port)
     while (next < requests) {
       const draft = drawRequest(context, first + next++)
-      const { response, faults } = await attempt(connection, rules, draft, host)
+      const { response, violations } = await attempt(connection, rules, draft, host)
       if (response && mayAffectSession(draft, response)) await context.person.restore()
       countResponse(result, draft, response)
       if (response) learnFrom(context, draft, response)
-      for (const fault of faults)
-        await report(result, draft, fault, { context, rules, port, host, onViolation: options.onViolation })
+      for (const violation of violations)
+        await report(result, draft, violation, { context, rules, port, host, onViolation: options.onViolation })
       if (++sent % 500 === 0) options.onProgress(sent)
     }
     connection.close()
@@ -193,9 +193,9 @@ async function report(
   const connection = new Connection(reportContext.port)
   const smallest = await minimize(draft, async (other) => {
     if (isTheirs(other, reportContext.context)) return false
-    const { response, faults } = await attempt(connection, reportContext.rules, other, reportContext.host)
+    const { response, violations } = await attempt(connection, reportContext.rules, other, reportContext.host)
     if (response && mayAffectSession(other, response)) await reportContext.context.person.restore()
-    return faults.some((fault) => fault.law === law)
+    return violations.some((violation) => violation.law === law)
   })
   connection.close()
   violation.isRepeatable = smallest !== undefined

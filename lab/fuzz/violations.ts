@@ -23,14 +23,14 @@ export async function attempt(
   rules: Rules,
   draft: Draft,
   host: string,
-): Promise<{ response: HttpResponse | undefined; faults: BrokenRule[] }> {
+): Promise<{ response: HttpResponse | undefined; violations: BrokenRule[] }> {
   try {
     const exchange = { isHead: draft.method === 'HEAD', closesConnection: isMalformed(draft) }
     const response = await connection.exchange(bytesOf(draft, host), exchange)
-    return { response, faults: rules.faultsOf(draft, response) }
+    return { response, violations: rules.violationsOf(draft, response) }
   } catch (error) {
     if (!(error instanceof NoResponseError)) throw error
-    return { response: undefined, faults: [{ law: 'complete response', what: error.message }] }
+    return { response: undefined, violations: [{ law: 'complete response', what: error.message }] }
   }
 }
 

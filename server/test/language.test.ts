@@ -100,6 +100,20 @@ test('names and comments use the words of the field', () => {
   expect(code.flatMap(wordsInCode)).toEqual([])
 })
 
+test('a fault is an injected failure: what is wrong with a request is an error', () => {
+  // The response of `POST /auth/passwords/check` has this property.
+  const withResponse = ['server/src/identity/auth/checks.ts', 'web/src/access/new-password-field.tsx']
+  const product = code.filter(({ path }) => /^(?:server|web)\/src\//.test(path) && !/\.test\.tsx?$/.test(path))
+  const words = patternsOf([['faults?|faulty', 'error, problem or violation']])
+  const namesOf = ({ path, names, comments }: Source) => [
+    ...names.flatMap(({ text, line }) => wordsIn(path, spellOut(text), line, words)),
+    ...wordsIn(path, comments, 1, words),
+  ]
+  expect(product.length).toBeGreaterThan(400)
+  expect(product.filter(({ path }) => !withResponse.includes(path)).flatMap(namesOf)).toEqual([])
+  expect(namesOf(parseSource('planted.ts', 'const bodyFaults = 1 // a fault'))).toHaveLength(2)
+})
+
 test('documents and the comments of the schema use the words of the field', () => {
   const documents = [
     ...readTexts(['docs', 'lab'], /\.md$/),

@@ -33,7 +33,7 @@ export const teamId = encodeId('tea', newId())
 
 export function leadRow(payload: JsonObject, settings: Partial<LeadRow> = {}): LeadRow {
   const read = parsePush(payload, {})
-  if ('faults' in read) throw new Error(`${JSON.stringify(payload)}: ${JSON.stringify(read.faults)}`)
+  if ('errors' in read) throw new Error(`${JSON.stringify(payload)}: ${JSON.stringify(read.errors)}`)
   const about = { importId: newId(), teamId, tags: [], mergePolicy: 'fill', createdContactId: null } as const
   return { id: newId(), lead: read.lead, ...about, ...settings }
 }

@@ -4,15 +4,15 @@ import type { JsonValue } from '../src/platform/model/json.ts'
 /** The lead of a valid push. */
 export function leadOf(payload: JsonValue, parameters: Record<string, JsonValue> = {}): Lead {
   const read = parsePush(payload, parameters)
-  if ('faults' in read) throw new Error(JSON.stringify(read.faults))
+  if ('errors' in read) throw new Error(JSON.stringify(read.errors))
   return read.lead
 }
 
 /** The errors of an invalid push. */
-export function faultsOf(payload: JsonValue): { field: string; message: string }[] {
+export function errorsOf(payload: JsonValue): { field: string; message: string }[] {
   const read = parsePush(payload, {})
   if ('lead' in read) throw new Error('The push was accepted.')
-  return read.faults
+  return read.errors
 }
 
 /** A push with a value for every property; leads with different numbers are about different people and companies. */

@@ -23,9 +23,9 @@ export function expectRefusal(
 /** The deviations of an error response from the documented form. Fast enough for thousands of responses. */
 export function refusalViolations(response: TestResponse<Json> | RawResponse): string[] {
   const { answer: source, body, header } = readResponse(response)
-  const faults: string[] = []
+  const violations: string[] = []
   const check = (isTrue: boolean, label: string) => {
-    if (!isTrue) faults.push(label)
+    if (!isTrue) violations.push(label)
   }
   check(header('content-type') === 'application/json; charset=utf-8', 'content type')
   check(header('version') === version, 'version')
@@ -41,7 +41,7 @@ export function refusalViolations(response: TestResponse<Json> | RawResponse): s
   check(status !== 401 || (header('www-authenticate') ?? '').startsWith('Bearer realm="rapport"'), 'www-authenticate')
   check(status !== 405 || /OPTIONS/.test(header('allow') ?? ''), 'allow')
   check(![429, 503].includes(status) || /^[1-9]\d*$/.test(header('retry-after') ?? ''), 'retry-after')
-  return faults
+  return violations
 }
 
 function areDetails(details: Json): boolean {

@@ -65,7 +65,7 @@ const generalBodies: Readonly<Record<string, BodyWriter>> = {
   'open brackets': (bytes) => '['.repeat(bytes),
   blanks: (bytes) => `${' '.repeat(bytes - 7)}{"a":1}`,
   'line feeds and no end': (bytes) => '\n'.repeat(bytes),
-  'a fault at the end': (bytes) => `${repeatPiece(bytes - 1, '[', ']', '12')}x`,
+  'an error at the end': (bytes) => `${repeatPiece(bytes - 1, '[', ']', '12')}x`,
   'no object': (bytes) => repeatPiece(bytes, '[', ']', 'null'),
 }
 

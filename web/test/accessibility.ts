@@ -43,13 +43,13 @@ async function run(page: Page, runOnly: RunOnly, place = 'document'): Promise<st
 }
 
 /** One page per person and width. The height is low, because axe takes time for everything in view. */
-export function pagesOf({ openPage, expectFaults }: Application) {
+export function pagesOf({ openPage, expectErrors }: Application) {
   const pages = new Map<string, Promise<Page>>()
   return async ({ as = 'owner', organization = 'small' }: Pick<Screen, 'as' | 'organization'>, width = 1440) => {
     const key = `${as} ${organization} ${width}`
     const page = pages.get(key) ?? openPage({ as, organization, width, height: 600, path: '/forgot-password' })
     pages.set(key, page)
-    expectFaults(await page, /status of [45]\d\d|Try again later/)
+    expectErrors(await page, /status of [45]\d\d|Try again later/)
     return page
   }
 }

@@ -48,7 +48,7 @@ export interface Application {
   /**
    * Permits the following errors on this page, because a browser logs each refused request. Other errors fail the test.
    */
-  expectFaults(page: Page, expected: RegExp): void
+  expectErrors(page: Page, expected: RegExp): void
 }
 
 /** What all files of a worker share: the service on a copy of the seeded database, and the browser. */
@@ -79,7 +79,7 @@ export function useApplication({
   environment,
 }: { isAlone?: boolean; environment?: Record<string, string> } = {}): Application {
   const contexts: BrowserContext[] = []
-  const faults: string[] = []
+  const errors: string[] = []
   const expected = new Map<Page, RegExp[]>()
   let running: Shared | undefined
   beforeAll(async () => {
@@ -88,8 +88,8 @@ export function useApplication({
     running = await (isAlone ? start(environment) : shared)
   })
   afterEach(() => {
-    const found = faults.splice(0)
-    if (found.length > 0) throw new Error(`Faults of a page:\n${found.join('\n')}`)
+    const found = errors.splice(0)
+    if (found.length > 0) throw new Error(`Errors of a page:\n${found.join('\n')}`)
   })
   afterAll(async () => {
     await Promise.all(contexts.map((context) => context.close()))
@@ -102,7 +102,7 @@ export function useApplication({
   const watch = (page: Page): void => {
     const report = (text: string) => {
       if (overloaded.test(text)) return
-      if (!expected.get(page)?.some((pattern) => pattern.test(text))) faults.push(text)
+      if (!expected.get(page)?.some((pattern) => pattern.test(text))) errors.push(text)
     }
     page.on('pageerror', (error) => report(`Uncaught ${error.stack ?? error.message}`))
     page.on('console', (message) => {
@@ -142,7 +142,7 @@ export function useApplication({
       const { body } = await patient(service.anonymous)('POST', '/auth', { body: { token: refreshToken } })
       return patient(callAs(service, body.accessToken))
     },
-    expectFaults(page, pattern) {
+    expectErrors(page, pattern) {
       expected.set(page, [...(expected.get(page) ?? []), pattern])
     },
   }

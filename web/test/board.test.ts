@@ -7,7 +7,7 @@ import { browserTest, useApplication } from './application.ts'
 import { BoardPage } from './board-page.ts'
 import { inFocus, keepMessage } from './gestures.ts'
 
-const { service, openPage, callAs, expectFaults } = useApplication()
+const { service, openPage, callAs, expectErrors } = useApplication()
 
 let page: Page
 let call: Call
@@ -61,7 +61,7 @@ browserTest('Escape puts a dragged card back, and so does dropping it where it w
 })
 
 browserTest('a refused move puts the card back with the reason', async () => {
-  expectFaults(page, /status of 4(?:22|23)/)
+  expectErrors(page, /status of 4(?:22|23)/)
   const board = await open({ Lead: ['a', 'b'], Offer: ['c'] })
   const refusal = {
     code: 'resource_locked',

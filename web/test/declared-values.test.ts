@@ -5,7 +5,7 @@ import { browserTest, useApplication } from './application.ts'
 import { Grid } from './grid.ts'
 
 // Runs alone, because definitions change the forms and lists of everybody in the organization.
-const { openPage, callAs, expectFaults } = useApplication({ isAlone: true })
+const { openPage, callAs, expectErrors } = useApplication({ isAlone: true })
 
 let page: Page
 let call: Call
@@ -75,7 +75,7 @@ const openGrid = async (parameters = 'orderBy=name&sort=asc'): Promise<Grid> => 
 }
 
 browserTest('the grid shows, edits and undoes values by their types', async () => {
-  expectFaults(page, /status of 422/)
+  expectErrors(page, /status of 422/)
   const grid = await openGrid()
   const cell = (key: string, index = 0) => grid.cell(index, `customProperties.${key}`)
   expect(await grid.box.getByRole('columnheader').allInnerTexts()).toEqual(expect.arrayContaining(['Level', 'Born on']))
@@ -166,7 +166,7 @@ browserTest('lists are filtered and sorted by the types of properties', async ()
 browserTest(
   'the form marks required properties, starts with defaults, and shows an error next to its field',
   async () => {
-    expectFaults(page, /status of 422/)
+    expectErrors(page, /status of 422/)
     await page.goto('/companies?new=1')
     const form = dialog('New company')
     const submit = () => form.getByRole('button', { name: 'New company' }).click()

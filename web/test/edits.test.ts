@@ -5,7 +5,7 @@ import { browserTest, useApplication } from './application.ts'
 import { inFocus, keepMessage } from './gestures.ts'
 import { Grid } from './grid.ts'
 
-const { openPage, callAs, expectFaults } = useApplication()
+const { openPage, callAs, expectErrors } = useApplication()
 
 let page: Page
 let grid: Grid
@@ -76,7 +76,7 @@ browserTest('typing replaces the value, Tab saves it and goes right, Escape keep
 browserTest(
   'a new value shows before the service has confirmed it, and the old one returns if it refuses',
   async () => {
-    expectFaults(page, /status of 422/)
+    expectErrors(page, /status of 422/)
     const release = await holdRequests()
     await grid.press('ArrowRight', 'ArrowRight')
     await grid.expectActive(0, 'email')
@@ -132,7 +132,7 @@ browserTest('Ctrl+Z undoes the change that is still being stored, not the previo
 })
 
 browserTest('Ctrl+Z for a refused change undoes nothing', async () => {
-  expectFaults(page, /status of 422/)
+  expectErrors(page, /status of 422/)
   await storeTitle('Stored')
   const release = await holdRequests()
   await grid.press('ArrowUp', 'ArrowLeft')

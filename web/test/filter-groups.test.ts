@@ -4,7 +4,7 @@ import { browserTest, useApplication } from './application.ts'
 import { copiedBy, inFocus, typeAtOnce } from './gestures.ts'
 import { Grid } from './grid.ts'
 
-const { openPage, callAs, expectFaults } = useApplication()
+const { openPage, callAs, expectErrors } = useApplication()
 
 let page: Page
 let grid: Grid
@@ -180,7 +180,7 @@ browserTest('an invalid or refused filter shows a notice instead of records', as
     await notice().waitFor()
     expect(await page.getByRole('row').count()).toBe(0)
   }
-  expectFaults(page, /422/)
+  expectErrors(page, /422/)
   await page.goto(`/contacts?tree=${encodeURIComponent('{"nams":{"equals":"Ada"}}')}`)
   await notice().waitFor()
   await page.getByText('did you mean name?').waitFor()

@@ -5,7 +5,7 @@ import type { Call, Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
 
 // Runs alone, because it changes stages, teams and properties.
-const { openPage, callAs, expectFaults } = useApplication({ isAlone: true })
+const { openPage, callAs, expectErrors } = useApplication({ isAlone: true })
 
 let page: Page
 let call: Call
@@ -100,7 +100,7 @@ browserTest('the focus stays in the page when parts of a record are created, cha
   await page.getByText('Deleted: Edited').first().waitFor()
   await expectFocus('a task was deleted')
   // The page may be fetching its timeline when the record is deleted.
-  expectFaults(page, /status of 404/)
+  expectErrors(page, /status of 404/)
   await button('More actions').press('Enter')
   await item('Delete').press('Enter')
   await dialog().getByRole('button', { name: 'Delete' }).press('Enter')

@@ -3,7 +3,7 @@ import { beforeEach, expect } from 'vitest'
 import { browserTest, useApplication } from './application.ts'
 import { inFocus } from './gestures.ts'
 
-const { openPage, callAs, expectFaults } = useApplication()
+const { openPage, callAs, expectErrors } = useApplication()
 
 let page: Page
 beforeEach(async () => {
@@ -14,7 +14,7 @@ const dialog = () => page.getByRole('dialog', { name: 'New contact' })
 const input = (name: RegExp) => dialog().getByRole('textbox', { name })
 
 browserTest('errors of a form are next to their fields, and the first of them has the focus', async () => {
-  expectFaults(page, /status of 422/)
+  expectErrors(page, /status of 422/)
   await page.goto('/contacts?new=1')
   await input(/^Name/).fill('Form of errors')
   await input(/^Email/).fill('not an address')
@@ -92,7 +92,7 @@ browserTest('text can be pasted into every field of a form', async () => {
 })
 
 browserTest('a duplicate of a unique value shows a link to the other record with its name', async () => {
-  expectFaults(page, /status of 409/)
+  expectErrors(page, /status of 409/)
   const call = await callAs('owner', 'small')
   const email = 'form-taken@example.com'
   const holder = (await call('POST', '/v5/contacts', { body: { name: 'Form Holder', email } })).body

@@ -5,7 +5,7 @@ import { browserTest, useApplication } from './application.ts'
 import { copiedBy } from './gestures.ts'
 import { push as send } from './pushes.ts'
 
-const { openPage, expectFaults, service } = useApplication()
+const { openPage, expectErrors, service } = useApplication()
 
 /** Creates an import, opens its page, and returns its URL. */
 async function createImport(name: string): Promise<{ page: Page; url: string }> {
@@ -58,7 +58,7 @@ browserTest('a failed row shows its reason, and its corrected payload updates th
   await payload.fill('{"contact": ')
   await panel.getByRole('button', { name: 'Save and retry' }).click()
   await panel.getByText('This is not valid JSON.').waitFor()
-  expectFaults(page, /status of 422/)
+  expectErrors(page, /status of 422/)
   await payload.fill('{"contact": {"email": "nobody"}}')
   await panel.getByRole('button', { name: 'Save and retry' }).click()
   await panel.getByText('payload.contact.email: Expected an email address').waitFor()
@@ -130,7 +130,7 @@ browserTest('waiting rows are cancelled, one from its panel, and the others afte
 
 browserTest('a new import whose response was lost is created once', async () => {
   const page = await openPage({ path: '/imports?new=1' })
-  expectFaults(page, /ERR_FAILED/)
+  expectErrors(page, /ERR_FAILED/)
   let isLost = false
   const lose = async (route: Route) => {
     await route.fetch()

@@ -4,7 +4,7 @@ import { browserTest, useApplication } from './application.ts'
 import { typeAtOnce } from './gestures.ts'
 import { Grid } from './grid.ts'
 
-const { openPage, callAs, expectFaults } = useApplication()
+const { openPage, callAs, expectErrors } = useApplication()
 
 let page: Page
 let grid: Grid
@@ -142,7 +142,7 @@ browserTest('an empty list says why: no match, no permission, an error with its 
   await expect.poll(() => new URL(page.url()).search).toBe('')
   await grid.settle()
 
-  expectFaults(page, /status of (?:403|500)/)
+  expectErrors(page, /status of (?:403|500)/)
   const refuse = (code: number, body: object) =>
     page.route(/v5\/companies/, (route) =>
       route.fulfill({ status: code, json: body, headers: { 'x-request-id': 'req_of_this_test' } }),

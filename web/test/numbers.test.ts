@@ -5,7 +5,7 @@ import type { Call, Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
 
 // Runs alone, because definitions change the forms of everybody in the organization.
-const { openPage, callAs, expectFaults } = useApplication({ isAlone: true })
+const { openPage, callAs, expectErrors } = useApplication({ isAlone: true })
 
 let page: Page
 let call: Call
@@ -149,7 +149,7 @@ browserTest("filters use the page's number format, for one number and several", 
 browserTest(
   "the settings of a stage use the page's number format, and the service's messages are in its language",
   async () => {
-    expectFaults(page, /status of 422/)
+    expectErrors(page, /status of 422/)
     const pipeline = await created('/v5/pipelines', { name: `Zahlen ${++number}` })
     await page.goto(`/settings/pipelines?pipeline=${pipeline.id}`)
     await page.getByRole('button', { name: /Phase hinzufügen/ }).click()

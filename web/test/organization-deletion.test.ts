@@ -1,7 +1,7 @@
 import { browserTest, useApplication } from './application.ts'
 import { organizations } from './seeded-database.ts'
 
-const { openPage, expectFaults } = useApplication({ isAlone: true })
+const { openPage, expectErrors } = useApplication({ isAlone: true })
 const name = organizations.small
 
 browserTest(
@@ -11,7 +11,7 @@ browserTest(
       await openPage({ organization: 'small', path: '/settings/organization' }),
       await openPage({ organization: 'small', as: 'member', path: '/settings/organization' }),
     ]
-    for (const one of [page, member]) expectFaults(one, /status of (?:403|422)/)
+    for (const one of [page, member]) expectErrors(one, /status of (?:403|422)/)
     if ((await member.getByText(`Delete ${name}`).count()) > 0) throw new Error('a member is offered the deletion')
     const row = page.getByRole('listitem').filter({ hasText: `Delete ${name}` })
     await row.getByRole('button', { name: 'Delete' }).click()

@@ -7,7 +7,7 @@ import { browserTest, useApplication } from './application.ts'
 import { differingPixels, picturesFolder, renderingOf, takePicture } from './pictures.ts'
 import { now, prepareRecords, type Records, type Screen, screens, show, useTheme } from './screens.ts'
 
-const { service, openPage, callAs, expectFaults } = useApplication({ isAlone: true })
+const { service, openPage, callAs, expectErrors } = useApplication({ isAlone: true })
 
 /** `npm run pictures` takes new ones. */
 const isWriting = process.env.PICTURES === 'write'
@@ -121,7 +121,7 @@ for (const screen of isWriting ? screens.filter(({ name }) => documented.include
     // Their records are created today, not on the day of the demo data.
     const page = await pageFor(screen, 1440, new Date().toISOString())
     // A dead link is one of the pages.
-    expectFaults(page, /status of 4\d\d/)
+    expectErrors(page, /status of 4\d\d/)
     await page.route('**/v5/system', withoutTestFindings)
     await show(page, screen, records)
     await useTheme(page, 'light')
@@ -151,7 +151,7 @@ async function pageFor(
   pages.set(key, known)
   const page = await known
   // The application checks whether the person is logged in.
-  if (as === null) expectFaults(page, /status of 401/)
+  if (as === null) expectErrors(page, /status of 401/)
   return page
 }
 

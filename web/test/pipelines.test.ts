@@ -4,7 +4,7 @@ import type { Call, Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
 import { inFocus } from './gestures.ts'
 
-const { openPage, callAs, expectFaults } = useApplication()
+const { openPage, callAs, expectErrors } = useApplication()
 
 let page: Page
 let call: Call
@@ -72,7 +72,7 @@ browserTest('a new pipeline has the usual stages, can be renamed, deleted and re
 })
 
 browserTest('a stage is added and changed: its name, kind, probability and days', async () => {
-  expectFaults(page, /status of 422/)
+  expectErrors(page, /status of 422/)
   await show()
   await page.getByText('No stages yet.').waitFor()
   await page.getByRole('button', { name: 'Add a stage' }).click()
@@ -123,7 +123,7 @@ browserTest('stages are ordered by dragging and with the keyboard', async () => 
 })
 
 browserTest('deleting a stage with deals asks where they go, and an empty one can be restored', async () => {
-  expectFaults(page, /status of 423/)
+  expectErrors(page, /status of 423/)
   const [first, second] = [await addStage('First'), await addStage('Second')]
   const { body: deal } = await call('POST', '/v5/deals', { body: { name: 'Moving', stageId: first.id } })
   await show()
@@ -143,7 +143,7 @@ browserTest('deleting a stage with deals asks where they go, and an empty one ca
 })
 
 browserTest('a pipeline with deals is not deleted, and the page says why', async () => {
-  expectFaults(page, /status of 423/)
+  expectErrors(page, /status of 423/)
   const stage = await addStage('Only')
   await call('POST', '/v5/deals', { body: { name: 'Here', stageId: stage.id } })
   await show()

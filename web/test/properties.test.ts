@@ -5,7 +5,7 @@ import { browserTest, useApplication } from './application.ts'
 import { inFocus } from './gestures.ts'
 
 // Runs alone, because definitions change the forms and lists of everybody in the organization.
-const { openPage, callAs, expectFaults } = useApplication({ isAlone: true })
+const { openPage, callAs, expectErrors } = useApplication({ isAlone: true })
 
 let page: Page
 let call: Call
@@ -119,7 +119,7 @@ browserTest(
 browserTest(
   'a definition is changed: its rules, default, choices and their order; an error is next to its field',
   async () => {
-    expectFaults(page, /status of 4(?:09|22|23)/)
+    expectErrors(page, /status of 4(?:09|22|23)/)
     const choices = ['a', 'b', 'c'].map((value) => ({ value, label: value.toUpperCase() }))
     await define({ resource: 'companies', key: 'grade', type: 'choice', label: 'Grade', choices })
     await show('companies')
@@ -157,7 +157,7 @@ browserTest(
 browserTest(
   'a key in use is defined with one click, after the values that do not fit have been corrected',
   async () => {
-    expectFaults(page, /status of 422/)
+    expectErrors(page, /status of 422/)
     const [fitting, wrong] = [
       await create('contacts', { name: 'Fits', customProperties: { shoeSize: 42 } }),
       await create('contacts', { name: 'Does not fit', customProperties: { shoeSize: 'large' } }),

@@ -4,7 +4,7 @@ import type { Call, Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
 import { Grid } from './grid.ts'
 
-const { openPage, openTab, callAs, expectFaults } = useApplication()
+const { openPage, openTab, callAs, expectErrors } = useApplication()
 
 let page: Page
 let call: Call
@@ -87,7 +87,7 @@ browserTest('“n” focuses the note box, the draft survives reload, and Ctrl+E
 })
 
 browserTest('a note whose response was lost is posted once, and can be changed before it is sent again', async () => {
-  expectFaults(page, /ERR_FAILED|status of 500/)
+  expectErrors(page, /ERR_FAILED|status of 500/)
   const box = page.getByRole('textbox', { name: 'New note' })
   const post = async (text: string) => {
     await box.fill(text)
@@ -161,7 +161,7 @@ browserTest('a link with a path instead of an id reaches no other route of the A
 })
 
 browserTest('deleting a record asks first, naming it, and Undo or its old page restores it', async () => {
-  expectFaults(page, /status of 404/)
+  expectErrors(page, /status of 404/)
   const remove = async () => {
     await page.getByRole('button', { name: 'More actions' }).click()
     await page.getByRole('menuitem', { name: 'Delete' }).click()

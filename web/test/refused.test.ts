@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { browserTest, useApplication } from './application.ts'
 import { push as send } from './pushes.ts'
 
-const { openPage, expectFaults } = useApplication()
+const { openPage, expectErrors } = useApplication()
 
 /** Creates an import, opens its page, and returns its URL. */
 async function createImport(name: string): Promise<{ page: Page; url: string }> {
@@ -42,7 +42,7 @@ browserTest(
     await page.keyboard.press('ControlOrMeta+a')
     await page.keyboard.type('still wrong')
     await panel.getByText('Sent: ada at example.com').waitFor()
-    expectFaults(page, /status of 422/)
+    expectErrors(page, /status of 422/)
     await page.keyboard.press('Enter')
     await expect.poll(() => email.getAttribute('aria-invalid')).toBe('true')
     await expect.poll(() => focused(page)).toBe('payload.contact.email')

@@ -5,7 +5,7 @@ import { browserTest, useApplication } from './application.ts'
 import { typeAtOnce } from './gestures.ts'
 import { people } from './seeded-database.ts'
 
-const { openPage, callAs, expectFaults } = useApplication()
+const { openPage, callAs, expectErrors } = useApplication()
 
 const { name: personName, email } = people.member
 const open = (path: string, as: 'owner' | 'member' = 'owner'): Promise<Page> =>
@@ -120,7 +120,7 @@ browserTest('every page works for somebody who sees only their own records', asy
     expect(await page.getByText(company.name).count(), path).toBe(0)
     expect(await page.getByText(hiddenContact.name).count(), path).toBe(0)
   }
-  expectFaults(page, /404/)
+  expectErrors(page, /404/)
   await page.goto(`/contacts/${hiddenContact.id}`)
   await page.getByText('This record is not there').waitFor()
 })

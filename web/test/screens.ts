@@ -258,7 +258,7 @@ function rowsFor(contacts: readonly Json[]): SampleRow[] {
       if (index % 9 === 4) return { ...row, warnings: [warning], warningCodes: [warning.code] }
       if (index % 13 === 2) {
         const { contactId: _, ...failed } = { ...row, status: 'INVALID' as const }
-        return { ...failed, payload: { contact: { name } }, errors: [fault], errorCodes: [fault.code] }
+        return { ...failed, payload: { contact: { name } }, errors: [error], errorCodes: [error.code] }
       }
       return row
     })
@@ -271,7 +271,7 @@ const warning = {
   message: 'expected an IANA time zone, such as "Europe/Berlin"',
   hint: 'The value was left out; the rest was stored. Correct it in the source and push again.',
 }
-const fault = {
+const error = {
   code: 'invalid_payload',
   path: 'contact',
   message: 'expected an email address, a phone number or an external id',

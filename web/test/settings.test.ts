@@ -7,7 +7,7 @@ import { copiedBy } from './gestures.ts'
 import { fetchServed } from './pushes.ts'
 import { resize } from './squeezed.ts'
 
-const { openPage, callAs, service, expectFaults } = useApplication()
+const { openPage, callAs, service, expectErrors } = useApplication()
 
 /** Opens the settings of the small organization as one of its people. */
 const open = (section: string, options: { as?: 'owner' | 'member' | 'viewer'; width?: number } = {}): Promise<Page> =>
@@ -62,7 +62,7 @@ async function runCurl(command: string): Promise<number> {
 
 browserTest('a key without a name is refused, and the preset for pushes creates one that can push', async () => {
   const page = await open('api-keys?new=true')
-  expectFaults(page, /422/)
+  expectErrors(page, /422/)
   await page.getByRole('button', { name: 'Create key' }).click()
   await page.getByText('Name must not be empty').waitFor()
   await page.getByRole('button', { name: 'Push only' }).click()
@@ -129,7 +129,7 @@ browserTest('the last log-ins, which load after the members, move nothing on a p
 
 browserTest('the last owner cannot become a member, and the service says why', async () => {
   const page = await open('members')
-  expectFaults(page, /423/)
+  expectErrors(page, /423/)
   await page.getByRole('button', { name: 'Owner: change the role of Ada Lovelace' }).click()
   await page.getByRole('menuitem', { name: 'Member' }).click()
   await page.getByText('This is the last owner of the organization.').waitFor()
@@ -157,7 +157,7 @@ browserTest(
   'without a mail server, an owner of another organization reads who has the link of an invitation',
   async () => {
     const page = await open('invitations?new=true')
-    expectFaults(page, /403/)
+    expectErrors(page, /403/)
     await page.getByLabel('Email address').fill('joan@example.com')
     await page.getByRole('dialog').getByRole('button', { name: 'Invite' }).click()
     await page.getByRole('button', { name: 'Show the link' }).click()

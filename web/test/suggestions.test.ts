@@ -6,7 +6,7 @@ import type { Call, Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
 import { typeAtOnce } from './gestures.ts'
 
-const { service, openPage, callAs, expectFaults } = useApplication({
+const { service, openPage, callAs, expectErrors } = useApplication({
   isAlone: true,
   environment: { REASONING_CONCURRENCY: '1' },
 })
@@ -147,7 +147,7 @@ browserTest('an error of the service appears next to its field, and can be corre
   await noted('No thanks, we are not interested.')
   await create('/v5/contacts', { name: 'Ann Lee', email: `ann.${number}@birch.example` })
   await noted(`I am the wrong person. Please contact Ann Lee, ann.${number}@birch.example instead.`)
-  expectFaults(page, /status of 4\d\d/)
+  expectErrors(page, /status of 4\d\d/)
   await show()
   await card(/^Move the deal with Petra/)
     .getByRole('button', { name: 'Accept' })
@@ -223,7 +223,7 @@ browserTest('pending suggestions can be worked through in a list with the keyboa
   // Someone else decides first.
   const [latest] = await read('/v5/suggestions?status=pending')
   await call('POST', `/v5/suggestions/${latest.id}/reject`)
-  expectFaults(page, /status of 4\d\d/)
+  expectErrors(page, /status of 4\d\d/)
   await card(/at 13:00$/).focus()
   await page.keyboard.press('a')
   await card(/at 13:00$/)

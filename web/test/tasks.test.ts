@@ -5,7 +5,7 @@ import { browserTest, useApplication } from './application.ts'
 import { typeAtOnce } from './gestures.ts'
 import { Grid } from './grid.ts'
 
-const { openPage, callAs, expectFaults } = useApplication()
+const { openPage, callAs, expectErrors } = useApplication()
 
 let page: Page
 let call: Call
@@ -113,7 +113,7 @@ browserTest('one key finishes a task at once, and Undo reopens it', async () => 
 browserTest('a task that the service refuses to finish reopens', async () => {
   await create('tasks', { title: 'Refused', contactId: contact.id })
   await show()
-  expectFaults(page, /status of 403/)
+  expectErrors(page, /status of 403/)
   const refusal = { code: 'forbidden', status: 403, message: 'Forbidden', description: 'Not this one.', details: [] }
   await page.route(/\/v5\/tasks\/tsk_/, (route) => route.fulfill({ status: 403, json: refusal }), { times: 1 })
   await circle('Refused').click()
@@ -147,7 +147,7 @@ browserTest('tasks are sorted by deadline, and overdue ones are marked', async (
 })
 
 browserTest('a task is changed in its form, unless someone else was faster, and deleted with Undo', async () => {
-  expectFaults(page, /status of 412/)
+  expectErrors(page, /status of 412/)
   const task = await create('tasks', { title: 'Plan', contactId: contact.id, dueAt: '2030-05-05T10:00:00Z' })
   await create('tasks', { title: 'Other', contactId: contact.id })
   await show()

@@ -4,7 +4,7 @@ import { browserTest, useApplication } from './application.ts'
 import { expectAccessible } from './visit.ts'
 import type { Page } from 'playwright-core'
 
-const { openPage, callAs, expectFaults } = useApplication()
+const { openPage, callAs, expectErrors } = useApplication()
 
 const conflict = (page: Page, name: string) => page.getByRole('dialog', { name: `${name} was changed meanwhile` })
 const toast = (page: Page, text: string | RegExp) =>
@@ -26,7 +26,7 @@ const newContact = async (call: Call, values: object): Promise<Json> => {
 
 const open = async (path: string): Promise<Page> => {
   const page = await openPage({ path })
-  expectFaults(page, /status of 412/)
+  expectErrors(page, /status of 412/)
   return page
 }
 

@@ -46,7 +46,7 @@ for (const { name, path, route } of screens.filter((screen) => shown.includes(sc
       await page.waitForLoadState('networkidle')
       for (const width of widths) {
         await resize(page, width)
-        found.push(...(await squeezed(page)).map((fault) => `${locale} at ${width}: ${fault}`))
+        found.push(...(await squeezed(page)).map((error) => `${locale} at ${width}: ${error}`))
       }
     }
     expect(found).toEqual([])

@@ -19,7 +19,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-const faultOf = (work: () => Promise<unknown>): Promise<unknown> =>
+const errorOf = (work: () => Promise<unknown>): Promise<unknown> =>
   work().then(
     () => undefined,
     (error: unknown) => error,
@@ -30,7 +30,7 @@ const raising = (code: string) => () =>
   client.query(`do $$ begin raise exception 'as told' using errcode = '${code}'; end $$`)
 
 test('a missing database, a wrong password, a full disk and other errors are explained', async () => {
-  const faults: [() => Promise<unknown>, typeof Failure | typeof StartError, RegExp][] = [
+  const errors: [() => Promise<unknown>, typeof Failure | typeof StartError, RegExp][] = [
     [
       entering({ database: 'nowhere' }),
       StartError,
@@ -43,8 +43,8 @@ test('a missing database, a wrong password, a full disk and other errors are exp
     [raising('XX000'), Failure, /^The database reported an error: as told \(XX000\)\.$/],
     [entering({ host: '/nowhere' }), StartError, /^The connection to the database failed/],
   ]
-  for (const [work, errorClass, words] of faults) {
-    const translated = translateError(await faultOf(work))
+  for (const [work, errorClass, words] of errors) {
+    const translated = translateError(await errorOf(work))
     expect(translated).toBeInstanceOf(errorClass)
     expect((translated as Error).message).toMatch(words)
   }

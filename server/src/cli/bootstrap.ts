@@ -1,6 +1,6 @@
 import { sha256 } from '../platform/secret/encryption.ts'
 import { generateApiKey } from '../identity/access/api-key.ts'
-import { hashPassword, verifyPassword, passwordFault } from '../identity/access/passwords.ts'
+import { hashPassword, verifyPassword, passwordError } from '../identity/access/passwords.ts'
 import { firstKeyScopes } from '../platform/model/scopes.ts'
 import type { Secret } from '../platform/secret/secret.ts'
 import { startSession } from '../identity/access/sessions.ts'
@@ -167,8 +167,8 @@ async function readOwner(
       return { id: user.id, isNew: false }
     throw new StartError(`The user ${email} already exists, and this is not their password.`)
   }
-  const fault = await passwordFault(password, { email, names: [organization] })
-  if (fault) throw new StartError(`The password is not acceptable: ${fault}.`)
+  const error = await passwordError(password, { email, names: [organization] })
+  if (error) throw new StartError(`The password is not acceptable: ${error}.`)
   return {
     id: newId(),
     isNew: true,
@@ -191,7 +191,7 @@ function parseEmail(text: string): string {
 
 function parseTimeZone(text: string): string {
   const read = normalizers.timeZone(text)
-  if ('fault' in read) throw new StartError(`--time-zone: ${read.fault}.`)
+  if ('error' in read) throw new StartError(`--time-zone: ${read.error}.`)
   return String(read.value)
 }
 

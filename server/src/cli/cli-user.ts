@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { hashPassword, passwordFault } from '../identity/access/passwords.ts'
+import { hashPassword, passwordError } from '../identity/access/passwords.ts'
 import { queueMail } from '../identity/mails/store.ts'
 import {
   countActiveKeys,
@@ -47,8 +47,8 @@ const resetPasswordCommand = () =>
       .action((options: PasswordOptions) =>
         change(options, async (person) => {
           const password = await readPassword(options)
-          const fault = await passwordFault(password, { email: person.email })
-          if (fault !== undefined) throw new Failure(`The password is not acceptable: ${fault}.`)
+          const error = await passwordError(password, { email: person.email })
+          if (error !== undefined) throw new Failure(`The password is not acceptable: ${error}.`)
           const hash = await hashPassword(password, 'command')
           return async (db) => {
             await setPassword(db, { userId: person.id, hash })

@@ -53,10 +53,10 @@ async function examineFolder(folder: string): Promise<Finding> {
   const name = 'data folder'
   try {
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
-    const fault = await problemOfDataFolder(folder)
-    if (fault !== undefined) {
+    const problem = await problemOfDataFolder(folder)
+    if (problem !== undefined) {
       const advice = await untrustedFolderAdvice(folder, 'rapport doctor')
-      return { name, state: 'wrong', message: `${folder}: ${fault}`, advice }
+      return { name, state: 'wrong', message: `${folder}: ${problem}`, advice }
     }
     return { name, state: 'ok', message: folder }
   } catch (error) {

@@ -16,7 +16,7 @@ interface NewPasswordFieldProps {
 /** A new password, checked against the service's rules on blur. */
 export function NewPasswordField({ name, label, error, email, names: more = [] }: NewPasswordFieldProps) {
   const t = useTranslations('access')
-  const [fault, setFault] = useState<string>()
+  const [weakness, setWeakness] = useState<string>()
   const check = async ({ currentTarget: input }: FocusEvent<HTMLInputElement>) => {
     const password = input.value
     if (password === '' || !input.form) return
@@ -29,17 +29,17 @@ export function NewPasswordField({ name, label, error, email, names: more = [] }
     const body = { password, names, ...(isAddress && { email: address }) }
     // Other errors, such as an invalid address, appear when the form is sent.
     const checked = await sendPublic<{ fault: string | null }>('/auth/passwords/check', body).catch(() => undefined)
-    if (input.value === password) setFault(checked?.fault ?? undefined)
+    if (input.value === password) setWeakness(checked?.fault ?? undefined)
   }
   return (
     <PasswordField
       name={name}
       label={label}
       hint={t('passwordHint')}
-      error={error ?? fault}
+      error={error ?? weakness}
       autoComplete="new-password"
       onBlur={(event) => void check(event)}
-      onInput={() => setFault(undefined)}
+      onInput={() => setWeakness(undefined)}
     />
   )
 }

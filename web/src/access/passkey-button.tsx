@@ -18,16 +18,16 @@ export function PasskeyButton({ label, kind = 'default', run }: PasskeyButtonPro
   const t = useTranslations('access.passkeys')
   const common = useTranslations('common')
   const [isBusy, setBusy] = useState(false)
-  const [fault, setFault] = useState<string>()
+  const [problem, setProblem] = useState<string>()
   if (!hasPasskeys) return null
   const press = async () => {
     setBusy(true)
-    setFault(undefined)
+    setProblem(undefined)
     try {
       await run()
     } catch (error) {
       const { fields, summary } = formErrors(passkeyError(error, t), common('unreachable'))
-      setFault(summary ?? Object.values(fields).join(' '))
+      setProblem(summary ?? Object.values(fields).join(' '))
     } finally {
       setBusy(false)
     }
@@ -37,9 +37,9 @@ export function PasskeyButton({ label, kind = 'default', run }: PasskeyButtonPro
       <Button icon={KeyRound} kind={kind} isWide isBusy={isBusy} onClick={() => void press()}>
         {label}
       </Button>
-      {fault !== undefined && (
-        <p role="alert" className={styles.fault}>
-          {fault}
+      {problem !== undefined && (
+        <p role="alert" className={styles.error}>
+          {problem}
         </p>
       )}
     </div>

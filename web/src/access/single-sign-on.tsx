@@ -99,7 +99,7 @@ export function LinkLogin({ token }: { token: string }) {
   )
 }
 
-const faults = [
+const errors = [
   'unavailable',
   'provider',
   'denied',
@@ -112,8 +112,8 @@ const faults = [
 
 /** Why a log-in at a provider failed; the service's log has the details. */
 export function SingleSignOnError({ code }: { code: string }) {
-  const t = useTranslations('access.singleSignOnFaults')
-  const known = faults.find((one) => one === code)
+  const t = useTranslations('access.singleSignOnErrors')
+  const known = errors.find((one) => one === code)
   return (
     <Card
       title={t('title')}

@@ -26,7 +26,7 @@ interface PayloadFormProps {
   onClose(): void
 }
 
-/** Corrects a pushed payload: in a form that marks the faulty fields, or as JSON. Input survives a reload. */
+/** Corrects a pushed payload: in a form that marks the invalid fields, or as JSON. Input survives a reload. */
 export function PayloadForm({ subject, payload, sent, findings, submitLabel, onSubmit, onClose }: PayloadFormProps) {
   const t = useTranslations('imports')
   const [draft, setDraft] = useState(() => readDraft(subject))

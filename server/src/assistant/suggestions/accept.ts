@@ -103,17 +103,17 @@ async function moveDeal(transaction: Transaction, suggestion: Suggestion, edits:
 /** Throws 422 unless exactly one deal can be meant. */
 function chooseDeal(suggestion: Suggestion, found: readonly FoundDeal[], { dealId }: JsonObject): FoundDeal {
   const { noun } = recordOf(suggestion)
-  const fault = (message: string) => invalidBody([{ field: 'dealId', message }])
+  const error = (message: string) => invalidBody([{ field: 'dealId', message }])
   const [only, ...others] = found
-  if (!only) throw fault(`the ${noun} has no open deal`)
+  if (!only) throw error(`the ${noun} has no open deal`)
   if (typeof dealId === 'string') {
     const named = found.find(({ id }) => encodeId(deals.idPrefix, id) === dealId)
-    if (!named) throw fault(`is not an open deal of this ${noun}`)
+    if (!named) throw error(`is not an open deal of this ${noun}`)
     return named
   }
   if (others.length === 0) return only
   const list = found.map(({ id, name }) => `${encodeId(deals.idPrefix, id)} (${name})`).join(', ')
-  throw fault(`required, because the ${noun} has several open deals: ${list}`)
+  throw error(`required, because the ${noun} has several open deals: ${list}`)
 }
 
 async function addContact(transaction: Transaction, { params }: Suggestion, edits: JsonObject): Promise<Effect> {

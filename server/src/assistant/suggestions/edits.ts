@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type BodyFault, invalidBody } from '../../platform/model/errors.ts'
+import { type BodyError, invalidBody } from '../../platform/model/errors.ts'
 import {
   email,
   instant,
@@ -70,10 +70,10 @@ const allowed: Readonly<Record<ActionType, readonly string[]>> = {
 
 /** Throws 422 for properties that this type of action does not use. */
 export function checkEdits(type: ActionType, edits: JsonObject): void {
-  const faults: BodyFault[] = Object.keys(edits)
+  const errors: BodyError[] = Object.keys(edits)
     .filter((name) => !allowed[type].includes(name))
     .map((field) => ({ field, message: `does not apply to a suggestion of the type ${type}` }))
-  if (faults.length > 0) throw invalidBody(faults)
+  if (errors.length > 0) throw invalidBody(errors)
 }
 
 /** Naming the record does not change what was suggested. */

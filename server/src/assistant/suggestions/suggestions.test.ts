@@ -40,7 +40,7 @@ async function suggest(text: string, parent = `/v5/contacts/${contact.id}`): Pro
   return { note, ...Object.fromEntries(found.map((one: Json) => [one.type, one])) }
 }
 
-const expectFault = (response: Awaited<ReturnType<Call>>, field: string) =>
+const expectError = (response: Awaited<ReturnType<Call>>, field: string) =>
   expect(response).toMatchObject({ status: 422, body: { details: [{ field }] } })
 
 test('a note becomes a suggestion with the words that are its reason, and accepting it creates the task once', async () => {
@@ -87,9 +87,9 @@ test('a suggestion is edited as it is accepted, and the statistics tell edited a
   const { call: first } = await suggest('Please call me tomorrow at 14:00.')
   const { call: second } = await suggest('Please call me tomorrow at 15:00.')
   const { call: third } = await suggest('Please call me tomorrow at 16:00.')
-  expectFault(await decide(first, 'accept', { stageId: `stg_${'0'.repeat(32)}` }), 'stageId')
-  expectFault(await decide(first, 'accept', { title: null }), 'title')
-  expectFault(await decide(first, 'accept', { dueDate: '2036-01-02', dueAt: first.dueAt }), 'dueAt')
+  expectError(await decide(first, 'accept', { stageId: `stg_${'0'.repeat(32)}` }), 'stageId')
+  expectError(await decide(first, 'accept', { title: null }), 'title')
+  expectError(await decide(first, 'accept', { dueDate: '2036-01-02', dueAt: first.dueAt }), 'dueAt')
   const edits = { title: 'Ring Ada', dueDate: '2036-01-02', priority: first.priority }
   const edited = await decide(first, 'accept', edits)
   expect(edited).toMatchObject({
@@ -120,9 +120,9 @@ test('accepting a change of stage moves the deal, which must be named if there a
   const unrelated = await create('/v5/deals', { name: 'Other' })
   const { change_stage: suggestion } = await suggest('No thanks, we are not interested.')
   const refused = await decide(suggestion, 'accept')
-  expectFault(refused, 'dealId')
+  expectError(refused, 'dealId')
   expect(refused.body.details[0].message).toContain(`${first.id} (Engine), ${second.id} (Loom)`)
-  expectFault(await decide(suggestion, 'accept', { dealId: unrelated.id }), 'dealId')
+  expectError(await decide(suggestion, 'accept', { dealId: unrelated.id }), 'dealId')
   const accepted = await decide(suggestion, 'accept', { dealId: second.id, lostReason: 'No need' })
   expect(accepted).toMatchObject({ status: 200, body: { resultDealId: second.id, edits: { lostReason: 'No need' } } })
   expect(await read(`/v5/deals/${second.id}`)).toMatchObject({ status: 'lost', lostReason: 'No need' })
@@ -139,7 +139,7 @@ test('accepting a change of stage moves the deal, which must be named if there a
   await create(`/v5/deals/${third.id}/contacts`, { contactId: contact.id })
   const { change_stage: late } = await suggest('Great demo! We want to buy it and sign the contract.')
   await call('DELETE', `/v5/deals/${third.id}`)
-  expectFault(await decide(late, 'accept'), 'dealId')
+  expectError(await decide(late, 'accept'), 'dealId')
   const { reply, change_stage: none } = await suggest('Great demo! We want to buy it and sign the contract.')
   expect(reply.status).toBe('pending')
   expect(none).toBeUndefined()
@@ -203,8 +203,8 @@ test('an opt-out in a note on a company stays a suggestion, and accepting it nam
     `/v5/companies/${company.id}`,
   )
   expect(suggestion.status).toBe('pending')
-  expectFault(await decide(suggestion, 'accept'), 'contactId')
-  expectFault(await decide(suggestion, 'accept', { contactId: `con_${'0'.repeat(32)}` }), 'contactId')
+  expectError(await decide(suggestion, 'accept'), 'contactId')
+  expectError(await decide(suggestion, 'accept', { contactId: `con_${'0'.repeat(32)}` }), 'contactId')
   const accepted = await decide(suggestion, 'accept', { contactId: contact.id })
   expect(accepted.body).toMatchObject({ status: 'accepted', edits: null, resultContactId: contact.id })
   expect(await isOptedOut()).toBe(true)

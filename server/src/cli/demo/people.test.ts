@@ -58,7 +58,7 @@ function assertMatchesApi(resource: Resource, record: GeneratedRecord): void {
       .map(([name, field]) => [name, read[name] ?? field.initial ?? null]),
   )
   const prepared = resource.prepare?.(whole, undefined) ?? { values: whole }
-  expect(prepared.faults ?? []).toEqual([])
+  expect(prepared.errors ?? []).toEqual([])
   const stored = Object.keys(whole).map((name) => [name, record.values[name] ?? whole[name] ?? null])
   expect(prepared.values).toEqual(Object.fromEntries(stored))
   if (Object.keys(resource.hidden).length > 0) expect(prepared.hidden).toEqual(record.hidden)

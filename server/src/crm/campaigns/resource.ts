@@ -1,4 +1,4 @@
-import type { BodyFault } from '../../platform/model/errors.ts'
+import type { BodyError } from '../../platform/model/errors.ts'
 import { defineResource, type Prepared, ownedBy } from '../../platform/records/declare/define.ts'
 import { choice, id, longText, reference, text, timestamp, stringList } from '../../platform/records/declare/fields.ts'
 import { document } from '../../platform/records/declare/object-fields.ts'
@@ -8,11 +8,11 @@ const statuses = ['draft', 'scheduled', 'preparing', 'running', 'paused', 'compl
 
 /** Campaigns cannot be sent yet, so the only valid status is draft. */
 function prepare(values: JsonObject): Prepared {
-  const faults: BodyFault[] = []
+  const errors: BodyError[] = []
   if (values.status !== undefined && values.status !== 'draft') {
-    faults.push({ field: 'status', message: 'expected draft: this version does not send campaigns yet' })
+    errors.push({ field: 'status', message: 'expected draft: this version does not send campaigns yet' })
   }
-  return { values, faults }
+  return { values, errors }
 }
 
 const object = { type: 'object', additionalProperties: true }

@@ -1,4 +1,4 @@
-import type { BodyFault } from '../../platform/model/errors.ts'
+import type { BodyError } from '../../platform/model/errors.ts'
 import type { Prepared } from '../../platform/records/declare/define.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 import { trimmed } from '../../platform/model/text.ts'
@@ -11,24 +11,24 @@ export const maxNamePartLength = 250
 export function prepareContact(values: JsonObject, current: JsonObject | undefined): Prepared {
   const withNames: JsonObject = { ...values, ...deriveNames(values, current) }
   const result: JsonObject = { ...current, ...withNames }
-  const faults: BodyFault[] = []
+  const errors: BodyError[] = []
   if (result.email === null && result.phone === null && result.name === null) {
     const field = current
       ? (Object.keys(values).find((name) => name === 'email' || name === 'phone') ?? 'name')
       : 'email'
-    faults.push({ field, message: 'a contact requires an email, a phone or a name', missing: current === undefined })
+    errors.push({ field, message: 'a contact requires an email, a phone or a name', missing: current === undefined })
   }
   const parts = [withNames.firstName, withNames.lastName]
   if (parts.some((part) => typeof part === 'string' && [...part].length > maxNamePartLength)) {
-    faults.push({
+    errors.push({
       field: 'name',
       message: `expected at most ${maxNamePartLength} characters each in its first and last part`,
     })
   }
   const { email } = values
   // An unchanged address keeps its root contact; a contact without an address would get a new one.
-  if (email === undefined || (current && email === current.email)) return { values: withNames, faults }
-  return { values: withNames, hidden: { email_key: typeof email === 'string' ? emailKey(email) : null }, faults }
+  if (email === undefined || (current && email === current.email)) return { values: withNames, errors }
+  return { values: withNames, hidden: { email_key: typeof email === 'string' ? emailKey(email) : null }, errors }
 }
 
 /** Whether the request changes the field. In a new record, null means that the field was not sent. */

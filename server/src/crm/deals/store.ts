@@ -1,5 +1,5 @@
 import type { Transaction } from '../../platform/database/database.ts'
-import { ApiError, type BodyFault, invalidBody } from '../../platform/model/errors.ts'
+import { ApiError, type BodyError, invalidBody } from '../../platform/model/errors.ts'
 import { decodeId, encodeId } from '../../platform/model/ids.ts'
 import { identifier, join, raw, sql } from '../../platform/model/sql.ts'
 import { reachConditions } from '../../platform/records/filter/scope.ts'
@@ -76,16 +76,16 @@ async function findNamedStages(
 /** Puts each new, moved or restored deal into its stage. Throws 422. */
 async function assignStages(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {
   const { wishes, found } = await findWanted(transaction, pending)
-  const faults: BodyFault[] = []
+  const errors: BodyError[] = []
   const moved: { change: PendingChange; stage: FoundStage }[] = []
   for (const wish of wishes) {
     const stage = stageFor(wish, found)
-    if ('fault' in stage && isRestored(wish.change)) throw stageDeleted()
-    if ('fault' in stage) faults.push(stage.fault)
+    if ('error' in stage && isRestored(wish.change)) throw stageDeleted()
+    if ('error' in stage) errors.push(stage.error)
     else if (enterStage(wish.change, stage)) moved.push({ change: wish.change, stage })
   }
-  faults.push(...pending.flatMap(lostReasonFault))
-  if (faults.length > 0) throw invalidBody(faults)
+  errors.push(...pending.flatMap(lostReasonError))
+  if (errors.length > 0) throw invalidBody(errors)
   await assignPositions(transaction, moved)
 }
 
@@ -127,13 +127,13 @@ async function lookUpWanted(transaction: Transaction, pending: readonly PendingC
   return { wishes, found }
 }
 
-function stageFor({ stageId, pipelineId }: Wish, found: readonly FoundStage[]): FoundStage | { fault: BodyFault } {
+function stageFor({ stageId, pipelineId }: Wish, found: readonly FoundStage[]): FoundStage | { error: BodyError } {
   if (stageId !== undefined) {
     const stage = found.find(({ id }) => id === stageId)
-    if (!stage) return { fault: { field: 'stageId', message: 'no stage with this id exists' } }
+    if (!stage) return { error: { field: 'stageId', message: 'no stage with this id exists' } }
     return pipelineId === undefined || stage.pipeline_id === pipelineId
       ? stage
-      : { fault: { field: 'stageId', message: 'is not a stage of this pipeline' } }
+      : { error: { field: 'stageId', message: 'is not a stage of this pipeline' } }
   }
   const first = found.find(
     (stage) => stage.is_first && (pipelineId === undefined ? stage.is_default : stage.pipeline_id === pipelineId),
@@ -141,12 +141,12 @@ function stageFor({ stageId, pipelineId }: Wish, found: readonly FoundStage[]): 
   if (first) return first
   return pipelineId === undefined
     ? {
-        fault: {
+        error: {
           field: 'stageId',
           message: 'the oldest pipeline has no stage, or there is no pipeline; name a stage or add one first',
         },
       }
-    : { fault: { field: 'pipelineId', message: 'has no stage; add one first' } }
+    : { error: { field: 'pipelineId', message: 'has no stage; add one first' } }
 }
 
 /** Sets what follows from the stage. False if the deal was already in it. */
@@ -167,7 +167,7 @@ function enterStage({ before, values, columns }: PendingChange, stage: FoundStag
   return true
 }
 
-function lostReasonFault({ before, values }: PendingChange): BodyFault[] {
+function lostReasonError({ before, values }: PendingChange): BodyError[] {
   const status = values.status ?? before?.status
   const isWithoutLoss = (values.lostReason ?? null) !== null && status !== 'lost'
   return isWithoutLoss ? [{ field: 'lostReason', message: 'only a deal in a lost stage has a reason' }] : []

@@ -1,4 +1,4 @@
-import type { BodyFault } from '../../platform/model/errors.ts'
+import type { BodyError } from '../../platform/model/errors.ts'
 import { defineResource, type Prepared } from '../../platform/records/declare/define.ts'
 import { flag, id, month, reference, text, timestamp } from '../../platform/records/declare/fields.ts'
 import { contacts } from '../contacts/resource.ts'
@@ -7,14 +7,14 @@ import type { JsonObject } from '../../platform/model/json.ts'
 /** A current job has no end, and no job ends before it starts. */
 function prepare(values: JsonObject, current: JsonObject | undefined): Prepared {
   const after = { ...current, ...values }
-  const faults: BodyFault[] = []
+  const errors: BodyError[] = []
   if (after.current === true && typeof after.end === 'string') {
-    faults.push({ field: 'end', message: 'must be empty for a current job' })
+    errors.push({ field: 'end', message: 'must be empty for a current job' })
   }
   if (typeof after.start === 'string' && typeof after.end === 'string' && after.end < after.start) {
-    faults.push({ field: 'end', message: 'must not be earlier than start' })
+    errors.push({ field: 'end', message: 'must not be earlier than start' })
   }
-  return { values, faults }
+  return { values, errors }
 }
 
 /** Two jobs of a contact are the same if employer, title and start are equal, ignoring case. */

@@ -1,6 +1,6 @@
 import { declaredProperty } from '../../platform/records/properties/property.ts'
 import { displayNoun, type Resource } from '../../platform/records/declare/define.ts'
-import { ApiError, type Fault } from '../../platform/model/errors.ts'
+import { ApiError, type FieldError } from '../../platform/model/errors.ts'
 import { parseValue } from '../../platform/records/request/body.ts'
 import type { Duplicates, StoredValues } from './stored-values-store.ts'
 import type { JsonValue } from '../../platform/model/json.ts'
@@ -41,7 +41,7 @@ export function assertFit(resource: Resource, definition: PropertyDefinition, st
     ...(unfit > 0 ? [`${records(unfit)} a value that does not fit the type ${definition.type}.`] : []),
     ...(duplicates > 0 ? [`${records(duplicates)} a value that another one has too.`] : []),
   ]
-  const details = obstaclesOf(definition, stored).map(({ id, value, message }): Fault => ({
+  const details = obstaclesOf(definition, stored).map(({ id, value, message }): FieldError => ({
     field: `customProperties.${definition.key}`,
     message: `${shorten(value)}: ${message}`,
     id,
@@ -52,7 +52,7 @@ export function assertFit(resource: Resource, definition: PropertyDefinition, st
 /** Why a stored value does not fit; a valid one would be stored in another form. */
 function reasonOf(definition: PropertyDefinition, value: JsonValue): Pick<Obstacle, 'reason' | 'message'> {
   const read = parseValue(declaredProperty(definition).field, definition.key, value, 'create')
-  // Each item of a list may have the same fault.
+  // Each item of a list may have the same error.
   if (Array.isArray(read))
     return { reason: 'unfit', message: [...new Set(read.map(({ message }) => message))].join(', ') }
   if (definition.type === 'reference') return { reason: 'missing', message: 'no record with this id exists' }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { declaredProperty } from '../../platform/records/properties/property.ts'
 import type { Prepared } from '../../platform/records/declare/define.ts'
-import type { BodyFault } from '../../platform/model/errors.ts'
+import type { BodyError } from '../../platform/model/errors.ts'
 import { parseValue } from '../../platform/records/request/body.ts'
 import type { JsonObject, JsonValue } from '../../platform/model/json.ts'
 import type {
@@ -26,15 +26,15 @@ export function prepareProperty(values: JsonObject, current: JsonObject | undefi
   const choices = values.choices && choicesOf(values.choices)
   const sent: JsonObject = choices ? { ...values, choices } : values
   const after = { ...current, ...sent }
-  const faults = [
-    ...(current ? fixed.flatMap((name) => changeFault(name, sent, current)) : []),
-    ...choiceFaults(after),
-    ...referenceFaults(after),
-    ...uniqueFaults(after, sent),
+  const errors = [
+    ...(current ? fixed.flatMap((name) => changeError(name, sent, current)) : []),
+    ...choiceErrors(after),
+    ...referenceErrors(after),
+    ...uniqueErrors(after, sent),
   ]
-  if (faults.length > 0 || (after.default ?? null) === null) return { values: sent, faults }
+  if (errors.length > 0 || (after.default ?? null) === null) return { values: sent, errors }
   const read = readDefault(after)
-  if (Array.isArray(read)) return { values: sent, faults: read }
+  if (Array.isArray(read)) return { values: sent, errors: read }
   return { values: 'default' in sent ? { ...sent, default: read.value } : sent }
 }
 
@@ -67,12 +67,12 @@ const choicesOf = (choices: JsonValue): (PropertyChoice & JsonObject)[] =>
     archived,
   }))
 
-function changeFault(name: string, values: JsonObject, current: JsonObject): BodyFault[] {
+function changeError(name: string, values: JsonObject, current: JsonObject): BodyError[] {
   const isChanged = name in values && !isDeepStrictEqual(values[name], current[name])
   return isChanged ? [{ field: name, message: 'cannot be changed; define another property' }] : []
 }
 
-function choiceFaults({ type, choices = [] }: JsonObject): BodyFault[] {
+function choiceErrors({ type, choices = [] }: JsonObject): BodyError[] {
   const values = choicesOf(choices).map(({ value }) => value)
   if (!choiceTypes.includes(type)) {
     return values.length > 0 ? [{ field: 'choices', message: `only ${choiceTypes.join(' and ')} have choices` }] : []
@@ -84,7 +84,7 @@ function choiceFaults({ type, choices = [] }: JsonObject): BodyFault[] {
   return repeated < 0 ? [] : [{ field: `choices.${repeated}.value`, message: 'is the value of another choice' }]
 }
 
-function referenceFaults({ type, references = null }: JsonObject): BodyFault[] {
+function referenceErrors({ type, references = null }: JsonObject): BodyError[] {
   if (type === 'reference' && references === null)
     return [{ field: 'references', message: 'is required for a reference', missing: true }]
   return type !== 'reference' && references !== null
@@ -92,7 +92,7 @@ function referenceFaults({ type, references = null }: JsonObject): BodyFault[] {
     : []
 }
 
-function uniqueFaults({ type, unique, default: initial = null }: JsonObject, sent: JsonObject): BodyFault[] {
+function uniqueErrors({ type, unique, default: initial = null }: JsonObject, sent: JsonObject): BodyError[] {
   if (unique !== true) return []
   if (neverUnique.includes(type))
     return [{ field: 'unique', message: `a property of the type ${type} cannot be unique` }]
@@ -100,7 +100,7 @@ function uniqueFaults({ type, unique, default: initial = null }: JsonObject, sen
   return initial === null ? [] : [{ field, message: 'a unique property has no default' }]
 }
 
-function readDefault(record: JsonObject): { value: JsonValue } | BodyFault[] {
+function readDefault(record: JsonObject): { value: JsonValue } | BodyError[] {
   const definition = definitionOf('', record)
   const { type, choices } = definition
   if (type === 'reference') return [{ field: 'default', message: 'a reference has no default' }]

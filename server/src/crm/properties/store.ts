@@ -85,8 +85,8 @@ export async function updateUndeclared(transaction: Transaction, wanted: JsonObj
 
 /** What records have at the key of a definition (uuid and body of a create). Throws 422 and 409, like a create. */
 export async function checkDefinition(transaction: Transaction, id: string, values: JsonObject) {
-  const { values: prepared, faults = [] } = prepareProperty({ ...initialValues(properties), ...values }, undefined)
-  if (faults.length > 0) throw invalidBody(faults)
+  const { values: prepared, errors = [] } = prepareProperty({ ...initialValues(properties), ...values }, undefined)
+  if (errors.length > 0) throw invalidBody(errors)
   const definition = definitionOf(id, prepared)
   await assertKeyIsFree(transaction, definition, prepared)
   const resource = definableResource(prepared.resource)

@@ -21,11 +21,11 @@ function prepare(values: JsonObject, current: JsonObject | undefined): Prepared 
     return { values: isOpen ? values : { ...values, probability: defaultOpenProbability } }
   }
   const isSent = (values.probability ?? null) !== null
-  const faults =
+  const errors =
     isSent && probability !== certain
       ? [{ field: 'probability', message: `must be ${certain} in a stage of the kind ${kind}` }]
       : []
-  return { values: { ...values, probability: certain }, faults }
+  return { values: { ...values, probability: certain }, errors }
 }
 
 /** A stage of a pipeline, in the order of its position. */

@@ -27,9 +27,9 @@ const alternatives = [
 
 function prepare(values: JsonObject, current: JsonObject | undefined): Prepared {
   const after = { ...current, ...values }
-  const faults = alternatives.flatMap((names) => {
+  const errors = alternatives.flatMap((names) => {
     const [first, ...others] = names.filter((name) => (after[name] ?? null) !== null)
-    // The faulty field is one that was sent.
+    // The invalid field is one that was sent.
     const sent = others.find((name) => name in values) ?? first
     const other = [first, ...others].find((name) => name !== sent)
     return sent !== undefined && other !== undefined
@@ -38,7 +38,7 @@ function prepare(values: JsonObject, current: JsonObject | undefined): Prepared 
   })
   const isDone = values.done ?? current?.done
   const hidden = isDone === (current?.done ?? false) ? {} : { done_at: isDone ? 'now' : null }
-  return { values, hidden, faults }
+  return { values, hidden, errors }
 }
 
 /** Something that a person has to do, about a contact, a company, a deal or nothing in particular. */

@@ -1,5 +1,5 @@
 import type { Resource } from '../../platform/records/declare/define.ts'
-import type { BodyFault } from '../../platform/model/errors.ts'
+import type { BodyError } from '../../platform/model/errors.ts'
 import type { FieldType } from '../../platform/records/declare/field-types.ts'
 import { QueryReader } from '../../platform/records/page/parse.ts'
 import { parseSelection } from '../../platform/records/page/select.ts'
@@ -12,30 +12,30 @@ import type { JsonObject, JsonValue } from '../../platform/model/json.ts'
 const groupedTypes: readonly FieldType[] = ['choice', 'reference', 'boolean']
 
 /** The errors of the values (those that a change sends) as a view of this resource. */
-export function faultsOfView({ resource, relations }: Readable, values: JsonObject): readonly BodyFault[] {
+export function errorsOfView({ resource, relations }: Readable, values: JsonObject): readonly BodyError[] {
   const reader = new QueryReader()
   const { filter = {}, columns, query, orderBy, groupBy } = values
   readView(reader, resource, relations, { filter, query: textOf(query), orderBy: textOf(orderBy), sort: null })
   for (const [index, path] of (Array.isArray(columns) ? columns : []).entries()) {
-    const { faults } = parseSelection(resource, [String(path)], reader.suggestions)
-    for (const fault of faults) reader.addError(`columns.${index}`, fault)
+    const { errors } = parseSelection(resource, [String(path)], reader.suggestions)
+    for (const error of errors) reader.addError(`columns.${index}`, error)
   }
   checkWidths(reader, resource, values.columnWidths)
   if (typeof groupBy === 'string') checkGroup(reader, resource, groupBy)
-  return reader.faults
+  return reader.errors
 }
 
 function checkWidths(reader: QueryReader, resource: Resource, widths: JsonValue | undefined): void {
   if (typeof widths !== 'object' || widths === null || Array.isArray(widths)) return
   for (const path of Object.keys(widths)) {
-    const { faults } = parseSelection(resource, [path], reader.suggestions)
-    for (const fault of faults) reader.addError(`columnWidths.${path}`, fault)
+    const { errors } = parseSelection(resource, [path], reader.suggestions)
+    for (const error of errors) reader.addError(`columnWidths.${path}`, error)
   }
 }
 
 function checkGroup(reader: QueryReader, resource: Resource, path: string): void {
   const target = findTarget(resource, path, reader.suggestions)
-  if ('fault' in target) reader.addError('groupBy', target.fault)
+  if ('error' in target) reader.addError('groupBy', target.error)
   else if (!target.isOwn || !groupedTypes.includes(target.field.type))
     reader.addError('groupBy', `expected a field of the record with one of the types ${groupedTypes.join(', ')}`)
 }

@@ -34,7 +34,7 @@ const maxColumnWidth = 10_000
 
 const prepare = (values: JsonObject, current: JsonObject | undefined): Prepared =>
   current && values.resource !== undefined && values.resource !== current.resource
-    ? { values, faults: [{ field: 'resource', message: 'cannot be changed; create another view' }] }
+    ? { values, errors: [{ field: 'resource', message: 'cannot be changed; create another view' }] }
     : { values }
 
 /** A filter, an order and columns under a name, which lists apply with `?view=`. */
@@ -67,7 +67,7 @@ export const views = defineResource({
       }),
       normalize: (value) =>
         JSON.stringify(value).length > maxFilterLength
-          ? { fault: `expected at most ${maxFilterLength} characters of JSON` }
+          ? { error: `expected at most ${maxFilterLength} characters of JSON` }
           : { value },
     },
     query: text({ label: 'Query', description: 'The full-text search of a list' }),

@@ -1,6 +1,6 @@
 import type { Connection, Transaction } from '../../platform/database/database.ts'
 import type { Resource } from '../../platform/records/declare/define.ts'
-import { ApiError, type BodyFault, invalidBody } from '../../platform/model/errors.ts'
+import { ApiError, type BodyError, invalidBody } from '../../platform/model/errors.ts'
 import { decodeId } from '../../platform/model/ids.ts'
 import { identifier, raw, sql } from '../../platform/model/sql.ts'
 import { withinScope } from '../../platform/records/page/page.ts'
@@ -10,20 +10,20 @@ import type { SavedView, SavedViews } from '../../platform/records/page/view.ts'
 import { withDefinitions } from '../../platform/records/properties/resources.ts'
 import { scopeOf } from '../../platform/records/page/read.ts'
 import { type StandardStore, standardStore } from '../../platform/records/write/store.ts'
-import { faultsOfView } from './check.ts'
+import { errorsOfView } from './check.ts'
 import { viewable, views } from './resource.ts'
 import type { PendingChange } from '../../platform/records/declare/changes.ts'
 
 export const viewStore = (relations: Relations): StandardStore =>
   standardStore(views, {
     async beforeWrite(transaction, pending) {
-      const faults: BodyFault[] = []
+      const errors: BodyError[] = []
       for (const change of pending) {
         const text = JSON.stringify(change.values)
         const readable = await withDefinitions(transaction, { resource: resourceOf(change), relations }, text)
-        faults.push(...faultsOfView(readable, change.values))
+        errors.push(...errorsOfView(readable, change.values))
       }
-      if (faults.length > 0) throw invalidBody(faults)
+      if (errors.length > 0) throw invalidBody(errors)
       await assertOwnLimit(transaction, pending)
       await assignOwner(
         transaction,

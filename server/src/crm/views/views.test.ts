@@ -192,10 +192,10 @@ test('a view of other records, a deleted one and a malformed id are rejected', a
   await bob.call('DELETE', `/v5/views/${deleted.id}`)
   for (const id of [other.id, deleted.id, 'vie_x', 'nonsense', '']) {
     const listed = await bob.call('GET', `/v5/contacts?view=${id}`)
-    const fault = { field: 'view', message: 'no view with this id exists' }
-    expect(listed).toMatchObject({ status: 400, body: { code: 'invalid_parameters', details: [fault] } })
+    const error = { field: 'view', message: 'no view with this id exists' }
+    expect(listed).toMatchObject({ status: 400, body: { code: 'invalid_parameters', details: [error] } })
     const searched = await bob.call('POST', '/v5/contacts/search', { body: { view: id } })
-    expect(searched).toMatchObject({ status: 422, body: { code: 'invalid_field_value', details: [fault] } })
+    expect(searched).toMatchObject({ status: 422, body: { code: 'invalid_field_value', details: [error] } })
   }
   expect(await refusal(bob.call, 'POST', '/v5/contacts/search', { view: 1 })).toMatchObject([422, {}, 'view'])
   const twice = `/v5/contacts?view=${other.id}&view=${other.id}`

@@ -9,7 +9,7 @@ import { newOwner } from '../../../test/people.ts'
 import { createDatabase } from '../../../test/postgres.ts'
 import { startTestService } from '../../../test/service.ts'
 import { isBreached, setBreachedPasswordsFile } from './breached-passwords.ts'
-import { passwordFault } from './passwords.ts'
+import { passwordError } from './passwords.ts'
 
 let folder: string
 beforeAll(async () => {
@@ -37,14 +37,14 @@ test('the 3,000 most common passwords of sufficient length and 41,000 more from 
   expect(list.filter((password) => Array.from(password).length < 12)).toEqual([])
   const looked = list.filter((_, index) => index < 3000 || index % 10 === 0)
   const taken: string[] = []
-  for (const password of looked) if ((await passwordFault(password)) === undefined) taken.push(password)
+  for (const password of looked) if ((await passwordError(password)) === undefined) taken.push(password)
   expect(taken).toEqual([])
   for (const password of list) if (!(await isBreached(password))) taken.push(password)
   expect(taken).toEqual([])
 })
 
 test.each(['gc4k6NUhRDK2', 'GC4K6nuHrdk2', 'ｇc4k6NUhRDK2'])('%s is rejected as breached', async (password) => {
-  expect(await passwordFault(password)).toContain('appeared in a data breach')
+  expect(await passwordError(password)).toContain('appeared in a data breach')
 })
 
 test('setting a breached password fails with a reason', async () => {

@@ -10,7 +10,7 @@ export interface PasswordOwner {
 const advice = 'choose something nobody would guess, such as four or five unrelated words'
 
 /** Why a password is easy to guess, and what to do; undefined if it is not. */
-export async function guessabilityFault(password: string, owner: PasswordOwner): Promise<string | undefined> {
+export async function guessabilityError(password: string, owner: PasswordOwner): Promise<string | undefined> {
   const text = fold(password)
   const unit = repeatedUnit(text)
   if (unit.length <= maxRepeatedLength) return `a password must not repeat the same few characters: ${advice}`

@@ -1,10 +1,10 @@
-import type { BodyFault } from '../../platform/model/errors.ts'
+import type { BodyError } from '../../platform/model/errors.ts'
 import type { PublicRoute } from '../../platform/http/route.ts'
 import { bodyShapeOf } from '../../platform/records/request/body.ts'
 import type { Fields } from '../../platform/records/declare/define.ts'
 import { flag, secretText, text } from '../../platform/records/declare/fields.ts'
 import type { PasswordOwner } from './common-passwords.ts'
-import { passwordFault } from './passwords.ts'
+import { passwordError } from './passwords.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
 
 /** Body fields shared by the routes for login and for new accounts. */
@@ -31,10 +31,10 @@ export const bodyOf = <F extends Fields>(component: string, fields: F) => ({
   required: true,
 })
 
-/** The fault of the new password in the body, if any; none if it is missing, which is a fault of its own. */
-export async function passwordFaults(body: JsonObject, owner: PasswordOwner): Promise<BodyFault[]> {
+/** The error of the new password in the body, if any; none if it is missing, which is an error of its own. */
+export async function passwordErrors(body: JsonObject, owner: PasswordOwner): Promise<BodyError[]> {
   const password = stringOf(body, 'password')
-  const message = password === '' ? undefined : await passwordFault(password, owner)
+  const message = password === '' ? undefined : await passwordError(password, owner)
   return message === undefined ? [] : [{ field: 'password', message }]
 }
 

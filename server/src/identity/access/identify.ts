@@ -192,8 +192,8 @@ class CachingIdentifier implements Identifier {
       this.#credentials.delete(key.cacheKey)
       throw invalidToken()
     }
-    if (header === undefined) throw headerFault('required with an API key; send the id of the key’s organization')
-    throw hasIdForm('org', header) ? foreignOrganization() : headerFault(headerForm)
+    if (header === undefined) throw headerError('required with an API key; send the id of the key’s organization')
+    throw hasIdForm('org', header) ? foreignOrganization() : headerError(headerForm)
   }
 
   async #selectForSession(session: SessionCredential, header: string | undefined): Promise<Caller> {
@@ -206,7 +206,7 @@ class CachingIdentifier implements Identifier {
       this.#credentials.delete(session.cacheKey)
       throw invalidToken()
     }
-    if (isMalformed) throw hasIdForm('org', header) ? foreignOrganization() : headerFault(headerForm)
+    if (isMalformed) throw hasIdForm('org', header) ? foreignOrganization() : headerError(headerForm)
     const { organizationId, role, customRole, lacksFactor, deletesAt } = membership
     if (organizationId === null) throw noOrganization()
     if (role === null) throw wanted === undefined ? formerOrganization() : foreignOrganization()
@@ -236,4 +236,4 @@ class CachingIdentifier implements Identifier {
 
 const headerForm = 'expected an organization id: org_ and 32 hexadecimal digits'
 
-const headerFault = (message: string) => invalidParameters([{ field: organizationHeader, message }])
+const headerError = (message: string) => invalidParameters([{ field: organizationHeader, message }])

@@ -41,19 +41,19 @@ test.each([
   '[2001:db8::1]',
   '*',
 ])('"%s" is neither an address nor a network', (text) => {
-  expect(parseIpNetwork(text)).toHaveProperty('fault', expect.stringContaining('expected an IP address'))
+  expect(parseIpNetwork(text)).toHaveProperty('error', expect.stringContaining('expected an IP address'))
 })
 
 test('a network with host bits is rejected, and the error suggests the intended network', () => {
   expect(parseIpNetwork('203.0.113.7/24')).toEqual({
-    fault: 'has bits set after the first 24; expected 203.0.113.0/24',
+    error: 'has bits set after the first 24; expected 203.0.113.0/24',
   })
-  expect(parseIpNetwork('10.255.0.0/9')).toHaveProperty('fault', expect.stringContaining('10.128.0.0/9'))
-  expect(parseIpNetwork('2001:db8::1/64')).toHaveProperty('fault', expect.stringContaining('2001:db8::/64'))
+  expect(parseIpNetwork('10.255.0.0/9')).toHaveProperty('error', expect.stringContaining('10.128.0.0/9'))
+  expect(parseIpNetwork('2001:db8::1/64')).toHaveProperty('error', expect.stringContaining('2001:db8::/64'))
 })
 
 test.each(['0.0.0.0/0', '::/0'])('%s, which restricts nothing, is rejected', (text) => {
-  expect(parseIpNetwork(text)).toHaveProperty('fault', expect.stringContaining('leave the list empty'))
+  expect(parseIpNetwork(text)).toHaveProperty('error', expect.stringContaining('leave the list empty'))
 })
 
 test.each([
@@ -83,7 +83,7 @@ const networks = fc.array(
     const start = (((a << 24) | (b << 16) | (c << 8) | d) & (-1 << (32 - prefix))) >>> 0
     const text = [24, 16, 8, 0].map((shift) => (start >>> shift) & 255).join('.')
     const read = parseIpNetwork(`${text}/${prefix}`)
-    if (!('network' in read)) throw new Error(read.fault)
+    if (!('network' in read)) throw new Error(read.error)
     return read.network
   }),
   { minLength: 1, maxLength: 4 },

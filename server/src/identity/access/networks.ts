@@ -1,22 +1,22 @@
 import { isIP, isIPv6 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/** The canonical form of an address or network (RFC 4632, RFC 5952), or a fault. */
-export function parseIpNetwork(text: string): { network: string } | { fault: string } {
+/** The canonical form of an address or network (RFC 4632, RFC 5952), or an error. */
+export function parseIpNetwork(text: string): { network: string } | { error: string } {
   const [address = '', bits, ...rest] = text.trim().split('/')
   // Strict: `010` is 8 to some parsers and 10 to others, and a zone (`%eth0`) has no meaning here.
   const isAddress = isIP(address) !== 0 && !address.includes('%')
   const maxLength = isIPv6(address) ? 128 : 32
   const length = bits === undefined ? maxLength : Number(bits)
   if (!isAddress || rest.length > 0 || (bits !== undefined && !/^\d{1,3}$/.test(bits)) || length > maxLength) {
-    return { fault: 'expected an IP address such as 203.0.113.7, or a network such as 203.0.113.0/24 or 2001:db8::/32' }
+    return { error: 'expected an IP address such as 203.0.113.7, or a network such as 203.0.113.0/24 or 2001:db8::/32' }
   }
-  if (length === 0) return { fault: 'allows every address; leave the list empty instead' }
+  if (length === 0) return { error: 'allows every address; leave the list empty instead' }
   const [first, prefix] = unmapAddress(ipaddr.parse(address), length)
   const start = first.toByteArray()
   if (start.some((byte, index) => (byte & (0xff >> Math.min(8, Math.max(0, prefix - 8 * index)))) !== 0)) {
     return {
-      fault: `has bits set after the first ${prefix}; expected ${formatAddress(networkOf(start, prefix))}/${prefix}`,
+      error: `has bits set after the first ${prefix}; expected ${formatAddress(networkOf(start, prefix))}/${prefix}`,
     }
   }
   return { network: prefix === 8 * start.length ? formatAddress(first) : `${formatAddress(first)}/${prefix}` }

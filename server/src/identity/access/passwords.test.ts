@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { seed } from '../../../test/seed.ts'
-import { hashPassword, verifyPassword, needsRehash, passwordFault } from './passwords.ts'
+import { hashPassword, verifyPassword, needsRehash, passwordError } from './passwords.ts'
 
 const asKnown = { callerKind: 'known', clientKey: 'a' } as const
 
@@ -59,13 +59,13 @@ test('hashing many passwords does not block file reads of the process', async ()
 
 test('a password has 12 to 128 characters, regardless of their bytes', async () => {
   const letters = Array.from('😀🎉🚀🌍🐳🍕🎸🚲🌵🧭🔭')
-  expect(await passwordFault('xkqvmwtzrjh')).toContain('12 to 128')
-  expect(await passwordFault(letters.join(''))).toContain('has 11')
-  expect(await passwordFault(`${letters.join('')}🪁`)).toBeUndefined()
+  expect(await passwordError('xkqvmwtzrjh')).toContain('12 to 128')
+  expect(await passwordError(letters.join(''))).toContain('has 11')
+  expect(await passwordError(`${letters.join('')}🪁`)).toBeUndefined()
   const long = `${'never twice the same '.repeat(6)}x`
-  expect(await passwordFault(`${long}y`)).toBeUndefined()
+  expect(await passwordError(`${long}y`)).toBeUndefined()
   expect([`${long}y`.length, `${long}yz`.length]).toEqual([128, 129])
-  expect(await passwordFault(`${long}yz`)).toContain('12 to 128')
+  expect(await passwordError(`${long}yz`)).toContain('12 to 128')
 })
 
 const words = [
@@ -91,7 +91,7 @@ test('four or more words are accepted, without rules about character classes', a
       async (chosen, between) => {
         const password = chosen.join(between)
         fc.pre(Array.from(password).length >= 12)
-        expect(await passwordFault(password, { email: 'ada@example.com', names: ['Acme'] })).toBeUndefined()
+        expect(await passwordError(password, { email: 'ada@example.com', names: ['Acme'] })).toBeUndefined()
       },
     ),
     { seed },
@@ -101,7 +101,7 @@ test('four or more words are accepted, without rules about character classes', a
 test('random passwords of twelve characters are accepted', async () => {
   for (let round = 0; round < 200; round++) {
     const password = randomBytes(9).toString('base64')
-    expect(await passwordFault(password), password).toBeUndefined()
+    expect(await passwordError(password), password).toBeUndefined()
   }
 })
 
@@ -109,7 +109,7 @@ test('random numbers are accepted, except the few that follow the keyboard', asy
   const refused: string[] = []
   for (let round = 0; round < 200; round++) {
     const password = `${randomInt(2 ** 47)}`.padStart(15, '7')
-    if ((await passwordFault(password)) !== undefined) refused.push(password)
+    if ((await passwordError(password)) !== undefined) refused.push(password)
   }
   // One in 4,000 does, so five of 200 occur once in a billion runs.
   expect(refused.length, refused.join()).toBeLessThan(5)
@@ -131,9 +131,9 @@ test.each([
   ['rows of keys elsewhere', 'azertyuiopqsdfgh', 'keyboard'],
   ['doubled keys', '112233445566', 'keyboard'],
 ])('%s is rejected: %s', async (_, password, why) => {
-  const fault = await passwordFault(password)
-  expect(fault).toContain(why)
-  expect(fault).toContain('four or five unrelated words')
+  const error = await passwordError(password)
+  expect(error).toContain(why)
+  expect(error).toContain('four or five unrelated words')
 })
 
 test.each([
@@ -146,8 +146,8 @@ test.each([
   'EXAMPLE2026!2026',
 ])('a password made of the owner’s names is rejected: %s', async (password) => {
   const owner = { email: 'ada.lovelace@example.com', names: ['Difference Engines'] }
-  expect(await passwordFault(password, owner)).toContain('consist of your address')
-  expect(await passwordFault(`${password} and a wombat`, owner)).toBeUndefined()
+  expect(await passwordError(password, owner)).toContain('consist of your address')
+  expect(await passwordError(`${password} and a wombat`, owner)).toBeUndefined()
 })
 
 test('every common password of sufficient length is rejected', async () => {
@@ -156,8 +156,8 @@ test('every common password of sufficient length is rejected', async () => {
   expect(list.length).toBeGreaterThan(10_000)
   const long = list.filter((password) => password.length >= 12)
   expect(long.length).toBeGreaterThan(200)
-  for (const password of long) expect(await passwordFault(password), password).toBeDefined()
+  for (const password of long) expect(await passwordError(password), password).toBeDefined()
   for (const password of list.slice(0, 10_000).filter(({ length }) => length >= 6)) {
-    expect(await passwordFault(password + password), password).toBeDefined()
+    expect(await passwordError(password + password), password).toBeDefined()
   }
 })

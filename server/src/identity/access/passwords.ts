@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { hash, verify } from '@node-rs/argon2'
-import { guessabilityFault, type PasswordOwner } from './common-passwords.ts'
+import { guessabilityError, type PasswordOwner } from './common-passwords.ts'
 import { type CallerKind, createHashQueue, type HashQueue } from './hash-queue.ts'
 
 /** Password length in characters: long enough to resist guessing, short enough to hash quickly. */
@@ -22,9 +22,9 @@ export function setHashQueue(shared: HashQueue): void {
  * What is wrong with a new password and what to do, or undefined. Only its length and how easy it is to guess count:
  * any characters are allowed (NIST SP 800-63B-4, section 3.1.1.2).
  */
-export async function passwordFault(password: string, owner: PasswordOwner = {}): Promise<string | undefined> {
+export async function passwordError(password: string, owner: PasswordOwner = {}): Promise<string | undefined> {
   const { length } = Array.from(password)
-  if (length >= passwordLength.min && length <= passwordLength.max) return guessabilityFault(password, owner)
+  if (length >= passwordLength.min && length <= passwordLength.max) return guessabilityError(password, owner)
   return `a password must have ${passwordLength.min} to ${passwordLength.max} characters; this one has ${length}`
 }
 

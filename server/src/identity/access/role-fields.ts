@@ -15,14 +15,14 @@ export function prepareRole(values: JsonObject, current: JsonObject | undefined)
   const { role, roleId: id } = values
   if (typeof id === 'string') {
     const isCustom = role === undefined || role === 'custom'
-    const faults = isCustom ? [] : [{ field: 'roleId', message: 'cannot be combined with a built-in role' }]
-    return { values: { ...values, role: 'custom' }, faults }
+    const errors = isCustom ? [] : [{ field: 'roleId', message: 'cannot be combined with a built-in role' }]
+    return { values: { ...values, role: 'custom' }, errors }
   }
   if (role !== undefined && role !== 'custom') return { values: { ...values, roleId: null } }
   const isCustom = (role ?? current?.role) === 'custom'
   const isMissing = isCustom && (id === null || (current?.roleId ?? null) === null)
-  const faults = isMissing
+  const errors = isMissing
     ? [{ field: 'roleId', message: 'expected the id of a role (rol_…) for the role custom' }]
     : []
-  return { values, faults }
+  return { values, errors }
 }

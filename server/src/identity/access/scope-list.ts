@@ -12,20 +12,20 @@ export function scopeList({ description }: { description: string }) {
     schema: { ...list.schema, examples: [['urn:service:contact:list:read']] },
     normalize: (value: JsonValue): Normalized =>
       Array.isArray(value) && value.length === 0
-        ? { fault: 'expected at least one scope' }
+        ? { error: 'expected at least one scope' }
         : normalizeList(value, (item) => parseScope(item) ?? invalidScope),
   }
 }
 
 const invalidScope = {
-  fault: 'is not a scope; see GET /v5/scopes for all scopes and wildcards, such as urn:service:contact:*:read',
+  error: 'is not a scope; see GET /v5/scopes for all scopes and wildcards, such as urn:service:contact:*:read',
 }
 
-/** Normalizes each item and removes duplicates; or the first fault, with its item. */
-export function normalizeList(value: JsonValue, read: (item: string) => string | { fault: string }): Normalized {
+/** Normalizes each item and removes duplicates; or the first error, with its item. */
+export function normalizeList(value: JsonValue, read: (item: string) => string | { error: string }): Normalized {
   const found = (Array.isArray(value) ? value : []).map((item) => ({ word: item, result: read(String(item)) }))
   for (const { word: item, result } of found) {
-    if (typeof result !== 'string') return { fault: `"${String(item).slice(0, 100)}" ${result.fault}` }
+    if (typeof result !== 'string') return { error: `"${String(item).slice(0, 100)}" ${result.error}` }
   }
   return { value: [...new Set(found.map(({ result }) => String(result)))] }
 }
@@ -35,8 +35,8 @@ export type IsNeeded = (scope: string) => boolean
 
 /** A scope that no route needs is most likely a typing error. Error: 422. */
 export function assertNeeded({ scopes = [] }: JsonObject, isNeeded: IsNeeded): void {
-  const faults = (scopes as string[])
+  const errors = (scopes as string[])
     .filter((scope) => !isNeeded(scope))
     .map((scope) => ({ field: 'scopes', message: `no request needs ${scope}; see GET /v5/scopes for all scopes` }))
-  if (faults.length > 0) throw invalidBody(faults)
+  if (errors.length > 0) throw invalidBody(errors)
 }

@@ -37,7 +37,7 @@ const expiresAt = {
   normalize(value: JsonValue): Normalized {
     const at = typeof value === 'string' && timestampPattern.test(value) ? new Date(value) : undefined
     if (!at || Number.isNaN(at.getTime()) || at.getUTCFullYear() > 9999) {
-      return { fault: 'expected a timestamp with a time zone, such as 2027-01-31T12:00:00Z' }
+      return { error: 'expected a timestamp with a time zone, such as 2027-01-31T12:00:00Z' }
     }
     return { value: at.toISOString() }
   },

@@ -1,7 +1,7 @@
 import type { Caller } from '../../platform/model/caller.ts'
 import { coversScope, refusedScopes } from '../access/grants.ts'
 import { areWithin } from '../access/networks.ts'
-import { ApiError, type BodyFault, invalidBody } from '../../platform/model/errors.ts'
+import { ApiError, type BodyError, invalidBody } from '../../platform/model/errors.ts'
 import { encodeId } from '../../platform/model/ids.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
 
@@ -47,14 +47,14 @@ export function assertMayGrant(caller: Caller, permissions: KeyPermissions): voi
     })
   }
   if (caller.kind !== 'key') return
-  const faults: BodyFault[] = []
+  const errors: BodyError[] = []
   if (!areWithin(permissions.allowedAddresses, caller.allowedAddresses)) {
-    faults.push({ field: 'allowedAddresses', message: 'must not exceed those of the requesting key' })
+    errors.push({ field: 'allowedAddresses', message: 'must not exceed those of the requesting key' })
   }
   if (!endsWithin(permissions.expiresAt, caller.expiresAt?.toISOString() ?? null)) {
-    faults.push({ field: 'expiresAt', message: 'must not be later than that of the requesting key' })
+    errors.push({ field: 'expiresAt', message: 'must not be later than that of the requesting key' })
   }
-  if (faults.length > 0) throw invalidBody(faults)
+  if (errors.length > 0) throw invalidBody(errors)
 }
 
 /**

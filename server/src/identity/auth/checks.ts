@@ -1,5 +1,5 @@
 import { authRoute, bodyOf, stringOf } from '../access/forms.ts'
-import { passwordFault } from '../access/passwords.ts'
+import { passwordError } from '../access/passwords.ts'
 import type { PublicRoute } from '../../platform/http/route.ts'
 import { choice, email, stringList } from '../../platform/records/declare/fields.ts'
 import { requestFields, deadLink, readLink } from './forms.ts'
@@ -70,11 +70,11 @@ const checkPasswordRoute = authRoute({
   },
   async handle({ body }) {
     const names = Array.isArray(body.names) ? body.names.map(String) : []
-    const fault = await passwordFault(stringOf(body, 'password'), {
+    const error = await passwordError(stringOf(body, 'password'), {
       email: stringOf(body, 'email') || undefined,
       names,
     })
-    return { status: 200, text: JSON.stringify({ fault: fault ?? null }) }
+    return { status: 200, text: JSON.stringify({ fault: error ?? null }) }
   },
 })
 

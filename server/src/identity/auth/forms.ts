@@ -1,6 +1,6 @@
 import { formFields, stringOf } from '../access/forms.ts'
 import { type OneTimePurpose, readOneTimeToken, type OneTimeToken } from '../access/one-time-token-store.ts'
-import { type ApiError, type BodyFault, invalidBody } from '../../platform/model/errors.ts'
+import { type ApiError, type BodyError, invalidBody } from '../../platform/model/errors.ts'
 import type { PublicRequest } from '../../platform/http/route.ts'
 import { email, secretText, text, timeZone } from '../../platform/records/declare/fields.ts'
 
@@ -16,20 +16,20 @@ export const requestFields = {
   }),
 }
 
-const deadLinkFault = { field: 'token', message: 'was already used or has expired; request a new link' }
+const deadLinkError = { field: 'token', message: 'was already used or has expired; request a new link' }
 
 /** 422 for a link that was used or has expired. */
-export const deadLink = (): ApiError => invalidBody([deadLinkFault])
+export const deadLink = (): ApiError => invalidBody([deadLinkError])
 
-/** The contents of the link in the body, or its fault; neither if the link is missing. */
+/** The contents of the link in the body, or its error; neither if the link is missing. */
 export async function readLink(
   { services, body }: PublicRequest,
   purpose: OneTimePurpose,
-): Promise<{ link: OneTimeToken | undefined; faults: BodyFault[] }> {
+): Promise<{ link: OneTimeToken | undefined; errors: BodyError[] }> {
   const token = stringOf(body, 'token')
-  if (token === '') return { link: undefined, faults: [] }
+  if (token === '') return { link: undefined, errors: [] }
   const link = await services.database.crossTenantTransaction('log in', (db) => readOneTimeToken(db, purpose, token))
-  return { link, faults: link ? [] : [deadLinkFault] }
+  return { link, errors: link ? [] : [deadLinkError] }
 }
 
 /** The response of a request that is carried out later; the same whether the address has an account or not. */

@@ -1,8 +1,8 @@
 import { hasRecentAuthentication, lockAccount, lockOwnAccount } from '../access/account-store.ts'
-import { authRoute, bodyOf, passwordFaults, stringOf } from '../access/forms.ts'
+import { authRoute, bodyOf, passwordErrors, stringOf } from '../access/forms.ts'
 import { assertCookieAllowed, loginSchema } from '../access/logins.ts'
 import { consumeOneTimeToken } from '../access/one-time-token-store.ts'
-import { hashPassword, verifyPassword, passwordFault } from '../access/passwords.ts'
+import { hashPassword, verifyPassword, passwordError } from '../access/passwords.ts'
 import { reauthenticationRequired } from '../access/auth-errors.ts'
 import { renewSession } from '../access/renewal.ts'
 import type { Secret } from '../../platform/secret/secret.ts'
@@ -53,8 +53,8 @@ export const resetPasswordRoute = authRoute({
   responses: { 204: { kind: 'none' } },
   async check(request) {
     await chargeAttempt(request)
-    const { link, faults } = await readLink(request, 'reset-password')
-    return [...faults, ...(await passwordFaults(request.body, { email: link?.email ?? undefined }))]
+    const { link, errors } = await readLink(request, 'reset-password')
+    return [...errors, ...(await passwordErrors(request.body, { email: link?.email ?? undefined }))]
   },
   async handle(request) {
     const { services, client, body } = request
@@ -99,8 +99,8 @@ export const changePasswordRoute: AccountRoute = {
     if (account.passwordHash !== null) await assertPassword(request, 'currentPassword', account)
     else if (!(await transact((db) => hasRecentAuthentication(db, person.sessionId)))) throw reauthenticationRequired()
     const newPassword = stringOf(body, 'newPassword')
-    const fault = await passwordFault(newPassword, { email: account.email, names: [account.name] })
-    if (fault !== undefined) throw invalidBody([{ field: 'newPassword', message: fault }])
+    const error = await passwordError(newPassword, { email: account.email, names: [account.name] })
+    if (error !== undefined) throw invalidBody([{ field: 'newPassword', message: error }])
     const hash = await hashPassword(newPassword, person.userId)
     await transact(async (db) => {
       const current = await lockAccount(db, person.userId)

@@ -1,4 +1,4 @@
-import { authRoute, bodyOf, passwordFaults, stringOf } from '../access/forms.ts'
+import { authRoute, bodyOf, passwordErrors, stringOf } from '../access/forms.ts'
 import { completeLogin, assertCookieAllowed, loginSchema } from '../access/logins.ts'
 import { consumeOneTimeToken } from '../access/one-time-token-store.ts'
 import { hashPassword } from '../access/passwords.ts'
@@ -6,7 +6,7 @@ import { userActor } from '../../platform/audit/actor.ts'
 import { recordEvent } from '../../platform/audit/store.ts'
 import type { CrossTenantConnection } from '../../platform/database/database.ts'
 import { violatesConstraint } from '../../platform/database/failures.ts'
-import { ApiError, type BodyFault } from '../../platform/model/errors.ts'
+import { ApiError, type BodyError } from '../../platform/model/errors.ts'
 import { chargeAttempt } from '../../platform/http/request-context.ts'
 import { addressKey } from '../../platform/http/limits/rate-limit.ts'
 import type { PublicRequest, PublicRoute } from '../../platform/http/route.ts'
@@ -38,7 +38,7 @@ export const setUpRoute = authRoute({
   body: bodyOf('FirstOwner', { ...personFields, email: requestFields.email }),
   responses: loginResponses,
   errors: [403],
-  check: (request) => faultsOf(request, 'set-up'),
+  check: (request) => errorsOf(request, 'set-up'),
   async handle(request) {
     const { services, body } = request
     const newPerson = await prepareNewPerson(request, 'set-up', () => stringOf(body, 'email'))
@@ -117,7 +117,7 @@ export const confirmSignUpRoute = authRoute({
   errors: [403, 409],
   check(request) {
     assertSignUpOpen(request)
-    return faultsOf(request, 'sign-up')
+    return errorsOf(request, 'sign-up')
   },
   async handle(request) {
     const { services, body } = request
@@ -146,18 +146,18 @@ interface NewPerson {
   wantsCookie: boolean
 }
 
-/** All faults of a new person's form that are not faults of a single field. */
-async function faultsOf(request: PublicRequest, purpose: 'set-up' | 'sign-up'): Promise<BodyFault[]> {
+/** All errors of a new person's form that are not errors of a single field. */
+async function errorsOf(request: PublicRequest, purpose: 'set-up' | 'sign-up'): Promise<BodyError[]> {
   await chargeAttempt(request)
   const { body } = request
-  const { link, faults } = await readLink(request, purpose)
+  const { link, errors } = await readLink(request, purpose)
   const [name, organization] = [stringOf(body, 'name'), stringOf(body, 'organization')]
   const email = link?.email ?? stringOf(body, 'email')
   const hasNoSlug = organization !== '' && newSlug(organization) === undefined
   return [
-    ...faults,
+    ...errors,
     ...(hasNoSlug ? [{ field: 'organization', message: 'expected at least one letter or digit' }] : []),
-    ...(await passwordFaults(body, { email, names: [name, organization] })),
+    ...(await passwordErrors(body, { email, names: [name, organization] })),
   ]
 }
 

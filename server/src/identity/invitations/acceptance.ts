@@ -1,4 +1,4 @@
-import { authRoute, bodyOf, formFields, passwordFaults, stringOf } from '../access/forms.ts'
+import { authRoute, bodyOf, formFields, passwordErrors, stringOf } from '../access/forms.ts'
 import { assertCookieAllowed, completeLogin, loginSchema } from '../access/logins.ts'
 import { hashPassword } from '../access/passwords.ts'
 import { userActor } from '../../platform/audit/actor.ts'
@@ -90,8 +90,8 @@ const acceptRoute = authRoute({
     const [link, name] = [stringOf(body, 'token'), stringOf(body, 'name')]
     const found = await services.database.crossTenantTransaction('log in', (db) => lockInvitationByToken(db, link))
     const owner = found ? { email: found.email, names: [name, found.organization] } : { names: [name] }
-    const linkFaults = found || link === '' ? [] : [deadInvitation]
-    return [...linkFaults, ...(await passwordFaults(body, owner))]
+    const linkErrors = found || link === '' ? [] : [deadInvitation]
+    return [...linkErrors, ...(await passwordErrors(body, owner))]
   },
   async handle(request) {
     const { services, client, body } = request

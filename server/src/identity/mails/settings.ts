@@ -48,7 +48,7 @@ export function sender(text: string): Sender {
   const parts = /^([^<>]*)<([^<>]+)>$/.exec(text.trim())
   const name = (parts?.[1] ?? '').trim().replace(/^"(.*)"$/, '$1')
   const address = (parts?.[2] ?? text).trim()
-  if ('fault' in normalizers.email(address) || /\p{Cc}/u.test(name))
+  if ('error' in normalizers.email(address) || /\p{Cc}/u.test(name))
     throw new Error('expected an address, or a name and an address, as in Rapport <crm@example.com>')
   return { name, address }
 }

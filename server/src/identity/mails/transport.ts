@@ -61,7 +61,7 @@ export function createTransport(
   const domain = from.address.slice(from.address.lastIndexOf('@') + 1)
   return {
     async send({ reference, recipient, subject, text, html }) {
-      if ('fault' in normalizers.email(recipient)) throw invalidAddress
+      if ('error' in normalizers.email(recipient)) throw invalidAddress
       const { createTransport: open } = await import('nodemailer')
       const sending = open(smtpOptions(server, plaintextHosts)).sendMail({
         from,

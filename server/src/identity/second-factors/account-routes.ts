@@ -241,7 +241,7 @@ const addPasskeyRoute: AccountRoute = {
       }
       const name = stringOf(body, 'name')
       const result = await register(request, db, { ...person, name, credential: credentialOf(body) })
-      if ('fault' in result) throw wrongCredential(result.fault)
+      if ('error' in result) throw wrongCredential(result.error)
       const recoveryCodes = await firstRecoveryCodes(db, person.userId)
       const passkey = (await findPasskeys(db, person.userId)).find(({ id }) => id === result.id)
       return { status: 201, text: JSON.stringify({ passkey: passkey && passkeyResponse(passkey), recoveryCodes }) }

@@ -85,7 +85,7 @@ export async function authenticationOptions(
   })
 }
 
-export type RegistrationResult = { id: string } | { fault: string }
+export type RegistrationResult = { id: string } | { error: string }
 
 /** Registers a new passkey. */
 export async function register(
@@ -100,7 +100,7 @@ export async function register(
   const registration = await verifyRegistration(response, party, expected.check)
   const challenge = expected.found()
   if (!registration || !challenge || !(await consumeChallenge(db, challenge)))
-    return { fault: 'is not a passkey that was created for this request' }
+    return { error: 'is not a passkey that was created for this request' }
   const id = await insertPasskey(db, {
     userId,
     credentialId: Buffer.from(registration.credential.id, 'base64url'),
@@ -110,7 +110,7 @@ export async function register(
     name,
     isSynced: registration.credentialBackedUp,
   })
-  return id === undefined ? { fault: 'is already registered' } : { id }
+  return id === undefined ? { error: 'is already registered' } : { id }
 }
 
 async function verifyRegistration(

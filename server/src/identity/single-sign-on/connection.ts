@@ -12,10 +12,10 @@ function parseIssuer(value: JsonValue): Normalized {
   const given = String(value).trim()
   const parsed = URL.canParse(given) ? new URL(given) : undefined
   if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.username || parsed.password) {
-    return { fault: 'expected a URL that starts with https://' }
+    return { error: 'expected a URL that starts with https://' }
   }
   if (parsed.search || parsed.hash || given.includes('/.well-known/')) {
-    return { fault: 'expected the issuer itself, without a query and without /.well-known/openid-configuration' }
+    return { error: 'expected the issuer itself, without a query and without /.well-known/openid-configuration' }
   }
   return { value: given }
 }

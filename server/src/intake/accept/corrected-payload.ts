@@ -17,7 +17,7 @@ export const correctedPayload = bodyShapeOf({
 /** Errors: 422, which names fields as `payload.contact.email`. */
 export function parseCorrectedPush(payload: JsonObject): Lead {
   const read = parsePush(payload, {})
-  if ('faults' in read)
-    throw invalidBody(read.faults.map(({ field, message }) => ({ field: `payload.${field}`, message })))
+  if ('errors' in read)
+    throw invalidBody(read.errors.map(({ field, message }) => ({ field: `payload.${field}`, message })))
   return read.lead
 }

@@ -126,7 +126,7 @@ test.each<[string, unknown, string, string[]]>([
   ['no contact', {}, 'invalid_parameters', ['contact']],
   ['no address', { contact: { name: 'Ada' } }, 'invalid_parameters', ['contact.email']],
   [
-    'two faults',
+    'two errors',
     { contact: { email: 1 }, employment: { seniority: 'BOSS' } },
     'invalid_parameters',
     ['contact.email', 'employment.seniority'],

@@ -59,6 +59,6 @@ function validate({
 }: Omit<PushRequest, 'services' | 'trigger'>): Omit<Push, 'parameters'> {
   const body = parsePushBody(bytes, headers)
   const read = parsePush(body.payload, parameters)
-  if ('faults' in read) throw invalidParameters(read.faults)
+  if ('errors' in read) throw invalidParameters(read.errors)
   return { payload: body.bytes, key: keyOf?.(body.payload), email: addressOf(read.lead) }
 }

@@ -31,21 +31,21 @@ function fitted(part: string, { customProperties, ...values }: JsonObject, set: 
   const fitting: JsonObject = {}
   for (const [key, value] of Object.entries(objectOf(customProperties))) {
     const read = fit(set, key, value)
-    if ('fault' in read) warnings.push(finding('unusable_value', `${part}.customProperties.${key}`, read.fault))
+    if ('error' in read) warnings.push(finding('unusable_value', `${part}.customProperties.${key}`, read.error))
     else if (read.value !== null) fitting[key] = read.value
   }
   return { ...values, ...(Object.keys(fitting).length > 0 && { customProperties: fitting }) }
 }
 
-function fit(set: PropertySet, key: string, value: JsonValue): { value: JsonValue } | { fault: string } {
+function fit(set: PropertySet, key: string, value: JsonValue): { value: JsonValue } | { error: string } {
   const property = set.properties.get(key)
-  if (!property) return set.refusesUndeclared ? { fault: 'has no definition' } : { value }
+  if (!property) return set.refusesUndeclared ? { error: 'has no definition' } : { value }
   const converted = property.type === 'money' ? { value: moneyOf(value) } : convert(property.field, value)
-  if (!converted) return { fault: `expected a value of type ${property.type}` }
-  if ('leftOut' in converted) return { fault: converted.leftOut }
+  if (!converted) return { error: `expected a value of type ${property.type}` }
+  if ('leftOut' in converted) return { error: converted.leftOut }
   if (converted.value === null) return { value: null }
   const read = parseProperty(property, key, choiceOf(property, converted.value), undefined)
-  return Array.isArray(read) ? { fault: read.map(({ message }) => message).join(', ') } : read
+  return Array.isArray(read) ? { error: read.map(({ message }) => message).join(', ') } : read
 }
 
 /** The amount may be a number. */

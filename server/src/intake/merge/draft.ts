@@ -60,8 +60,8 @@ export class Draft {
     const isCreation = this.#isNew && Object.keys(this.#values).length === 0
     const complete = isCreation ? { ...this.#state, ...values } : values
     const prepared = this.resource.prepare?.(complete, isCreation ? undefined : this.#state)
-    const [fault] = prepared?.faults ?? []
-    if (fault) throw new Error(`${this.resource.singular}: ${fault.field} ${fault.message}`)
+    const [error] = prepared?.errors ?? []
+    if (error) throw new Error(`${this.resource.singular}: ${error.field} ${error.message}`)
     const changed = Object.fromEntries(
       Object.entries(prepared?.values ?? complete).filter(([name, value]) => !isSame(this.#state[name], value)),
     )
@@ -193,7 +193,7 @@ function addProperties(
   if (Object.keys(added).length === 0) return
   const whole = { ...present, ...added }
   const checked = resource.fields[name]?.checkMerged?.(whole)
-  if (checked && 'fault' in checked)
+  if (checked && 'error' in checked)
     notStored.push(...Object.keys(added).map((key) => ({ field: `${name}.${key}`, reason: 'full' as const })))
   else accepted[name] = whole
 }

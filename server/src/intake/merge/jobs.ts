@@ -40,9 +40,9 @@ export function mergeJobs(
       if (update.field) outcome.warnings.push(notStored(`${path}.${update.field}`, isEdited ? 'edited' : 'present'))
       continue
     }
-    const [fault] = employments.prepare?.(update.accepted, draft.state).faults ?? []
-    if (fault) {
-      outcome.errors.push(finding('invalid_employment', path, `${fault.field} ${fault.message}`))
+    const [error] = employments.prepare?.(update.accepted, draft.state).errors ?? []
+    if (error) {
+      outcome.errors.push(finding('invalid_employment', path, `${error.field} ${error.message}`))
       continue
     }
     const change = draft.apply(update.accepted)

@@ -132,7 +132,7 @@ const seniority: Field = {
     const word = words.replace(/[\s_/-]+/g, '_').replace(/_level$/, '')
     const known = seniorityAliases.get(word) ?? word
     if (seniorities.some((one) => one === known)) return { value: known }
-    return { fault: `expected one of ${seniorities.map((one) => one.toUpperCase()).join(', ')}` }
+    return { error: `expected one of ${seniorities.map((one) => one.toUpperCase()).join(', ')}` }
   },
 }
 

@@ -1,4 +1,4 @@
-import { type Fault, maxSuggestions } from '../../platform/model/errors.ts'
+import { type FieldError, maxSuggestions } from '../../platform/model/errors.ts'
 import { suggest } from '../../platform/model/suggestions.ts'
 import { parseValue } from '../../platform/records/request/body.ts'
 import { mergePatch } from '../../platform/records/declare/json-objects.ts'
@@ -88,13 +88,13 @@ function isPlaceholderFor({ field, identifies, isPersonName }: PayloadProperty, 
 /** Reads the objects of a push and collects errors and warnings. */
 export class PayloadReader {
   /** Errors that reject the push. */
-  readonly faults: Fault[]
+  readonly errors: FieldError[]
   readonly #warnings: Finding[] = []
   #unlisted = 0
   #unknownCount = 0
 
-  constructor(faults: Fault[] = []) {
-    this.faults = faults
+  constructor(errors: FieldError[] = []) {
+    this.errors = errors
   }
 
   get warnings(): Finding[] {
@@ -108,11 +108,11 @@ export class PayloadReader {
 
   /** The push is rejected, and no more errors would be reported. */
   get isFull(): boolean {
-    return this.faults.length >= maxReported
+    return this.errors.length >= maxReported
   }
 
   reject(field: string, message: string): void {
-    if (this.faults.length < maxReported) this.faults.push({ field, message })
+    if (this.errors.length < maxReported) this.errors.push({ field, message })
   }
 
   warn(code: FindingCode, path: string, message: string): void {
@@ -147,7 +147,7 @@ export class PayloadReader {
   usable(field: Field, prefix: string, name: string, value: JsonValue, isStrict = false): JsonValue | undefined {
     const read = parseValue(field, name, value, 'create')
     if (!Array.isArray(read)) return read.value
-    const message = read.map((fault) => fault.message).join(', ')
+    const message = read.map((error) => error.message).join(', ')
     if (isStrict) this.reject(`${prefix}${name}`, message)
     else this.warn('unusable_value', `${prefix}${name}`, message)
     return undefined

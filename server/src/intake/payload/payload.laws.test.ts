@@ -104,7 +104,7 @@ test('any JSON value gives errors or a lead', () => {
   fc.assert(
     fc.property(any, (payload) => {
       const read = parsePush(payload, {})
-      expect('faults' in read ? read.faults.length > 0 : read.lead.contact).toBeTruthy()
+      expect('errors' in read ? read.errors.length > 0 : read.lead.contact).toBeTruthy()
     }),
     runs,
   )
@@ -114,18 +114,18 @@ test('a push yields values that the REST API accepts and would store', () => {
   fc.assert(
     fc.property(push, (payload) => {
       const read = parsePush(payload, {})
-      if ('faults' in read) return
+      if ('errors' in read) return
       const { contact, company, history } = read.lead
       expect(parseBody(bodyShape(contacts, 'create'), contact)).toEqual(contact)
       if (contact.name !== undefined) {
         const nameless = { email: null, phone: null, firstName: null, lastName: null }
-        expect(contacts.prepare?.({ ...nameless, ...contact }, undefined).faults).toEqual([])
+        expect(contacts.prepare?.({ ...nameless, ...contact }, undefined).errors).toEqual([])
       }
       const named = { name: 'Acme', ...company }
       expect(parseBody(bodyShape(companies, 'create'), named)).toEqual(named)
       for (const { values } of history) {
         expect(parseBody(bodyShape(employments, 'create'), values)).toEqual(values)
-        expect(employments.prepare?.(values, undefined).faults).toEqual([])
+        expect(employments.prepare?.(values, undefined).errors).toEqual([])
       }
       for (const values of [contact, company ?? {}, ...history.map((job) => job.values)]) {
         expect(Object.values(values).filter((one) => one === null || one === undefined)).toEqual([])
@@ -157,7 +157,7 @@ test('a lead that is expressed as a payload again gives the same lead without wa
   fc.assert(
     fc.property(push, (payload) => {
       const read = parsePush(payload, {})
-      if ('faults' in read) return
+      if ('errors' in read) return
       const again = leadOf(payloadOf(read.lead))
       const values = read.lead.history.map((job) => job.values)
       expect(again).toEqual({ ...read.lead, warnings: [], errors: [], history: expect.anything() })
@@ -185,10 +185,10 @@ test('a push whose types follow the JSON Schema has no wrong type, and other typ
         [...instancePath.split('/').slice(1), ...(keyword === 'required' ? [params.missingProperty] : [])].join('.'),
       )
       const read = parsePush(payload, {})
-      const faults = 'faults' in read ? read.faults.filter(({ message }) => isOfType(message)) : []
+      const errors = 'errors' in read ? read.errors.filter(({ message }) => isOfType(message)) : []
       const wrong = new Set(paths.map((path) => path || 'body'))
-      expect(faults.map(({ field }) => field).filter((field) => !wrong.has(field))).toEqual([])
-      if (faults.length > 0) refused += 1
+      expect(errors.map(({ field }) => field).filter((field) => !wrong.has(field))).toEqual([])
+      if (errors.length > 0) refused += 1
       else if (paths.length > 0) converted += 1
     }),
     runs,

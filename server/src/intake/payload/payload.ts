@@ -1,4 +1,4 @@
-import type { Fault } from '../../platform/model/errors.ts'
+import type { FieldError } from '../../platform/model/errors.ts'
 import { domainKey } from '../../crm/companies/resource.ts'
 import { contacts } from '../../crm/contacts/resource.ts'
 import { employments } from '../../crm/employments/resource.ts'
@@ -24,7 +24,7 @@ export interface Lead {
 }
 
 /** A lead, or all errors that reject the push. */
-export type ReadPush = { lead: Lead } | { faults: Fault[] }
+export type ReadPush = { lead: Lead } | { errors: FieldError[] }
 
 /** The address by which a lead's row can be found. */
 export const addressOf = ({ contact: { email } }: Lead): string | undefined =>
@@ -34,7 +34,7 @@ const maxJobs = 100
 
 /** Reads the body of a push, which has been parsed strictly, and its query parameters. Pure. */
 export function parsePush(payload: JsonValue, parameters: Record<string, JsonValue>): ReadPush {
-  if (!isObject(payload)) return { faults: [{ field: 'body', message: 'expected an object' }] }
+  if (!isObject(payload)) return { errors: [{ field: 'body', message: 'expected an object' }] }
   const reader = new PayloadReader()
   reader.readObject(payload, '', pushPart)
   const person = parseContact(reader, payload)
@@ -46,7 +46,7 @@ export function parsePush(payload: JsonValue, parameters: Record<string, JsonVal
     if (value === null) reader.warn('ignored_key', displayName(name), 'the header is not a usable key and was ignored')
     else reader.warn('unknown_parameter', displayName(name), 'unknown parameter')
   }
-  if (reader.faults.length > 0) return { faults: reader.faults }
+  if (reader.errors.length > 0) return { errors: reader.errors }
   const { contact, note } = person
   if (position.title !== undefined) contact.employmentTitle = position.title
   if (position.seniority !== undefined) contact.employmentSeniority = position.seniority
@@ -83,13 +83,13 @@ function parseContact(
   }
   const { name, domain, note, ...contact } = reader.readObject(sent, 'contact.', contactPart)
   const isIdentified = ['email', 'externalIds', ...handles].some((key) => contact[key] !== undefined)
-  if (!isIdentified && !reader.faults.some(({ field }) => field === 'contact.email'))
+  if (!isIdentified && !reader.errors.some(({ field }) => field === 'contact.email'))
     reader.reject('contact.email', emailRequired)
   if (typeof domain === 'string') parseDomain(reader, contact, domain)
   if (name !== undefined) {
-    const [fault] =
-      contacts.prepare?.({ ...nameless, name: name === null ? null : String(name) }, undefined).faults ?? []
-    if (fault) reader.warn('unusable_value', 'contact.name', fault.message)
+    const [error] =
+      contacts.prepare?.({ ...nameless, name: name === null ? null : String(name) }, undefined).errors ?? []
+    if (error) reader.warn('unusable_value', 'contact.name', error.message)
     else contact.name = name
   }
   return { contact, note }
@@ -129,7 +129,7 @@ function parseHistory(reader: PayloadReader, history: JsonValue): { jobs: Lead['
   if (history.length > maxJobs)
     reader.warn('unusable_value', 'employment.history', `expected at most ${maxJobs} items; the rest was left out`)
   // Jobs beyond the limit are not stored, but their errors reject the push too.
-  const discarded = new PayloadReader(reader.faults)
+  const discarded = new PayloadReader(reader.errors)
   for (const [index, job] of history.entries()) {
     if (reader.isFull) break
     if (isObject(job) && index >= maxExaminedItems) continue
@@ -139,17 +139,17 @@ function parseHistory(reader: PayloadReader, history: JsonValue): { jobs: Lead['
     else if (index >= maxJobs) discarded.readObject(job, `${path}.`, jobPart)
     else {
       const values = reader.readObject(job, `${path}.`, jobPart)
-      const fault = faultOf(values)
-      if (fault) errors.push(finding('invalid_employment', path, `${fault.field} ${fault.message}`))
+      const error = errorOf(values)
+      if (error) errors.push(finding('invalid_employment', path, `${error.field} ${error.message}`))
       else jobs.push({ path, values })
     }
   }
   return { jobs, errors }
 }
 
-function faultOf(job: JsonObject): Fault | undefined {
+function errorOf(job: JsonObject): FieldError | undefined {
   if (job.organization === undefined) return { field: 'organization', message: 'is required' }
-  return employments.prepare?.(job, undefined).faults?.[0]
+  return employments.prepare?.(job, undefined).errors?.[0]
 }
 
 const nullable = (schema: Schema): Schema => ({ ...schema, type: ['object', 'null'] })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { faultsOf, leadOf } from '../../../test/leads.ts'
+import { errorsOf, leadOf } from '../../../test/leads.ts'
 import { isPlaceholder } from '../../platform/model/placeholders.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
 
@@ -25,7 +25,7 @@ test.each(placeholders)('%j is neither an external id nor a handle', (value) => 
   expect(lead.warnings.find(({ path }) => path === 'contact.externalIdCrm')?.code).toBe('placeholder')
   const company = leadOf({ contact: { email }, company: { domain: 'acme.example', externalIdCrm: value } }).company
   expect(company).toEqual({ domain: 'acme.example' })
-  expect(faultsOf({ contact: { externalIdCrm: value } }).map(({ field }) => field)).toEqual(['contact.email'])
+  expect(errorsOf({ contact: { externalIdCrm: value } }).map(({ field }) => field)).toEqual(['contact.email'])
 })
 
 test.each([
@@ -80,7 +80,7 @@ test('an address that is a placeholder is left out if something else identifies 
     const lead = leadOf({ contact: { email: value, externalIdCrm: 'c1' } })
     expect([value, lead.contact]).toEqual([value, { externalIds: { crm: 'c1' } }])
     expect(lead.warnings).toMatchObject([{ code: 'placeholder', path: 'contact.email' }])
-    expect(faultsOf({ contact: { email: value } })).toMatchObject([
+    expect(errorsOf({ contact: { email: value } })).toMatchObject([
       { field: 'contact.email', message: expect.stringContaining('is required') },
     ])
   }

@@ -1,6 +1,6 @@
 import type { Database, Transaction } from '../../platform/database/database.ts'
 import { raw, sql } from '../../platform/model/sql.ts'
-import type { Fault } from '../../platform/model/errors.ts'
+import type { FieldError } from '../../platform/model/errors.ts'
 import { emailKey } from '../../platform/model/normalizers.ts'
 import { notFound, readRecord } from '../../platform/records/page/read.ts'
 import { standardStore } from '../../platform/records/write/store.ts'
@@ -23,7 +23,7 @@ export interface Refusal {
   at: Date
   code: string
   message: string
-  details: readonly Fault[]
+  details: readonly FieldError[]
   email: string | undefined
   sender: string
   address: string

@@ -214,7 +214,7 @@ interface LockedRow {
 /** Adds the condition that the row is in one of these states. */
 function withStatuses({ filter, ...others }: Filters, statuses: readonly RowStatus[]): Filters {
   const target = findTarget(rows, 'status')
-  if ('fault' in target) throw new Error('rows have a status')
+  if ('error' in target) throw new Error('rows have a status')
   const isOneOf: Filter = { target, operator: 'in', operand: { kind: 'texts', values: statuses } }
   return { ...others, filter: { and: [filter, isOneOf] } }
 }

@@ -141,6 +141,6 @@ async function write(transaction: Transaction, plan: Plan, { people, employers }
 function leadOf({ id, payload, parameters, ...settings }: ClaimedRow): LeadRow | Outcome {
   const read = parsePush(payload, parameters)
   if ('lead' in read) return { id, lead: read.lead, ...settings }
-  const errors = read.faults.map(({ field, message }) => finding('invalid_payload', field, message))
+  const errors = read.errors.map(({ field, message }) => finding('invalid_payload', field, message))
   return { rowId: id, status: 'INVALID', contactId: null, companyId: null, warnings: [], errors, changes: [] }
 }

@@ -12,7 +12,7 @@ export class CredentialChanged extends Error {}
 export class OutdatedRead extends Error {}
 
 /** EAGAIN: the socket's backlog is full, for example because the server is frozen (connect(2)). */
-const socketFaults = new Set([
+const socketErrors = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ENOENT', 'ETIMEDOUT', 'EAI_AGAIN', 'ENOTFOUND', 'EAGAIN'],
   ...['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'EADDRNOTAVAIL', 'EMFILE', 'ENFILE'],
 ])
@@ -41,7 +41,7 @@ export function isConnectionLoss(error: unknown): boolean {
   const code = (error as NodeJS.ErrnoException).code
   if (error instanceof DatabaseError)
     return unavailable.has(code ?? '') || (code ?? '').startsWith('08') || reportsLostServer(error.message)
-  if (code !== undefined && socketFaults.has(code)) return true
+  if (code !== undefined && socketErrors.has(code)) return true
   return /Connection terminated|timeout exceeded when trying to connect|connection (?:is closed|error)|not queryable/i.test(
     error.message,
   )

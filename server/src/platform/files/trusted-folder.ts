@@ -14,12 +14,12 @@ export async function problemOfFolder(
 ): Promise<string | undefined> {
   const self = process.getuid?.()
   if (self === undefined) return undefined
-  const fault = self === 0 ? await faultOfPath(folder) : undefined
-  return fault ?? (await faultOfContents(folder, [0, self, ...others], except))
+  const problem = self === 0 ? await problemOfPath(folder) : undefined
+  return problem ?? (await problemOfContents(folder, [0, self, ...others], except))
 }
 
 /** Only root may be able to change any step of the path. Sticky folders such as /tmp protect what is in them. */
-async function faultOfPath(folder: string): Promise<string | undefined> {
+async function problemOfPath(folder: string): Promise<string | undefined> {
   const trusted = [0, ...(await unmappedUser())]
   const { root } = parse(resolve(folder))
   let path = root
@@ -51,7 +51,11 @@ async function unmappedUser(): Promise<number[]> {
   return [Number(await readFile('/proc/sys/kernel/overflowuid', 'utf8').catch(() => '65534'))]
 }
 
-async function faultOfContents(folder: string, users: readonly number[], except: RegExp): Promise<string | undefined> {
+async function problemOfContents(
+  folder: string,
+  users: readonly number[],
+  except: RegExp,
+): Promise<string | undefined> {
   const names = await readdir(folder).catch(() => [])
   for (const name of names.filter((one) => !except.test(one))) {
     const path = join(folder, name)

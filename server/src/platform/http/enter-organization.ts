@@ -143,8 +143,8 @@ async function conflictError(services: Services, caller: Caller, conflict: Uniqu
   const readable = covers(caller.scopes, `${resource.singular}:get:read`)
   const found = readable ? await findHolder(services.database.reader(caller), conflict) : undefined
   const id = found === undefined ? undefined : encodeId(resource.idPrefix, found)
-  const fault = { field, message: id === undefined ? reason : `${reason} (${id})`, ...(id !== undefined && { id }) }
-  return new ApiError('already_exists', `${field}: ${fault.message}`, { details: [fault] })
+  const error = { field, message: id === undefined ? reason : `${reason} (${id})`, ...(id !== undefined && { id }) }
+  return new ApiError('already_exists', `${field}: ${error.message}`, { details: [error] })
 }
 
 function idempotentRequestOf(

@@ -13,7 +13,7 @@ let readOnlyKey: string
 let target: TestImport
 let disabled: TestImport
 
-/** A valid update of a contact, to which faults are added. */
+/** A valid update of a contact, to which errors are added. */
 interface Draft {
   method: string
   path: string
@@ -22,7 +22,7 @@ interface Draft {
   body: string
 }
 
-interface Fault {
+interface ErrorCase {
   name: string
   status: number
   apply(draft: Draft): void
@@ -33,8 +33,8 @@ const header = (name: string, value: () => string) => (draft: Draft) => void (dr
 const set = (property: 'path' | 'query' | 'method' | 'body', value: () => string) => (draft: Draft) =>
   void (draft[property] = value())
 
-/** The faults of each stage, in the order in which a request is checked. */
-const stages: Record<string, Fault[]> = {
+/** The errors of each stage, in the order in which a request is checked. */
+const stages: Record<string, ErrorCase[]> = {
   framing: [
     { name: 'headers of 20 KiB', status: 431, apply: header('x-long', () => 'x'.repeat(20_000)) },
     { name: 'a URL of 9 KiB', status: 414, apply: set('query', () => `?bogus=${'x'.repeat(9000)}`) },
@@ -139,18 +139,18 @@ async function newKey(scopes: readonly string[], database = service.database, na
 }
 
 const ranked = (of: typeof stages) =>
-  Object.entries(of).flatMap(([stage, all], rank) => all.map((fault) => ({ ...fault, stage, rank })))
+  Object.entries(of).flatMap(([stage, all], rank) => all.map((error) => ({ ...error, stage, rank })))
 const pairsOf = (all: ReturnType<typeof ranked>) =>
   all.flatMap((earlier) => all.filter((later) => later.rank > earlier.rank).map((later) => ({ earlier, later })))
 
-const faults = ranked(stages)
-const pairs = pairsOf(faults)
+const errors = ranked(stages)
+const pairs = pairsOf(errors)
 
-test('without a fault, the request succeeds', async () => {
+test('without an error, the request succeeds', async () => {
   expect((await send(draft())).status).toBe(200)
 })
 
-test.each(faults)('$name gets $status', async ({ apply, status }) => {
+test.each(errors)('$name gets $status', async ({ apply, status }) => {
   const before = await databaseState()
   const request = draft()
   apply(request)
@@ -158,7 +158,7 @@ test.each(faults)('$name gets $status', async ({ apply, status }) => {
   expect(await databaseState()).toEqual(before)
 })
 
-test('for every pair of faults, the one of the earlier stage is reported, and nothing changes', async () => {
+test('for every pair of errors, the one of the earlier stage is reported, and nothing changes', async () => {
   const before = await databaseState()
   const mismatches: string[] = []
   for (const { earlier, later } of pairs) {
@@ -186,12 +186,12 @@ test.each([
   ['a malformed If-None-Match', `/v5/contacts/${unknownContact}`, { 'if-none-match': 'unquoted' }],
   ['an unknown parameter and an id of another form', '/v5/contacts/1?bogus=1', {}],
   ['a malformed cursor', `/v5/contacts/${unknownContact}/employments?startingAfter=1`, {}],
-])('on a read, %s is reported before the unknown record', async (_fault, path, headers) => {
+])('on a read, %s is reported before the unknown record', async (_error, path, headers) => {
   expectRefusal(await organization.call('GET', path, { headers }), 400, 'invalid_parameters')
   expectRefusal(await organization.call('GET', path.split('?')[0] ?? ''), 404, 'not_found')
 })
 
-/** A valid push, to which faults are added. */
+/** A valid push, to which errors are added. */
 const pushDraft = (): Draft => ({
   method: 'POST',
   path: target.path,
@@ -201,7 +201,7 @@ const pushDraft = (): Draft => ({
 })
 
 /** The stages of a push, except its rate limit, which has a separate test. */
-const pushStages: Record<string, Fault[]> = {
+const pushStages: Record<string, ErrorCase[]> = {
   framing: [
     { name: 'headers of 20 KiB', status: 431, apply: header('x-long', () => 'x'.repeat(20_000)) },
     { name: 'a URL of 9 KiB', status: 414, apply: set('query', () => `?a=${'x'.repeat(9000)}`) },
@@ -224,34 +224,34 @@ const pushStages: Record<string, Fault[]> = {
   used: [{ name: 'a key of another push', status: 400, apply: header('idempotency-key', () => 'used') }],
 }
 
-test('for every pair of faults in a push, the one of the earlier stage is reported, and nothing is stored', async () => {
+test('for every pair of errors in a push, the one of the earlier stage is reported, and nothing is stored', async () => {
   expect((await send(pushDraft())).status).toBe(200)
   const before = await databaseState()
-  const pushFaults = ranked(pushStages)
-  const responseTo = async (...all: Fault[]) => {
+  const pushErrors = ranked(pushStages)
+  const responseTo = async (...all: ErrorCase[]) => {
     const request = pushDraft()
-    for (const fault of all) fault.apply(request)
+    for (const error of all) error.apply(request)
     const response = await send(request)
     return { response, summary: `${response.status} ${response.text}` }
   }
-  const singleFaults = new Map<string, string>()
-  for (const fault of pushFaults) {
-    const { response, summary } = await responseTo(fault)
-    expectRefusal(response, fault.status)
-    singleFaults.set(fault.name, summary)
+  const singleErrors = new Map<string, string>()
+  for (const error of pushErrors) {
+    const { response, summary } = await responseTo(error)
+    expectRefusal(response, error.status)
+    singleErrors.set(error.name, summary)
   }
-  const checkedPairs = pairsOf(pushFaults)
+  const checkedPairs = pairsOf(pushErrors)
   for (const { earlier, later } of checkedPairs) {
     const { summary } = await responseTo(later, earlier)
     expect(`${earlier.name} + ${later.name}: ${summary}`).toBe(
-      `${earlier.name} + ${later.name}: ${singleFaults.get(earlier.name)}`,
+      `${earlier.name} + ${later.name}: ${singleErrors.get(earlier.name)}`,
     )
   }
   expect(checkedPairs.length).toBeGreaterThan(45)
   expect(await databaseState()).toEqual(before)
 })
 
-test('on a push, an exceeded rate limit is reported after size and URL, and before all other faults', async () => {
+test('on a push, an exceeded rate limit is reported after size and URL, and before all other errors', async () => {
   const limited = await startTestService({ RATE_LIMIT_PER_MINUTE: '30' })
   const one = await newImport(limited, await limited.newOrganization())
   const wrongSecret = pusher(limited, one.path.replace(one.hash, target.hash))

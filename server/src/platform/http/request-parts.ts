@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Credential } from './protocol/identifier.ts'
 import { validateBody } from '../records/request/body.ts'
 import { decodeId } from '../model/ids.ts'
-import { ApiError, type BodyFault, invalidBody, invalidParameters, maxDetails } from '../model/errors.ts'
+import { ApiError, type BodyError, invalidBody, invalidParameters, maxDetails } from '../model/errors.ts'
 import { checkEntityTags } from './protocol/etag.ts'
 import { charge, nilUuid } from './request-context.ts'
 import { wantsPage } from './pages/html.ts'
@@ -115,7 +115,7 @@ export async function readSearchBody(route: SearchRoute, request: FastifyRequest
 export async function readRequestBody(
   route: Pick<WriteRoute | AccountRoute | PublicRoute, 'kind' | 'body'>,
   request: FastifyRequest,
-  check?: (values: JsonObject) => Promise<readonly BodyFault[]>,
+  check?: (values: JsonObject) => Promise<readonly BodyError[]>,
 ): Promise<{ body: JsonObject; sent: JsonValue }> {
   const bytes = await readBytes(route, request)
   const { body } = route
@@ -130,8 +130,8 @@ export async function readRequestBody(
     return { body: {}, sent: {} }
   }
   const sent = !body.required && bytes.length === 0 ? {} : (parseJsonBytes(bytes) as JsonValue)
-  const { values, faults } = validateBody(body.shape, sent)
-  const all = [...faults, ...((await check?.(values)) ?? [])]
+  const { values, errors } = validateBody(body.shape, sent)
+  const all = [...errors, ...((await check?.(values)) ?? [])]
   if (all.length > 0) throw invalidBody(all)
   return { body: values, sent }
 }

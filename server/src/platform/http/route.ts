@@ -11,7 +11,7 @@ import type { Relations } from '../records/declare/relations.ts'
 import type { SavedViews } from '../records/page/view.ts'
 import type { BodyShape } from '../records/request/body.ts'
 import type { Resource } from '../records/declare/define.ts'
-import type { ApiError, BodyFault } from '../model/errors.ts'
+import type { ApiError, BodyError } from '../model/errors.ts'
 import type { BodyBudget, BodyReservation } from './limits/body-budget.ts'
 import type { FixedText } from './protocol/fixed-text.ts'
 import type { Identifier } from './protocol/identifier.ts'
@@ -279,7 +279,7 @@ export interface PublicRoute<Body = JsonObject> extends RouteBase {
   hasWebPage?: true
   body?: { component: string; shape: BodyShape<Body>; required: boolean }
   /** Checks the well-formed values, so that a form shows all errors at once. Throws if it cannot be served. */
-  check?(request: PublicRequest): Promise<readonly BodyFault[]>
+  check?(request: PublicRequest): Promise<readonly BodyError[]>
   handle(request: PublicRequest<Body>): Promise<RouteResponse>
 }
 

@@ -205,7 +205,7 @@ export const errorCodes = {
 export type ErrorCode = keyof typeof errorCodes
 
 /** One error in a request. `field` is a dotted path, or the name of a parameter or header. */
-export interface Fault {
+export interface FieldError {
   field: string
   message: string
   /** Id of the record that already has the unique value. */
@@ -216,13 +216,13 @@ export interface Fault {
 export class ApiError extends Error {
   readonly code: ErrorCode
   readonly description: string
-  readonly details: readonly Fault[] | undefined
+  readonly details: readonly FieldError[] | undefined
   readonly headers: Readonly<Record<string, string>>
 
   constructor(
     code: ErrorCode,
     description: string,
-    more: { details?: readonly Fault[]; headers?: Record<string, string>; cause?: unknown } = {},
+    more: { details?: readonly FieldError[]; headers?: Record<string, string>; cause?: unknown } = {},
   ) {
     super(`${code}: ${description}`, more.cause === undefined ? undefined : { cause: more.cause })
     this.code = code
@@ -235,7 +235,7 @@ export class ApiError extends Error {
     return errorCodes[this.code].status
   }
 
-  body(): { code: string; status: number; message: string; description: string; details?: readonly Fault[] } {
+  body(): { code: string; status: number; message: string; description: string; details?: readonly FieldError[] } {
     const { status, message } = errorCodes[this.code]
     const body = { code: this.code, status, message, description: this.description }
     return this.details ? { ...body, details: this.details } : body
@@ -243,11 +243,11 @@ export class ApiError extends Error {
 }
 
 /** 400 for invalid HTTP or JSON. */
-export const malformed = (description: string, details?: readonly Fault[]): ApiError =>
+export const malformed = (description: string, details?: readonly FieldError[]): ApiError =>
   new ApiError('malformed_request', description, details ? { details } : {})
 
 /** 400 for errors in the query string, path or headers, all at once. */
-export const invalidParameters = (details: readonly Fault[]): ApiError =>
+export const invalidParameters = (details: readonly FieldError[]): ApiError =>
   new ApiError('invalid_parameters', describe(details), { details: toDetails(details) })
 
 /** Maximum errors per request, after which checking stops. */
@@ -256,8 +256,8 @@ export const maxDetails = 100
 /** Maximum suggestions per request: comparing names is the most expensive part. */
 export const maxSuggestions = 20
 
-const toDetails = (faults: readonly Fault[]): Fault[] =>
-  faults.slice(0, maxDetails).map(({ field, message }) => ({ field: displayName(field), message }))
+const toDetails = (errors: readonly FieldError[]): FieldError[] =>
+  errors.slice(0, maxDetails).map(({ field, message }) => ({ field: displayName(field), message }))
 
 /** Maximum characters of a name in a message: a caller's name may be as long as the request. */
 const maxNameLength = 200
@@ -269,25 +269,25 @@ function displayName(field: string): string {
 }
 
 /** An error in a body that was parsed. `missing` marks a missing field, which has its own code. */
-export interface BodyFault extends Fault {
+export interface BodyError extends FieldError {
   missing?: boolean
 }
 
 /** 422 for a valid JSON body with invalid values; the code follows from the errors (docs/errors.md). */
-export function invalidBody(faults: readonly BodyFault[]): ApiError {
-  const code = faults.every((fault) => fault.missing)
+export function invalidBody(errors: readonly BodyError[]): ApiError {
+  const code = errors.every((error) => error.missing)
     ? 'missing_required_field'
-    : new Set(faults.map(({ field }) => field.split('.')[0])).size === 1
+    : new Set(errors.map(({ field }) => field.split('.')[0])).size === 1
       ? 'invalid_field_value'
       : 'validation_error'
-  return new ApiError(code, describe(faults), { details: toDetails(faults) })
+  return new ApiError(code, describe(errors), { details: toDetails(errors) })
 }
 
-function describe(faults: readonly Fault[]): string {
-  const [first, ...rest] = faults
+function describe(errors: readonly FieldError[]): string {
+  const [first, ...rest] = errors
   if (!first) return 'The request is not valid.'
   const more =
-    faults.length >= maxDetails
+    errors.length >= maxDetails
       ? ` (and more: details lists the first ${maxDetails}; checking stopped there)`
       : rest.length > 0
         ? ` (and ${rest.length} more, see details)`

@@ -9,95 +9,95 @@ import type { JsonValue } from './json.ts'
 export { emailKey } from './internet-names.ts'
 
 /** The value to store, or the error if it is invalid. */
-export type Normalized = { value: JsonValue } | { fault: string }
+export type Normalized = { value: JsonValue } | { error: string }
 export type Normalize = (value: JsonValue) => Normalized
 
 const accept = (value: JsonValue): Normalized => ({ value })
-const fault = (message: string): Normalized => ({ fault: message })
+const error = (message: string): Normalized => ({ error: message })
 
 /** Wraps a rule for strings; the schema has already rejected other types. */
 const forString =
   (rule: (value: string) => Normalized): Normalize =>
   (value) =>
-    typeof value === 'string' ? rule(value) : fault('expected a string')
+    typeof value === 'string' ? rule(value) : error('expected a string')
 
 export const normalizers = {
   singleLine: forString((value) => {
     const text = trimmed(value)
-    if (text === '') return fault('must not be blank')
+    if (text === '') return error('must not be blank')
     // eslint-disable-next-line no-control-regex -- control characters are what it looks for
-    return /[\u0000-\u001f\u007f]/.test(text) ? fault('expected one line without control characters') : accept(text)
+    return /[\u0000-\u001f\u007f]/.test(text) ? error('expected one line without control characters') : accept(text)
   }),
 
-  multiLine: forString((value) => (isBlank(value) ? fault('must not be blank') : accept(value))),
+  multiLine: forString((value) => (isBlank(value) ? error('must not be blank') : accept(value))),
 
   email: forString((value) => {
     const address = emailAddress(value)
-    return address === undefined ? fault('expected an email address, such as "ada@example.com"') : accept(address)
+    return address === undefined ? error('expected an email address, such as "ada@example.com"') : accept(address)
   }),
 
   phone: forString((value) => {
     const number = phoneNumber(value)
     return number === undefined
-      ? fault('expected a phone number in international form, such as "+49 30 1234567"')
+      ? error('expected a phone number in international form, such as "+49 30 1234567"')
       : accept(number)
   }),
 
   url: forString((value) => {
     const url = webUrl(value)
-    return url === undefined ? fault('expected an http or https URL, such as "https://example.com"') : accept(url)
+    return url === undefined ? error('expected an http or https URL, such as "https://example.com"') : accept(url)
   }),
 
   domain: forString((value) => {
     const name = domainName(value)
-    return name === undefined ? fault('expected a domain, such as "example.com"') : accept(name)
+    return name === undefined ? error('expected a domain, such as "example.com"') : accept(name)
   }),
 
   timeZone: forString((value) => {
     const name = timeZoneName(withoutInvisible(value))
-    return name === undefined ? fault('expected an IANA time zone, such as "Europe/Berlin"') : accept(name)
+    return name === undefined ? error('expected an IANA time zone, such as "Europe/Berlin"') : accept(name)
   }),
 
   country: forString((value) => {
     const code = withoutInvisible(value).toUpperCase()
     return /^[A-Z]{2}$/.test(code) && countries.isValid(code)
       ? accept(code)
-      : fault('expected a two-letter ISO 3166-1 code, such as "DE"')
+      : error('expected a two-letter ISO 3166-1 code, such as "DE"')
   }),
 
   month: forString((value) =>
-    /^\d{4}-(0[1-9]|1[0-2])$/.test(value) ? accept(value) : fault('expected a month, such as "2024-05"'),
+    /^\d{4}-(0[1-9]|1[0-2])$/.test(value) ? accept(value) : error('expected a month, such as "2024-05"'),
   ),
 
-  date: forString((value) => (isDate(value) ? accept(value) : fault('expected a date, such as "2026-12-24"'))),
+  date: forString((value) => (isDate(value) ? accept(value) : error('expected a date, such as "2026-12-24"'))),
 
   instant: forString((value) => {
     const utc = utcInstant(value)
     return utc === undefined
-      ? fault('expected a timestamp with a UTC offset, such as "2026-12-24T17:30:00+01:00"')
+      ? error('expected a timestamp with a UTC offset, such as "2026-12-24T17:30:00+01:00"')
       : accept(utc)
   }),
 
   currency: forString((value) => {
     const code = withoutInvisible(value).toUpperCase()
-    return currencies.has(code) ? accept(code) : fault('expected an ISO 4217 currency code, such as "EUR"')
+    return currencies.has(code) ? accept(code) : error('expected an ISO 4217 currency code, such as "EUR"')
   }),
 
   decimal: forString((value) =>
     /^-?\d{1,20}(\.\d{1,19})?$/.test(value) && value.replace(/\D/g, '').length <= 20
       ? accept(value.replace(/^(-?)0+(?=\d)/, '$1').replace(/^-(?=[0.]+$)/, ''))
-      : fault('expected a string with a decimal number of at most 20 digits, such as "1250000.50"'),
+      : error('expected a string with a decimal number of at most 20 digits, such as "1250000.50"'),
   ),
 
   handle: forString((value) => {
     const bare = bareHandle(withoutInvisible(value))
-    return bare === undefined ? fault('expected a handle, such as "adalovelace", or a profile URL') : accept(bare)
+    return bare === undefined ? error('expected a handle, such as "adalovelace", or a profile URL') : accept(bare)
   }),
 
   stringList: (value: JsonValue): Normalized => {
-    if (!Array.isArray(value)) return fault('expected an array of strings')
+    if (!Array.isArray(value)) return error('expected an array of strings')
     const words = value.map((word) => (typeof word === 'string' ? trimmed(word) : ''))
-    return words.includes('') ? fault('must not contain blank strings') : accept([...new Set(words)])
+    return words.includes('') ? error('must not contain blank strings') : accept([...new Set(words)])
   },
 }
 

@@ -12,14 +12,14 @@ export const orderSchema = (resource: Resource, components: Components): Schema 
     `${resource.component}OrderField`,
     namesSchema(resource, (path) => {
       const target = findTarget(resource, path, noSuggestions)
-      return !('fault' in target) && !('fault' in orderBy(target, false))
+      return !('error' in target) && !('error' in orderBy(target, false))
     }),
   )
 
 export const selectableSchema = (resource: Resource, components: Components): Schema =>
   components.schema(
     `${resource.component}SelectField`,
-    namesSchema(resource, (path) => parseSelection(resource, [path], noSuggestions).faults.length === 0),
+    namesSchema(resource, (path) => parseSelection(resource, [path], noSuggestions).errors.length === 0),
   )
 
 const noSuggestions = new Suggestions(0)
@@ -29,7 +29,7 @@ function namesSchema(resource: Resource, isAccepted: (path: string) => boolean):
   const names = { type: 'string', enum: candidates.filter(isAccepted) }
   const open = candidates.flatMap((path) => {
     const target = findTarget(resource, path, noSuggestions)
-    const key = 'fault' in target ? 'key' : exampleKey(target.field)
+    const key = 'error' in target ? 'key' : exampleKey(target.field)
     return isAccepted(`${path}.${key}`) && !names.enum.includes(`${path}.${key}`) ? [{ path, key }] : []
   })
   if (open.length === 0) return names

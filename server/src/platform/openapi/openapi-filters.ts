@@ -48,7 +48,7 @@ function filtersOf(resource: Resource, components: Components): { known: Record<
   const open: OpenPath[] = []
   for (const path of pathsOf(resource)) {
     const target = findTarget(resource, path)
-    if ('fault' in target) throw new Error(`${resource.name}: ${path} ${target.fault}`)
+    if ('error' in target) throw new Error(`${resource.name}: ${path} ${target.error}`)
     const { field, nullable } = target
     if (field.filter === 'properties' || hasPaths(field)) open.push({ path, key: exampleKey(field) })
     if (field.filter === 'none' && nullable) Object.assign(known, nullFilters(path, components))

@@ -107,7 +107,7 @@ function fieldSchemas(resource: Resource, components: Components) {
   const open: string[] = []
   for (const path of pathsOf(resource)) {
     const target = findTarget(resource, path)
-    if ('fault' in target) throw new Error(`${resource.name}: ${path} ${target.fault}`)
+    if ('error' in target) throw new Error(`${resource.name}: ${path} ${target.error}`)
     const operators = operatorsFor(target.field)
     if (target.field.filter === 'none' && target.nullable) fields[path] = nullConditions(components)
     if (target.field.filter === 'properties' || hasPaths(target.field)) open.push(path)

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Resource } from '../records/declare/define.ts'
 import { type Relations, relationsAmong } from '../records/declare/relations.ts'
-import { type ErrorCode, errorCodes, type Fault } from '../model/errors.ts'
+import { type ErrorCode, errorCodes, type FieldError } from '../model/errors.ts'
 import { introduction } from './openapi-introduction.ts'
 import { Components } from './openapi-components.ts'
 import { parametersOf } from './openapi-parameters.ts'
@@ -240,7 +240,7 @@ function errorExample(code: ErrorCode): Record<string, unknown> {
   return { code, status, message, description: when, ...(details && { details }) }
 }
 
-const exampleDetails: Partial<Record<ErrorCode, readonly Fault[]>> = {
+const exampleDetails: Partial<Record<ErrorCode, readonly FieldError[]>> = {
   invalid_parameters: [{ field: 'filter.emial.equals', message: 'unknown field; did you mean email?' }],
   missing_scopes: [{ field: 'scope', message: 'urn:service:contact:list:read' }],
   already_exists: [

@@ -94,12 +94,12 @@ function PasskeyRow({ passkey: { name, createdAt, lastUsedAt }, onRename, onRemo
 
 function AddPasskey({ onDone }: { onDone(codes: RecoveryCodes): void }) {
   const t = useTranslations('profile.passkeys')
-  const faults = useTranslations('access.passkeys')
+  const problems = useTranslations('access.passkeys')
   const add = async ({ name = '' }: FormValues) => {
     const options = await change(() => dataOf(api.POST('/v5/me/passkeys/options')))
     const credential = await createPasskey(options as unknown as PublicKeyCredentialCreationOptionsJSON).catch(
       (error: unknown) => {
-        throw passkeyError(error, faults)
+        throw passkeyError(error, problems)
       },
     )
     const body = { name, credential }

@@ -40,7 +40,7 @@ export async function ask(engine: ModelEngine, question: Question, signal: Abort
     if ('output' in read) {
       return { interpretation: interpretationOf(read.output, question.text, question.facts), tokens }
     }
-    if (repairs > 0) messages.push(repairMessage(read.faults))
+    if (repairs > 0) messages.push(repairMessage(read.errors))
   }
   return { interpretation: undefined, reason: 'invalid_output', tokens }
 }

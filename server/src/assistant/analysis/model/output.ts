@@ -78,17 +78,17 @@ const compile = () =>
   new Ajv2020({ allErrors: false, strict: false, validateSchema: false }).compile<ModelOutput>(outputSchema)
 
 /** The output of a model, or why it is invalid. */
-export function parseOutput(content: string): { output: ModelOutput } | { faults: string } {
+export function parseOutput(content: string): { output: ModelOutput } | { errors: string } {
   let parsed: unknown
   try {
     parsed = JSON.parse(withoutFence(content))
   } catch {
-    return { faults: 'it is not JSON' }
+    return { errors: 'it is not JSON' }
   }
   const validate = (validator ??= compile())
   if (validate(parsed)) return { output: parsed }
   const [error] = validate.errors ?? []
-  return { faults: `${error?.instancePath || 'the object'} ${error?.message ?? 'is invalid'}` }
+  return { errors: `${error?.instancePath || 'the object'} ${error?.message ?? 'is invalid'}` }
 }
 
 /** Small models put JSON in a Markdown block. */

@@ -52,7 +52,7 @@ export function messagesFor(text: string, facts: NoteFacts): Message[] {
 }
 
 /** Asks once more after an answer that does not follow the schema. The answer is not repeated to the model. */
-export const repairMessage = (faults: string): Message => ({
+export const repairMessage = (errors: string): Message => ({
   role: 'user',
-  content: `Your answer was invalid: ${faults}. Answer again with only the JSON object.`,
+  content: `Your answer was invalid: ${errors}. Answer again with only the JSON object.`,
 })

@@ -70,14 +70,14 @@ test('an exhausted rate limit is reported before any other error of the request'
   const readOnly = await (await service.newOrganization()).withScopes(['urn:service:contact:list:read'])
   expect(await collectStatuses(6, () => call('GET', '/v5/me'))).toEqual(fiveThenLimited)
   expect(await collectStatuses(6, () => readOnly('GET', '/v5/contacts'))).toEqual(fiveThenLimited)
-  const faulty = [
+  const invalid = [
     await call('GET', '/v5/contacts', { headers: { 'service-organization-id': '' } }),
     await call('GET', '/v5/contacts?bogus=1'),
     await call('POST', '/v5/contacts', { body: '{' }),
     await call('GET', '/v5/contacts/con_x'),
     await readOnly('GET', '/v5/me'),
   ]
-  for (const answer of faulty) expectRefusal(answer, 429, 'rate_limited')
+  for (const answer of invalid) expectRefusal(answer, 429, 'rate_limited')
   expectRefusal(await call('GET', '/v5/nowhere'), 404)
   expectRefusal(await call('PUT', '/v5/me'), 405)
   expectRefusal(await call('POST', '/v5/contacts', { body: 'x', headers: { 'content-type': 'text/plain' } }), 415)

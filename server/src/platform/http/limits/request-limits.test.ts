@@ -82,7 +82,7 @@ test('of a pushed list, a thousand items are validated, and the type of all item
   const read = parsePush({ contact: { email: 'ada@example.com' }, company: { name: 'Acme', tags } }, {})
   expect('lead' in read && read.lead.company?.tags).toBeUndefined()
   const wrong = parsePush({ contact: { email: 'ada@example.com' }, company: { tags: [...tags, true] } }, {})
-  expect(wrong).toEqual({ faults: [{ field: 'company.tags.1001', message: 'expected a string' }] })
+  expect(wrong).toEqual({ errors: [{ field: 'company.tags.1001', message: 'expected a string' }] })
 })
 
 const publicBodies = routes.filter((route): route is PublicRoute => route.kind === 'public' && route.method === 'POST')

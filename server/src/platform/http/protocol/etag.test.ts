@@ -4,7 +4,7 @@ import { processorTime } from '../../../../test/processor-time.ts'
 import { ApiError } from '../../model/errors.ts'
 import { listTag, matchesNone, recordTag, revisionsOf } from './etag.ts'
 
-function faultyHeader(read: () => unknown): string | undefined {
+function invalidHeader(read: () => unknown): string | undefined {
   try {
     read()
   } catch (error) {
@@ -71,8 +71,8 @@ test.each([
   '"a b"',
   "'a'",
 ])('the header %j is rejected by name', (header) => {
-  expect(faultyHeader(() => matchesNone(header, recordTag(1, '')))).toBe('If-None-Match')
-  expect(faultyHeader(() => revisionsOf(header))).toBe('If-Match')
+  expect(invalidHeader(() => matchesNone(header, recordTag(1, '')))).toBe('If-None-Match')
+  expect(invalidHeader(() => revisionsOf(header))).toBe('If-Match')
 })
 
 test('every tag is found in any list that contains it', () => {
@@ -91,7 +91,7 @@ test('every tag is found in any list that contains it', () => {
 test('a header of 16 KiB is parsed quickly', () => {
   const took = processorTime(() => {
     for (const header of ['"a",'.repeat(4096), ', '.repeat(8192), ' '.repeat(16384), `"a"${' ,'.repeat(8000)}x`]) {
-      faultyHeader(() => revisionsOf(header))
+      invalidHeader(() => revisionsOf(header))
     }
   })
   expect(took).toBeLessThan(200)

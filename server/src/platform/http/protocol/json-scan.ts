@@ -1,4 +1,4 @@
-import { type Fault, invalidBody, malformed, maxDetails } from '../../model/errors.ts'
+import { type FieldError, invalidBody, malformed, maxDetails } from '../../model/errors.ts'
 import { exactness, exponentEnd, isDigit, mantissaEnd, roundTrips } from './json-number.ts'
 
 /** Maximum nesting of arrays and objects in a body. */
@@ -27,7 +27,7 @@ export interface LongNumber {
 export class JsonScanner {
   readonly #text: string
   readonly #collected: LongNumber[] | undefined
-  readonly #faults: Fault[] = []
+  readonly #errors: FieldError[] = []
   /** The index or name of the current value in the innermost open array or object. */
   #step: string | number = 0
   /** The names in the innermost open object; null in an array. */
@@ -45,11 +45,11 @@ export class JsonScanner {
   }
 
   /** Throws `malformed_request` at the first syntax error; returns the invalid values. */
-  run(): Fault[] {
+  run(): FieldError[] {
     for (;;) {
       const opened = this.#value()
       if (opened && !this.#firstMember()) continue
-      if (this.#afterValue()) return this.#faults
+      if (this.#afterValue()) return this.#errors
     }
   }
 
@@ -113,10 +113,10 @@ export class JsonScanner {
     const name = isTooLong ? this.#text.slice(start + 1, start + 1 + maxNameLength) : this.#decoded(start, escaped)
     this.#step = name
     if (isTooLong || name.length > maxNameLength)
-      this.#addFault(`a property name can have at most ${maxNameLength} characters`)
+      this.#addError(`a property name can have at most ${maxNameLength} characters`)
     else this.#compare(name, start)
-    if (name === '__proto__') this.#addFault('this name is not allowed')
-    else if (forbidden) this.#addFault('the name contains NUL or a lone surrogate')
+    if (name === '__proto__') this.#addError('this name is not allowed')
+    else if (forbidden) this.#addError('the name contains NUL or a lone surrogate')
     if (this.#skipSpace() !== colon) this.#fail('expected ":"')
     this.#position += 1
   }
@@ -136,7 +136,7 @@ export class JsonScanner {
   #textValue(): void {
     // NUL and lone surrogates only occur as escapes: unescaped, NUL is not valid JSON and a lone surrogate not valid
     // UTF-8.
-    if (this.#skipString().forbidden) this.#addFault('contains NUL or a lone surrogate')
+    if (this.#skipString().forbidden) this.#addError('contains NUL or a lone surrogate')
   }
 
   /** Skips a string. Returns whether it contains an escape, and one for NUL or a lone surrogate. */
@@ -189,7 +189,7 @@ export class JsonScanner {
     if (known === 'exact' || (known === 'unknown' && this.#roundTrips(start, end))) return
     if (this.#collected) this.#collected.push({ start, end })
     else
-      this.#addFault(
+      this.#addError(
         'this number cannot be stored exactly because it has too many digits or too large an exponent; send it as a string',
       )
   }
@@ -233,15 +233,15 @@ export class JsonScanner {
     return code
   }
 
-  #addFault(message: string): void {
+  #addError(message: string): void {
     const field = this.#shownPath()
     // An invalid name with an invalid value counts once.
-    if (this.#faults.at(-1)?.field !== field) this.#faults.push({ field, message })
-    if (this.#faults.length === maxDetails) throw invalidBody(this.#faults)
+    if (this.#errors.at(-1)?.field !== field) this.#errors.push({ field, message })
+    if (this.#errors.length === maxDetails) throw invalidBody(this.#errors)
   }
 
   #tooMany(message: string): Error {
-    return invalidBody([...this.#faults, { field: 'body', message }])
+    return invalidBody([...this.#errors, { field: 'body', message }])
   }
 
   #shownPath(): string {

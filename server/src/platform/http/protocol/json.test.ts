@@ -19,7 +19,7 @@ function refusal(body: string | Uint8Array): ApiError {
 function invalidFields(body: string): string[] {
   const error = refusal(body)
   expect(error.status).toBe(422)
-  return (error.details ?? []).map((fault) => fault.field)
+  return (error.details ?? []).map(({ field }) => field)
 }
 
 const expectMalformed = (body: string | Uint8Array, description: string | RegExp) => {
@@ -273,7 +273,7 @@ const shapes: [string, string][] = [
   ['long numbers', filled(() => '0.12345678901234567')],
   ['refused numbers', filled(() => '1e999')],
   ['line feeds', '\n'.repeat(mebibyte)],
-  ['faults at the end of many lines', `${'\n'.repeat(mebibyte)}x`],
+  ['errors at the end of many lines', `${'\n'.repeat(mebibyte)}x`],
   ['invalid UTF-8 at the end', '"' + 'é'.repeat(mebibyte / 2)],
 ]
 

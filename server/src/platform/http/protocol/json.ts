@@ -10,9 +10,9 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
  */
 export function parseJsonBytes(bytes: Uint8Array): unknown {
   const text = decode(bytes)
-  const faults = new JsonScanner(text).run()
+  const errors = new JsonScanner(text).run()
   const value = parse(text)
-  if (faults.length > 0) throw invalidBody(faults)
+  if (errors.length > 0) throw invalidBody(errors)
   return value
 }
 
@@ -20,14 +20,14 @@ export function parseJsonBytes(bytes: Uint8Array): unknown {
 export function parseJsonWithLongNumbers(bytes: Uint8Array): { value: unknown; text: string } {
   const sent = decode(bytes)
   const numbers: LongNumber[] = []
-  const faults = new JsonScanner(sent, numbers).run()
+  const errors = new JsonScanner(sent, numbers).run()
   const pieces = numbers.map(({ start, end }, index) => {
     const before = sent.slice(numbers[index - 1]?.end ?? 0, start)
     return `${before}"${sent.slice(start, end)}"`
   })
   const text = pieces.join('') + sent.slice(numbers.at(-1)?.end ?? 0)
   const value = parse(text)
-  if (faults.length > 0) throw invalidBody(faults)
+  if (errors.length > 0) throw invalidBody(errors)
   return { value, text }
 }
 

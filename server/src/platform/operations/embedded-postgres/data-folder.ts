@@ -169,10 +169,10 @@ async function assertUsable(folder: string, purpose: Purpose): Promise<void> {
 export async function assertTrustedFolder(folder: string, purpose: Purpose): Promise<void> {
   const found = await stat(folder).catch(() => undefined)
   if (serverAccount() && found?.uid === 0 && found.mode & 0o022) await chmod(folder, found.mode & 0o7755)
-  const fault = await problemOfDataFolder(folder)
-  if (fault === undefined) return
+  const problem = await problemOfDataFolder(folder)
+  if (problem === undefined) return
   const advice = await untrustedFolderAdvice(folder, purpose)
-  throw new StartError(`The data folder ${folder} cannot be trusted: ${fault}. ${advice}`)
+  throw new StartError(`The data folder ${folder} cannot be trusted: ${problem}. ${advice}`)
 }
 
 async function locateCluster(dataFolder: string, rootsFolder: string, purpose: Purpose): Promise<string> {

@@ -1,5 +1,5 @@
 import type { Reader } from '../../model/caller.ts'
-import type { BodyFault } from '../../model/errors.ts'
+import type { BodyError } from '../../model/errors.ts'
 import type { RoleGroup } from '../../model/scopes.ts'
 import type { Sql } from '../../model/sql.ts'
 import type { JsonObject, JsonValue } from '../../model/json.ts'
@@ -58,7 +58,7 @@ export interface Prepared {
   values: JsonObject
   /** Columns that callers never see, such as a folded address. */
   hidden?: Record<string, JsonValue>
-  faults?: BodyFault[]
+  errors?: BodyError[]
 }
 
 /** The declaration of a resource, from which everything else is derived (docs/architecture.md). */

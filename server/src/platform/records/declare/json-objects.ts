@@ -26,7 +26,7 @@ export const customProperties = {
   normalize(value: JsonValue): Normalized {
     const nested = unreachableKey(value)
     if (nested !== undefined) {
-      return { fault: `nested key "${nested.slice(0, 80)}" must not be empty or contain a dot` }
+      return { error: `nested key "${nested.slice(0, 80)}" must not be empty or contain a dot` }
     }
     return checkProperties(value)
   },
@@ -35,12 +35,12 @@ export const customProperties = {
 }
 
 function checkProperties(value: JsonValue): Normalized {
-  if (!isObject(value)) return { fault: 'expected an object' }
+  if (!isObject(value)) return { error: 'expected an object' }
   const keys = Object.keys(value)
   const bad = keys.find((key) => !keyForm.test(key))
-  if (bad !== undefined) return { fault: `key "${bad.slice(0, 80)}" must match ${keyForm.source}` }
-  if (keys.length > maxProperties) return { fault: `expected at most ${maxProperties} properties` }
-  if (Buffer.byteLength(JSON.stringify(value)) > maxBytes) return { fault: tooLong }
+  if (bad !== undefined) return { error: `key "${bad.slice(0, 80)}" must match ${keyForm.source}` }
+  if (keys.length > maxProperties) return { error: `expected at most ${maxProperties} properties` }
+  if (Buffer.byteLength(JSON.stringify(value)) > maxBytes) return { error: tooLong }
   return { value }
 }
 
@@ -100,7 +100,7 @@ export const externalIds = {
       ([, id]) => typeof id === 'string' && isPlaceholder(id),
     )
     return placeholder
-      ? { fault: `${placeholder[0]}: stands for a missing value, so it identifies nothing; send null` }
+      ? { error: `${placeholder[0]}: stands for a missing value, so it identifies nothing; send null` }
       : checkExternalIds(value)
   },
   // A record may have a placeholder from before that rule.
@@ -108,11 +108,11 @@ export const externalIds = {
 }
 
 function checkExternalIds(value: JsonValue): Normalized {
-  if (!isObject(value)) return { fault: 'expected an object' }
+  if (!isObject(value)) return { error: 'expected an object' }
   for (const [provider, id] of Object.entries(value)) {
     if (!providerPattern.test(provider))
-      return { fault: `provider "${provider.slice(0, 80)}" must match ${providerPattern.source}` }
-    if (typeof id !== 'string' || isBlank(id)) return { fault: `${provider}: expected a string that is not blank` }
+      return { error: `provider "${provider.slice(0, 80)}" must match ${providerPattern.source}` }
+    if (typeof id !== 'string' || isBlank(id)) return { error: `${provider}: expected a string that is not blank` }
   }
   const entries = Object.entries(value).map(([provider, id]) => [provider, withoutInvisible(String(id))] as const)
   return { value: Object.fromEntries(entries) }
@@ -122,11 +122,11 @@ function checkExternalIds(value: JsonValue): Normalized {
 export function withKeyForm(
   value: JsonObject,
   keyForm: (key: string) => string,
-): { value: JsonObject } | { fault: string } {
+): { value: JsonObject } | { error: string } {
   const formed = new Map<string, { key: string; item: JsonValue }>()
   for (const [key, item] of Object.entries(value)) {
     const other = formed.get(keyForm(key))?.key
-    if (other !== undefined) return { fault: `"${other.slice(0, 80)}" and "${key.slice(0, 80)}" are the same key` }
+    if (other !== undefined) return { error: `"${other.slice(0, 80)}" and "${key.slice(0, 80)}" are the same key` }
     formed.set(keyForm(key), { key, item })
   }
   return { value: Object.fromEntries([...formed].map(([name, { item }]) => [name, item])) }

@@ -1,4 +1,4 @@
-import { type Fault, invalidParameters } from '../../model/errors.ts'
+import { type FieldError, invalidParameters } from '../../model/errors.ts'
 import { type Sql, sql } from '../../model/sql.ts'
 import { timeZoneName } from '../../model/time-zone.ts'
 import type { QueryParameter } from '../request/query-string.ts'
@@ -32,15 +32,15 @@ export const dayRangeQuery = {
 /** Reads the parameters of `dayRangeQuery`. Throws 400 `invalid_parameters` with every error. */
 export function parseDayRange(query: readonly QueryParameter[]): DayRange {
   const values = new Map(query.map(({ name, value }) => [name, value]))
-  const faults: Fault[] = []
-  const timeZone = parseTimeZone(values.get('timeZone'), faults)
-  const [from, to] = [parseDay('from', values.get('from'), faults), parseDay('to', values.get('to'), faults)]
+  const errors: FieldError[] = []
+  const timeZone = parseTimeZone(values.get('timeZone'), errors)
+  const [from, to] = [parseDay('from', values.get('from'), errors), parseDay('to', values.get('to'), errors)]
   if (from !== undefined && to !== undefined) {
     const count = (to - from) / millisecondsPerDay + 1
-    if (count < 1) faults.push({ field: 'to', message: 'expected the same day as from, or a later one' })
-    if (count > maxDays) faults.push({ field: 'to', message: `expected at most ${maxDays} days, found ${count}` })
+    if (count < 1) errors.push({ field: 'to', message: 'expected the same day as from, or a later one' })
+    if (count > maxDays) errors.push({ field: 'to', message: `expected at most ${maxDays} days, found ${count}` })
   }
-  if (faults.length > 0) throw invalidParameters(faults)
+  if (errors.length > 0) throw invalidParameters(errors)
   const others = (defaultDays - 1) * millisecondsPerDay
   const [first, last] = [
     from ?? (to === undefined ? undefined : to - others),
@@ -50,20 +50,20 @@ export function parseDayRange(query: readonly QueryParameter[]): DayRange {
   return { days, timeZone }
 }
 
-function parseTimeZone(text: string | undefined, faults: Fault[]): string | undefined {
+function parseTimeZone(text: string | undefined, errors: FieldError[]): string | undefined {
   if (text === undefined) return undefined
   const name = timeZoneName(text)
   if (name === undefined)
-    faults.push({ field: 'timeZone', message: 'expected an IANA time zone, such as "Europe/Berlin"' })
+    errors.push({ field: 'timeZone', message: 'expected an IANA time zone, such as "Europe/Berlin"' })
   return name
 }
 
 /** Milliseconds. */
-function parseDay(field: string, text: string | undefined, faults: Fault[]): number | undefined {
+function parseDay(field: string, text: string | undefined, errors: FieldError[]): number | undefined {
   if (text === undefined) return undefined
   const time = /^(19[7-9]|2\d\d)\d-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN
   if (!Number.isNaN(time) && formatDay(time) === text) return time
-  faults.push({ field, message: 'expected a day from 1970 to 2999, such as 2026-11-21' })
+  errors.push({ field, message: 'expected a day from 1970 to 2999, such as 2026-11-21' })
   return undefined
 }
 

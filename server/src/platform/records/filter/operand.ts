@@ -37,7 +37,7 @@ export type WrittenValue =
   | { kind: 'list'; texts: readonly string[] }
   | { kind: 'relative'; date: RelativeDate }
 
-type Read<Value> = Value | { fault: string }
+type Read<Value> = Value | { error: string }
 
 /** The value of a URL parameter, in which everything is text. */
 export function writtenInUrl(target: Target, operator: Operator, text: string): Read<WrittenValue> {
@@ -46,33 +46,33 @@ export function writtenInUrl(target: Target, operator: Operator, text: string): 
   try {
     return { kind: 'list', texts: splitList(text) }
   } catch (error) {
-    if (error instanceof ListError) return { fault: error.message }
+    if (error instanceof ListError) return { error: error.message }
     throw error
   }
 }
 
 /** The value in a body, which has the JSON type of the field; a decimal may be text, as in responses. */
 export function writtenInJson(target: Target, operator: Operator, value: JsonValue): Read<WrittenValue> {
-  if (value === null) return takesNull(target, operator) ? { kind: 'null' } : { fault: 'must not be null' }
+  if (value === null) return takesNull(target, operator) ? { kind: 'null' } : { error: 'must not be null' }
   const isDate = target.field.filter === 'date' || target.field.filter === 'properties'
   if (isDate && isObject(value) && (operator === 'equals' || comparisons.includes(operator))) {
     const date = parseRelativeDate(value)
-    return 'fault' in date ? date : { kind: 'relative', date }
+    return 'error' in date ? date : { kind: 'relative', date }
   }
   if (!takesList(operator)) {
     const read = scalarText(target, operator, value)
     return typeof read === 'string' ? { kind: 'one', text: read } : read
   }
-  if (!Array.isArray(value) || value.length === 0) return { fault: 'expected a list of at least one value' }
+  if (!Array.isArray(value) || value.length === 0) return { error: 'expected a list of at least one value' }
   if (value.length > maxValues) return tooManyValues
   const texts = value.map((item) => scalarText(target, operator, item))
   const bad = texts.find((text) => typeof text !== 'string')
   if (bad !== undefined) return bad
-  if (texts.includes('')) return { fault: 'the list contains an empty value' }
+  if (texts.includes('')) return { error: 'the list contains an empty value' }
   return { kind: 'list', texts: texts.filter((text) => typeof text === 'string') }
 }
 
-const tooManyValues = { fault: `expected at most ${maxValues} values` }
+const tooManyValues = { error: `expected at most ${maxValues} values` }
 
 const isObject = (value: JsonValue): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -88,7 +88,7 @@ function scalarText({ field: { filter } }: Target, operator: Operator, value: Js
           ? ['string', 'number', 'boolean']
           : ['string']
   if (types.includes(typeof value)) return String(value)
-  return { fault: `expected ${types.map((type) => typeNames[type]).join(' or ')}` }
+  return { error: `expected ${types.map((type) => typeNames[type]).join(' or ')}` }
 }
 
 const typeNames: Readonly<Record<string, string>> = {
@@ -105,10 +105,10 @@ export function parseOperand(target: Target, operator: Operator, written: Writte
   if (written.kind === 'null' || written.kind === 'relative') return written
   const texts = written.kind === 'list' ? written.texts : [written.text]
   const [value = ''] = texts
-  if (value === '') return { fault: 'expected a value' }
+  if (value === '') return { error: 'expected a value' }
   const type = target.field.filter
   if (isPattern(operator) && isEmptyAfterFolding(value))
-    return { fault: 'expected a search term with at least one letter, digit or sign besides accents' }
+    return { error: 'expected a search term with at least one letter, digit or sign besides accents' }
   if (operator === 'isEmpty') return parseBoolean(value)
   const operand = written.kind === 'list' ? parseList(target, type, texts) : parseOne(target, type, operator, value)
   const choices = choicesOf(target)
@@ -122,9 +122,9 @@ function amongChoices(choices: readonly unknown[], operand: Read<Operand>): Read
     const same = choices.filter((choice) => String(choice).toLowerCase() === text.toLowerCase())
     return same.length === 1 ? String(same[0]) : undefined
   }
-  if ('fault' in operand) return operand
+  if ('error' in operand) return operand
   const bad = textsOf(operand).find((text) => formOf(text) === undefined)
-  if (bad !== undefined) return { fault: `expected one of ${choices.join(', ')}; found "${bad.slice(0, 40)}"` }
+  if (bad !== undefined) return { error: `expected one of ${choices.join(', ')}; found "${bad.slice(0, 40)}"` }
   if (operand.kind === 'text') return { kind: 'text', value: formOf(operand.value) ?? operand.value }
   return operand.kind === 'texts'
     ? { kind: 'texts', values: operand.values.map((text) => formOf(text) ?? text) }
@@ -149,11 +149,11 @@ function parseOne(target: Target, type: FilterType, operator: Operator, value: s
       if (operator !== 'equals' && operator !== 'not') return { kind: 'text', value }
       return { kind: 'ids', values: parseIds(target, [value]) }
     case 'number':
-      return isNumber(value) ? { kind: 'number', value } : { fault: 'expected a number' }
+      return isNumber(value) ? { kind: 'number', value } : { error: 'expected a number' }
     case 'boolean':
       return parseBoolean(value)
     case 'date':
-      if (operator === 'not') return { fault: 'supports only null for a date' }
+      if (operator === 'not') return { error: 'supports only null for a date' }
       return spanOperand(value)
     case 'properties':
       if (comparisons.includes(operator)) return parseComparable(value)
@@ -162,7 +162,7 @@ function parseOne(target: Target, type: FilterType, operator: Operator, value: s
       const form = isPattern(operator)
         ? { value: fragmentForm(target.field, value) }
         : toStoredForm(target.field, value)
-      return 'fault' in form ? form : { kind: 'text', value: form.value }
+      return 'error' in form ? form : { kind: 'text', value: form.value }
     }
   }
 }
@@ -174,12 +174,12 @@ function parseList(target: Target, type: FilterType, values: readonly string[]):
   if (type === 'id') return { kind: 'ids', values: parseIds(target, values) }
   if (type === 'number') {
     const bad = values.find((item) => !isNumber(item))
-    return bad === undefined ? { kind: 'numbers', values } : { fault: `expected numbers; found "${bad.slice(0, 40)}"` }
+    return bad === undefined ? { kind: 'numbers', values } : { error: `expected numbers; found "${bad.slice(0, 40)}"` }
   }
   if (type === 'properties') return { kind: 'texts', values: values.map((item) => propertyForm(target.field, item)) }
   const forms = values.map((item) => toStoredForm(target.field, item))
-  const bad = forms.find((form) => 'fault' in form)
-  return bad && 'fault' in bad
+  const bad = forms.find((form) => 'error' in form)
+  return bad && 'error' in bad
     ? bad
     : { kind: 'texts', values: forms.flatMap((form) => ('value' in form ? form.value : [])) }
 }
@@ -191,13 +191,13 @@ const parseIds = (target: Target, values: readonly string[]): string[] =>
 function parseBoolean(value: string): Read<Operand> {
   return value === 'true' || value === 'false'
     ? { kind: 'boolean', value: value === 'true' }
-    : { fault: 'expected true or false' }
+    : { error: 'expected true or false' }
 }
 
 function parseComparable(value: string): Read<Operand> {
   if (isNumber(value)) return { kind: 'number', value }
   const span = spanOperand(value)
-  return 'fault' in span ? { fault: 'expected a number or an ISO 8601 date or timestamp' } : span
+  return 'error' in span ? { error: 'expected a number or an ISO 8601 date or timestamp' } : span
 }
 
 /** A decimal that PostgreSQL parses as we do, within a double's range so that no cast overflows. */
@@ -238,7 +238,7 @@ function spanOperand(value: string): Read<Operand> {
   const span = parseSpan(value)
   if (span) return { kind: 'span', span }
   const hint = / \d{2}:?\d{2}$/.test(value) ? ' (write + as %2B in a URL)' : ''
-  return { fault: `expected an ISO 8601 date or timestamp, such as 2026-11-21 or 2026-11-21T09:30:00Z${hint}` }
+  return { error: `expected an ISO 8601 date or timestamp, such as 2026-11-21 or 2026-11-21T09:30:00Z${hint}` }
 }
 
 /** One filter of a request: a field, an operator and a parsed value. */

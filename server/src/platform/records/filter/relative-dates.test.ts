@@ -21,7 +21,7 @@ const spansAt = (dates: readonly RelativeDate[], zone: string, now: string): Pro
 
 function dateOf(value: JsonObject): RelativeDate {
   const date = parseRelativeDate(value)
-  if ('fault' in date) throw new Error(date.fault)
+  if ('error' in date) throw new Error(date.error)
   return date
 }
 

@@ -36,24 +36,24 @@ export const countedUnits: readonly string[] = units.map((unit) => `${unit}s`)
 const hint = 'such as {"last":{"days":30}}, {"next":{"weeks":2}} or {"period":"thisMonth"}'
 
 /** Reads `{"last":{"days":30}}`, `{"next":{"weeks":2}}` or `{"period":"thisMonth"}`. */
-export function parseRelativeDate(value: JsonObject): RelativeDate | { fault: string } {
+export function parseRelativeDate(value: JsonObject): RelativeDate | { error: string } {
   const [[kind, given] = [], ...others] = Object.entries(value)
-  if (kind === undefined || given === undefined || others.length > 0) return { fault: `expected one property, ${hint}` }
+  if (kind === undefined || given === undefined || others.length > 0) return { error: `expected one property, ${hint}` }
   if (kind === 'period') {
-    return periods.get(String(given)) ?? { fault: `period: expected one of ${[...periods.keys()].join(', ')}` }
+    return periods.get(String(given)) ?? { error: `period: expected one of ${[...periods.keys()].join(', ')}` }
   }
-  if (kind !== 'last' && kind !== 'next') return { fault: `expected a date, a timestamp or a relative date, ${hint}` }
+  if (kind !== 'last' && kind !== 'next') return { error: `expected a date, a timestamp or a relative date, ${hint}` }
   return parseCount(kind, given)
 }
 
-function parseCount(kind: 'last' | 'next', given: JsonValue): RelativeDate | { fault: string } {
+function parseCount(kind: 'last' | 'next', given: JsonValue): RelativeDate | { error: string } {
   const entries = typeof given === 'object' && given !== null ? Object.entries(given) : []
   const [[name, count] = []] = entries
   const unit = units.find((one) => `${one}s` === name)
   if (unit === undefined || entries.length !== 1)
-    return { fault: `${kind}: expected one of ${countedUnits.join(', ')}` }
+    return { error: `${kind}: expected one of ${countedUnits.join(', ')}` }
   if (typeof count !== 'number' || !Number.isInteger(count) || count < 1 || count > maxUnits)
-    return { fault: `${kind}.${name}: expected a whole number from 1 to ${maxUnits}` }
+    return { error: `${kind}.${name}: expected a whole number from 1 to ${maxUnits}` }
   return { kind, count, unit }
 }
 

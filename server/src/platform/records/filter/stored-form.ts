@@ -3,22 +3,22 @@ import { phoneFragment } from '../../model/phone.ts'
 import { trimmed, withoutInvisible } from '../../model/text.ts'
 import type { Field } from '../declare/field.ts'
 
-type StoredForm = { value: string } | { fault: string }
+type StoredForm = { value: string } | { error: string }
 
 /** The value in the form that a write of the field stores, or why the field can never have it. */
 export function toStoredForm(field: Field, text: string): StoredForm {
   if (field.filter === 'array') return notBlank(trimmed(text))
   if (!field.normalize) return { value: field.type === 'choice' ? trimmed(text) : text }
   const form = field.type === 'longText' ? { value: text.normalize('NFC') } : formOf(field, trimmed(text))
-  return 'fault' in form ? { fault: `${form.fault}${plusHint(field, text)}` } : form
+  return 'error' in form ? { error: `${form.error}${plusHint(field, text)}` } : form
 }
 
-const notBlank = (value: string): StoredForm => (value === '' ? { fault: 'must not be blank' } : { value })
+const notBlank = (value: string): StoredForm => (value === '' ? { error: 'must not be blank' } : { value })
 
 function formOf({ normalize }: Field, text: string): StoredForm {
-  if (text === '') return { fault: 'must not be blank' }
+  if (text === '') return { error: 'must not be blank' }
   const form = normalize?.(text) ?? { value: text }
-  return 'fault' in form ? form : { value: String(form.value) }
+  return 'error' in form ? form : { value: String(form.value) }
 }
 
 /** A plus that is not encoded in a URL arrives as a space. */

@@ -93,16 +93,16 @@ export function findTarget(
   path: string,
   suggestions = new Suggestions(),
   alias = root,
-): Target | { fault: string } {
+): Target | { error: string } {
   const [head = '', ...rest] = path.split('.')
   const embedded = resource.propertyNames.includes(head) ? resource.embedded[head] : undefined
   if (embedded) return embeddedTarget(head, embedded, { path, alias }, rest)
   if (Object.hasOwn(resource.links, head)) return linkTarget(resource, head, { path, alias }, rest)
   const field = resource.propertyNames.includes(head) ? resource.fields[head] : undefined
-  if (!field) return { fault: unknownField(resource, path, suggestions) }
+  if (!field) return { error: unknownField(resource, path, suggestions) }
   if (field.filter === 'properties') return propertiesTarget(resource, head, field, { path, alias }, rest)
   if (rest.length > 0 && field.filter === 'none') return documentTarget(resource, head, field, { path, alias }, rest)
-  if (rest.length > 0) return { fault: `unknown field; ${head} has no fields of its own` }
+  if (rest.length > 0) return { error: `unknown field; ${head} has no fields of its own` }
   return {
     name: path,
     field,
@@ -126,10 +126,10 @@ function embeddedTarget(
   embedded: Embedded,
   { path, alias }: Start,
   rest: string[],
-): Target | { fault: string } {
+): Target | { error: string } {
   const name = rest.length === 0 ? embedded.orderBy : rest.join('.')
   const field = embedded.show.includes(name) ? embedded.resource.fields[name] : undefined
-  if (!field) return { fault: `unknown field; ${head} has ${embedded.show.join(', ')}` }
+  if (!field) return { error: `unknown field; ${head} has ${embedded.show.join(', ')}` }
   return { name: path, field, alias, value: column(head, name), keys: [], nullable: true, isOwn: false }
 }
 
@@ -141,13 +141,13 @@ function linkTarget(
   head: string,
   { path, alias }: Start,
   rest: string[],
-): Target | { fault: string } {
+): Target | { error: string } {
   const link = resource.links[head]
   const fields = link ? linkFields(link) : {}
   const name = rest.join('.')
   const field = Object.hasOwn(fields, name) ? fields[name] : undefined
   if (!field || field.filter === 'properties') {
-    return { fault: `unknown field; ${head} has ${Object.keys(fields).join(', ')}` }
+    return { error: `unknown field; ${head} has ${Object.keys(fields).join(', ')}` }
   }
   const value = column(linkAlias, name)
   return {
@@ -168,11 +168,11 @@ function propertiesTarget(
   field: Field,
   { path, alias }: Start,
   written: string[],
-): Target | { fault: string } {
+): Target | { error: string } {
   const keys = written.map((key, index) => (index === 0 && field.keyForm ? field.keyForm(key) : key))
-  if (keys.includes('')) return { fault: `expected a key, as in ${head}.plan` }
-  const fault = tooLong(path, keys)
-  if (fault !== undefined) return { fault }
+  if (keys.includes('')) return { error: `expected a key, as in ${head}.plan` }
+  const error = tooLong(path, keys)
+  if (error !== undefined) return { error }
   const declared = field.declared?.properties.get(keys[0] ?? '')
   if (declared) return declaredTarget(resource, head, declared, { path, alias }, keys)
   // Key by key: `#>` would treat a number as a list index, which neither containment nor select[] does.
@@ -187,11 +187,11 @@ function documentTarget(
   field: Field,
   { path, alias }: Start,
   keys: string[],
-): Target | { fault: string } {
+): Target | { error: string } {
   const found = schemaAt(head, field.schema, keys)
-  if ('fault' in found) return found
-  const fault = tooLong(path, keys)
-  if (fault !== undefined) return { fault }
+  if ('error' in found) return found
+  const error = tooLong(path, keys)
+  if (error !== undefined) return { error }
   const document = sql`(${valueOf(resource, head, alias)})::jsonb`
   return {
     name: path,
@@ -215,15 +215,15 @@ function schemaAt(
   parent: string,
   schema: Schema,
   [key, ...others]: readonly string[],
-): { schema: Schema } | { fault: string } {
+): { schema: Schema } | { error: string } {
   if (key === undefined) return { schema }
-  if (key === '') return { fault: `expected a key, as in ${parent}.<key>` }
+  if (key === '') return { error: `expected a key, as in ${parent}.<key>` }
   const properties = (schema.properties ?? {}) as Readonly<Record<string, Schema>>
   const inner = Object.hasOwn(properties, key) ? properties[key] : undefined
   if (inner) return schemaAt(`${parent}.${key}`, inner, others)
   if (schema.additionalProperties === true) return { schema: {} }
   const names = Object.keys(properties)
-  return { fault: `unknown field; ${parent} has ${names.length > 0 ? names.join(', ') : 'no fields of its own'}` }
+  return { error: `unknown field; ${parent} has ${names.length > 0 ? names.join(', ') : 'no fields of its own'}` }
 }
 
 function tooLong(path: string, keys: readonly string[]): string | undefined {
@@ -238,14 +238,14 @@ function declaredTarget(
   declared: DeclaredProperty,
   { path, alias }: Start,
   keys: string[],
-): Target | { fault: string } {
+): Target | { error: string } {
   const [key = '', part, ...others] = keys
   const { parts } = declared
   const field = part === undefined ? declared.field : Object.hasOwn(parts, part) ? parts[part] : undefined
   if (!field || others.length > 0) {
     const names = Object.keys(parts)
     return {
-      fault: `unknown field; ${head}.${key} has ${names.length > 0 ? names.join(', ') : 'no fields of its own'}`,
+      error: `unknown field; ${head}.${key} has ${names.length > 0 ? names.join(', ') : 'no fields of its own'}`,
     }
   }
   const json = sql`(${valueOf(resource, head, alias)} -> ${new Parameter(key)}::text)`

@@ -28,13 +28,13 @@ export const isCursor = (text: string): boolean => text.startsWith(prefix)
 export function parseCursor(
   scope: CursorScope,
   text: string,
-): { position: Position } | { fault: 'malformed' | 'unknown' } | { fault: 'otherOrder'; orderBy: string } {
+): { position: Position } | { error: 'malformed' | 'unknown' } | { error: 'otherOrder'; orderBy: string } {
   const bytes = Buffer.from(text.slice(prefix.length), 'base64url')
-  if (!/^cur_[A-Za-z0-9_-]{40,3000}$/.test(text) || bytes.length < 24) return { fault: 'malformed' }
+  if (!/^cur_[A-Za-z0-9_-]{40,3000}$/.test(text) || bytes.length < 24) return { error: 'malformed' }
   const payload = bytes.subarray(signatureBytes)
-  if (!timingSafeEqual(bytes.subarray(0, signatureBytes), signature(scope, payload))) return { fault: 'unknown' }
+  if (!timingSafeEqual(bytes.subarray(0, signatureBytes), signature(scope, payload))) return { error: 'unknown' }
   const [orderBy, keys, id] = JSON.parse(payload.toString()) as [string, string[] | null, string]
-  return orderBy === scope.orderBy ? { position: { keys, id } } : { fault: 'otherOrder', orderBy }
+  return orderBy === scope.orderBy ? { position: { keys, id } } : { error: 'otherOrder', orderBy }
 }
 
 const signatureBytes = 16

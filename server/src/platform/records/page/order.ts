@@ -24,12 +24,12 @@ export const cursorOrder = ({ target: { name, declared, field } }: Order): strin
 }
 
 /** The order of a list by `target`: nulls last in both directions, ties by id in the direction of `sort`. */
-export function orderBy(target: Target, descending: boolean): Order | { fault: string } {
+export function orderBy(target: Target, descending: boolean): Order | { error: string } {
   const { field, value } = target
   if (field.filter === 'none' || (field.filter === 'properties' && target.keys.length === 0)) {
-    return { fault: 'is an object, which cannot be sorted by; use one of its fields' }
+    return { error: 'is an object, which cannot be sorted by; use one of its fields' }
   }
-  if (target.link) return { fault: 'has any number of values and cannot be ordered by' }
+  if (target.link) return { error: 'has any number of values and cannot be ordered by' }
   const keys = keysOf(target, value)
   const absent = target.isMissing ?? (target.nullable ? absence(target, keys) : undefined)
   const indexed = (field.order === 'indexed' && target.isOwn) || entryOrder(target) !== undefined

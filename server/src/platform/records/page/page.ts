@@ -311,7 +311,7 @@ function beginsWith({ column, key }: NonNullable<Resource['searchKey']>, word: s
 const composedTargets = (resource: Resource): Target[] =>
   resource.searchedWhenRead.map((path) => {
     const target = findTarget(resource, path)
-    if ('fault' in target) throw new Error(`${resource.name} search ${path}, which ${target.fault}`)
+    if ('error' in target) throw new Error(`${resource.name} search ${path}, which ${target.error}`)
     return target
   })
 

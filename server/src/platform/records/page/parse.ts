@@ -1,5 +1,5 @@
 import type { Parameter } from '../../model/sql.ts'
-import { type Fault, invalidParameters, maxDetails } from '../../model/errors.ts'
+import { type FieldError, invalidParameters, maxDetails } from '../../model/errors.ts'
 import type { QueryParameter } from '../request/query-string.ts'
 import { displayNoun, type Resource } from '../declare/define.ts'
 import { hasIdForm, decodeId } from '../../model/ids.ts'
@@ -14,7 +14,7 @@ import {
 import { isOperator, type Operator, operatorsFor } from '../filter/operators.ts'
 import { cursorOrder, type Order, orderBy } from './order.ts'
 import type { Filter } from '../filter/filter.ts'
-import { faultOf, parseSelection, type Selection } from './select.ts'
+import { errorOf, parseSelection, type Selection } from './select.ts'
 import { findTarget, type Target } from '../filter/target.ts'
 import { Suggestions } from '../../model/suggestions.ts'
 import { anyFilter, unknownParameter } from '../request/unknown-parameter.ts'
@@ -61,7 +61,7 @@ export const withDeleted = ({ isRestorable }: Resource, known: readonly string[]
 
 /** Collects the errors of a query or a search, so that all are reported at once. */
 export class QueryReader {
-  readonly faults: Fault[] = []
+  readonly errors: FieldError[] = []
   readonly scalars = new Map<string, string>()
   readonly selected: string[] = []
   readonly conditions: Condition[] = []
@@ -74,11 +74,11 @@ export class QueryReader {
 
   /** Checking stops: the response has enough errors. */
   get isFull(): boolean {
-    return this.faults.length >= maxDetails
+    return this.errors.length >= maxDetails
   }
 
   addError(field: string, message: string): undefined {
-    this.faults.push({ field: field.slice(0, 200), message })
+    this.errors.push({ field: field.slice(0, 200), message })
   }
 }
 
@@ -91,7 +91,7 @@ export function parseList(
   const reader = read(resource, parameters, withDeleted(resource, listScalars))
   const deleted = parseFlag(reader, 'deleted')
   const page = parsePage(reader, resource, (orderBy) => scopeOf(orderBy, deleted))
-  if (reader.faults.length > 0 || !page) throw invalidParameters(reader.faults)
+  if (reader.errors.length > 0 || !page) throw invalidParameters(reader.errors)
   return { ...page, filter: { and: reader.conditions }, deleted }
 }
 
@@ -126,7 +126,7 @@ function filtersOf(reader: QueryReader, what: string): Filters {
   const words = parseWords(reader)
   const deleted = parseFlag(reader, 'deleted')
   if (reader.selected.length > 0) reader.addError('select', `${what} has no fields to select`)
-  if (reader.faults.length > 0) throw invalidParameters(reader.faults)
+  if (reader.errors.length > 0) throw invalidParameters(reader.errors)
   return { filter: { and: reader.conditions }, words, deleted }
 }
 
@@ -145,7 +145,7 @@ export function parseOne(resource: Resource, parameters: readonly QueryParameter
       reader.addError(name, unknownParameter(reader.suggestions, name, ['select[]']))
   }
   const selection = parseSelected(reader, resource)
-  if (reader.faults.length > 0) throw invalidParameters(reader.faults)
+  if (reader.errors.length > 0) throw invalidParameters(reader.errors)
   return selection
 }
 
@@ -192,14 +192,14 @@ function parseFilter(reader: QueryReader, resource: Resource, name: string, valu
   const whole = findTarget(resource, name.slice('filter.'.length), new Suggestions(0))
   if (
     !isOperator(operator) &&
-    !('fault' in whole) &&
+    !('error' in whole) &&
     (whole.field.filter !== 'properties' || whole.keys.length === 1)
   ) {
     reader.addError(name, `expected an operator, as in ${name.slice(0, 100)}.equals=`)
     return
   }
   const target = findTarget(resource, path, reader.suggestions)
-  if ('fault' in target) reader.addError(name, target.fault)
+  if ('error' in target) reader.addError(name, target.error)
   else addCondition(reader, name, target, operator, value)
 }
 
@@ -212,12 +212,12 @@ function parseShorthand(
   known: readonly string[],
 ): void {
   const target = findTarget(resource, name, new Suggestions(0))
-  if (!('fault' in target)) {
+  if (!('error' in target)) {
     addCondition(reader, name, target, target.field.filter === 'array' ? 'has' : 'equals', value)
     return
   }
   const head = name.split('.')[0] ?? ''
-  if (resource.propertyNames.includes(head)) reader.addError(name, target.fault)
+  if (resource.propertyNames.includes(head)) reader.addError(name, target.error)
   else
     reader.addError(
       name,
@@ -234,7 +234,7 @@ const parametersOf = (known: readonly string[]): readonly string[] => [
 
 function addCondition(reader: QueryReader, name: string, target: Target, operator: string, value: string): void {
   const condition = parseCondition(target, operator, (known) => writtenInUrl(target, known, value))
-  if ('fault' in condition) reader.addError(name, condition.fault)
+  if ('error' in condition) reader.addError(name, condition.error)
   else reader.conditions.push(condition)
 }
 
@@ -242,32 +242,32 @@ function addCondition(reader: QueryReader, name: string, target: Target, operato
 export function parseCondition(
   target: Target,
   operator: string,
-  written: (operator: Operator) => WrittenValue | { fault: string },
-): Condition | { fault: string } {
+  written: (operator: Operator) => WrittenValue | { error: string },
+): Condition | { error: string } {
   if (target.field.filter === 'none') return parseObjectCondition(target, operator, written)
   const allowed = operatorsFor(target.field)
-  if (target.field.filter === 'properties' && target.keys.length === 0) return { fault: objectFault(target) }
+  if (target.field.filter === 'properties' && target.keys.length === 0) return { error: objectError(target) }
   if (!isOperator(operator) || !allowed.includes(operator))
-    return { fault: `${target.name} supports ${allowed.join(', ')}; found "${operator.slice(0, 40)}"` }
+    return { error: `${target.name} supports ${allowed.join(', ')}; found "${operator.slice(0, 40)}"` }
   const value = written(operator)
-  const operand = 'fault' in value ? value : parseOperand(target, operator, value)
-  return 'fault' in operand ? operand : { target, operator, operand }
+  const operand = 'error' in value ? value : parseOperand(target, operator, value)
+  return 'error' in operand ? operand : { target, operator, operand }
 }
 
 /** A whole object that can be missing is compared with null only. */
 function parseObjectCondition(
   target: Target,
   operator: string,
-  written: (operator: Operator) => WrittenValue | { fault: string },
-): Condition | { fault: string } {
+  written: (operator: Operator) => WrittenValue | { error: string },
+): Condition | { error: string } {
   if (target.nullable && (operator === 'equals' || operator === 'not')) {
     const value = written(operator)
-    if (!('fault' in value) && value.kind === 'null') return { target, operator, operand: value }
+    if (!('error' in value) && value.kind === 'null') return { target, operator, operand: value }
   }
-  return { fault: objectFault(target) }
+  return { error: objectError(target) }
 }
 
-const objectFault = ({ name }: Target): string =>
+const objectError = ({ name }: Target): string =>
   `${name} is an object, which cannot be filtered by; use one of its fields`
 
 function parseLimit(reader: QueryReader): number {
@@ -284,8 +284,8 @@ export function parseOrder(reader: QueryReader, resource: Resource): Order | und
   const path = reader.scalars.get('orderBy') ?? 'createdAt'
   // An embedded record is sorted by one of its fields.
   const target = findTarget(resource, path, reader.suggestions)
-  const order = 'fault' in target ? target : orderBy(target, sort === 'desc')
-  return 'fault' in order ? reader.addError('orderBy', faultOf(path, order.fault)) : order
+  const order = 'error' in target ? target : orderBy(target, sort === 'desc')
+  return 'error' in order ? reader.addError('orderBy', errorOf(path, order.error)) : order
 }
 
 function parseCursors(reader: QueryReader, resource: Resource, scope: CursorScope): Cursor | undefined {
@@ -305,10 +305,10 @@ function parseCursors(reader: QueryReader, resource: Resource, scope: CursorScop
     return reader.addError(parameter, `expected the id of a ${displayNoun(resource.singular)} (${resource.idPrefix}_…)`)
   const read = parseCursor(scope, text)
   if ('position' in read) return { direction, parameter, at: { position: read.position } }
-  if (read.fault === 'otherOrder') {
+  if (read.error === 'otherOrder') {
     return reader.addError(parameter, `this cursor belongs to orderBy=${read.orderBy}`)
   }
-  if (read.fault === 'malformed') return reader.addError(parameter, 'is not a valid cursor of this list')
+  if (read.error === 'malformed') return reader.addError(parameter, 'is not a valid cursor of this list')
   // Well formed, but not a position in this list of this organization: treated like an id that does not exist.
   return { direction, parameter, at: { id: nilUuid } }
 }
@@ -329,7 +329,7 @@ function parseSelected(reader: QueryReader, resource: Resource): Selection | und
   if (reader.selected.length > maxSelected) {
     return reader.addError(reader.selectName, `at most ${maxSelected} fields can be selected`)
   }
-  const { selection, faults } = parseSelection(resource, reader.selected, reader.suggestions)
-  for (const fault of faults) reader.addError(reader.selectName, fault)
+  const { selection, errors } = parseSelection(resource, reader.selected, reader.suggestions)
+  for (const error of errors) reader.addError(reader.selectName, error)
   return selection
 }

@@ -1,7 +1,7 @@
 import type { Connection } from '../../database/database.ts'
 import { OutdatedRead } from '../../database/failures.ts'
 import { identifier, Parameter, raw, type Sql, sql } from '../../model/sql.ts'
-import { ApiError, type Fault } from '../../model/errors.ts'
+import { ApiError, type FieldError } from '../../model/errors.ts'
 import { type PagePlan, type PageRow, type planCount, withinScope } from './page.ts'
 import { allConditionsOf, type Filter, withConditions } from '../filter/filter.ts'
 import type { Cursor } from './parse.ts'
@@ -84,7 +84,7 @@ export async function readPage(
 }
 
 function unknownCursor(resource: Resource, cursor: Cursor | undefined): ApiError {
-  const fault: Fault = {
+  const error: FieldError = {
     field: cursor?.parameter ?? 'startingAfter',
     message: `no ${displayNoun(resource.singular)} with this id exists`,
   }
@@ -92,7 +92,7 @@ function unknownCursor(resource: Resource, cursor: Cursor | undefined): ApiError
     'not_found',
     'The cursor’s record does not exist in this list; start again from the first page.',
     {
-      details: [fault],
+      details: [error],
     },
   )
 }

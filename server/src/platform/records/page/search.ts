@@ -31,7 +31,7 @@ export function parseSearchRequest(
   const { reader, filter } = read(sent, [...listScalars, 'filter', 'select'])
   const deleted = readDeleted(reader)
   const page = parsePage(reader, sent.resource, (orderBy) => scopeOf(orderBy, deleted))
-  if (reader.faults.length > 0 || !page) throw invalidBody(reader.faults)
+  if (reader.errors.length > 0 || !page) throw invalidBody(reader.errors)
   return { ...page, filter, deleted }
 }
 
@@ -39,7 +39,7 @@ export function parseSearchRequest(
 export function parseSearchCount(sent: SentSearch): Filters {
   const { reader, filter } = read(sent, ['filter', 'query'])
   const words = parseWords(reader)
-  if (reader.faults.length > 0) throw invalidBody(reader.faults)
+  if (reader.errors.length > 0) throw invalidBody(reader.errors)
   return { filter, words, deleted: readDeleted(reader) }
 }
 

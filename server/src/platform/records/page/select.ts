@@ -16,24 +16,24 @@ export function parseSelection(
   resource: Resource,
   paths: readonly string[],
   suggestions: Suggestions,
-): { selection: Selection; faults: string[] } {
+): { selection: Selection; errors: string[] } {
   // No prototype: `__proto__` and `constructor` are ordinary names.
   const selection: Selection = Object.create(null)
-  const faults: string[] = []
+  const errors: string[] = []
   for (const path of paths) {
     const [head = '', ...rest] = path.split('.')
     const whole = rest.length === 0 && resource.propertyNames.includes(head)
     const target = whole ? undefined : findTarget(resource, path, suggestions)
-    if (target && 'fault' in target) faults.push(faultOf(path, target.fault))
-    else if (target?.link) faults.push(faultOf(path, 'belongs to records of their own; list those'))
-    else if (!whole && rest.length === 0) faults.push(faultOf(path, unknownField(resource, path, suggestions)))
+    if (target && 'error' in target) errors.push(errorOf(path, target.error))
+    else if (target?.link) errors.push(errorOf(path, 'belongs to records of their own; list those'))
+    else if (!whole && rest.length === 0) errors.push(errorOf(path, unknownField(resource, path, suggestions)))
     else add(selection, [head, ...(target && target.keys.length > 0 ? target.keys : rest)])
   }
-  return { selection, faults }
+  return { selection, errors }
 }
 
 /** The error of one path among several in the same parameter. */
-export const faultOf = (path: string, fault: string): string => `"${path.slice(0, 100)}": ${fault}`
+export const errorOf = (path: string, error: string): string => `"${path.slice(0, 100)}": ${error}`
 
 /** If both a property and a part of it are selected, the whole property is shown. */
 function add(selection: Selection, [head = '', ...rest]: string[]): void {

@@ -101,11 +101,11 @@ class TreeReader {
   #condition(name: string, operator: string, value: JsonValue, { resource, alias, path }: TreePosition): Filter[] {
     const target = findTarget(resource, name, this.#reader.suggestions, alias)
     const condition =
-      'fault' in target ? target : parseCondition(target, operator, (known) => writtenInJson(target, known, value))
-    if (!('fault' in condition)) return [condition]
-    const isRelation = 'fault' in target && Object.hasOwn(this.#relations(resource), name)
-    const fault = isRelation ? `${name} supports some, none; found "${operator.slice(0, 40)}"` : condition.fault
-    this.#reader.addError(path, fault)
+      'error' in target ? target : parseCondition(target, operator, (known) => writtenInJson(target, known, value))
+    if (!('error' in condition)) return [condition]
+    const isRelation = 'error' in target && Object.hasOwn(this.#relations(resource), name)
+    const error = isRelation ? `${name} supports some, none; found "${operator.slice(0, 40)}"` : condition.error
+    this.#reader.addError(path, error)
     return []
   }
 
@@ -130,7 +130,7 @@ class TreeReader {
 
   /** Checking stops: the response has enough errors, or the tree is too large. */
   get #isFull(): boolean {
-    return this.#reader.faults.length >= maxDetails || this.#leaves > maxLeaves || this.#relationsUsed > maxRelations
+    return this.#reader.errors.length >= maxDetails || this.#leaves > maxLeaves || this.#relationsUsed > maxRelations
   }
 }
 

@@ -74,7 +74,7 @@ const moneySchema: Schema = {
 function normalizeMoney(value: JsonValue): Normalized {
   const { amount = null, currency: code = null } = value as { amount?: JsonValue; currency?: JsonValue }
   const [readAmount, readCurrency] = [normalizers.decimal(amount), normalizers.currency(code)]
-  if ('fault' in readAmount) return { fault: `amount: ${readAmount.fault}` }
-  if ('fault' in readCurrency) return { fault: `currency: ${readCurrency.fault}` }
+  if ('error' in readAmount) return { error: `amount: ${readAmount.error}` }
+  if ('error' in readCurrency) return { error: `currency: ${readCurrency.error}` }
   return { value: { amount: readAmount.value, currency: readCurrency.value } }
 }

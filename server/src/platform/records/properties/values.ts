@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Resource } from '../declare/define.ts'
-import { type BodyFault, invalidBody } from '../../model/errors.ts'
+import { type BodyError, invalidBody } from '../../model/errors.ts'
 import { Suggestions } from '../../model/suggestions.ts'
 import type { NamedRecord } from '../declare/changes.ts'
 import { parseValue } from '../request/body.ts'
@@ -39,7 +39,7 @@ export function parseDeclared(
   { name, before, wanted }: WantedProperties,
   { checksRequired }: ReadOptions,
 ): JsonObject {
-  const faults: BodyFault[] = []
+  const errors: BodyError[] = []
   const result: JsonObject = {}
   const suggestions = new Suggestions()
   for (const [key, value] of Object.entries(wanted)) {
@@ -48,24 +48,24 @@ export function parseDeclared(
     if (before && Object.hasOwn(before, key) && isDeepStrictEqual(before[key], value)) result[key] = value
     else if (property && value !== null) {
       const read = parseProperty(property, path, value, before && valueAt(before, key))
-      if (Array.isArray(read)) faults.push(...read)
+      if (Array.isArray(read)) errors.push(...read)
       else result[key] = read.value
     } else if (!property) {
-      if (refusesUndeclared) faults.push({ field: path, message: undeclared(suggestions, key, properties) })
+      if (refusesUndeclared) errors.push({ field: path, message: undeclared(suggestions, key, properties) })
       result[key] = value
     }
   }
   for (const [key, property] of properties) {
     const isLost = before === undefined || valueAt(before, key) !== null
-    const isInvalid = faults.some(({ field }) => field === `${name}.${key}`)
+    const isInvalid = errors.some(({ field }) => field === `${name}.${key}`)
     if (property.archived || Object.hasOwn(result, key) || !isLost || isInvalid) continue
     // Null is a choice to have no value.
     const isOpen = before === undefined && !Object.hasOwn(wanted, key)
     if (isOpen && property.default !== null) result[key] = property.default
     else if (property.required && checksRequired)
-      faults.push({ field: `${name}.${key}`, message: 'is required', missing: true })
+      errors.push({ field: `${name}.${key}`, message: 'is required', missing: true })
   }
-  if (faults.length > 0) throw invalidBody(faults)
+  if (errors.length > 0) throw invalidBody(errors)
   return result
 }
 
@@ -80,7 +80,7 @@ export function parseProperty(
   path: string,
   value: JsonValue,
   before: JsonValue | undefined,
-): { value: JsonValue } | BodyFault[] {
+): { value: JsonValue } | BodyError[] {
   const read = parseValue(field, path, value, 'create')
   if (Array.isArray(read)) return read
   const current = [before].flat()

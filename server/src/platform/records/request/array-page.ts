@@ -1,4 +1,4 @@
-import { ApiError, type Fault, invalidParameters } from '../../model/errors.ts'
+import { ApiError, type FieldError, invalidParameters } from '../../model/errors.ts'
 import { Suggestions } from '../../model/suggestions.ts'
 import type { QueryParameter } from './query-string.ts'
 import { unknownParameter } from './unknown-parameter.ts'
@@ -27,31 +27,31 @@ export function sortablePaths({ properties = {} }: Schema, parent = ''): string[
 
 /** Throws 400 `invalid_parameters` with every error. */
 export function parseArrayPage(item: Schema, parameters: readonly QueryParameter[]): ArrayPage {
-  const faults: Fault[] = []
+  const errors: FieldError[] = []
   const given = new Map<string, string>()
   for (const { name, value } of parameters) {
     const known: readonly string[] = arrayParameters
     if (!known.includes(name))
-      faults.push({ field: name.slice(0, 200), message: unknownParameter(new Suggestions(1), name, known) })
-    else if (value === '') faults.push({ field: name, message: 'expected a value' })
-    else if (given.has(name)) faults.push({ field: name, message: 'is given twice; send it once' })
+      errors.push({ field: name.slice(0, 200), message: unknownParameter(new Suggestions(1), name, known) })
+    else if (value === '') errors.push({ field: name, message: 'expected a value' })
+    else if (given.has(name)) errors.push({ field: name, message: 'is given twice; send it once' })
     else given.set(name, value)
   }
   const limit = Number(/^\d{1,3}$/.exec(given.get('limit') ?? String(defaultLimit))?.[0] ?? 0)
-  if (limit < 1 || limit > maxLimit) faults.push({ field: 'limit', message: 'expected a whole number from 1 to 100' })
+  if (limit < 1 || limit > maxLimit) errors.push({ field: 'limit', message: 'expected a whole number from 1 to 100' })
   const sort = given.get('sort')
   if (sort !== undefined && sort !== 'asc' && sort !== 'desc')
-    faults.push({ field: 'sort', message: 'expected asc or desc' })
+    errors.push({ field: 'sort', message: 'expected asc or desc' })
   const orderBy = given.get('orderBy')
   const paths = sortablePaths(item)
   if (orderBy !== undefined && !paths.includes(orderBy))
-    faults.push({ field: 'orderBy', message: `expected one of ${paths.join(', ')}` })
+    errors.push({ field: 'orderBy', message: `expected one of ${paths.join(', ')}` })
   const [after, before] = [given.get('startingAfter'), given.get('endingBefore')]
   if (after !== undefined && before !== undefined) {
     const message = 'startingAfter and endingBefore cannot be combined; send one of them'
-    faults.push({ field: 'endingBefore', message })
+    errors.push({ field: 'endingBefore', message })
   }
-  if (faults.length > 0) throw invalidParameters(faults)
+  if (errors.length > 0) throw invalidParameters(errors)
   return {
     limit,
     orderBy,

@@ -14,7 +14,7 @@ const shape = {
   mode: 'create' as const,
 }
 
-function faultsOf(body: unknown): readonly { field: string; message: string }[] {
+function errorsOf(body: unknown): readonly { field: string; message: string }[] {
   try {
     parseBody(shape, body)
   } catch (error) {
@@ -25,7 +25,7 @@ function faultsOf(body: unknown): readonly { field: string; message: string }[] 
 }
 
 test('a value of the wrong type is one error, next to errors in other values', () => {
-  expect(faultsOf({ name: 5, tags: [5, '', 'a'] })).toEqual([
+  expect(errorsOf({ name: 5, tags: [5, '', 'a'] })).toEqual([
     { field: 'name', message: 'expected a string' },
     { field: 'tags.0', message: 'expected a string' },
     { field: 'tags.1', message: 'must not be empty' },
@@ -33,21 +33,21 @@ test('a value of the wrong type is one error, next to errors in other values', (
 })
 
 test('the items of a list that is far too long are not examined', () => {
-  expect(faultsOf({ tags: Array<string>(300_000).fill('') })).toEqual([
+  expect(errorsOf({ tags: Array<string>(300_000).fill('') })).toEqual([
     { field: 'tags', message: 'expected at most 100 items' },
   ])
 })
 
 test('a text that is far too long is not examined, and one of the maximum length is accepted', () => {
-  expect(faultsOf({ name: ' '.repeat(500_000) })).toEqual([
+  expect(errorsOf({ name: ' '.repeat(500_000) })).toEqual([
     { field: 'name', message: 'expected at most 200 characters' },
   ])
-  expect(faultsOf({ name: '😀'.repeat(200) })).toEqual([])
-  expect(faultsOf({ name: '😀'.repeat(201) })).toEqual([{ field: 'name', message: 'expected at most 200 characters' }])
+  expect(errorsOf({ name: '😀'.repeat(200) })).toEqual([])
+  expect(errorsOf({ name: '😀'.repeat(201) })).toEqual([{ field: 'name', message: 'expected at most 200 characters' }])
 })
 
 test('a short text of the wrong form is refused for its form, not its length', () => {
-  expect(faultsOf({ country: 'Germany', start: '03/04/2020' })).toMatchObject([
+  expect(errorsOf({ country: 'Germany', start: '03/04/2020' })).toMatchObject([
     { field: 'country', message: expect.stringContaining('DE') },
     { field: 'start', message: expect.stringContaining('2024-05') },
   ])

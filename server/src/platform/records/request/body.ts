@@ -1,5 +1,5 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
-import { type BodyFault, invalidBody, maxDetails } from '../../model/errors.ts'
+import { type BodyError, invalidBody, maxDetails } from '../../model/errors.ts'
 import { Suggestions } from '../../model/suggestions.ts'
 import type { Create, Fields, Resource, Update } from '../declare/define.ts'
 import { composed, trimmed } from '../../model/text.ts'
@@ -34,35 +34,35 @@ export const bodyShapeOf = <F extends Fields>(fields: F): BodyShape<Create<{ fie
 
 /** Parses a body into normalized values. Throws 422 with every error at once. */
 export function parseBody(shape: BodyShape<unknown>, body: unknown): JsonObject {
-  const { values, faults } = validateBody(shape, body)
-  if (faults.length > 0) throw invalidBody(faults)
+  const { values, errors } = validateBody(shape, body)
+  if (errors.length > 0) throw invalidBody(errors)
   return values
 }
 
 /** The valid values, and the errors of the others. Throws 422 if the body is not an object. */
-export function validateBody(shape: BodyShape<unknown>, body: unknown): { values: JsonObject; faults: BodyFault[] } {
+export function validateBody(shape: BodyShape<unknown>, body: unknown): { values: JsonObject; errors: BodyError[] } {
   if (!isObject(body)) throw invalidBody([{ field: 'body', message: 'expected an object' }])
-  const faults: BodyFault[] = []
+  const errors: BodyError[] = []
   const values: JsonObject = {}
   const suggestions = new Suggestions()
   // Not the entries: most of thousands of unknown names are not looked at.
   for (const name of Object.keys(body)) {
-    if (faults.length >= maxDetails) break
+    if (errors.length >= maxDetails) break
     const value = body[name] ?? null
     const field = Object.hasOwn(shape.fields, name) ? shape.fields[name] : undefined
     const read = field
       ? parseValue(field, name, value, shape.mode)
       : [{ field: name.slice(0, 200), message: unknownFieldMessage(shape, name, suggestions) }]
-    if (Array.isArray(read)) faults.push(...read)
+    if (Array.isArray(read)) errors.push(...read)
     else values[name] = read.value
   }
   if (shape.mode === 'create') {
     for (const [name, field] of Object.entries(shape.fields)) {
       if (field.required && !Object.hasOwn(body, name))
-        faults.push({ field: name, message: 'is required', missing: true })
+        errors.push({ field: name, message: 'is required', missing: true })
     }
   }
-  return { values, faults: faults.slice(0, maxDetails) }
+  return { values, errors: errors.slice(0, maxDetails) }
 }
 
 function unknownFieldMessage(shape: BodyShape<unknown>, name: string, suggestions: Suggestions): string {
@@ -77,34 +77,34 @@ export function parseValue(
   name: string,
   given: JsonValue,
   mode: 'create' | 'update',
-): { value: JsonValue } | BodyFault[] {
+): { value: JsonValue } | BodyError[] {
   if (given === null) return field.nullable ? { value: given } : [{ field: name, message: 'must not be null' }]
   const excess =
     excessOf(field.schema, given, mode) ?? (field.filter === 'properties' ? excessOfProperties(given) : undefined)
-  if (excess !== undefined) return [{ field: name, message: formatFault(field, given) ?? excess }]
+  if (excess !== undefined) return [{ field: name, message: formatError(field, given) ?? excess }]
   const text = comparable(field, given)
   if (text === '' && given !== '') return [{ field: name, message: 'must not be blank' }]
   const formed = field.keyForm && isObject(text) ? withKeyForm(text, field.keyForm) : { value: text }
-  if ('fault' in formed) return [{ field: name, message: formed.fault }]
+  if ('error' in formed) return [{ field: name, message: formed.error }]
   const { value } = formed
   const patch = field.filter === 'properties' && mode === 'update' && isObject(value)
   // The limits apply here to the patch without its nulls, and later to the merged object.
   const checked = patch ? mergePatch({}, value) : value
   const validate = validatorOf(field.schema)
   if (!validate(checked)) {
-    const message = formatFault(field, checked)
-    return message === undefined ? faultsOf(name, validate.errors ?? []) : [{ field: name, message }]
+    const message = formatError(field, checked)
+    return message === undefined ? errorsOf(name, validate.errors ?? []) : [{ field: name, message }]
   }
   const normalized = field.normalize?.(checked)
-  if (normalized && 'fault' in normalized) return [{ field: name, message: normalized.fault }]
+  if (normalized && 'error' in normalized) return [{ field: name, message: normalized.error }]
   return { value: patch ? value : (normalized?.value ?? checked) }
 }
 
 /** What a short text with a format should be: "Germany" is not a country code, rather than too long. */
-function formatFault({ schema, normalize }: Field, value: JsonValue): string | undefined {
+function formatError({ schema, normalize }: Field, value: JsonValue): string | undefined {
   if (schema.format === undefined || typeof value !== 'string' || value.length > 100) return undefined
   const normalized = normalize?.(value)
-  return normalized && 'fault' in normalized ? normalized.fault : undefined
+  return normalized && 'error' in normalized ? normalized.error : undefined
 }
 
 /** Composed, and trimmed except for text of several lines and decimals. Passwords stay as typed. */
@@ -152,7 +152,7 @@ function validatorOf(schema: Schema): ValidateFunction {
 }
 
 /** A value of the wrong type is one error, whatever else is wrong with it. */
-function faultsOf(name: string, found: readonly ErrorObject[]): BodyFault[] {
+function errorsOf(name: string, found: readonly ErrorObject[]): BodyError[] {
   // A value has a few errors at most, so this is enough for all that are reported.
   const errors = found.slice(0, 10 * maxDetails)
   const wrongTypePaths = new Set(

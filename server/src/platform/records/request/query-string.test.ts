@@ -3,13 +3,13 @@ import { expect, test } from 'vitest'
 import { ApiError } from '../../model/errors.ts'
 import { ListError, parseQuery, splitList } from './query-string.ts'
 
-function faults(read: () => unknown): string[] {
+function errors(read: () => unknown): string[] {
   try {
     read()
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     expect(error.code).toBe('invalid_parameters')
-    return (error.details ?? []).map((fault) => fault.field)
+    return (error.details ?? []).map(({ field }) => field)
   }
   throw new Error('nothing was refused')
 }
@@ -51,14 +51,14 @@ test('the output of URLSearchParams and encodeURIComponent is read back unchange
 test.each(['%', '%4', '%zz', '100%', '%ff', '%c0%af', '%ed%a0%80', '%f0%9f%98', '%00', 'é', '\u0001'])(
   'the value %j is rejected with its parameter, the name %j as an error of the query',
   (bad) => {
-    expect(faults(() => parseQuery(`/?a=1&b=${bad}`))).toEqual(['b'])
-    expect(faults(() => parseQuery(`/?a=1&${bad}=x`))).toEqual(['query'])
+    expect(errors(() => parseQuery(`/?a=1&b=${bad}`))).toEqual(['b'])
+    expect(errors(() => parseQuery(`/?a=1&${bad}=x`))).toEqual(['query'])
   },
 )
 
 test('all errors of a query are reported at once, at most a hundred', () => {
-  expect(faults(() => parseQuery('/?a=%&ok=1&%=2&b=%00'))).toEqual(['a', 'query', 'b'])
-  expect(faults(() => parseQuery(`/?${'a=%&'.repeat(2000)}`))).toHaveLength(100)
+  expect(errors(() => parseQuery('/?a=%&ok=1&%=2&b=%00'))).toEqual(['a', 'query', 'b'])
+  expect(errors(() => parseQuery(`/?${'a=%&'.repeat(2000)}`))).toHaveLength(100)
 })
 
 test('a list is split at commas, and a backslash escapes a comma or a backslash', () => {

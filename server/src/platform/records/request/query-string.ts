@@ -1,4 +1,4 @@
-import { type Fault, invalidParameters, maxDetails } from '../../model/errors.ts'
+import { type FieldError, invalidParameters, maxDetails } from '../../model/errors.ts'
 
 /** One parameter as it was sent, decoded. */
 export interface QueryParameter {
@@ -15,15 +15,15 @@ export function checkParameters(
   { parameters, allowsOthers }: { parameters: Readonly<Record<string, string>>; allowsOthers: boolean },
 ): void {
   const seen = new Set<string>()
-  const faults: Fault[] = []
+  const errors: FieldError[] = []
   for (const { name } of query) {
-    if (faults.length === maxDetails) break
+    if (errors.length === maxDetails) break
     const isKnown = Object.hasOwn(parameters, name)
-    if (isKnown && seen.has(name)) faults.push({ field: name, message: 'is given twice; send it once' })
-    if (!isKnown && !allowsOthers) faults.push({ field: name.slice(0, 200), message: 'unknown parameter' })
+    if (isKnown && seen.has(name)) errors.push({ field: name, message: 'is given twice; send it once' })
+    if (!isKnown && !allowsOthers) errors.push({ field: name.slice(0, 200), message: 'unknown parameter' })
     seen.add(name)
   }
-  if (faults.length > 0) throw invalidParameters(faults)
+  if (errors.length > 0) throw invalidParameters(errors)
 }
 
 /**
@@ -34,18 +34,18 @@ export function parseQuery(rawUrl: string): QueryParameter[] {
   const start = rawUrl.indexOf('?')
   if (start < 0 || start === rawUrl.length - 1) return []
   const parameters: QueryParameter[] = []
-  const faults: Fault[] = []
+  const errors: FieldError[] = []
   for (const piece of rawUrl.slice(start + 1).split('&')) {
     if (piece === '') continue
-    if (faults.length === maxDetails) break
+    if (errors.length === maxDetails) break
     const equals = piece.indexOf('=')
     const name = decode(spaced(equals < 0 ? piece : piece.slice(0, equals)))
     const value = equals < 0 ? '' : decode(spaced(piece.slice(equals + 1)))
     if (name !== undefined && value !== undefined) parameters.push({ name, value })
-    else if (name === undefined) faults.push({ field: 'query', message: `a parameter's name ${wrongEncoding}` })
-    else faults.push({ field: name, message: `the value ${wrongEncoding}` })
+    else if (name === undefined) errors.push({ field: 'query', message: `a parameter's name ${wrongEncoding}` })
+    else errors.push({ field: name, message: `the value ${wrongEncoding}` })
   }
-  if (faults.length > 0) throw invalidParameters(faults)
+  if (errors.length > 0) throw invalidParameters(errors)
   return parameters
 }
 

@@ -1,7 +1,7 @@
 import { assertScope } from '../../http/effects/denied-scope.ts'
 import type { ReadRequest, SearchRequest } from '../../http/route.ts'
 import type { Resource } from '../declare/define.ts'
-import { type ApiError, type BodyFault, invalidBody, invalidParameters } from '../../model/errors.ts'
+import { type ApiError, type BodyError, invalidBody, invalidParameters } from '../../model/errors.ts'
 import { type Filter, relationsIn } from '../filter/filter.ts'
 import { type Filters, QueryReader, parseFilters } from '../page/parse.ts'
 import type { QueryParameter } from '../request/query-string.ts'
@@ -22,7 +22,7 @@ interface Listed {
 /** A count has no order. */
 type Returns = 'page' | 'count'
 
-type Invalid = (faults: BodyFault[]) => ApiError
+type Invalid = (errors: BodyError[]) => ApiError
 
 /** The `view` of a URL, and the other parameters with the order of the view. Throws 400. */
 export async function viewOfQuery(
@@ -86,11 +86,11 @@ async function findView(listed: Listed, request: ReadRequest, id: string, invali
   const { resource, relations } = await definedIn(listed, request, JSON.stringify(saved))
   const view = readView(reader, resource, relations, saved)
   // A field that it uses may no longer exist.
-  const faults = reader.faults.map(({ field, message }) => ({
+  const errors = reader.errors.map(({ field, message }) => ({
     field: 'view',
     message: `the view is no longer valid; change it. ${field}: ${message}`,
   }))
-  if (faults.length > 0) throw invalid(faults)
+  if (errors.length > 0) throw invalid(errors)
   return view
 }
 
@@ -126,12 +126,12 @@ const scopedRequest = ({ path }: Listed, { services, caller, client }: ReadReque
   route: path,
 })
 
-const tooManyRelations: BodyFault = {
+const tooManyRelations: BodyError = {
   field: 'view',
   message: `together with its filter, expected at most ${maxRelations} uses of some and none`,
 }
 
-const unknownTimeZone = (field: string): BodyFault => ({
+const unknownTimeZone = (field: string): BodyError => ({
   field,
   message: 'the database does not know the time zone of the organization; choose another zone or send dates',
 })

@@ -1,6 +1,6 @@
 import type { Transaction } from '../../database/database.ts'
 import type { Resource } from '../declare/define.ts'
-import { type BodyFault, invalidBody } from '../../model/errors.ts'
+import { type BodyError, invalidBody } from '../../model/errors.ts'
 import { decodeId } from '../../model/ids.ts'
 import { identifier, isOneOf, preparedForOne, raw, type Sql, sql } from '../../model/sql.ts'
 import { andWithinReach } from '../filter/scope.ts'
@@ -32,16 +32,16 @@ export async function checkReferences(
   pending: readonly PendingChange[],
   { locked = new Set(), steps: { lookUps = {}, referable = {} } }: CheckOptions,
 ): Promise<void> {
-  const faults: BodyFault[] = []
+  const errors: BodyError[] = []
   const all = [...namedByFields(transaction, resource, pending), ...namedByProperties(transaction, pending, referable)]
   for (const named of all) {
     const wanted = [...new Set(named.ids)].filter((id) => !id || !locked.has(id))
     if (wanted.length === 0) continue
     const found = await (lookUps[named.path]?.(transaction, pending) ?? lockNamed(transaction, named, wanted))
     if (wanted.some((id) => !id || !found.has(id)))
-      faults.push({ field: named.path, message: `no ${named.label.toLowerCase()} with this id exists` })
+      errors.push({ field: named.path, message: `no ${named.label.toLowerCase()} with this id exists` })
   }
-  if (faults.length > 0) throw invalidBody(faults)
+  if (errors.length > 0) throw invalidBody(errors)
 }
 
 async function lockNamed(

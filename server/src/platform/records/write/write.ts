@@ -199,13 +199,13 @@ function mergeValue(resource: Resource, name: string, before: JsonValue | undefi
   if (field?.filter !== 'properties') return value
   const whole = mergePatch(before, value)
   const normalized = (field.checkMerged ?? field.normalize)?.(whole)
-  if (normalized && 'fault' in normalized) throw invalidBody([{ field: name, message: normalized.fault }])
+  if (normalized && 'error' in normalized) throw invalidBody([{ field: name, message: normalized.error }])
   return normalized?.value ?? whole
 }
 
 function prepareValues(resource: Resource, pending: PendingChange, dangling: readonly string[] = []): PendingChange {
   const result = resource.prepare?.(pending.values, pending.before)
-  if (result?.faults && result.faults.length > 0) throw invalidBody(result.faults)
+  if (result?.errors && result.errors.length > 0) throw invalidBody(result.errors)
   const all = result?.values ?? pending.values
   const { before } = pending
   const values = before ? changesOf(before, all, dangling) : all

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { processorTime } from '../../../test/processor-time.ts'
-import { faultsOf } from '../../../test/leads.ts'
+import { errorsOf } from '../../../test/leads.ts'
 import { parsePush } from './payload.ts'
 import type { JsonObject, JsonValue } from '../../platform/model/json.ts'
 
@@ -103,15 +103,15 @@ test.each<[string, JsonValue, [field: string, message: RegExp][]]>([
     ],
   ],
 ])('%s rejects the push', (_, payload, expected) => {
-  const faults = faultsOf(payload)
-  expect(faults.map(({ field }) => field)).toEqual(expected.map(([field]) => field))
-  for (const [index, [, message]] of expected.entries()) expect(faults[index]?.message).toMatch(message)
+  const errors = errorsOf(payload)
+  expect(errors.map(({ field }) => field)).toEqual(expected.map(([field]) => field))
+  for (const [index, [, message]] of expected.entries()) expect(errors[index]?.message).toMatch(message)
 })
 
 test('at most 100 errors are reported, including those of jobs beyond the limit', () => {
-  expect(faultsOf({ contact: { email }, company: { tags: Array(5000).fill(true) } })).toHaveLength(100)
+  expect(errorsOf({ contact: { email }, company: { tags: Array(5000).fill(true) } })).toHaveLength(100)
   const history = [...Array<JsonValue>(100).fill({ organization: 'Acme' }), { start: 'Mayday' }]
-  expect(faultsOf({ contact: { email }, employment: { history } })).toMatchObject([
+  expect(errorsOf({ contact: { email }, employment: { history } })).toMatchObject([
     { field: 'employment.history.100.start' },
   ])
 })
