@@ -160,18 +160,16 @@ export async function bundleTo(entry, file, options = { packages: 'external' }) 
 }
 
 /**
- * The code without characters beyond Latin-1, for one of which Node would keep the whole file in twice the memory. They are
- * left in comments and regular expressions only.
+ * The code without characters beyond Latin-1, for one of which Node would keep the whole file in twice the memory. esbuild
+ * leaves them in comments, regular expressions and raw templates, which are the source of regular expressions too: there,
+ * an escape means the same unless a backslash precedes it.
  */
-const inLatin1 = (contents) =>
-  Buffer.from(contents)
-    .toString('utf8')
-    .replaceAll(/[^\0-\u{ff}]/gu, (character) =>
-      Array.from(
-        { length: character.length },
-        (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
-      ).join(''),
-    )
+function inLatin1(contents) {
+  const text = Buffer.from(contents).toString('utf8')
+  const escaped = /(?<!\\)(?:\\\\)*\\[^\0-\xff]/.exec(text)
+  if (escaped) throw new Refusal(`The build failed: remove the backslash in ${JSON.stringify(escaped[0])}.`)
+  return Buffer.from(text.replaceAll(/[^\0-\xff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`))
+}
 
 /** The packages that the bundle loads at run time. */
 function packagesIn({ outputs }) {

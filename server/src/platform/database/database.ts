@@ -127,6 +127,7 @@ export class Database {
       connectionTimeoutMillis: 3000,
       idleTimeoutMillis: 60_000,
       keepAlive: true,
+      keepAliveInitialDelayMillis: 30_000,
       application_name: connection.application_name ?? 'rapport',
       options: [
         `-c statement_timeout=${statementTimeout}`,
@@ -149,7 +150,7 @@ export class Database {
   /** Milliseconds that the tenant's requests wait (`ConnectionQueue`), minus the time for opening a connection. */
   longestWait(tenantKey: string): number {
     // A request whose connection is being opened is in the queue.
-    const opening = this.#pool.totalCount - this.#connectedClients.size
+    const opening = this.#pool.totalCount - this.#connectedClients.size - this.#shared.opening
     const setupTime = opening > 0 ? connectionSetupTime : 0
     return Math.max(0, this.#queue.longestWait(tenantKey, opening) - setupTime)
   }
@@ -200,8 +201,7 @@ export class Database {
             : this.#fixedQuery(actor, { ...statement, build: (given) => complete(statement.build(given)) })
         const tenantKey = actor.organizationId
         if (this.isDistributed) return this.#send<Row>(query, { tenantKey, check: render(credentialCheck(actor)) })
-        // Only these are known to be cheap.
-        const isCheap = !(statement instanceof Sql)
+        const isCheap = !(statement instanceof Sql) && statement.isCheap === true
         return checkedRows(await this.#send<CredentialChecked<Row>>(query, { tenantKey, isCheap }))
       },
     }
@@ -313,7 +313,7 @@ export class Database {
     { tenantKey, check, isCheap }: { tenantKey: string; check?: pg.QueryConfig; isCheap?: boolean },
   ): Promise<Row[]> {
     return this.#retry(isRetryableStatement, undefined, async (deadline) => {
-      const result = isCheap && (await this.#shared.send<Row & pg.QueryResultRow>(query, deadline))
+      const result = isCheap && (await this.#shared.send<Row & pg.QueryResultRow>(query, { tenantKey, deadline }))
       if (result) return result.rows
       const attempt = new StatementAttempt(() => this.#acquire(tenantKey, deadline))
       const pending = attempt.query<Row & pg.QueryResultRow>(query, check)

@@ -5,6 +5,8 @@ import { Parameter, render, Sql } from '../model/sql.ts'
 /** A statement with the same text and plan for all values: built once per caller, prepared once per connection. */
 export interface FixedStatement {
   name: string
+  /** True if it reads few rows of one index whatever the values are: it may share a connection with others. */
+  isCheap?: boolean
   values: readonly unknown[]
   build: (values: readonly Parameter[]) => Sql
 }

@@ -6,7 +6,7 @@ import { createEmptyDatabase, type TestDatabase } from '../../../test/postgres.t
 import { until } from '../../../test/processes.ts'
 import { serviceActor } from '../model/caller.ts'
 import { type Parameter, raw, type Sql, sql } from '../model/sql.ts'
-import { Database } from './database.ts'
+import { Database, type DatabaseOptions } from './database.ts'
 import { CredentialChanged } from './failures.ts'
 
 let server: TestDatabase
@@ -43,12 +43,13 @@ class CountingClient extends pg.Client {
 }
 
 const organizationId = '00000000-0000-4000-8000-000000000001'
-const actor = (live = 'true') => ({ ...serviceActor('command', organizationId, organizationId), live: raw(live) })
+const otherId = '00000000-0000-4000-8000-000000000002'
+const actor = (live = 'true', id = organizationId) => ({ ...serviceActor('command', id, id), live: raw(live) })
 
 /** A pool whose shared connections are open. */
-async function open({ shared = 1, size = 4, deadline }: { shared?: number; size?: number; deadline?: number } = {}) {
+async function open({ shared = 1, size = 4, ...options }: Partial<DatabaseOptions> = {}) {
   const connection = { ...server.connection, Client: CountingClient } as pg.ClientConfig
-  const database = new Database({ connection, size, shared, ...(deadline !== undefined && { deadline }) })
+  const database = new Database({ connection, size, shared, ...options })
   databases.push(database)
   await until('the shared connections are open', async () => {
     const areOpen = database.counts.total === database.counts.idle
@@ -62,10 +63,17 @@ async function open({ shared = 1, size = 4, deadline }: { shared?: number; size?
 type Build = (value: Parameter | undefined) => Sql
 
 /** Sends a statement that is the same for all values; resolves to its only value. */
-async function read(database: Database, value: unknown, name = 'echo', build: Build = (given) => sql`${given}::text`) {
-  const reader = database.reader(actor())
+async function read(
+  database: Database,
+  value: unknown,
+  name = 'echo',
+  build: Build = (given) => sql`${given}::text`,
+  id = organizationId,
+) {
+  const reader = database.reader(actor('true', id))
   const rows = await reader.query<{ value: string }>({
     name,
+    isCheap: true,
     values: [value],
     build: ([given]) => sql`select ${build(given)} as value where ${reader.organization} is not null`,
   })
@@ -87,7 +95,7 @@ const backends = async (condition = 'true') => {
 test('reads of one turn of the event loop are sent in one write for each shared connection', async () => {
   const database = await open({ shared: 2 })
   writes = 0
-  const values = Array.from({ length: 20 }, (_, index) => `value ${index}`)
+  const values = Array.from({ length: 16 }, (_, index) => `value ${index}`)
   expect(await Promise.all(values.map((value) => read(database, value)))).toEqual(values)
   expect(writes).toBe(2)
 })
@@ -104,6 +112,7 @@ test('a read with a revoked credential returns nothing', async () => {
   const reader = database.reader(actor('false'))
   const statement = {
     name: 'revoked',
+    isCheap: true,
     values: [],
     build: () => sql`select 1 as value where ${reader.organization} is not null`,
   }
@@ -128,15 +137,36 @@ test('each read gets its own result, whatever the others next to it do', async (
 
 test('a read that cannot be sent fails alone', async () => {
   const database = await open()
-  const first = read(database, 'first')
-  const impossible = read(database, {
+  const value = {
     toPostgres() {
       throw new Error('this value has no text')
     },
-  })
-  const last = read(database, 'last')
-  await expect(impossible).rejects.toThrow(/no text/)
-  expect(await Promise.all([first, last])).toEqual(['first', 'last'])
+  }
+  const first = sleep(database, 0.05)
+  const impossible = expect(read(database, value)).rejects.toThrow(/no text/)
+  const next = [sleep(database, 0.05), read(database, 'same statement'), read(database, 'x', 'another')]
+  await impossible
+  expect([await first, ...(await Promise.all(next))]).toEqual(['0.05', '0.05', 'same statement', 'x'])
+})
+
+test('reads that each take a little do not hold up those of another organization', async () => {
+  const database = await open({ size: 8, limitConcurrency: true })
+  let finished = 0
+  const many = Array.from({ length: 30 }, () => sleep(database, 0.08).then(() => finished++))
+  expect(await read(database, 'other', 'other', undefined, otherId)).toBe('other')
+  expect(finished).toBeLessThan(15)
+  await Promise.all(many)
+})
+
+test('reads that were sent again do not also run one after the other on the shared connection', async () => {
+  const database = await open({ size: 9 })
+  await other.query('create sequence runs')
+  const run = () => read(database, 0.5, 'run', (given) => sql`nextval('runs')::text || pg_sleep(${given}::float8)`)
+  await Promise.all(Array.from({ length: 8 }, run))
+  await until('none runs', async () => (await backends(`state = 'active' and query like '%runs%'`)).length === 0)
+  const { rows } = await other.query<{ last_value: string }>('select last_value from runs')
+  // One begins before its connection is ended.
+  expect(Number(rows[0]?.last_value)).toBeLessThanOrEqual(9)
 })
 
 test('reads after one that takes long are sent again on other connections', async () => {

@@ -1,10 +1,13 @@
 import type pg from 'pg'
 import { DeadlineExceeded, isUnusableConnection } from './failures.ts'
 
-/** Milliseconds without a result after which statements no longer wait for the one before them. */
+/** Milliseconds after which a read no longer waits for the statements before it. */
 const slowTime = 100
-/** Statements at a time: a few milliseconds' work. */
+/** Milliseconds after which an unused connection goes back to the pool, as others there are closed after that time. */
+const idleTime = 60_000
+/** Statements at a time, and those of one tenant: a few milliseconds' work. */
 const maxPending = 16
+const maxPendingOfOne = 8
 
 /**
  * Connections that cheap reads share. Statements of one turn of the event loop are sent in one write, and their results
@@ -19,19 +22,24 @@ export class SharedConnections {
 
   /**
    * Throws `DeadlineExceeded` or the database's error. Undefined if the statement needs a connection of its own: none is
-   * open yet, all have enough to do, or a statement before it takes long.
+   * open yet, all have enough to do, a statement before it takes long, or the connection was lost.
    */
   send<Row extends pg.QueryResultRow>(
     query: pg.QueryConfig,
-    deadline: number,
+    { tenantKey, deadline }: { tenantKey: string; deadline: number },
   ): Promise<pg.QueryResult<Row> | undefined> | undefined {
     let chosen: SharedConnection | undefined
-    for (const one of this.#connections) if (one.isFree() && (!chosen || one.pending < chosen.pending)) chosen = one
-    return chosen?.send(query, deadline) as Promise<pg.QueryResult<Row> | undefined> | undefined
+    for (const one of this.#connections)
+      if (one.isFreeFor(tenantKey) && (!chosen || one.pending < chosen.pending)) chosen = one
+    return chosen?.send(query, tenantKey, deadline) as Promise<pg.QueryResult<Row> | undefined> | undefined
   }
 
   get idle(): number {
     return this.#connections.filter((one) => one.isIdle).length
+  }
+
+  get opening(): number {
+    return this.#connections.filter((one) => one.isOpening).length
   }
 
   async close(): Promise<void> {
@@ -40,7 +48,11 @@ export class SharedConnections {
 }
 
 interface Pending {
+  tenantKey: string
+  since: number
   deadline: number
+  /** Nobody waits for its result any more. */
+  isAnswered: boolean
   resolve: (result: pg.QueryResult | undefined) => void
   reject: (error: Error) => void
 }
@@ -52,9 +64,8 @@ class SharedConnection {
   #isClosed = false
   #pending: Pending[] = []
   #isCorked = false
-  #timer: NodeJS.Timeout | undefined
-  /** Nothing is sent after a statement that takes long. */
-  #isHeldUp = false
+  #watch: NodeJS.Timeout | undefined
+  #idle: NodeJS.Timeout | undefined
 
   constructor(connect: () => Promise<pg.PoolClient>) {
     this.#connect = connect
@@ -68,21 +79,34 @@ class SharedConnection {
     return this.#client !== undefined && this.#pending.length === 0
   }
 
-  /** Opens the connection if there is none, for later statements. */
-  isFree(): boolean {
-    if (this.#client) return !this.#isHeldUp && this.#pending.length < maxPending
-    this.#connecting ??= this.#open()
-    return false
+  get isOpening(): boolean {
+    return this.#connecting !== undefined
   }
 
-  send(query: pg.QueryConfig, deadline: number): Promise<pg.QueryResult | undefined> {
+  /** Opens the connection if there is none, for later statements. */
+  isFreeFor(tenantKey: string): boolean {
+    if (this.#isClosed) return false
+    if (!this.#client) {
+      this.#connecting ??= this.#open().finally(() => (this.#connecting = undefined))
+      return false
+    }
+    const [first] = this.#pending
+    if (!first) return true
+    if (this.#pending.length >= maxPending || performance.now() - first.since > slowTime) return false
+    let own = 0
+    for (const one of this.#pending) if (one.tenantKey === tenantKey) own++
+    return own < maxPendingOfOne
+  }
+
+  send(query: pg.QueryConfig, tenantKey: string, deadline: number): Promise<pg.QueryResult | undefined> {
     const client = this.#client
     if (!client) throw new Error('the shared connection is not open')
     return new Promise((resolve, reject) => {
-      const pending = { deadline, resolve, reject }
-      if (this.#pending.push(pending) === 1) this.#watch()
+      const pending = { tenantKey, since: performance.now(), deadline, isAnswered: false, resolve, reject }
+      this.#pending.push(pending)
+      this.#watch ??= setTimeout(() => this.#checkTimes(), slowTime)
       this.#cork(client)
-      client.query(query, (error: Error | null, result: pg.QueryResult) => this.#settle(client, pending, error, result))
+      client.query(query, (error: Error | null, result: pg.QueryResult) => this.#settle(pending, error, result))
     })
   }
 
@@ -94,19 +118,13 @@ class SharedConnection {
   }
 
   async #open(): Promise<void> {
-    try {
-      if (this.#isClosed) return
-      const client = await this.#connect()
-      client.once('end', () => {
-        if (this.#client === client) this.#discard(new Error('Connection terminated'))
-      })
-      this.#client = client
-      if (this.#isClosed) this.#discard()
-    } catch {
-      // Reported by the connection of its own that the statement gets.
-    } finally {
-      this.#connecting = undefined
-    }
+    const client = await this.#connect().catch(() => undefined) // The statement's own connection reports the error.
+    client?.once('end', () => {
+      if (this.#client === client) this.#discard(new Error('Connection terminated'))
+    })
+    this.#client = client
+    if (this.#isClosed) this.#discard()
+    else this.#idle = setTimeout(() => this.#endIdle(), idleTime).unref()
   }
 
   #cork({ connection: { stream } }: pg.PoolClient): void {
@@ -119,50 +137,55 @@ class SharedConnection {
     })
   }
 
-  #settle(client: pg.PoolClient, pending: Pending, error: Error | null, result: pg.QueryResult): void {
-    if (client !== this.#client) return // Its statements have been rejected.
-    // Usually the first one, but `pg` rejects a query that it cannot send before it has results of earlier ones.
-    this.#pending.splice(this.#pending.indexOf(pending), 1)
-    if (this.#pending.length > 0) this.#timer?.refresh()
-    else this.#endWatch()
+  #settle(pending: Pending, error: Error | null, result: pg.QueryResult): void {
+    const index = this.#pending.indexOf(pending)
+    if (index < 0) return // Settled before: `pg` reports a query that it cannot send twice.
+    this.#pending.splice(index, 1)
+    this.#idle?.refresh()
     if (!error) return pending.resolve(result)
     pending.reject(error)
-    if (isUnusableConnection(error)) this.#discard(error)
+    // An error before the earlier results: `pg` did not send the query, and no longer knows what is prepared.
+    if (isUnusableConnection(error) || index > 0) this.#discard(error)
   }
 
-  #watch(): void {
-    this.#timer = setTimeout(() => this.#checkProgress(), slowTime)
-  }
-
-  #endWatch(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-    this.#isHeldUp = false
-  }
-
-  /** After the results that have already arrived: this process may have been what took so long. */
-  #checkProgress(): void {
-    const timer = this.#timer
-    const [first] = this.#pending
+  /** Repeated while results are awaited, after those that have already arrived: this process may have taken so long. */
+  #checkTimes(): void {
     setImmediate(() => {
-      if (this.#timer !== timer) return
-      timer?.refresh()
-      if (!first || this.#pending[0] !== first) return
-      this.#isHeldUp = true
-      if (performance.now() > first.deadline) return this.#discard(new DeadlineExceeded())
-      for (const pending of this.#pending.slice(1)) pending.resolve(undefined)
+      this.#watch = undefined
+      const now = performance.now()
+      const [first] = this.#pending
+      if (first?.isAnswered) return this.#discard(new DeadlineExceeded())
+      for (const one of this.#pending) {
+        if (now > one.deadline) answer(one, () => one.reject(new DeadlineExceeded()))
+        else if (one !== first && now - one.since > slowTime) answer(one, () => one.resolve(undefined))
+      }
+      if (first?.isAnswered) return this.#discard(new DeadlineExceeded())
+      if (first) this.#watch = setTimeout(() => this.#checkTimes(), slowTime)
     })
   }
 
-  /** Rejects what was sent, and ends the connection if there is an error: its statement may never end. */
+  #endIdle(): void {
+    if (this.#pending.length === 0) this.#discard()
+    else this.#idle?.refresh()
+  }
+
+  /** With an error, its statement may never end: ends the connection. What was sent is sent again elsewhere. */
   #discard(error?: Error): void {
     const client = this.#client
     const pending = this.#pending
     this.#client = undefined
     this.#pending = []
-    this.#endWatch()
+    clearTimeout(this.#watch)
+    clearTimeout(this.#idle)
+    this.#watch = undefined
+    this.#idle = undefined
     if (error) client?.connection.stream.destroy()
     client?.release(error)
-    for (const { reject } of pending) reject(error ?? new Error('the shared connection is closed'))
+    for (const { resolve } of pending) resolve(undefined)
   }
+}
+
+function answer(pending: Pending, settle: () => void): void {
+  pending.isAnswered = true
+  settle()
 }

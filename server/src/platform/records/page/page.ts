@@ -58,6 +58,8 @@ function fixedPage(resource: Resource, request: ListRequest, scope: Scope): Fixe
   // The best plan depends on how many records are within reach.
   if (isReachScattered(resource, request, scope)) return undefined
   const name = `${resource.component} page ${order.descending}`
+  // Otherwise, a page reads on past every record of a deleted parent.
+  const isCheap = resource.requiredParents === undefined
   const conditions = conditionsOf(filter)
   if (!conditions) return undefined
   const [condition, ...others] = conditions
@@ -66,19 +68,26 @@ function fixedPage(resource: Resource, request: ListRequest, scope: Scope): Fixe
     if (!values || others.length > 0 || cursor) return undefined
     const build = (given: readonly Parameter[]) =>
       pageStatement(resource, request, scope, lookupSql(condition.target, given))
-    return { name: `${name} by ${condition.target.name}`, values, build }
+    return { name: `${name} by ${condition.target.name}`, isCheap, values, build }
   }
-  if (!cursor) return { name: `${name} first`, values: [], build: () => pageStatement(resource, request, scope) }
+  if (!cursor)
+    return { name: `${name} first`, isCheap, values: [], build: () => pageStatement(resource, request, scope) }
   const at = (position: Cursor['at']) =>
     pageStatement(resource, { ...request, cursor: { ...cursor, at: position } }, scope)
   const from = `${name} ${cursor.direction}`
   if ('id' in cursor.at) {
-    return { name: `${from} record`, values: [String(cursor.at.id)], build: ([id]) => at({ id: requireParameter(id) }) }
+    return {
+      name: `${from} record`,
+      isCheap,
+      values: [String(cursor.at.id)],
+      build: ([id]) => at({ id: requireParameter(id) }),
+    }
   }
   const { keys, id: last } = cursor.at.position
   if (!keys) return undefined
   return {
     name: `${from} position`,
+    isCheap,
     values: [...keys, last].map(String),
     build: (given) => at({ position: { keys: given.slice(0, -1), id: requireParameter(given.at(-1)) } }),
   }

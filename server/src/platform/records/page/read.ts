@@ -59,7 +59,7 @@ export async function readRecord(
     where ${withinScope(resource, scope)} and ${raw(root)}.id = ${value}::uuid and ${parentFound(resource, scope)}`
   // A parent would be a second value, and a selection a different text.
   const isFixed = selection === undefined && parentId === undefined
-  const fixed = { name: `${resource.component} one`, values: [id], build }
+  const fixed = { name: `${resource.component} one`, isCheap: true, values: [id], build }
   const [row] = await db.query<ShownRecord>(isFixed ? fixed : build([new Parameter(id)]))
   if (!row) throw notFound(resource)
   return row
