@@ -21,10 +21,12 @@ const verification = [
   'server/src/assistant/work/analysis-crashes',
   'server/src/intake/work/imports-crashes',
   'server/src/intake/work/imports-database-kills',
+  'server/src/intake/work/imports-expired-leases',
   'server/src/processes/several-processes-killed',
+  'server/src/platform/operations/backup/backup-embedded',
   'server/src/platform/operations/backup/backup-faults',
   'server/src/platform/operations/backup/backup-interruptions',
-  ...['embedded-starts', 'service-role-conversion', 'upgrade'].map(
+  ...['distribution-binaries', 'embedded-starts', 'service-role-conversion', 'upgrade'].map(
     (name) => `server/src/platform/operations/embedded-postgres/${name}`,
   ),
   'server/src/api/docs/swagger',
@@ -54,7 +56,7 @@ function inServerTest(name: string): string {
 /** Products of routes, fields and values: all of it here, and in `npm test` one case of each kind (`server/test/suite.ts`). */
 const products = [
   'server/**/*.laws.test.ts',
-  ...['every-list', 'every-resource', 'tenancy', 'reach', 'scopes'].map(inServerTest).map(named),
+  ...['every-deleted-list', 'every-list', 'every-resource', 'tenancy', 'reach', 'scopes'].map(inServerTest).map(named),
   'server/src/api/schema/schema.test.ts',
   'server/src/intake/{merge/imports-edits,work/imports-outages}.test.ts',
 ]

@@ -83,10 +83,18 @@ const countLines = (text: string): number => text.split('\n').length
 const spellOut = (name: string): string =>
   name.replaceAll(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[a-z])(?=\d)|[_#]/g, ' ')
 
+/** Most names occur many times. */
+const goodNames = new Set<string>()
+
+function wordsInName(path: string, text: string, line: number): string[] {
+  if (goodNames.has(text)) return []
+  const found = text.includes(' ') ? wordsIn(path, text, line) : wordsIn(path, spellOut(text), line, inNames)
+  if (found.length === 0) goodNames.add(text)
+  return found
+}
+
 const wordsInCode = ({ path, names, comments }: Source): string[] => [
-  ...names.flatMap(({ text, line }) =>
-    text.includes(' ') ? wordsIn(path, text, line) : wordsIn(path, spellOut(text), line, inNames),
-  ),
+  ...names.flatMap(({ text, line }) => wordsInName(path, text, line)),
   ...wordsIn(path, comments),
 ]
 

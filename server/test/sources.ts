@@ -31,9 +31,15 @@ export interface Source {
   comments: string
 }
 
-/** Parses every TypeScript file in the given folders. */
+/** Parses every TypeScript file in the given folders; once for all test files of a worker. */
 export const readSources = (folders: readonly string[], extension = /\.ts$/): Source[] =>
-  readTexts(folders, extension).map(({ path, text }) => parseSource(path, text))
+  readTexts(folders, extension).map(({ path, text }) => {
+    const known = parsed.get(path)
+    const source = known?.text === text ? known.source : parseSource(path, text)
+    parsed.set(path, { text, source })
+    return source
+  })
+const parsed = new Map<string, { text: string; source: Source }>()
 
 /** The files in the given folders, at any depth. */
 export const readTexts = (folders: readonly string[], extension: RegExp): { path: string; text: string }[] =>

@@ -45,7 +45,8 @@ test('a start while the database is unavailable stores no secret either, once th
   let printed = ''
   child.stderr?.on('data', (data: Buffer) => (printed += data.toString()))
   const ended = waitForExit(child)
-  await until('it waits for the database', () => printed.includes('It is tried again'))
+  const isWaiting = () => printed.includes('It is tried again')
+  await until('it waits for the database', () => child.exitCode !== null || isWaiting(), 45_000)
   const lines = () =>
     printed
       .split('\n')
