@@ -41,8 +41,7 @@ const verification = [
     'typed-client',
   ].map(inServerTest),
   ...['planted-fault*', 'reach-faults', 'request-costs', 'request-memory', 'recorded-statements'].map(inServerTest),
-  'web/test/axe-sweep',
-  'web/test/pictures',
+  ...['axe-sweep', 'pictures', 'widths-sweep'].map((name) => `web/test/${name}`),
 ].map(named)
 
 function named(path: string): string {
@@ -76,12 +75,22 @@ const long = [
   ...['embedded-starts', 'operator-faults', 'service-role-conversion', 'start-addresses', 'start-faults'],
 ]
 
+/**
+ * The longest test of the application begins: it prepares the data of the others for half a minute. Those that run beside
+ * it need none.
+ */
+const first = ['axe', 'sessions', 'profile', 'access-forms'].map((name) => `/web/test/${name}.test.ts`)
+
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isLong = ({ moduleId }: TestSpecification) =>
-      moduleId.includes('/web/test/') || long.some((name) => moduleId.endsWith(`/${name}.test.ts`))
+    const isLong = (file: string) =>
+      file.includes('/web/test/') || long.some((name) => file.endsWith(`/${name}.test.ts`))
+    const rank = ({ moduleId: file }: TestSpecification) => {
+      const place = first.findIndex((path) => file.endsWith(path))
+      return place >= 0 ? place : first.length + (isLong(file) ? 0 : 1)
+    }
     const sorted = await super.sort(files)
-    return sorted.sort((one, other) => Number(isLong(other)) - Number(isLong(one)))
+    return sorted.sort((one, other) => rank(one) - rank(other))
   }
 }
 

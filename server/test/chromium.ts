@@ -34,6 +34,19 @@ export const launchChromium = (): Promise<Browser> =>
     ],
   })
 
+let shared: Promise<Browser> | undefined
+
+/**
+ * The browser that the test files of this process share, because starting one takes a second. A test uses contexts of its
+ * own, and nothing but the end of the process closes the browser.
+ */
+export const sharedChromium = async (): Promise<Browser> => {
+  shared ??= launchChromium()
+  const browser = await shared
+  if (!browser.isConnected()) shared = launchChromium()
+  return shared
+}
+
 /** Gives the page a device that creates and uses passkeys by itself. Returns its id and what controls it. */
 export async function addAuthenticator(page: Page): Promise<{ devtools: CDPSession; authenticatorId: string }> {
   const devtools = await page.context().newCDPSession(page)

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { chromium, launchChromium } from '../../server/test/chromium.ts'
+import { chromium, sharedChromium } from '../../server/test/chromium.ts'
 import type { MailReceiver } from '../../server/test/mail-receiver.ts'
 import { type MailedService, startMailedService } from '../../server/test/mailed-service.ts'
 import { goodPassword, loggedIn, newEmail, newOwner, receiveLinkToken, setUpToken } from '../../server/test/people.ts'
@@ -16,10 +16,9 @@ const owner = newEmail()
 beforeAll(async () => {
   mailed = await startMailedService({ SIGN_UP: 'open' })
   ;({ receiver, service } = mailed)
-  if (chromium) browser = await launchChromium()
+  if (chromium) browser = await sharedChromium()
 })
 afterAll(async () => {
-  await browser?.close()
   await mailed.close()
 })
 

@@ -47,7 +47,8 @@ export function pagesOf({ openPage, expectErrors }: Application) {
   const pages = new Map<string, Promise<Page>>()
   return async ({ as = 'owner', organization = 'small' }: Pick<Screen, 'as' | 'organization'>, width = 1440) => {
     const key = `${as} ${organization} ${width}`
-    const page = pages.get(key) ?? openPage({ as, organization, width, height: 600, path: '/forgot-password' })
+    const page =
+      pages.get(key) ?? openPage({ stays: true, as, organization, width, height: 600, path: '/forgot-password' })
     pages.set(key, page)
     expectErrors(await page, /status of [45]\d\d|Try again later/)
     return page

@@ -1,8 +1,8 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, onTestFinished, test } from 'vitest'
 import { startSession } from '../../server/src/identity/access/sessions.ts'
 import { sql } from '../../server/src/platform/model/sql.ts'
-import { chromium, launchChromium } from '../../server/test/chromium.ts'
+import { chromium, sharedChromium } from '../../server/test/chromium.ts'
 import { callAs, untilServed } from '../../server/test/people.ts'
 import { type Call, startTestService, type TestService } from '../../server/test/service.ts'
 import {
@@ -28,7 +28,10 @@ export interface PageOptions {
   theme?: 'light' | 'dark'
   /** Default: 1440. Below 768, the page emulates a phone with a touch screen. */
   width?: number
+  /** Default: 600, because a page takes time for everything in view, or 844 on a phone. */
   height?: number
+  /** Whether the file's other tests use the page, too. Otherwise it is closed at the end of the test. */
+  stays?: boolean
   locale?: string
   timezone?: string
   /** Stops the clock at this time; timers still run. */
@@ -39,7 +42,7 @@ export interface PageOptions {
 
 export interface Application {
   service(): TestService
-  /** A loaded page with its own context and session. It is closed after the file's last test. */
+  /** A loaded page with its own context and session. */
   openPage(options?: PageOptions): Promise<Page>
   /** A second page in the context of another one, like a new tab. */
   openTab(page: Page, path?: string): Promise<Page>
@@ -51,7 +54,7 @@ export interface Application {
   expectErrors(page: Page, expected: RegExp): void
 }
 
-/** What all files of a worker share: the service on a copy of the seeded database, and the browser. */
+/** What all files of a worker share: the service on a copy of the seeded database. They share the browser, too. */
 interface Shared {
   service: TestService
   browser: Browser
@@ -64,7 +67,7 @@ async function start(environment: Record<string, string> = {}): Promise<Shared> 
     createSeededDatabase().then((database) =>
       startTestService({ IMPORT_WORKERS: '1', ...environment }, { ...database, secret }),
     ),
-    launchChromium(),
+    sharedChromium(),
   ])
   return { service, browser }
 }
@@ -93,7 +96,7 @@ export function useApplication({
   })
   afterAll(async () => {
     await Promise.all(contexts.map((context) => context.close()))
-    if (isAlone) await Promise.all([running?.browser.close(), running?.service.close()])
+    if (isAlone) await running?.service.close()
   })
   const get = (): Shared => {
     if (!running) throw new Error('The application starts before the first test: use it in tests and hooks only.')
@@ -119,7 +122,8 @@ export function useApplication({
     async openPage(options = {}) {
       const { service, browser } = get()
       const context = await browser.newContext(contextOptions(service.url, options))
-      contexts.push(context)
+      if (options.stays) contexts.push(context)
+      else onTestFinished(() => context.close())
       context.setDefaultTimeout(15_000)
       context.on('page', watch)
       const { as = 'owner', organization = 'large', path = '/', now } = options
@@ -151,14 +155,17 @@ export function useApplication({
 /** A browser's log message when the service refuses a request temporarily; the page then retries it. */
 const overloaded = /^Console: .*status of 503/
 
-/** Browsers make the machine busy. */
+/** Browsers make the machine busy: repeats what is refused for that reason, and a read that takes too long. */
 const patient =
   (call: Call): Call =>
-  (...request) =>
-    untilServed(() => call(...request))
+  async (method, ...request) => {
+    const send = () => untilServed(() => call(method, ...request))
+    const answer = await send()
+    return method === 'GET' && answer.body?.code === 'timeout' ? send() : answer
+  }
 
 function contextOptions(baseURL: string, options: PageOptions) {
-  const { theme = 'light', width = 1440, height = width < 768 ? 844 : 900 } = options
+  const { theme = 'light', width = 1440, height = width < 768 ? 844 : 600 } = options
   const { locale = 'en-GB', timezone = 'Europe/Berlin', motion = 'reduce' } = options
   const isPhone = width < 768
   return {

@@ -13,7 +13,7 @@ let page: Page
 let call: Call
 let number = 0
 beforeEach(async () => {
-  page ??= await openPage({ path: '/forgot-password' })
+  page ??= await openPage({ stays: true, path: '/forgot-password' })
   call ??= await callAs()
 })
 

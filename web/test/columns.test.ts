@@ -10,7 +10,7 @@ const { openPage } = useApplication()
 let page: Page
 let grid: Grid
 beforeEach(async () => {
-  page ??= await openPage({ organization: 'small', path: '/contacts' })
+  page ??= await openPage({ stays: true, organization: 'small', path: '/contacts' })
   grid = new Grid(page)
   if (new URL(page.url()).search !== '') await page.goto('/contacts')
   await grid.settle()

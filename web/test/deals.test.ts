@@ -15,7 +15,7 @@ let stages: Json[]
 let deal: Json
 let number = 0
 beforeEach(async () => {
-  page ??= await openPage({ path: '/forgot-password' })
+  page ??= await openPage({ stays: true, path: '/forgot-password' })
   call ??= await callAs()
   const [pipeline] = (await call('GET', '/v5/pipelines?orderBy=createdAt&sort=asc&limit=1')).body
   stages = (await call('GET', `/v5/pipelines/${pipeline.id}/stages?orderBy=position&sort=asc`)).body

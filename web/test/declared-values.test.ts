@@ -23,7 +23,7 @@ const created = async (path: string, body: object): Promise<Json> => {
 
 beforeEach(async () => {
   if (people) return
-  page = await openPage({ path: '/forgot-password' })
+  page = await openPage({ stays: true, path: '/forgot-password' })
   call = await callAs()
   const choices = ['gold', 'silver', 'bronze'].map((value) => ({ value, label: `${value} tier` }))
   const named = (key: string, type: string, label: string, more: object = {}) =>

@@ -15,7 +15,7 @@ let contacts: Json[]
 let tag: string
 let number = 0
 beforeEach(async () => {
-  page ??= await openPage({ path: '/contacts' })
+  page ??= await openPage({ stays: true, path: '/contacts' })
   await page.unrouteAll()
   call ??= await callAs()
   grid = new Grid(page)

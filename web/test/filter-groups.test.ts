@@ -9,7 +9,7 @@ const { openPage, callAs, expectErrors } = useApplication()
 let page: Page
 let grid: Grid
 beforeEach(async () => {
-  page ??= await openPage({ path: '/contacts' })
+  page ??= await openPage({ stays: true, path: '/forgot-password' })
   grid = new Grid(page)
 })
 

@@ -13,7 +13,7 @@ let number = 0
 beforeAll(async () => {
   if (!chromium) return
   call = await callAs('owner', 'small')
-  page = await openPage({ organization: 'small', path: '/contacts' })
+  page = await openPage({ stays: true, organization: 'small', path: '/forgot-password' })
 })
 
 const created = async (path: string, body: object): Promise<Json> => {

@@ -7,7 +7,7 @@ const { openPage, callAs, expectErrors } = useApplication()
 
 let page: Page
 beforeEach(async () => {
-  page ??= await openPage({ organization: 'small', path: '/contacts' })
+  page ??= await openPage({ stays: true, organization: 'small', path: '/forgot-password' })
 })
 
 const dialog = () => page.getByRole('dialog', { name: 'New contact' })

@@ -8,7 +8,7 @@ const { openPage, callAs } = useApplication()
 let page: Page
 let grid: Grid
 beforeEach(async () => {
-  page ??= await openPage({ path: '/contacts' })
+  page ??= await openPage({ stays: true, path: '/contacts', height: 900 })
   grid = new Grid(page)
   await grid.settle()
   await grid.box.focus()

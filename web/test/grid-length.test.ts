@@ -12,7 +12,7 @@ const { service, openPage, callAs } = useApplication()
 let page: Page
 let grid: Grid
 beforeEach(async () => {
-  page ??= await openPage({ path: '/contacts' })
+  page ??= await openPage({ stays: true, path: '/contacts' })
   grid = new Grid(page)
   await grid.settle()
 })

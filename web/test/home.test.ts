@@ -18,29 +18,28 @@ browserTest('a segment of a bar links to the contacts of its day and source', as
   await page.getByText('charted@example.com').first().waitFor()
 })
 
-browserTest('a chart is one tab stop, and the arrow keys go from one value to the next', async () => {
-  const page = await openPage({ organization: 'small', now: '2026-11-21T12:00:00Z', path: '/?days=90' })
-  const chart = page.getByRole('group', { name: 'New contacts' })
-  const stops = chart.locator('a[tabindex="0"]')
-  await expect.poll(() => stops.count()).toBe(1)
-  await stops.focus()
-  const name = () => page.evaluate<string>(`document.activeElement.getAttribute('aria-label')`)
-  const first = await name()
-  await page.keyboard.press('ArrowRight')
-  await expect.poll(name).not.toBe(first)
-  await page.keyboard.press('ArrowLeft')
-  await expect.poll(name).toBe(first)
-})
-
-browserTest('each chart has a table with the same numbers', async () => {
-  const page = await openPage({ organization: 'small', now: '2026-11-21T12:00:00Z', path: '/?days=90' })
-  const panel = page.getByRole('region', { name: 'New contacts', exact: true })
-  const total = Number((await panel.locator('p').first().textContent())?.replaceAll(',', ''))
-  await panel.getByRole('button', { name: 'Table view' }).click()
-  await expect.poll(() => panel.locator('tbody td:last-child').count()).toBe(90)
-  const cells = await panel.locator('tbody td:last-child').allTextContents()
-  expect(cells.reduce((sum, cell) => sum + Number(cell), 0)).toBe(total)
-})
+browserTest(
+  'a chart is one tab stop with arrow keys between its values, and has a table with the same numbers',
+  async () => {
+    const page = await openPage({ organization: 'small', now: '2026-11-21T12:00:00Z', path: '/?days=90' })
+    const chart = page.getByRole('group', { name: 'New contacts' })
+    const stops = chart.locator('a[tabindex="0"]')
+    await expect.poll(() => stops.count()).toBe(1)
+    await stops.focus()
+    const name = () => page.evaluate<string>(`document.activeElement.getAttribute('aria-label')`)
+    const first = await name()
+    await page.keyboard.press('ArrowRight')
+    await expect.poll(name).not.toBe(first)
+    await page.keyboard.press('ArrowLeft')
+    await expect.poll(name).toBe(first)
+    const panel = page.getByRole('region', { name: 'New contacts', exact: true })
+    const total = Number((await panel.locator('p').first().textContent())?.replaceAll(',', ''))
+    await panel.getByRole('button', { name: 'Table view' }).click()
+    await expect.poll(() => panel.locator('tbody td:last-child').count()).toBe(90)
+    const cells = await panel.locator('tbody td:last-child').allTextContents()
+    expect(cells.reduce((sum, cell) => sum + Number(cell), 0)).toBe(total)
+  },
+)
 
 browserTest('a country on the map links to its contacts', async () => {
   const page = await openPage({ organization: 'small' })

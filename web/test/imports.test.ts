@@ -1,39 +1,48 @@
 import type { Page, Route } from 'playwright-core'
-import { expect } from 'vitest'
+import { beforeEach, expect } from 'vitest'
 import { addRows } from '../../server/test/import-rows.ts'
 import { browserTest, useApplication } from './application.ts'
 import { copiedBy } from './gestures.ts'
 import { push as send } from './pushes.ts'
 
-const { openPage, expectErrors, service } = useApplication()
+const { openPage, callAs, expectErrors, service } = useApplication()
+
+let page: Page
+beforeEach(async () => {
+  page ??= await openPage({ stays: true, path: '/forgot-password' })
+})
 
 /** Creates an import, opens its page, and returns its URL. */
-async function createImport(name: string): Promise<{ page: Page; url: string }> {
-  const page = await openPage({ path: '/imports' })
-  await page.getByRole('button', { name: 'New import' }).first().click()
-  await page.getByLabel('Name').fill(name)
-  await page.keyboard.press('Enter')
-  const shown = page.getByRole('group', { name: 'Trigger URL' }).locator('code')
-  return { page, url: (await shown.textContent()) ?? '' }
+async function createImport(name: string): Promise<string> {
+  const { body, status, text } = await (await callAs())('POST', '/v5/imports', { body: { name } })
+  expect(status, text).toBe(201)
+  await page.goto(`/imports/${body.id}`)
+  await page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
+  return body.triggerUrl
 }
 
 const push = async (url: string, lead: unknown): Promise<void> => expect(await send(url, lead)).toBe(200)
 
-const rowsWith = (page: Page, status: string) => page.locator(`tr[data-status=${status}]`)
+const rowsWith = (status: string) => page.locator(`tr[data-status=${status}]`)
 
 /** Two contacts, and a row that matches both of them. */
-async function pushConflict(page: Page, url: string, name: string): Promise<void> {
+async function pushConflict(url: string, name: string): Promise<void> {
   await push(url, { contact: { email: `${name}@one.example`, externalIdBilling: `${name}-1` } })
   await push(url, { contact: { email: `${name}@two.example`, externalIdBilling: `${name}-2` } })
-  await rowsWith(page, 'PROCESSED').nth(1).waitFor()
+  await rowsWith('PROCESSED').nth(1).waitFor()
   await push(url, { contact: { email: `${name}@one.example`, externalIdBilling: `${name}-2` } })
-  await rowsWith(page, 'CONFLICT').first().waitFor()
+  await rowsWith('CONFLICT').first().waitFor()
 }
 
 browserTest(
   'a new import shows its URL once, and the command next to it pushes a row that appears at once',
   async () => {
-    const { page, url } = await createImport('Website form')
+    await page.goto('/imports')
+    await page.getByRole('button', { name: 'New import' }).first().click()
+    await page.getByLabel('Name').fill('Website form')
+    await page.keyboard.press('Enter')
+    const shown = page.getByRole('group', { name: 'Trigger URL' }).locator('code')
+    const url = (await shown.textContent()) ?? ''
     expect(await copiedBy(page.getByRole('button', { name: 'Copy: Trigger URL' }))).toBe(url)
     const command = await copiedBy(page.getByRole('button', { name: 'Copy: Try it in a terminal' }))
     const [, target = '', data = ''] = /^curl '([^']+)'[^]*--data '([^']+)'$/.exec(command) ?? []
@@ -47,9 +56,9 @@ browserTest(
 )
 
 browserTest('a failed row shows its reason, and its corrected payload updates the existing contact', async () => {
-  const { page, url } = await createImport('Corrected')
-  await pushConflict(page, url, 'corrected')
-  await rowsWith(page, 'CONFLICT').getByRole('link').first().click()
+  const url = await createImport('Corrected')
+  await pushConflict(url, 'corrected')
+  await rowsWith('CONFLICT').getByRole('link').first().click()
   const panel = page.getByRole('region', { name: 'Row' })
   await panel.getByText('Several contacts match').waitFor()
   await panel.getByRole('button', { name: 'Edit and retry' }).click()
@@ -65,14 +74,14 @@ browserTest('a failed row shows its reason, and its corrected payload updates th
   await payload.fill('{"contact": {"email": "corrected@one.example", "name": "Ada Corrected"}}')
   await panel.getByRole('button', { name: 'Save and retry' }).click()
   await panel.getByRole('link', { name: 'Contact changed' }).waitFor()
-  await expect.poll(() => rowsWith(page, 'CONFLICT').count()).toBe(0)
+  await expect.poll(() => rowsWith('CONFLICT').count()).toBe(0)
   await page.getByRole('button', { name: 'Processed 3' }).waitFor()
 })
 
 browserTest('arriving rows move neither the focus nor the visible rows', async () => {
-  const { page, url } = await createImport('Busy')
+  const url = await createImport('Busy')
   for (let number = 0; number < 40; number++) await push(url, { contact: { email: `busy-${number}@example.com` } })
-  await rowsWith(page, 'PROCESSED').nth(39).waitFor()
+  await rowsWith('PROCESSED').nth(39).waitFor()
   const link = page.locator('tr[data-status] a[id]').nth(30)
   const id = (await link.getAttribute('id')) ?? ''
   await link.focus()
@@ -85,9 +94,9 @@ browserTest('arriving rows move neither the focus nor the visible rows', async (
 })
 
 browserTest('the open row is in the URL; Escape closes it and returns the focus', async () => {
-  const { page, url } = await createImport('Addressed')
+  const url = await createImport('Addressed')
   await push(url, { contact: { email: 'addressed@example.com', website: 'nonsense' } })
-  const link = rowsWith(page, 'PROCESSED').getByRole('link').first()
+  const link = rowsWith('PROCESSED').getByRole('link').first()
   await link.press('Enter')
   await page.getByText('contact.website').waitFor()
   const id = await link.getAttribute('id')
@@ -100,8 +109,8 @@ browserTest('the open row is in the URL; Escape closes it and returns the focus'
 })
 
 browserTest('a retry of many rows shows their number first', async () => {
-  const { page, url } = await createImport('Retried')
-  await pushConflict(page, url, 'retried')
+  const url = await createImport('Retried')
+  await pushConflict(url, 'retried')
   await page.getByRole('button', { name: 'Retry all failed…' }).waitFor()
   await page.getByRole('button', { name: 'Conflict 1' }).click()
   await expect.poll(() => page.locator('tr[data-status]').count()).toBe(1)
@@ -113,23 +122,23 @@ browserTest('a retry of many rows shows their number first', async () => {
 })
 
 browserTest('waiting rows are cancelled, one from its panel, and the others after showing their number', async () => {
-  const { page } = await createImport('Cancelled')
+  await createImport('Cancelled')
   const importId = new URL(page.url()).pathname.split('/').at(-1) ?? ''
   const inAnHour = new Date(Date.now() + 3_600_000).toISOString()
   await addRows(service(), importId, Array(3).fill({ status: 'RETRYING', createdAt: inAnHour }))
-  await rowsWith(page, 'RETRYING').nth(2).waitFor()
-  await rowsWith(page, 'RETRYING').first().getByRole('link').first().click()
+  await rowsWith('RETRYING').nth(2).waitFor()
+  await rowsWith('RETRYING').first().getByRole('link').first().click()
   await page.getByRole('button', { name: 'Cancel the row' }).click()
   await page.getByText('The row was cancelled').waitFor()
-  await expect.poll(() => rowsWith(page, 'RETRYING').count()).toBe(2)
+  await expect.poll(() => rowsWith('RETRYING').count()).toBe(2)
   await page.getByRole('button', { name: 'Cancel all waiting…' }).click()
   await page.getByRole('button', { name: 'Cancel 2 rows' }).click()
   await page.getByText('2 rows were cancelled').waitFor()
-  await expect.poll(() => rowsWith(page, 'CANCELLED').count()).toBe(3)
+  await expect.poll(() => rowsWith('CANCELLED').count()).toBe(3)
 })
 
 browserTest('a new import whose response was lost is created once', async () => {
-  const page = await openPage({ path: '/imports?new=1' })
+  await page.goto('/imports?new=1')
   expectErrors(page, /ERR_FAILED/)
   let isLost = false
   const lose = async (route: Route) => {
@@ -149,7 +158,7 @@ browserTest('a new import whose response was lost is created once', async () => 
 })
 
 browserTest('an import is disabled and enabled, gets another URL, and is restored after its deletion', async () => {
-  const { page, url } = await createImport('Managed')
+  const url = await createImport('Managed')
   await page.getByRole('button', { name: 'Disable' }).click()
   await page.getByRole('button', { name: 'Enable' }).click()
   await page.getByRole('button', { name: 'Disable' }).waitFor()
@@ -171,10 +180,10 @@ browserTest('an import is disabled and enabled, gets another URL, and is restore
 })
 
 browserTest('what a bad sender pushed is removed from a disabled import, after showing its amount', async () => {
-  const { page, url } = await createImport('Unwanted')
+  const url = await createImport('Unwanted')
   for (const name of ['one', 'two', 'three'])
     await push(url, { contact: { email: `${name}@unwanted.example` }, company: { name: 'Unwanted Ltd' } })
-  await expect.poll(() => rowsWith(page, 'PROCESSED').count()).toBe(3)
+  await expect.poll(() => rowsWith('PROCESSED').count()).toBe(3)
   const open = async () => {
     await page.getByRole('button', { name: 'More actions' }).click()
     await page.getByRole('menuitem', { name: 'Remove what it received…' }).click()
@@ -195,10 +204,10 @@ browserTest('what a bad sender pushed is removed from a disabled import, after s
 })
 
 browserTest('read-only access to imports offers no changes', async () => {
-  const { page: owners, url } = await createImport('Read only')
+  const url = await createImport('Read only')
   await push(url, { contact: { email: 'read-only@example.com', name: 'Read Only' } })
-  const page = await openPage({ as: 'viewer', path: new URL(owners.url()).pathname })
-  await page.getByRole('link', { name: 'Read Only' }).waitFor()
+  const viewer = await openPage({ as: 'viewer', path: new URL(page.url()).pathname })
+  await viewer.getByRole('link', { name: 'Read Only' }).waitFor()
   for (const name of ['Disable', 'More actions', 'Retry all failed…'])
-    expect(await page.getByRole('button', { name }).count()).toBe(0)
+    expect(await viewer.getByRole('button', { name }).count()).toBe(0)
 })

@@ -11,7 +11,7 @@ let number = 0
 /** A text that only the records of this test contain. */
 let tag: string
 beforeEach(async () => {
-  page ??= await openPage({ organization: 'small', path: '/contacts' })
+  page ??= await openPage({ stays: true, organization: 'small', path: '/forgot-password' })
   call ??= await callAs('owner', 'small')
   tag = `Keys${++number}`
 })

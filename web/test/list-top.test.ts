@@ -11,7 +11,7 @@ const { openPage, callAs, service } = useApplication()
 let page: Page
 let grid: Grid
 beforeEach(async () => {
-  page ??= await openPage({ path: '/contacts' })
+  page ??= await openPage({ stays: true, path: '/contacts' })
   grid = new Grid(page)
 })
 

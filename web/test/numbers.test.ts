@@ -18,7 +18,7 @@ beforeAll(async () => {
     ['budget', 'money', 'Budget'],
   ])
     await call('POST', '/v5/properties', { body: { resource: 'companies', key, type, label } })
-  page = await openPage({ organization: 'small', path: '/deals', locale: 'de-DE' })
+  page = await openPage({ stays: true, organization: 'small', path: '/forgot-password', locale: 'de-DE' })
 })
 
 const created = async (path: string, body: object): Promise<Json> => (await call('POST', path, { body })).body

@@ -2,11 +2,11 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, createServer as createSocketServer } from 'node:net'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { chromium, launchChromium } from '../../server/test/chromium.ts'
+import { chromium, sharedChromium } from '../../server/test/chromium.ts'
 import { newOwner, type TestOwner } from '../../server/test/people.ts'
 import { createDatabase } from '../../server/test/postgres.ts'
 import { startTestService, type TestService } from '../../server/test/service.ts'
-import { expectAccessible, heading, isInside } from './visit.ts'
+import { calm, expectAccessible, heading, isInside } from './visit.ts'
 
 const browserTest = test.skipIf(!chromium)
 
@@ -23,11 +23,10 @@ beforeAll(async () => {
   database = await createDatabase()
   port = String(await freePort())
   service = await start()
-  browser = await launchChromium()
+  browser = await sharedChromium()
   owner = await newOwner(service)
 })
 afterAll(async () => {
-  await browser?.close()
   await service.close()
   await database.drop()
 })
@@ -43,7 +42,7 @@ const freePort = (): Promise<number> =>
 
 async function openPage(path: string): Promise<{ page: Page; context: BrowserContext }> {
   if (!browser) throw new Error('The test needs a browser.')
-  const context = await browser.newContext({ baseURL: service.url, viewport: { width: 1440, height: 900 } })
+  const context = await browser.newContext({ baseURL: service.url, ...calm })
   onTestFinished(() => context.close())
   context.setDefaultTimeout(20_000)
   const { email, password } = owner

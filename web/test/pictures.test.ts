@@ -147,7 +147,16 @@ async function pageFor(
 ) {
   const key = `${as} ${organization} ${width} ${at}`
   const known =
-    pages.get(key) ?? openPage({ as, organization, width, path: '/forgot-password', ...(at && { now: at }) })
+    pages.get(key) ??
+    openPage({
+      stays: true,
+      as,
+      organization,
+      width,
+      height: width < 768 ? 844 : 900,
+      path: '/forgot-password',
+      ...(at && { now: at }),
+    })
   pages.set(key, known)
   const page = await known
   // The application checks whether the person is logged in.

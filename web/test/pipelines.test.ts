@@ -11,7 +11,7 @@ let call: Call
 let pipeline: Json
 let number = 0
 beforeEach(async () => {
-  page ??= await openPage({ path: '/forgot-password' })
+  page ??= await openPage({ stays: true, path: '/forgot-password' })
   call ??= await callAs()
   pipeline = (await call('POST', '/v5/pipelines', { body: { name: `Pipeline ${++number}` } })).body
 })

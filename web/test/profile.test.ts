@@ -1,7 +1,7 @@
 import { TOTP } from 'otpauth'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { addAuthenticator, chromium, launchChromium } from '../../server/test/chromium.ts'
+import { addAuthenticator, chromium, sharedChromium } from '../../server/test/chromium.ts'
 import { type MailedService, startMailedService } from '../../server/test/mailed-service.ts'
 import { loggedIn, newEmail, newOwner, receiveLinkToken, type TestPerson } from '../../server/test/people.ts'
 import { sql } from '../../server/src/platform/model/sql.ts'
@@ -14,16 +14,14 @@ let home: string
 beforeAll(async () => {
   mailed = await startMailedService()
   home = mailed.service.url.replace('127.0.0.1', 'localhost')
-  if (chromium) browser = await launchChromium()
+  if (chromium) browser = await sharedChromium()
 })
 afterAll(async () => {
-  await browser?.close()
   await mailed.close()
 })
 
-async function openProfile(person: Pick<TestPerson, 'email' | 'password'>): Promise<Page> {
-  const { page } = await visit(browser, `${home}/login?next=/profile`)
-  await send(page, 'Log in', { email: person.email, password: person.password })
+async function openProfile(person: TestPerson): Promise<Page> {
+  const { page } = await visit(browser, `${home}/profile`, { person })
   await isInside(page, '/profile')
   return page
 }
@@ -187,7 +185,7 @@ test.skipIf(!chromium)('a person ends one session and then all others, and stays
   const person = await newOwner(mailed.service)
   const headers = { 'user-agent': 'Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) Version/17.0 Safari/604.1' }
   await loggedIn(mailed.service, person.email, person.password, headers)
-  const page = await openProfile(person)
+  const page = await openProfile(await loggedIn(mailed.service, person.email, person.password))
   const rows = panel(page, 'Sessions').getByRole('listitem')
   await expect.poll(() => rows.count()).toBe(3)
   await panel(page, 'Sessions')

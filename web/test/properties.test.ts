@@ -10,7 +10,7 @@ const { openPage, callAs, expectErrors } = useApplication({ isAlone: true })
 let page: Page
 let call: Call
 beforeEach(async () => {
-  page ??= await openPage({ path: '/forgot-password' })
+  page ??= await openPage({ stays: true, path: '/forgot-password' })
   call ??= await callAs()
 })
 

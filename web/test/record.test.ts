@@ -11,7 +11,7 @@ let call: Call
 let contact: Json
 let number = 0
 beforeEach(async () => {
-  page ??= await openPage({ organization: 'small' })
+  page ??= await openPage({ stays: true, organization: 'small' })
   call ??= await callAs('owner', 'small')
   const name = `Rita Record ${++number}`
   contact = (await call('POST', '/v5/contacts', { body: { name, tags: ['record'], status: 'active' } })).body

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Browser, Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { addAuthenticator, chromium, launchChromium } from '../../server/test/chromium.ts'
+import { addAuthenticator, chromium, sharedChromium } from '../../server/test/chromium.ts'
 import { type IdentityProvider, startIdentityProvider } from '../../server/test/identity-provider.ts'
 import { type NameServer, startNameServer } from '../../server/test/name-server.ts'
 import { decodeId } from '../../server/src/platform/model/ids.ts'
@@ -10,7 +10,7 @@ import type { TestPerson } from '../../server/test/people.ts'
 import { AuthenticatorApp, newPerson } from '../../server/test/second-factors.ts'
 import { startTestService, type TestService } from '../../server/test/service.ts'
 import { createSsoFixture, lookUpTxt, verifyDomain } from '../../server/test/single-sign-on-fixture.ts'
-import { heading, isInside, send } from './visit.ts'
+import { calm, heading, isInside, send } from './visit.ts'
 
 // The ways to log in again over a page whose session has ended.
 
@@ -27,16 +27,15 @@ beforeAll(async () => {
   ;[provider, nameServer] = await Promise.all([startIdentityProvider(), startNameServer(lookUpTxt(texts))])
   service = await startTestService({ EGRESS_ALLOW: new URL(provider.issuer).host })
   home = service.url.replace('127.0.0.1', 'localhost')
-  if (chromium) browser = await launchChromium()
+  if (chromium) browser = await sharedChromium()
 })
 afterAll(async () => {
-  await browser?.close()
   await Promise.all([service.close(), provider.close(), nameServer.close()])
 })
 
 async function newPage(locale = 'en-GB'): Promise<Page> {
   if (!browser) throw new Error('The test needs a browser.')
-  const context = await browser.newContext({ baseURL: home, viewport: { width: 1440, height: 900 }, locale })
+  const context = await browser.newContext({ baseURL: home, ...calm, locale })
   onTestFinished(() => context.close())
   context.setDefaultTimeout(15_000)
   return context.newPage()

@@ -1,9 +1,9 @@
 import type { Browser, BrowserContext, Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { chromium, launchChromium } from '../../server/test/chromium.ts'
+import { chromium, sharedChromium } from '../../server/test/chromium.ts'
 import { type MailedService, startMailedService } from '../../server/test/mailed-service.ts'
 import { newOwner, receiveLinkToken, type TestOwner, type TestPerson } from '../../server/test/people.ts'
-import { expectAccessible, heading, isInside, send } from './visit.ts'
+import { calm, expectAccessible, heading, isInside, send, sessionCookie } from './visit.ts'
 
 const browserTest = test.skipIf(!chromium)
 
@@ -11,17 +11,16 @@ let mailed: MailedService
 let browser: Browser | undefined
 beforeAll(async () => {
   mailed = await startMailedService()
-  if (chromium) browser = await launchChromium()
+  if (chromium) browser = await sharedChromium()
 })
 afterAll(async () => {
-  await browser?.close()
   await mailed.close()
 })
 
 /** A browser in which this person is logged in. */
 async function browserOf(person: Pick<TestPerson, 'refreshToken'>): Promise<BrowserContext> {
   if (!browser) throw new Error('The test needs a browser.')
-  const context = await browser.newContext({ baseURL: mailed.service.url, viewport: { width: 1440, height: 900 } })
+  const context = await browser.newContext({ baseURL: mailed.service.url, ...calm })
   onTestFinished(() => context.close())
   context.setDefaultTimeout(10_000)
   await logInAs(context, person)
@@ -29,10 +28,8 @@ async function browserOf(person: Pick<TestPerson, 'refreshToken'>): Promise<Brow
 }
 
 /** Simulates a log-in in another tab. */
-const logInAs = (context: BrowserContext, { refreshToken }: Pick<TestPerson, 'refreshToken'>): Promise<void> =>
-  context.addCookies([
-    { name: 'rapport', value: refreshToken, url: mailed.service.url, httpOnly: true, sameSite: 'Strict' },
-  ])
+const logInAs = (context: BrowserContext, person: Pick<TestPerson, 'refreshToken'>): Promise<void> =>
+  context.addCookies([sessionCookie(mailed.service.url, person)])
 
 async function openTab(context: BrowserContext, path: string): Promise<Page> {
   const page = await context.newPage()

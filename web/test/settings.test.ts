@@ -1,6 +1,6 @@
 import { allPages } from '../../server/test/all-pages.ts'
 import type { Locator, Page } from 'playwright-core'
-import { expect } from 'vitest'
+import { beforeEach, expect } from 'vitest'
 import type { Json } from '../../server/test/service.ts'
 import { browserTest, useApplication } from './application.ts'
 import { copiedBy } from './gestures.ts'
@@ -9,9 +9,18 @@ import { resize } from './squeezed.ts'
 
 const { openPage, callAs, service, expectErrors } = useApplication()
 
-/** Opens the settings of the small organization as one of its people. */
-const open = (section: string, options: { as?: 'owner' | 'member' | 'viewer'; width?: number } = {}): Promise<Page> =>
-  openPage({ organization: 'small', path: `/settings/${section}`, ...options })
+let owners: Page
+beforeEach(async () => {
+  owners ??= await openPage({ stays: true, organization: 'small', path: '/forgot-password' })
+})
+
+/** Opens the settings of the small organization as its owner. */
+async function open(section: string): Promise<Page> {
+  await owners.goto(`/settings/${section}`)
+  await owners.locator('h1').first().waitFor()
+  return owners
+}
+const onPhone = { organization: 'small', width: 390 } as const
 
 browserTest('a new key is shown once, with a curl command that works', async () => {
   const page = await open('api-keys?new=true')
@@ -38,7 +47,7 @@ browserTest('a second list on a page waits for the first one, which would push i
   const call = await callAs('owner', 'small')
   const { body: key } = await call('POST', '/v5/api-keys', { body: { name: 'Lost', scopes: ['contact:list:read'] } })
   expect((await call('POST', `/v5/api-keys/${key.id}/revoke`)).status).toBe(200)
-  const page = await open('members')
+  const page = owners
   let release: () => void = () => undefined
   const released = new Promise<void>((resolve) => (release = resolve))
   await page.route(/v5\/api-keys\?.*revokedAt\.equals=null/, (route) => released.then(() => route.continue()))
@@ -49,6 +58,7 @@ browserTest('a second list on a page waits for the first one, which would push i
   expect(await page.getByRole('list', { name: 'Revoked keys' }).count()).toBe(0)
   release()
   await page.getByRole('list', { name: 'Revoked keys' }).getByText('Lost').waitFor()
+  await page.unrouteAll()
 })
 
 /** Sends the request of a curl command; returns the status. */
@@ -84,21 +94,29 @@ browserTest('every list can be copied as a request, which an API key can send', 
   const { body: key } = await call('POST', '/v5/api-keys', {
     body: { name: 'Lists', scopes: scopes.map(({ scope }: Json) => scope) },
   })
-  const page = await open('members')
+  const page = owners
   const send = async (path: string, button: Locator) => {
     const command = await copiedBy(button)
     expect(command).toContain('<API_KEY>')
     expect([path, await runCurl(command.replace('<API_KEY>', key.apiKey))]).toEqual([path, 200])
   }
-  const sections = ['members', 'invitations', 'teams', 'roles', 'api-keys', 'single-sign-on', 'audit-log', 'outbox']
+  const sections = ['Members', 'Invitations', 'Teams', 'Roles', 'API keys', 'Single sign-on', 'Audit log', 'Outbox']
   const [{ id: importId }] = (await call('GET', '/v5/imports')).body
   const [{ id: teamId }] = (await call('GET', '/v5/teams')).body
-  const paths = [...sections, `teams?team=${teamId}`].map((section) => `/settings/${section}`)
-  for (const path of [...paths, '/imports', `/imports/${importId}`]) {
-    await page.goto(path)
-    const buttons = page.getByRole('button', { name: 'Copy as API request' })
+  const buttons = page.getByRole('button', { name: 'Copy as API request' })
+  const sendAll = async (name: string) => {
     await buttons.first().waitFor()
-    for (const button of await buttons.all()) await send(path, button)
+    for (const button of await buttons.all()) await send(name, button)
+  }
+  await page.goto('/settings/organization')
+  for (const section of sections) {
+    await page.getByRole('navigation', { name: 'Settings' }).getByRole('link', { name: section }).click()
+    await page.getByRole('heading', { level: 1, name: section }).waitFor()
+    await sendAll(section)
+  }
+  for (const path of [`/settings/teams?team=${teamId}`, '/imports', `/imports/${importId}`]) {
+    await page.goto(path)
+    await sendAll(path)
   }
   for (const path of ['/contacts?filter.name.contains=O%27Neill+%24%28id%29', '/companies', '/campaigns']) {
     await page.goto(path)
@@ -108,7 +126,7 @@ browserTest('every list can be copied as a request, which an API key can send', 
 })
 
 browserTest('the last log-ins, which load after the members, move nothing on a phone', async () => {
-  const page = await open('profile', { width: 390 })
+  const page = await openPage({ ...onPhone, path: '/forgot-password' })
   let answer = (): void => undefined
   const mayAnswer = new Promise<void>((resolve) => (answer = resolve))
   await page.route('**/v5/audit-log**', async (route) => {
@@ -222,7 +240,7 @@ browserTest('a long audit log continues with the next page', async () => {
 })
 
 browserTest('a person sees the sections that their role can use', async () => {
-  const page = await open('members', { as: 'viewer' })
+  const page = await openPage({ organization: 'small', as: 'viewer', path: '/settings/members' })
   const list = page.getByRole('navigation', { name: 'Settings' })
   await expect
     .poll(() => list.getByRole('link').allTextContents())
@@ -233,7 +251,7 @@ browserTest('a person sees the sections that their role can use', async () => {
 })
 
 browserTest('on a phone, the list of sections links to each section and back', async () => {
-  const page = await open('', { width: 390 })
+  const page = await openPage({ ...onPhone, path: '/settings' })
   await page.getByRole('link', { name: 'Members' }).click()
   await page.getByRole('heading', { level: 1, name: 'Members' }).waitFor()
   await page.getByRole('link', { name: 'Settings' }).first().click()

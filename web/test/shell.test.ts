@@ -8,7 +8,7 @@ const { openPage, callAs } = useApplication()
 
 let page: Page
 beforeEach(async () => {
-  page ??= await openPage({ path: '/contacts' })
+  page ??= await openPage({ stays: true, path: '/contacts' })
   for (let open = await page.getByRole('dialog').count(); open > 0; open--) await page.keyboard.press('Escape')
   await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
   // A dialog returns the focus a few frames after it is removed.

@@ -12,7 +12,7 @@ let call: Call
 let contact: Json
 let number = 0
 beforeEach(async () => {
-  page ??= await openPage({ path: '/forgot-password', organization: 'small' })
+  page ??= await openPage({ stays: true, path: '/forgot-password', organization: 'small' })
   call ??= await callAs('owner', 'small')
   contact = await create('contacts', { name: `Theo Todo ${++number}` })
 })

@@ -19,7 +19,7 @@ beforeAll(async () => {
         now() - number * interval '1 hour'
       from contacts, generate_series(1, ${noteCount}::integer) number where id = ${decodeId('con', body.id)}::uuid`,
   )
-  page = await openPage({ path: `/contacts/${body.id}` })
+  page = await openPage({ stays: true, path: `/contacts/${body.id}` })
 })
 
 const timeline = () => page.getByRole('region', { name: 'Timeline' })

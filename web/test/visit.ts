@@ -1,6 +1,14 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
+import type { TestPerson } from '../../server/test/people.ts'
 import { violations } from './accessibility.ts'
+
+/** For a context: nothing moves, and a page draws little more than what tests look at. */
+export const calm = { viewport: { width: 1440, height: 600 }, reducedMotion: 'reduce' } as const
+
+/** The cookie of a logged-in person. Its refresh token can be used once. */
+export const sessionCookie = (url: string, { refreshToken }: Pick<TestPerson, 'refreshToken'>) =>
+  ({ name: 'rapport', value: refreshToken, url, httpOnly: true, sameSite: 'Strict' }) as const
 
 /** A page of the application in its own browser context, with the errors that its scripts logged. */
 export interface Visit {
@@ -8,15 +16,16 @@ export interface Visit {
   errors: string[]
 }
 
-/** Opens a page as a first-time visitor, or in the browser of `existing`. */
+/** Opens a page as a first-time visitor, as a person with a session, or in the browser of `existing`. */
 export async function visit(
   browser: Browser | undefined,
   url: string,
-  { existing, ...options }: BrowserContextOptions & { existing?: Page } = {},
+  { existing, person, ...options }: BrowserContextOptions & { existing?: Page; person?: TestPerson } = {},
 ): Promise<Visit> {
   if (!browser) throw new Error('The test needs a browser.')
-  const context = existing?.context() ?? (await browser.newContext(options))
+  const context = existing?.context() ?? (await browser.newContext({ ...calm, ...options }))
   if (!existing) onTestFinished(() => context.close())
+  if (person) await context.addCookies([sessionCookie(url, person)])
   const page = await context.newPage()
   const errors: string[] = []
   page.on('pageerror', ({ message }) => errors.push(message))

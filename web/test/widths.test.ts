@@ -2,55 +2,26 @@ import type { Page } from 'playwright-core'
 import { beforeAll, expect } from 'vitest'
 import { browserTest, useApplication } from './application.ts'
 import { prepareRecords, type Records, screens } from './screens.ts'
-import { resize, squeezed } from './squeezed.ts'
+import { narrowScreens, squeezedAt, widths } from './narrow-screens.ts'
+import { resize } from './squeezed.ts'
 
 const { service, openPage, callAs } = useApplication()
 
+// For other widths and English, see web/test/widths-sweep.test.ts.
 let records: Records
+let german: Page | undefined
 beforeAll(async () => {
   records = await prepareRecords(service(), await callAs('owner', 'small'))
 })
 
-const widths = [320, 480, 640, 701, 768, 860, 933, 1024, 1280, 1600, 2560]
-const shown = [
-  'home',
-  'suggestions',
-  'contacts',
-  'contact',
-  'company',
-  'deal',
-  'deals-board',
-  'import',
-  'imports',
-  'members',
-  'pipeline',
-  'properties',
-  'audit-log',
-  'profile',
-]
-
-const pages = new Map<string, Promise<Page>>()
-const pageIn = (locale: string): Promise<Page> => {
-  const page = pages.get(locale) ?? openPage({ organization: 'small', locale, path: '/forgot-password' })
-  pages.set(locale, page)
-  return page
-}
-
-for (const { name, path, route } of screens.filter((screen) => shown.includes(screen.name))) {
-  browserTest(`${name} is neither squeezed nor too wide from 320 to 2560 pixels, in English and German`, async () => {
-    const found: string[] = []
-    for (const locale of ['en-GB', 'de-DE']) {
-      const page = await pageIn(locale)
-      await page.goto(path?.(records) ?? route)
-      await page.locator('h1').first().waitFor()
-      await page.waitForLoadState('networkidle')
-      for (const width of widths) {
-        await resize(page, width)
-        found.push(...(await squeezed(page)).map((error) => `${locale} at ${width}: ${error}`))
-      }
-    }
-    expect(found).toEqual([])
-  })
+for (const screen of narrowScreens) {
+  browserTest(
+    `${screen.name} is neither squeezed nor too wide from 320 to 2560 pixels, with German words`,
+    async () => {
+      german ??= await openPage({ stays: true, organization: 'small', locale: 'de-DE', path: '/forgot-password' })
+      expect(await squeezedAt(german, screen, records, [320, 701, 933, 1280, 2560])).toEqual([])
+    },
+  )
 }
 
 browserTest('a suggestion has a line of words next to its buttons, or above them', async () => {

@@ -1,0 +1,42 @@
+import type { Page } from 'playwright-core'
+import { type Records, type Screen, screens } from './screens.ts'
+import { resize, squeezed } from './squeezed.ts'
+
+export const widths = [320, 480, 640, 701, 768, 860, 933, 1024, 1280, 1600, 2560]
+
+const names = [
+  'home',
+  'suggestions',
+  'contacts',
+  'contact',
+  'company',
+  'deal',
+  'deals-board',
+  'import',
+  'imports',
+  'members',
+  'pipeline',
+  'properties',
+  'audit-log',
+  'profile',
+]
+/** Screens of all kinds of content, which must fit windows of any width. */
+export const narrowScreens = screens.filter(({ name }) => names.includes(name))
+
+/** Loads the screen, and returns what is squeezed or too wide at these widths. */
+export async function squeezedAt(
+  page: Page,
+  { path, route }: Screen,
+  records: Records,
+  at: readonly number[],
+): Promise<string[]> {
+  await page.goto(path?.(records) ?? route)
+  await page.locator('h1').first().waitFor()
+  await page.waitForLoadState('networkidle')
+  const found: string[] = []
+  for (const width of at) {
+    await resize(page, width)
+    found.push(...(await squeezed(page)).map((fault) => `at ${width}: ${fault}`))
+  }
+  return found
+}
