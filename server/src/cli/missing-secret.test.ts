@@ -42,6 +42,7 @@ test('a start while the database is unavailable stores no secret either, once th
   context.onTestFinished(() => proxy.close())
   proxy.goOffline()
   const child = launch(['start'], { environment: { ...environment, DATABASE_URL: databaseUrlOf(proxy) } })
+  context.onTestFinished(() => void child.kill('SIGKILL'))
   let printed = ''
   child.stderr?.on('data', (data: Buffer) => (printed += data.toString()))
   const ended = waitForExit(child)
