@@ -63,13 +63,16 @@ const products = [
 /** Only `npm run test:citus` and the end of `npm run verify` start a Citus. */
 const onCitus = ['server/test/citus-*.test.ts']
 
-const excluded: Record<string, string[]> = { test: [...verification, ...onCitus], verify: onCitus }
+/** `npm run check`, and `npm test` with it, runs them without the suite. */
+const ofSources = ['architecture', 'language', 'commit-subjects'].map(inServerTest).map(named)
+
+const excluded: Record<string, string[]> = { test: [...verification, ...onCitus, ...ofSources], verify: onCitus }
 
 /** They take longest: begun last, one of them would run beside nothing. */
 const long = [
   ...['embedded-engine', 'openapi-clients', 'bench', 'faults', 'planted-fault', 'upgrade', 'cli-demo', 'docker'],
   ...['every-list', 'every-resource', 'tenancy', 'scopes', 'reach', 'imports-leases', 'several-processes', 'roles'],
-  ...['indexes.laws', 'lists.laws', 'typed-lists.laws', 'refusals', 'session-leftovers', 'language', 'schema'],
+  ...['indexes.laws', 'lists.laws', 'typed-lists.laws', 'refusals', 'session-leftovers', 'schema'],
   ...['single-sign-on-hostile', 'second-factors-passkeys', 'maintenance', 'removal', 'mail-delivery', 'openapi'],
   ...['imports-edits', 'imports-outages', 'imports-crashes', 'secret-replacement-crashes', 'requests'],
   ...['embedded-starts', 'operator-faults', 'service-role-conversion', 'start-addresses', 'start-faults'],

@@ -8,7 +8,8 @@ import { ensureInstalled } from './install.mjs'
 import { Refusal, exitOnRefusal } from './refusal.mjs'
 import { root, runTool } from './run.mjs'
 
-const checks = [
+/** They need nothing but the packages. */
+export const checks = [
   { name: 'types', run: (options) => runTool('typescript-native/bin/tsc', ['-p', '.'], options) },
   { name: 'types of the web application', run: checkWebTypes },
   { name: 'lint', run: (options) => runTool('oxlint/bin/oxlint', ['--deny-warnings', '.'], options) },
@@ -28,10 +29,11 @@ async function checkWebTypes(options) {
 
 const sourceTests = ['architecture', 'language', 'commit-subjects'].map((name) => `server/test/${name}.test.ts`)
 
-/** Part of the test suite too, so `npm test` does not run it separately. It needs no database. */
-const architecture = {
+/** They parse all sources and need no database, so they are no part of the suite. */
+export const architecture = {
   name: 'architecture and language',
-  run: () => runTool('vitest/vitest.mjs', ['run', ...sourceTests], { environment: { TEST_ENGINE: 'none' } }),
+  run: (options) =>
+    runTool('vitest/vitest.mjs', ['run', ...sourceTests], { ...options, environment: { TEST_ENGINE: 'none' } }),
 }
 
 /** The generated documents must match the committed ones, and the migrations must match the declarations. */
@@ -41,7 +43,7 @@ const generated = {
 }
 
 /** Runs all checks one after the other and counts the results. `output`: a file descriptor for their output. */
-export async function runChecks(chosen = checks, output = 'inherit') {
+export async function runChecks(chosen, output = 'inherit') {
   const counts = { passed: 0, failed: 0, skipped: 0 }
   for (const { name, run } of chosen) {
     const passed = (await run({ output })) === 0

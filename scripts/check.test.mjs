@@ -43,7 +43,7 @@ export const contact: components['schemas']['Contact'] = 'Ada'
 const write = (path, content) => writeFileSync(join(root, path), content)
 
 function check(user = {}) {
-  const code = `const { runChecks } = await import('./scripts/check.mjs'); await runChecks()`
+  const code = `const { checks, runChecks } = await import('./scripts/check.mjs'); await runChecks(checks)`
   const options = { cwd: root, encoding: 'utf8', ...user }
   const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', code], options)
   return { results: stdout.match(/^(ok|FAILED): .*/gm), output: stdout + stderr }

@@ -3,7 +3,7 @@
 import './node-version.mjs'
 import { existsSync } from 'node:fs'
 import { changedFiles, concernedTests, readCode } from './changed.mjs'
-import { runChecks } from './check.mjs'
+import { architecture, checks, runChecks } from './check.mjs'
 import { exit } from './exit.mjs'
 import { ensureInstalled } from './install.mjs'
 import { exitOnRefusal } from './refusal.mjs'
@@ -39,7 +39,7 @@ await summarize(async () => {
     missing('PostgreSQL 15 or newer is not under /usr/lib/postgresql: the suite ran only on the embedded one')
   // In parallel, because neither the checks nor the suite use both cores all the time.
   const [checked, tested] = await Promise.all([
-    inOnePiece((output) => runChecks(undefined, output)),
+    inOnePiece((output) => runChecks([...checks, architecture], output)),
     runTests(isOnDebian ? 'debian' : 'embedded'),
   ])
   add(checked)
