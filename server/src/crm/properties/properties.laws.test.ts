@@ -90,7 +90,7 @@ test(
       }),
       { seed, numRuns: runsOf(60) },
     )
-    expect(accepted).toBeGreaterThan(20)
+    expect(accepted).toBeGreaterThan(runsOf(60) / 3)
     // The definitions fit everything that was accepted.
     for (const { id } of (await call('GET', '/v5/properties?limit=100')).body) {
       await call('DELETE', `/v5/properties/${id}`)

@@ -163,6 +163,7 @@ async function localIntake(around: (send: () => Promise<Json>, count: number) =>
   const target = await newImport(service, organization)
   let count = 0
   const database = {
+    writesTablesTogether: service.database.writesTablesTogether,
     crossTenantQuery: (purpose: Parameters<Database['crossTenantQuery']>[0], statement: ReturnType<typeof sql>) =>
       around(() => service.database.crossTenantQuery<Json>(purpose, statement), ++count),
     // The import's state, and then the inserts.

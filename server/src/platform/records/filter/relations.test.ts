@@ -16,15 +16,13 @@ const namesOf = (listed: readonly Resource[], name: string): string[] => {
 test('references, parents and links are relations in both directions', () => {
   const listed = listedResources([...routes, ...relationships.routes])
   const all = Object.fromEntries(
-    ['contacts', 'companies', 'offers', 'remarks', 'steps', 'tracks'].map((name) => [name, namesOf(listed, name)]),
+    ['contacts', 'companies', 'offers', 'remarks'].map((name) => [name, namesOf(listed, name)]),
   )
   expect(all).toMatchObject({
     contacts: expect.arrayContaining(['company', 'employments', 'notes', 'offerContacts', 'offers', 'remarks']),
     companies: expect.arrayContaining(['contacts', 'remarks']),
     offers: ['contacts', 'offerContacts', 'remarks'],
     remarks: ['company', 'contact', 'offer'],
-    steps: ['track'],
-    tracks: ['steps'],
   })
 })
 
