@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { expect } from 'vitest'
+import { sqlState } from '../src/platform/database/failures.ts'
 
 /** A part of a statement, and the same without its effect. */
 interface Predicate {
@@ -52,6 +53,8 @@ export interface Planted {
   sent: ReadonlySet<string>
 }
 
+const inFailedTransaction = '25P02'
+
 export function watchStatements(predicate = organizationPredicate): Statements {
   const original = pg.Client.prototype.query
   const sent: string[] = []
@@ -68,10 +71,8 @@ export function watchStatements(predicate = organizationPredicate): Statements {
     sent.push(text)
     if (text === 'commit' || text === 'rollback') inTransaction.delete(this)
     if (probing && text === 'commit') {
-      const inspection =
-        probing.beforeRollback && (Reflect.apply(original, this, [probing.beforeRollback]) as Promise<pg.QueryResult>)
-      if (!inspection) return asCommitted(forward('rollback'))
-      return inspection.then(keepRows).then(() => asCommitted(forward('rollback')))
+      const inspection = Reflect.apply(original, this, [probing.beforeRollback ?? 'select where false'])
+      return asCommitted(inspection as Promise<pg.QueryResult>, forward('rollback') as Promise<pg.QueryResult>)
     }
     // Without a name, so that the changed text is not taken for the prepared statement.
     const isPlanted = typeof given !== 'string' && planted?.text === text
@@ -102,8 +103,20 @@ export function watchStatements(predicate = organizationPredicate): Statements {
       await send('rollback')
     }
   }
-  /** The result of a rollback, reported as that of the commit. */
-  const asCommitted = async (rolledBack: unknown) => ({ ...((await rolledBack) as pg.QueryResult), command: 'COMMIT' })
+  /** The result of a rollback, reported as that of the commit, which rolls back too if a statement of the transaction failed. */
+  const asCommitted = async (inspection: Promise<pg.QueryResult>, rolledBack: Promise<pg.QueryResult>) => {
+    const command = await inspection.then(
+      (result) => {
+        keepRows(result)
+        return 'COMMIT'
+      },
+      (error: unknown) => {
+        if (sqlState(error) !== inFailedTransaction) throw error
+        return 'ROLLBACK'
+      },
+    )
+    return { ...(await rolledBack), command }
+  }
   pg.Client.prototype.query = query as typeof original
 
   return {

@@ -145,6 +145,10 @@ async function costOf(of: Of, action: 'retry' | 'cancel', query: string): Promis
     organization,
     writesTablesTogether: true,
     runSingle: () => Promise.reject(new Error('a change by filter is more than one statement')),
+    finish: () => undefined,
+    send: () => {
+      throw new Error('a change by filter uses the rows of all its statements')
+    },
     query: async <Row extends object>(given: Sql | FixedStatement) => {
       const statement = toSql(given)
       await client.query('savepoint explained')

@@ -17,8 +17,7 @@ export const credentialIsLive = sql`(select live from credential)`
 
 /** The same for a writing statement, which has to start with its common table expressions. */
 export function writeWithCredentialCheck(actor: Actor, { tables, result }: { tables: Sql; result: Sql }): Sql {
-  assertScoped(tables)
-  return sql`with credential as materialized (select ${actor.live} as live), ${tables}
+  return sql`with credential as materialized (select ${actor.live} as live), ${scoped(tables)}
     select credential.live as credential_live, result.* from credential
     left join (select true as result_present, result.* from (${result}) result) result on true`
 }
@@ -29,6 +28,8 @@ export function checkedRows<Row extends object>(rows: CredentialChecked<Row>[]):
   return rows.filter((row) => row.result_present)
 }
 
-export function assertScoped(statement: Sql): void {
+/** The statement, which must reference the organization. */
+export function scoped(statement: Sql): Sql {
   if (!statement.scoped) throw new Error('A statement of an organization must contain it (`db.organization`).')
+  return statement
 }

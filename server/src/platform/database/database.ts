@@ -3,11 +3,11 @@ import pg from 'pg'
 import type { Actor } from '../model/caller.ts'
 import { ApiError } from '../model/errors.ts'
 import {
-  assertScoped,
   checkedRows,
   credentialCheck,
   type CredentialChecked,
   credentialIsLive,
+  scoped,
   withCredentialCheck,
   writeWithCredentialCheck,
 } from './credential-check.ts'
@@ -21,7 +21,7 @@ import type { Engine } from './distribution/engine.ts'
 import { single } from './distribution/single.ts'
 import { type FixedStatement, FixedTexts, type OrganizationStatement, toSql } from './fixed-statements.ts'
 import { SharedConnections } from './shared-connections.ts'
-import { type Combine, NothingSent, type Send, type SendSingle, TransactionAttempt } from './transaction-attempt.ts'
+import { type Ahead, type Combine, NothingSent, type Sender, TransactionAttempt } from './transaction-attempt.ts'
 
 /** Runs statements for one organization, which every statement must reference. */
 export interface Connection {
@@ -34,7 +34,7 @@ export interface Connection {
 }
 
 /** A connection inside a transaction: its writes are committed together or not at all. */
-export interface Transaction extends Connection {
+export interface Transaction extends Connection, Ahead {
   readonly isTransaction: true
   /**
    * Runs the only statement of this transaction, in one round trip with the credential check and the commit. Undefined
@@ -186,10 +186,8 @@ export class Database {
   /** A connection for reads: each statement is independent and checks the credential in the same round trip. */
   reader(actor: Actor): Connection {
     const organization = this.#engine.organizationOf(actor.organizationId)
-    const complete = (statement: Sql) => {
-      assertScoped(statement)
-      return this.isDistributed ? statement : withCredentialCheck(actor, statement)
-    }
+    const complete = (statement: Sql) =>
+      this.isDistributed ? scoped(statement) : withCredentialCheck(actor, scoped(statement))
     return {
       organizationId: actor.organizationId,
       organization,
@@ -217,7 +215,7 @@ export class Database {
 
   /** Retries after conflicts; resolves once durable. Throws `ApiError` (503: outcome unknown), `CredentialChanged`. */
   async transaction<Result>(actor: Actor, work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
-    const run = (send: Send, sendSingle: SendSingle) => {
+    const run = ({ send, sendAhead, finish, sendSingle }: Sender) => {
       const runSingle = async <Row extends object>({ name, values, build }: SingleStatement) => {
         const whole = (given: readonly Parameter[]) => writeWithCredentialCheck(actor, build(given, credentialIsLive))
         return checkedRows(
@@ -229,11 +227,9 @@ export class Database {
         actor,
         organizationId: actor.organizationId,
         organization: this.#engine.organizationOf(actor.organizationId),
-        query: async <Row extends object>(given: Sql | FixedStatement) => {
-          const statement = toSql(given)
-          assertScoped(statement)
-          return send<Row>(statement)
-        },
+        query: async <Row extends object>(given: Sql | FixedStatement) => send<Row>(scoped(toSql(given))),
+        send: (statement, toError) => sendAhead(scoped(statement), toError),
+        finish,
         runSingle: this.isDistributed ? undefined : runSingle,
         writesTablesTogether: this.writesTablesTogether,
       })
@@ -291,7 +287,10 @@ export class Database {
     work: (connection: CrossTenantConnection) => Promise<Result>,
     { live, timeout, tenantKey = commonTenant }: { live?: Sql; timeout?: number; tenantKey?: string } = {},
   ): Promise<Result> {
-    return this.#transact(live && sql`select ${live} as live`, (send) => work({ query: send }), { tenantKey, timeout })
+    return this.#transact(live && sql`select ${live} as live`, ({ send }) => work({ query: send }), {
+      tenantKey,
+      timeout,
+    })
   }
 
   async ping(): Promise<void> {
@@ -323,7 +322,7 @@ export class Database {
 
   async #transact<Result>(
     check: Sql | undefined,
-    work: (send: Send, sendSingle: SendSingle) => Promise<Result>,
+    work: (sender: Sender) => Promise<Result>,
     { tenantKey, combine, timeout }: TransactionOptions,
   ): Promise<Result> {
     return this.#retry(isRetryableTransaction, timeout, async (deadline) =>

@@ -30,7 +30,24 @@ export type SendCall = (query: pg.QueryConfig) => Promise<pg.QueryResult<{ resul
 
 export type Combine = (send: SendCall) => Batch
 
-type Work<Result> = (send: Send, sendSingle: SendSingle) => Promise<Result>
+/** Explains an error of a statement if it is about that. */
+type ToError = (error: unknown) => unknown
+
+/** How the work of a transaction avoids round trips. */
+export interface Ahead {
+  /** Sends a statement whose rows nobody needs: its error, explained by `toError`, fails the next result. */
+  send: (statement: Sql, toError?: ToError) => void
+  /** Commits together with what was just sent, if the credential is known to be valid. Nothing may be sent afterwards. */
+  finish: () => void
+}
+
+export interface Sender extends Pick<Ahead, 'finish'> {
+  send: Send
+  sendAhead: Ahead['send']
+  sendSingle: SendSingle
+}
+
+type Work<Result> = (sender: Sender) => Promise<Result>
 
 /** The connection was lost before anything was sent, so the transaction can be repeated. */
 export class NothingSent extends Error {
@@ -48,6 +65,10 @@ export class TransactionAttempt {
   /** True if one statement is the whole transaction, without `begin` and `commit`. */
   #isSingleStatement = false
   #credentialCheck: Promise<void> | undefined
+  #isChecked = false
+  readonly #explanations: ToError[] = []
+  /** The answer to a commit that was sent before the work ended. */
+  #committed: Promise<void> | undefined
   /** The first error: without savepoints it causes all later ones. */
   #failure: unknown
   readonly #batch: Batch | undefined
@@ -78,8 +99,6 @@ export class TransactionAttempt {
 
   async #run<Result>(check: Sql | undefined, work: Work<Result>): Promise<Result> {
     const send: Send = async <Row extends object>(statement: Sql) => {
-      // One of several statements sent together has failed: the next one would be committed on its own.
-      if (this.#isFinished) throw new Error('the transaction is over')
       const { checked, pending } = this.#start<Row>(check, statement)
       // Not awaited before the work starts, whose first statements are sent together with it, but before the work gets
       // a result.
@@ -89,6 +108,16 @@ export class TransactionAttempt {
       } catch (error) {
         throw this.#failure ?? error
       }
+    }
+    const sendAhead: Ahead['send'] = (statement, toError) => {
+      if (toError) this.#explanations.push(toError)
+      this.#start(check, statement)
+    }
+    const finish = () => {
+      // Otherwise it would be committed whatever the check says.
+      if (!this.#isChecked) return
+      this.#committed = this.#commit()
+      this.#committed.catch(() => undefined)
     }
     const sendSingle: SendSingle = async <Row extends object>(query: pg.QueryConfig) => {
       if (this.#credentialCheck || this.#isFinished) throw new Error('something else was sent in this transaction')
@@ -100,7 +129,7 @@ export class TransactionAttempt {
     let result: Result
     try {
       // An invalid credential takes precedence over whatever the work returned or threw.
-      result = await (async () => work(send, sendSingle))().finally(() =>
+      result = await (async () => work({ send, sendAhead, finish, sendSingle }))().finally(() =>
         this.#isSingleStatement ? undefined : this.#begin(check),
       )
     } catch (error) {
@@ -108,15 +137,18 @@ export class TransactionAttempt {
       this.#batch?.cancel(error)
       // The work may have wrapped the error.
       const cause = isStalePreparedStatement(this.#failure) ? this.#failure : error
+      if (this.#committed) await this.#committed.catch(() => undefined)
       // Otherwise the next user of the connection would be inside this transaction.
-      if (!this.#isSingleStatement && !skipsRollback(cause)) await this.#client.query('rollback')
+      else if (!this.#isSingleStatement && !skipsRollback(cause)) await this.#client.query('rollback')
       throw cause
     }
-    if (!this.#isSingleStatement) await this.#commit()
+    if (!this.#isSingleStatement) await (this.#committed ?? this.#commit())
     return result
   }
 
   #start<Row extends object>(check: Sql | undefined, statement: Sql) {
+    // One of several statements sent together has failed: the next one would be committed on its own.
+    if (this.#isFinished) throw new Error('the transaction is over')
     if (this.#batch?.takes(statement)) {
       // First, so that it is sent in the same write as the beginning of the transaction.
       const pending = this.#batch.add<Row>(statement)
@@ -147,12 +179,17 @@ export class TransactionAttempt {
       throw error
     })
     if (checked && !checked.rows[0]?.live) throw new CredentialChanged()
+    this.#isChecked = true
   }
 
   #query<Row extends object>(query: pg.QueryConfig): Promise<pg.QueryResult<Row & pg.QueryResultRow>> {
     const pending = inOneWrite(this.#client, () => this.#client.query<Row & pg.QueryResultRow>(query))
-    pending.catch((error: unknown) => (this.#failure ??= error))
+    pending.catch((error: unknown) => (this.#failure ??= this.#explain(error)))
     return pending
+  }
+
+  #explain(error: unknown): unknown {
+    return this.#explanations.reduce((known, toError) => toError(known), error)
   }
 
   /** PostgreSQL answers `commit` with ROLLBACK, not with an error, if a statement of the transaction failed. */
@@ -160,7 +197,7 @@ export class TransactionAttempt {
     this.#isFinished = true
     this.#isCommitting = true
     this.#batch?.flush()
-    const { command } = await this.#client.query('commit')
+    const { command } = await inOneWrite(this.#client, () => this.#client.query('commit'))
     if (command === 'COMMIT') return
     this.#isCommitting = false
     throw this.#failure
