@@ -259,10 +259,6 @@ const neverForPersons: readonly RedundantPredicate[] = [
   { reason: 'only people who see all records remove what an import received', location: /removal-store\.ts/ },
   { reason: 'only imports choose records so', location: /current\.ts: with found|edits\.ts: .*group by 1, 2$/ },
   {
-    reason: 'these insert a single record without an owner, and name no other one',
-    location: /create-in-one-statement\.ts|history\.ts: .* 'created'/,
-  },
-  {
     reason: 'entries are counted and read without their records only for people who see all of them',
     location: /entry-sources\.ts/,
   },

@@ -68,7 +68,7 @@ function lockNotes(transaction: Transaction, lease: string, ids: readonly string
 async function storeFindings(transaction: Transaction, findings: readonly Finding[]): Promise<readonly string[]> {
   if (findings.length === 0) return []
   const noteIds = findings.map(({ id }) => id)
-  await endOpenSuggestions(transaction, noteIds, 'superseded')
+  endOpenSuggestions(transaction, noteIds, 'superseded')
   const { alarmed, ...effects } = await optOut(transaction, findings)
   await insertRows(transaction, 'note_analyses', analysisColumns, findings.map(analysisRow))
   const rows = findings.flatMap((finding) =>

@@ -17,9 +17,9 @@ export const orphanedRootContacts: RetentionPolicy = {
 }
 
 /** Records the root contacts of these locked contacts (uuids), before they get others or are purged. */
-export async function leaveRootContacts(transaction: Transaction, ids: readonly string[]): Promise<void> {
+export function leaveRootContacts(transaction: Transaction, ids: readonly string[]): void {
   if (ids.length === 0) return
-  await transaction.query(
+  transaction.send(
     preparedForOne(
       ids,
       sql`insert into root_contacts_left (organization_id, id)

@@ -41,10 +41,12 @@ export const contactPart: Part = {
       summary: 'Block a contact',
       description: 'Sets `blockedAt`. If the contact is already blocked, nothing changes.',
       handle: (request: WriteRequest) =>
-        changeOne(group, request, {
-          values: {},
-          columns: ({ blockedAt }) => (blockedAt === null ? { blocked_at: 'now' } : {}),
-        }),
+        changeOne(
+          group,
+          request,
+          { values: {}, columns: ({ blockedAt }) => (blockedAt === null ? { blocked_at: 'now' } : {}) },
+          request,
+        ),
     },
     {
       ...group.changeRoute('block'),
@@ -52,10 +54,12 @@ export const contactPart: Part = {
       operation: 'unblockContact',
       summary: 'Unblock a contact',
       handle: (request: WriteRequest) =>
-        changeOne(group, request, {
-          values: {},
-          columns: ({ blockedAt }) => (blockedAt === null ? {} : { blocked_at: null }),
-        }),
+        changeOne(
+          group,
+          request,
+          { values: {}, columns: ({ blockedAt }) => (blockedAt === null ? {} : { blocked_at: null }) },
+          request,
+        ),
     },
     ...standardRoutes(teamContactStore, {
       path: '/api/teams/{teamId}/contacts',

@@ -31,18 +31,29 @@ export const moveRoute = writeRoute({
     const { body, db } = request
     const { stageId } = body
     const neighbor = neighborOf(body)
-    const place = neighbor && (await positionNextTo(db, group.id(request.params), neighbor))
-    if (neighbor && (!place || encodeId(stages.idPrefix, place.stage_id) !== stageId)) {
-      throw invalidBody([{ field: `${neighbor.side}Id`, message: 'no other deal with this id is in this stage' }])
-    }
-    const position = place ? place.position : await topOf(db, group.id(request.params), stageId)
+    const id = group.id(request.params)
+    let position = '0'
+    const placing = neighbor ? placeNextTo(db, id, stageId, neighbor) : topOf(db, id, stageId)
+    // Sent together with what is read of the deal.
+    const sent = placing.then((found) => void (position = found))
     const { lostReason } = body
-    return changeOne(group, request, {
-      values: { stageId, ...(lostReason !== undefined && { lostReason }) },
-      columns: () => ({ position }),
-    })
+    const values = { stageId, ...(lostReason !== undefined && { lostReason }) }
+    const { isSoleOperation } = request
+    return changeOne(group, request, { values, columns: () => ({ position }) }, { isSoleOperation, sent })
   },
 })
+
+/** Throws 422. */
+async function placeNextTo(
+  db: Connection,
+  id: string,
+  stageId: JsonValue | undefined,
+  neighbor: Neighbor,
+): Promise<string> {
+  const place = await positionNextTo(db, id, neighbor)
+  if (place && encodeId(stages.idPrefix, place.stage_id) === stageId) return place.position
+  throw invalidBody([{ field: `${neighbor.side}Id`, message: 'no other deal with this id is in this stage' }])
+}
 
 /** Said outright, because a deal that stays in its stage would keep its position otherwise. */
 async function topOf(db: Connection, id: string, stageId: JsonValue | undefined): Promise<string> {

@@ -1,30 +1,38 @@
 import type { Transaction } from '../../platform/database/database.ts'
 import { ApiError, type BodyError, invalidBody } from '../../platform/model/errors.ts'
-import { decodeId, encodeId } from '../../platform/model/ids.ts'
+import { encodeId } from '../../platform/model/ids.ts'
 import { identifier, join, raw, sql } from '../../platform/model/sql.ts'
 import { reachConditions } from '../../platform/records/filter/scope.ts'
 import { scopeOf } from '../../platform/records/page/read.ts'
 import { sourceOfChange } from '../../platform/records/write/history.ts'
 import { syncExternalIds } from '../../platform/records/write/external-ids.ts'
 import { standardStore } from '../../platform/records/write/store.ts'
-import { readDefaultCurrency } from '../../identity/organizations/store.ts'
 import { idsOf, updateLastActivity } from '../last-activity/store.ts'
 import { referable } from '../properties/store.ts'
 import { pipelines } from '../pipelines/resource.ts'
 import { insertStageMoves } from '../stage-moves/store.ts'
-import { findStages, type FoundStage } from '../stages/store.ts'
+import type { FoundStage } from '../stages/store.ts'
 import { stages } from '../stages/resource.ts'
 import { topPositions } from './position-store.ts'
 import { movePrimary } from './primary-contact-store.ts'
 import { dealContacts, deals } from './resource.ts'
-import type { PendingChange, WrittenRecord } from '../../platform/records/declare/changes.ts'
-import type { JsonValue } from '../../platform/model/json.ts'
+import { isRestored, StageChoice, stageDeleted, stageFor, uuidOf } from './stage-choice.ts'
+import type { PendingChange } from '../../platform/records/declare/changes.ts'
 
-export const dealStore = standardStore(deals, {
-  beforeWrite,
-  afterWrite,
-  lookUps: { stageId: findNamedStages },
-  referable,
+export const dealStore = standardStore(deals, () => {
+  const choice = new StageChoice()
+  return {
+    readAhead: (transaction, changes) => choice.readAhead(transaction, changes),
+    beforeWrite: (transaction, pending) => beforeWrite(transaction, pending, choice),
+    followWrite,
+    lookUps: {
+      stageId: async (transaction, pending) => {
+        const { found } = await choice.find(transaction, pending)
+        return new Set(found.map(({ id }) => id))
+      },
+    },
+    referable,
+  }
 })
 
 /** The contacts of one deal. */
@@ -33,49 +41,27 @@ export const dealContactStore = standardStore(dealContacts, {
   beforeWrite: (transaction, pending, dealId = '') => movePrimary(transaction, pending, dealId),
 })
 
-async function beforeWrite(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {
-  await Promise.all([assignCurrency(transaction, pending), assignStages(transaction, pending)])
-}
-
-async function assignCurrency(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {
-  const missing = pending.filter(({ before, values }) => !before && (values.currency ?? null) === null)
-  if (missing.length === 0) return
-  const currency = await readDefaultCurrency(transaction)
-  for (const { values } of missing) values.currency = currency
-}
-
-/** Where a change sends a deal (uuids), before the database has been asked. */
-interface Wish {
-  change: PendingChange
-  stageId: string | undefined
-  pipelineId: string | undefined
-}
-
-/** The stages that a set of changes needs, which the check of references has looked up if one is named. */
-const alreadyFound = new WeakMap<readonly PendingChange[], Promise<Wanted>>()
-
-interface Wanted {
-  wishes: readonly Wish[]
-  found: readonly FoundStage[]
-}
-
-function findWanted(transaction: Transaction, pending: readonly PendingChange[]): Promise<Wanted> {
-  const wanted = alreadyFound.get(pending) ?? lookUpWanted(transaction, pending)
-  alreadyFound.set(pending, wanted)
-  return wanted
-}
-
-async function findNamedStages(
+async function beforeWrite(
   transaction: Transaction,
   pending: readonly PendingChange[],
-): Promise<ReadonlySet<string>> {
-  const { found } = await findWanted(transaction, pending)
-  return new Set(found.map(({ id }) => id))
+  choice: StageChoice,
+): Promise<void> {
+  const missing = pending.filter(({ before, values }) => !before && (values.currency ?? null) === null)
+  // Sent together.
+  const [currency] = await Promise.all([
+    missing.length === 0 ? undefined : choice.currency(transaction),
+    assignStages(transaction, pending, choice),
+  ])
+  if (currency !== undefined) for (const { values } of missing) values.currency = currency
 }
 
 /** Puts each new, moved or restored deal into its stage. Throws 422. */
-async function assignStages(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {
-  const { wishes, found } = await findWanted(transaction, pending)
+async function assignStages(
+  transaction: Transaction,
+  pending: readonly PendingChange[],
+  choice: StageChoice,
+): Promise<void> {
+  const { wishes, found } = await choice.find(transaction, pending)
   const errors: BodyError[] = []
   const moved: { change: PendingChange; stage: FoundStage }[] = []
   for (const wish of wishes) {
@@ -87,66 +73,6 @@ async function assignStages(transaction: Transaction, pending: readonly PendingC
   errors.push(...pending.flatMap(lostReasonError))
   if (errors.length > 0) throw invalidBody(errors)
   await assignPositions(transaction, moved)
-}
-
-/** Undefined if the change leaves the deal where it is. */
-function wishOf(change: PendingChange): Wish | undefined {
-  const { before, values, columns } = change
-  const [stageId, pipelineId] = [textOf(columns.stage_id), textOf(columns.pipeline_id)]
-  // The columns only carry the sent ids here; the fields set them.
-  delete columns.stage_id
-  delete columns.pipeline_id
-  if (!before) return { change, stageId, pipelineId }
-  if (isRestored(change)) {
-    // Empty if it reads as null, because the stage or the pipeline is deleted.
-    const [stage, pipeline] = [uuidOf(stages, before.stageId), uuidOf(pipelines, before.pipelineId)]
-    if (stage === undefined || pipeline === undefined) throw stageDeleted()
-    return { change, stageId: stage, pipelineId: pipeline }
-  }
-  return 'stageId' in values || 'pipelineId' in values ? { change, stageId, pipelineId } : undefined
-}
-
-const isRestored = ({ before, columns }: PendingChange): boolean => before !== undefined && columns.deleted_at === null
-
-const stageDeleted = (): ApiError =>
-  new ApiError('resource_locked', 'The stage of this deal, or its pipeline, is deleted. Restore that first.')
-
-const textOf = (value: JsonValue | undefined): string | undefined => (typeof value === 'string' ? value : undefined)
-
-const uuidOf = ({ idPrefix }: { idPrefix: string }, id: JsonValue | undefined): string | undefined =>
-  decodeId(idPrefix, String(id))
-
-async function lookUpWanted(transaction: Transaction, pending: readonly PendingChange[]): Promise<Wanted> {
-  const wishes = pending.flatMap((change) => wishOf(change) ?? [])
-  if (wishes.length === 0) return { wishes, found: [] }
-  const found = await findStages(transaction, {
-    ids: wishes.flatMap(({ stageId }) => stageId ?? []),
-    pipelineIds: wishes.flatMap(({ pipelineId }) => pipelineId ?? []),
-    withDefault: wishes.some(({ stageId, pipelineId }) => stageId === undefined && pipelineId === undefined),
-  })
-  return { wishes, found }
-}
-
-function stageFor({ stageId, pipelineId }: Wish, found: readonly FoundStage[]): FoundStage | { error: BodyError } {
-  if (stageId !== undefined) {
-    const stage = found.find(({ id }) => id === stageId)
-    if (!stage) return { error: { field: 'stageId', message: 'no stage with this id exists' } }
-    return pipelineId === undefined || stage.pipeline_id === pipelineId
-      ? stage
-      : { error: { field: 'stageId', message: 'is not a stage of this pipeline' } }
-  }
-  const first = found.find(
-    (stage) => stage.is_first && (pipelineId === undefined ? stage.is_default : stage.pipeline_id === pipelineId),
-  )
-  if (first) return first
-  return pipelineId === undefined
-    ? {
-        error: {
-          field: 'stageId',
-          message: 'the oldest pipeline has no stage, or there is no pipeline; name a stage or add one first',
-        },
-      }
-    : { error: { field: 'pipelineId', message: 'has no stage; add one first' } }
 }
 
 /** Sets what follows from the stage. False if the deal was already in it. */
@@ -179,7 +105,12 @@ async function assignPositions(
   moved: readonly { change: PendingChange; stage: FoundStage }[],
 ): Promise<void> {
   const unplaced = moved.filter(({ change }) => change.columns.position === undefined)
-  if (unplaced.length === 0) return
+  const [first, ...others] = unplaced
+  if (!first) return
+  if (others.length === 0 && first.stage.top_position !== null) {
+    first.change.columns.position = first.stage.top_position
+    return
+  }
   const positions = await topPositions(
     transaction,
     unplaced.map(({ change, stage }) => ({ id: change.id, stageId: stage.id })),
@@ -187,11 +118,7 @@ async function assignPositions(
   for (const { change } of unplaced) change.columns.position = positions.get(change.id) ?? '0'
 }
 
-async function afterWrite(
-  transaction: Transaction,
-  written: readonly WrittenRecord[],
-  pending: readonly PendingChange[],
-): Promise<void> {
+function followWrite(transaction: Transaction, pending: readonly PendingChange[]): void {
   const moves = pending.flatMap(({ id, before, values }) =>
     before && values.stageId !== undefined
       ? [
@@ -204,13 +131,13 @@ async function afterWrite(
         ]
       : [],
   )
-  await insertStageMoves(transaction, moves)
-  await touchAround(transaction, pending)
-  await syncExternalIds(transaction, deals, written, pending)
+  insertStageMoves(transaction, moves)
+  touchAround(transaction, pending)
+  syncExternalIds(transaction, deals, pending)
 }
 
 /** A move is activity of the deal's contacts and company too; the deal itself has been written with it. */
-async function touchAround(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {
+function touchAround(transaction: Transaction, pending: readonly PendingChange[]): void {
   const moved = pending.filter(({ before, values }) => before && values.stageId !== undefined)
   if (moved.length === 0) return
   // A company out of the caller's reach reads as null.
@@ -218,7 +145,7 @@ async function touchAround(transaction: Transaction, pending: readonly PendingCh
     transaction.actor.reach !== undefined ||
     moved.some(({ before, values }) => (values.companyId ?? before?.companyId ?? null) !== null)
   const ids = moved.map(({ id }) => id)
-  await updateLastActivity(transaction, {
+  updateLastActivity(transaction, {
     contactsOfDeals: idsOf(ids),
     companies: mayHaveCompany
       ? sql`select company_id from deals
@@ -304,7 +231,7 @@ export async function moveAllDeals(transaction: Transaction, from: string, to: F
   if (!isMove || !moved) return
   const movedDeals = sql`from deals where organization_id = ${organization}
     and last_activity_at >= ${moved.at}::timestamptz(3) and stage_id = ${to.id}::uuid and deleted_at is null`
-  await updateLastActivity(transaction, {
+  updateLastActivity(transaction, {
     contactsOfDeals: sql`select id ${movedDeals}`,
     companies: sql`select company_id ${movedDeals}`,
   })

@@ -7,7 +7,7 @@ import { employments, jobKey } from './resource.ts'
 import type { PendingChange, WriteSteps } from '../../platform/records/declare/changes.ts'
 
 const steps: WriteSteps = {
-  afterWrite: (transaction, _, pending) => storeEditedValues(transaction, contacts, pending.flatMap(editedJobs)),
+  followWrite: (transaction, pending) => storeEditedValues(transaction, contacts, pending.flatMap(editedJobs)),
 }
 
 /** The employments of one contact. */

@@ -23,7 +23,7 @@ export const idsOf = (ids: readonly string[]): Sql | undefined =>
  * Sets `lastActivityAt` of these records to now, and that of the companies of the contacts, and of the contacts and
  * companies of the deals. Revision and `updatedAt` stay, so that a change that someone has begun does not conflict.
  */
-export async function updateLastActivity(transaction: Transaction, active: ActiveRecords): Promise<void> {
+export function updateLastActivity(transaction: Transaction, active: ActiveRecords): void {
   const { organization } = transaction
   const within = (table: string, ids: Sql) =>
     sql`from ${identifier(table)} where organization_id = ${organization} and id = any(array(${ids}))`
@@ -31,27 +31,21 @@ export async function updateLastActivity(transaction: Transaction, active: Activ
     sql`select contact_id from deal_contacts
       where organization_id = ${organization} and deal_id = any(array(${ids})) and deleted_at is null`
   // Everyone locks deals before contacts before companies, and each in id order, so that nobody deadlocks.
-  await Promise.all([
-    touch(transaction, deals, [active.deals]),
-    touch(transaction, contacts, [
-      active.contacts,
-      active.deals && contactsOf(active.deals),
-      active.contactsOfDeals && contactsOf(active.contactsOfDeals),
-    ]),
-    touch(transaction, companies, [
-      active.companies,
-      active.contacts && sql`select company_id ${within('contacts', active.contacts)}`,
-      active.deals && sql`select company_id ${within('deals', active.deals)}`,
-    ]),
+  touch(transaction, deals, [active.deals])
+  touch(transaction, contacts, [
+    active.contacts,
+    active.deals && contactsOf(active.deals),
+    active.contactsOfDeals && contactsOf(active.contactsOfDeals),
+  ])
+  touch(transaction, companies, [
+    active.companies,
+    active.contacts && sql`select company_id ${within('contacts', active.contacts)}`,
+    active.deals && sql`select company_id ${within('deals', active.deals)}`,
   ])
 }
 
 /** Written only where the value changes. */
-async function touch(
-  transaction: Transaction,
-  resource: Resource,
-  queries: readonly (Sql | undefined)[],
-): Promise<void> {
+function touch(transaction: Transaction, resource: Resource, queries: readonly (Sql | undefined)[]): void {
   const ids = queries.flatMap((query) => query ?? [])
   if (ids.length === 0) return
   const table = identifier(resource.table)
@@ -64,5 +58,5 @@ async function touch(
       order by id for no key update) active
     where record.organization_id = ${transaction.organization} and record.id = active.id
       and (last_activity_at is null or last_activity_at < now()::timestamptz(3))`
-  await changeAndRender(transaction, resource, { change, ids: join(ids, ' union all ') })
+  changeAndRender(transaction, resource, { change, ids: join(ids, ' union all ') })
 }

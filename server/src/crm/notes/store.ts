@@ -23,15 +23,23 @@ export const allNoteStore = storeOf(allNotes)
 function storeOf(resource: Resource): StandardStore {
   return {
     resource,
-    write: (transaction, changes, options) =>
-      writeSet(transaction, resource, changes, {
+    write: (transaction, changes, options) => {
+      let author: string | undefined
+      return writeSet(transaction, resource, changes, {
         ...options,
         steps: {
-          beforeWrite: (_, pending) => assignAuthor(transaction, pending),
+          async readAhead() {
+            if (changes.some(({ kind }) => kind === 'create')) author = await findCallerMember(transaction)
+          },
+          async beforeWrite(_, pending) {
+            if (author === undefined) return
+            for (const { before, columns } of pending) if (before === undefined) columns.author_id = author
+          },
           alongWrite: (_, pending) => alongWrite(transaction, resource, pending, options?.parentId),
-          afterWrite: (_, __, pending) => storeEditedValues(transaction, contacts, pending.flatMap(editedText)),
+          followWrite: (_, pending) => storeEditedValues(transaction, contacts, pending.flatMap(editedText)),
         },
-      }),
+      })
+    },
   }
 }
 
@@ -43,53 +51,43 @@ function editedText({ before, values, columns }: PendingChange) {
   return isEdited ? [{ id: contactId, field: 'notes', value: String(before.body) }] : []
 }
 
-async function assignAuthor(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {
-  const created = pending.filter(({ before }) => before === undefined)
-  if (created.length === 0) return
-  const author = await findCallerMember(transaction)
-  for (const { columns } of created) if (author !== undefined) columns.author_id = author
-}
-
-async function alongWrite(
+function alongWrite(
   transaction: Transaction,
   { parent }: Resource,
   pending: readonly PendingChange[],
   parentId: string | undefined,
-): Promise<void> {
+): void {
   // Before records are locked, as when a suggestion is accepted.
-  const ending = endSuggestions(transaction, pending)
+  endSuggestions(transaction, pending)
   const created = pending.filter(({ before }) => before === undefined)
   const idsIn = (column: string) =>
     parent && parentId !== undefined
       ? idsOf(parent.column === column ? [parentId] : [])
       : idsOf(created.flatMap(({ columns }) => (columns[column] === undefined ? [] : String(columns[column]))))
   // Before the insert of the notes, whose foreign keys would lock the records in the order of the notes.
-  const updating = updateLastActivity(transaction, {
+  updateLastActivity(transaction, {
     deals: idsIn('deal_id'),
     contacts: idsIn('contact_id'),
     companies: idsIn('company_id'),
   })
-  await Promise.all([ending, updating])
 }
 
 /** Suggestions follow from a text: they end with it. */
-async function endSuggestions(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {
+function endSuggestions(transaction: Transaction, pending: readonly PendingChange[]): void {
   const existing = pending.filter(({ before }) => before !== undefined)
   const deleted = existing.filter(({ columns }) => typeof columns.deleted_at === 'string').map(({ id }) => id)
   const changed = existing.filter(({ values }) => 'body' in values).map(({ id }) => id)
-  await Promise.all([
-    deleted.length > 0 && endOpenSuggestions(transaction, deleted, 'expired'),
-    changed.length > 0 && endOpenSuggestions(transaction, changed, 'superseded'),
-  ])
+  if (deleted.length > 0) endOpenSuggestions(transaction, deleted, 'expired')
+  if (changed.length > 0) endOpenSuggestions(transaction, changed, 'superseded')
 }
 
 /** Ends the suggestions of these notes (uuids) that nobody has decided, because their text has changed or is gone. */
-export async function endOpenSuggestions(
+export function endOpenSuggestions(
   transaction: Transaction,
   noteIds: readonly string[],
   status: 'superseded' | 'expired',
-): Promise<void> {
-  await transaction.query(
+): void {
+  transaction.send(
     prepared(sql`
     update suggestions set status = ${status}, updated_at = now(), revision = revision + 1
     where organization_id = ${transaction.organization} and status = 'pending' and id = any(array(

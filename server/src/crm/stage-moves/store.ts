@@ -12,7 +12,7 @@ export interface StageMove {
 }
 
 /** Records moves that this transaction makes. The names of the stages are those of today. */
-export async function insertStageMoves(transaction: Transaction, moves: readonly StageMove[]): Promise<void> {
+export function insertStageMoves(transaction: Transaction, moves: readonly StageMove[]): void {
   if (moves.length === 0) return
   const { organization, actor } = transaction
   const rows = moves.map(({ dealId, fromStageId, toStageId, since }) => ({
@@ -22,7 +22,7 @@ export async function insertStageMoves(transaction: Transaction, moves: readonly
     to_stage_id: toStageId,
     since,
   }))
-  await transaction.query(
+  transaction.send(
     prepared(sql`
     insert into stage_moves (organization_id, id, deal_id, from_stage_id, from_stage_name, to_stage_id, to_stage_name,
       seconds_in_stage, moved_by_id)

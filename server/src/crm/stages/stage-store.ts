@@ -43,7 +43,12 @@ async function updateDeals(
 ): Promise<void> {
   const changed = pending.filter(({ before, values }) => before !== undefined && values.kind !== undefined)
   if (changed.length === 0) return
-  const found = await findStages(transaction, { ids: changed.map(({ id }) => id), pipelineIds: [], withDefault: false })
+  const found = await findStages(transaction, {
+    ids: changed.map(({ id }) => id),
+    pipelineIds: [],
+    withDefault: false,
+    withTop: false,
+  })
   for (const stage of found) await moveAllDeals(transaction, stage.id, stage)
 }
 
@@ -54,7 +59,7 @@ export async function emptyStage(transaction: Transaction, stageId: string, targ
   // Locked first, so that no deal enters it after the others have moved.
   await transaction.query(sql`
     select from stages where organization_id = ${transaction.organization} and id = ${stageId}::uuid for update`)
-  const [found] = await findStages(transaction, { ids: [target], pipelineIds: [], withDefault: false })
+  const [found] = await findStages(transaction, { ids: [target], pipelineIds: [], withDefault: false, withTop: false })
   if (!found) return false
   await moveAllDeals(transaction, stageId, found)
   return true

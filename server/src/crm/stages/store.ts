@@ -1,5 +1,5 @@
 import type { Transaction } from '../../platform/database/database.ts'
-import { prepared, sql } from '../../platform/model/sql.ts'
+import { prepared, raw, type Sql, sql } from '../../platform/model/sql.ts'
 import type { DealStatus } from './resource.ts'
 
 /** A stage as deals need it; ids are uuids. */
@@ -12,7 +12,27 @@ export interface FoundStage {
   is_first: boolean
   /** True for the stages of the organization's oldest pipeline. */
   is_default: boolean
+  /** A position above all of its deals; null if that was not wanted. */
+  top_position: string | null
 }
+
+export interface StageQuery {
+  ids: readonly string[]
+  pipelineIds: readonly string[]
+  withDefault: boolean
+  withTop: boolean
+}
+
+/**
+ * A position above all deals of a stage. The random part makes positions of concurrent moves differ, without a lock that
+ * would make them wait for each other.
+ */
+export const topOf = (organization: Sql, stage: Sql): Sql => sql`(
+      coalesce((
+        select position from deals
+        where organization_id = ${organization} and stage_id = ${stage} and deleted_at is null
+        order by position limit 1), 0)
+      - 1 - round(random()::numeric, 6))`
 
 /**
  * These stages (uuids), the first one of each of these pipelines (uuids) and, if wanted, that of the oldest pipeline.
@@ -20,7 +40,7 @@ export interface FoundStage {
  */
 export function findStages(
   transaction: Transaction,
-  { ids, pipelineIds, withDefault }: { ids: readonly string[]; pipelineIds: readonly string[]; withDefault: boolean },
+  { ids, pipelineIds, withDefault, withTop }: StageQuery,
 ): Promise<FoundStage[]> {
   const { organization } = transaction
   return transaction.query<FoundStage>(
@@ -29,7 +49,8 @@ export function findStages(
       select id from pipelines where organization_id = ${organization} and deleted_at is null
       order by created_at, id limit 1)
     select stage.id, stage.pipeline_id, stage.name, stage.kind, stage.position = 0 as is_first,
-      stage.pipeline_id is not distinct from (select id from oldest) as is_default
+      stage.pipeline_id is not distinct from (select id from oldest) as is_default,
+      case when ${withTop}::boolean then ${topOf(organization, raw('stage.id'))}::text end as top_position
     from stages stage
     join pipelines pipeline on pipeline.organization_id = ${organization} and pipeline.id = stage.pipeline_id
       and pipeline.deleted_at is null

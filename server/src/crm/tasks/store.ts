@@ -1,8 +1,8 @@
 import { findCallerMember } from '../../identity/members/store.ts'
 import { members } from '../../identity/members/resource.ts'
-import { findLocalDays } from '../../identity/users/store.ts'
+import { findLocalDays, type LocalDay, type LocalDays } from '../../identity/users/store.ts'
 import type { Transaction } from '../../platform/database/database.ts'
-import { decodeId, encodeId } from '../../platform/model/ids.ts'
+import { decodeId, encodeId, newId } from '../../platform/model/ids.ts'
 import type { StandardStore } from '../../platform/records/write/store.ts'
 import { writeSet } from '../../platform/records/write/write.ts'
 import { companies } from '../companies/resource.ts'
@@ -15,60 +15,91 @@ import type { JsonObject } from '../../platform/model/json.ts'
 
 export const taskStore: StandardStore = {
   resource: tasks,
-  write: (transaction, changes, options) =>
-    writeSet(transaction, tasks, changes, {
+  write: (transaction, changes, options) => {
+    const days = new DueDays(transaction, changes)
+    return writeSet(transaction, tasks, changes, {
       ...options,
       steps: {
+        readAhead: () => days.readAhead(),
         async beforeWrite(_, pending) {
-          await assignPeople(transaction, changes, pending)
-          await assignDeadlines(transaction, pending)
+          days.assignPeople(pending)
+          await days.assignDeadlines(pending)
         },
         alongWrite: (_, pending) => recordActivity(transaction, pending),
       },
-    }),
+    })
+  },
 }
 
-/** A new task is the caller's, unless an assignee or null was sent. */
-async function assignPeople(
-  transaction: Transaction,
-  changes: readonly Change[],
-  pending: readonly PendingChange[],
-): Promise<void> {
-  const unassigned = pending.filter(({ before }, index) => !before && !('assigneeId' in (changes[index]?.values ?? {})))
-  const caller = unassigned.length > 0 ? await findCallerMember(transaction) : undefined
-  for (const { values } of unassigned) values.assigneeId = caller ? encodeId(members.idPrefix, caller) : null
-  for (const { before, columns } of pending) if (!before) columns.created_by_id = transaction.actor.userId
-}
+/** Whose tasks a set of changes makes, and when they are due. */
+class DueDays {
+  readonly #transaction: Transaction
+  readonly #changes: readonly Change[]
+  /** One for each change. */
+  readonly #keys: readonly string[]
+  #caller: string | undefined
+  #ofCreated: LocalDays = new Map()
 
-/** Stores the time zone in which the due date counts, so that it stays the same while the task does. */
-async function assignDeadlines(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {
-  const changed = pending.filter(
-    ({ before, values }) => !before || ['dueDate', 'dueAt', 'assigneeId'].some((name) => name in values),
-  )
-  const days = changed.map((change) => {
-    const { dueDate, assigneeId } = afterOf(change)
-    return {
-      id: change.id,
-      day: typeof dueDate === 'string' ? dueDate : null,
-      userId: decodeId(members.idPrefix, String(assigneeId)) ?? null,
-    }
-  })
-  const found = await findLocalDays(transaction, days)
-  for (const change of changed) {
-    const { timeZone, end } = found.get(change.id) ?? {}
-    if (timeZone === undefined) throw new Error('every organization has a time zone')
-    change.columns.time_zone = timeZone
-    change.columns.deadline = afterOf(change).dueAt ?? end ?? null
+  constructor(transaction: Transaction, changes: readonly Change[]) {
+    this.#transaction = transaction
+    this.#changes = changes
+    this.#keys = changes.map(() => newId())
+  }
+
+  /** The caller, if they are a member, and the days of new tasks. */
+  async readAhead(): Promise<void> {
+    const { userId } = this.#transaction.actor
+    const assigneeId = userId === null ? null : encodeId(members.idPrefix, userId)
+    const created = this.#changes.flatMap(({ kind, values }, index) =>
+      kind === 'create' ? [localDayOf(this.#keys[index] ?? '', { assigneeId, ...values })] : [],
+    )
+    if (created.length === 0) return
+    const reading = [findCallerMember(this.#transaction), findLocalDays(this.#transaction, created)] as const
+    ;[this.#caller, this.#ofCreated] = await Promise.all(reading)
+  }
+
+  /** A new task is the caller's, unless an assignee or null was sent. */
+  assignPeople(pending: readonly PendingChange[]): void {
+    pending.forEach(({ before, values, columns }, index) => {
+      if (before) return
+      columns.created_by_id = this.#transaction.actor.userId
+      if ('assigneeId' in (this.#changes[index]?.values ?? {})) return
+      values.assigneeId = this.#caller === undefined ? null : encodeId(members.idPrefix, this.#caller)
+    })
+  }
+
+  /** Stores the time zone in which the due date counts, so that it stays the same while the task does. */
+  async assignDeadlines(pending: readonly PendingChange[]): Promise<void> {
+    const isChanged = ({ before, values }: PendingChange) =>
+      before !== undefined && ['dueDate', 'dueAt', 'assigneeId'].some((name) => name in values)
+    const changed = pending.filter(isChanged)
+    const ofChanged = await findLocalDays(
+      this.#transaction,
+      changed.map((change) => localDayOf(change.id, afterOf(change))),
+    )
+    pending.forEach((change, index) => {
+      if (change.before && !isChanged(change)) return
+      const found = change.before ? ofChanged.get(change.id) : this.#ofCreated.get(this.#keys[index] ?? '')
+      if (!found) throw new Error('every organization has a time zone')
+      change.columns.time_zone = found.timeZone
+      change.columns.deadline = afterOf(change).dueAt ?? found.end ?? null
+    })
   }
 }
 
+const localDayOf = (id: string, { dueDate, assigneeId }: JsonObject): LocalDay => ({
+  id,
+  day: typeof dueDate === 'string' ? dueDate : null,
+  userId: decodeId(members.idPrefix, String(assigneeId)) ?? null,
+})
+
 /** A task counts as activity of its record when it is created and when it is done. */
-async function recordActivity(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {
+function recordActivity(transaction: Transaction, pending: readonly PendingChange[]): void {
   const active = pending.filter(({ before, values }) => !before || (values.done === true && before.done !== true))
   const idsIn = (name: string, prefix: string) =>
     idsOf(active.flatMap((change) => decodeId(prefix, String(afterOf(change)[name])) ?? []))
   // Before the insert, whose foreign keys would lock the records in the order of the tasks.
-  await updateLastActivity(transaction, {
+  updateLastActivity(transaction, {
     deals: idsIn('dealId', deals.idPrefix),
     contacts: idsIn('contactId', contacts.idPrefix),
     companies: idsIn('companyId', companies.idPrefix),

@@ -69,7 +69,11 @@ export async function findTeam(db: Connection, name: string): Promise<string | u
 }
 
 /** Assigns the default team to new records without a team, and to restored records whose team was deleted. */
-export async function assignTeams(transaction: Transaction, pending: readonly PendingChange[]): Promise<void> {
+export async function assignTeams(
+  transaction: Transaction,
+  pending: readonly PendingChange[],
+  defaultTeam = findDefaultTeam,
+): Promise<void> {
   const restored = pending.filter(({ before, columns }) => before && columns.deleted_at === null)
   const deletedTeamIds = await findDeletedTeams(
     transaction,
@@ -79,7 +83,7 @@ export async function assignTeams(transaction: Transaction, pending: readonly Pe
     before ? deletedTeamIds.has(String(before.teamId)) : (values.teamId ?? null) === null,
   )
   if (withoutTeam.length === 0) return
-  const teamId = encodeId('tea', await findDefaultTeam(transaction))
+  const teamId = encodeId('tea', await defaultTeam(transaction))
   for (const one of withoutTeam) one.values.teamId = teamId
 }
 
@@ -93,7 +97,7 @@ export async function isDefaultTeam(transaction: Transaction, id: string): Promi
 export const organizationsByRecords = raw('(select organization_id from teams where is_default)')
 
 /** The id of the default team; every organization has one. */
-async function findDefaultTeam(transaction: Transaction): Promise<string> {
+export async function findDefaultTeam(transaction: Transaction): Promise<string> {
   const [team] = await transaction.query<{ id: string }>(
     prepared(sql`select id from teams where organization_id = ${transaction.organization} and is_default`),
   )

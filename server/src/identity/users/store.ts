@@ -93,11 +93,10 @@ export interface LocalDay {
   userId: string | null
 }
 
+export type LocalDays = ReadonlyMap<string, { timeZone: string; end: string | null }>
+
 /** The time zones of these days, and the instants when they end, as in the API; by id. */
-export async function findLocalDays(
-  transaction: Transaction,
-  days: readonly LocalDay[],
-): Promise<Map<string, { timeZone: string; end: string | null }>> {
+export async function findLocalDays(transaction: Transaction, days: readonly LocalDay[]): Promise<LocalDays> {
   if (days.length === 0) return new Map()
   const rows = await transaction.query<{ id: string; timeZone: string; end: string | null }>(
     prepared(sql`

@@ -15,7 +15,9 @@ import type { JsonObject } from '../../platform/model/json.ts'
 /** Of `import_rows`; the index of the queue contains these rows. */
 export const waiting = raw(`status in ('PENDING', 'RETRYING', 'PROCESSING')`)
 
-export const importStore = standardStore(imports, { beforeWrite: assignTeams })
+export const importStore = standardStore(imports, {
+  beforeWrite: (transaction, pending) => assignTeams(transaction, pending),
+})
 
 /** An import and the secret of its new URL, of which only the hash is stored. */
 export interface ImportWithSecret {

@@ -134,7 +134,7 @@ async function write(transaction: Transaction, plan: Plan, { people, employers }
   for (const { store, changes, preloaded } of sets)
     if (changes.length > 0) await store.write(transaction, changes, { preloaded, locked, mayLackRequired: true })
   const { contactIds, companyIds } = plan.active
-  await updateLastActivity(transaction, { contacts: idsOf(contactIds), companies: idsOf(companyIds) })
+  updateLastActivity(transaction, { contacts: idsOf(contactIds), companies: idsOf(companyIds) })
 }
 
 /** Payloads were validated when they were pushed; one that is invalid now was accepted by an older version. */

@@ -20,7 +20,7 @@ export interface RetentionPolicy {
   /** Rows that reference an expired one, possibly many, and are handled first. */
   dependents?: readonly Dependent[]
   /** Runs before these locked rows are deleted, in the same transaction. */
-  beforeRemoval?: ((transaction: Transaction, ids: readonly string[]) => Promise<void>) | undefined
+  beforeRemoval?: ((transaction: Transaction, ids: readonly string[]) => void) | undefined
   /** The table with the stored renderings of the rows, and its column with their ids. */
   renderings?: { table: string; column: string }
   /** Deletes these locked rows in a special way; resolves to the number of deleted records. */
@@ -220,7 +220,7 @@ async function removeDependents(
 
 async function remove(transaction: Transaction, policy: RetentionPolicy, keys: readonly Key[]): Promise<number> {
   const ids = keys.flatMap(([id]) => id ?? [])
-  await policy.beforeRemoval?.(transaction, ids)
+  policy.beforeRemoval?.(transaction, ids)
   if (policy.renderings) {
     const { table, column } = policy.renderings
     await transaction.query(sql`delete from ${identifier(table)}

@@ -66,6 +66,8 @@ export type LookUp = (transaction: Transaction, pending: readonly PendingChange[
 
 /** A store's additions to the standard write. They get the whole set, so that they can use set statements too. */
 export interface WriteSteps {
+  /** Reads what the changes name, together with the changed records. */
+  readAhead?: (transaction: Transaction, changes: readonly Change[]) => Promise<void>
   /** Sets columns from other tables or records, before the table is written. */
   beforeWrite?: (
     transaction: Transaction,
@@ -75,8 +77,10 @@ export interface WriteSteps {
   /** True if a write may change other records of its parent: a lock on the parent serializes its writers. */
   changesSiblings?: true
   /** Updates other tables in the same round trip as the write, and before it. */
-  alongWrite?: (transaction: Transaction, pending: readonly PendingChange[]) => Promise<void>
-  /** Updates other tables, after the table was written. */
+  alongWrite?: (transaction: Transaction, pending: readonly PendingChange[]) => void
+  /** The same, after it. */
+  followWrite?: (transaction: Transaction, pending: readonly PendingChange[]) => void
+  /** Updates other tables once the table is known to be written, which takes another round trip. */
   afterWrite?: (
     transaction: Transaction,
     written: readonly WrittenRecord[],
@@ -94,11 +98,13 @@ export interface WriteSteps {
 export interface SingleStatementCreate {
   /** True if nothing else has to be written with the record. */
   applies: (transaction: Transaction, pending: PendingChange) => boolean
+  /** True if what a person enters is stored as edits (`storeEdits`). */
+  storesEdits?: boolean
   /** Sets additional columns of the recordset `input`, before it is sent. */
   prepare?: (transaction: Transaction, pending: PendingChange) => void
   /** Common table expressions between `input` and the record. */
   tables?: (organization: Sql) => Sql
-  /** The values of columns that do not come from `input` alone. */
+  /** The values of columns that do not come from `input` alone; of references, where the record has none. */
   columns?: Readonly<Record<string, (organization: Sql) => Sql>>
 }
 

@@ -71,12 +71,14 @@ export function joins(resource: Resource, scope: Scope, alias = root): Sql {
 }
 
 /** By key only: without statistics the planner assumes that most records are deleted, and may choose any index. */
-export function lookupJoins(resource: Resource, scope: Scope): Sql {
-  const parts = Object.entries(resource.embedded).map(
-    ([name, embedded]) => sql` left join lateral (
+export function lookupJoins(resource: Resource, scope: Scope, foundByField: ReadonlyMap<string, Sql> = new Map()): Sql {
+  const parts = Object.entries(resource.embedded).map(([name, embedded]) => {
+    const known = foundByField.get(embedded.through)
+    if (known) return sql` left join ${known} ${raw(name)} on true`
+    return sql` left join lateral (
       select * from ${identifier(embedded.resource.table)} ${raw(name)} where ${isEmbedded(name, embedded, scope.organization)} offset 0
-    ) ${raw(name)} on ${isShown(name, embedded, scope)}`,
-  )
+    ) ${raw(name)} on ${isShown(name, embedded, scope)}`
+  })
   return join(parts, '')
 }
 

@@ -45,16 +45,16 @@ export function renderAllSql(resource: Resource, organizationId: string): Sql {
 }
 
 /** Makes a change (an update of `record`) and renders the records, which `ids` finds (a query). */
-export async function changeAndRender(
+export function changeAndRender(
   transaction: Transaction,
   resource: Resource,
   { change, ids }: { change: Sql; ids: Sql },
-): Promise<void> {
+): void {
   if (transaction.writesTablesTogether) {
-    await transaction.query(prepared(sql`with ${writtenSql(resource, change)} select count(*) from written`))
+    transaction.send(prepared(sql`with ${writtenSql(resource, change)} select count(*) from written`))
     return
   }
   const rendering = renderSql(resource, transaction.organization, ids)
   const statements = [sql`${change} returning record.id`, ...(rendering ? [rendering] : [])]
-  await Promise.all(statements.map((statement) => transaction.query(combinable(statement))))
+  for (const statement of statements) transaction.send(combinable(statement))
 }

@@ -21,6 +21,7 @@ import {
 import { encodeId } from '../../model/ids.ts'
 import { readRecord } from '../page/read.ts'
 import { type StandardStore, writeOne } from '../write/store.ts'
+import type { WriteOptions } from '../write/write.ts'
 import { countRoute, listRoute, searchCountRoute, searchRoute } from './list-routes.ts'
 import type { Change, WrittenRecord } from '../declare/changes.ts'
 
@@ -189,9 +190,10 @@ export async function changeOne(
   group: RouteGroup,
   { db, params, revisions }: WriteRequest,
   changeRoute: Pick<Change & { kind: 'update' }, 'values' | 'columns' | 'lifecycle'>,
+  { isSoleOperation, sent }: Pick<WriteOptions, 'isSoleOperation' | 'sent'> = {},
 ): Promise<RouteResponse> {
   const whole: Change = { kind: 'update', id: group.id(params), revisions, ...changeRoute }
-  const written = await writeOne(group.store, db, whole, { parentId: group.parentId(params) })
+  const written = await writeOne(group.store, db, whole, { parentId: group.parentId(params), isSoleOperation, sent })
   return { status: 200, text: written.text, revision: written.revision, effect: effectOf(group.resource, written) }
 }
 
@@ -209,7 +211,7 @@ function updateRoute(group: RouteGroup): WriteRoute {
     summary: `Change ${withArticle(resource)}`,
     description: 'JSON Merge Patch (RFC 7396): only fields that are sent change; null clears a field.',
     body: { component: `${resource.component}Update`, shape: bodyShape(resource, 'update'), required: true },
-    handle: (request) => changeOne(group, request, { values: request.body }),
+    handle: (request) => changeOne(group, request, { values: request.body }, request),
   }
 }
 
@@ -220,7 +222,7 @@ function deleteRoute(group: RouteGroup): WriteRoute {
     summary: `Delete ${withArticle(resource)}`,
     description: `The record disappears from all responses, and its unique values can be used again. It can be restored within ${resource.restorableDays} days.`,
     async handle(request) {
-      await changeOne(group, request, { values: {}, lifecycle: 'delete' })
+      await changeOne(group, request, { values: {}, lifecycle: 'delete' }, request)
       return { status: 204 }
     },
   }
@@ -233,7 +235,7 @@ function restoreRoute(group: RouteGroup): WriteRoute {
     summary: `Restore a deleted ${displayNoun(resource.singular)}`,
     description: `Within ${resource.restorableDays} days of its deletion; 409 if another record has taken one of its unique values.`,
     async handle(request) {
-      const response = await changeOne(group, request, { values: {}, lifecycle: 'restore' })
+      const response = await changeOne(group, request, { values: {}, lifecycle: 'restore' }, request)
       return { ...response, effect: {} }
     },
   }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { sha256 } from '../../secret/encryption.ts'
 import type { Actor } from '../../model/caller.ts'
 import type { Transaction } from '../../database/database.ts'
-import { identifier, prepared, sql } from '../../model/sql.ts'
+import { identifier, prepared, type Sql, sql } from '../../model/sql.ts'
 import { columnOf, type Resource } from '../declare/define.ts'
 import { objectOf } from '../properties/values.ts'
 import type { PendingChange } from '../declare/changes.ts'
@@ -50,40 +50,30 @@ export interface EditedValue {
  * Stores deliberate changes: those that are not an import's, and what a logged-in person enters for a new record.
  * `<singular>_edited_values` has the earlier contents of `trackedFields`, one string or external id per row.
  */
-export async function storeEdits(
+export function storeEdits(
   transaction: Transaction,
   resource: Resource,
   pending: readonly PendingChange[],
   trackedFields: readonly string[],
-): Promise<void> {
-  if (transaction.actor.kind === 'work') return
+): void {
   const edits = pending.flatMap((one) => editedFields(transaction.actor, one).map((field) => ({ id: one.id, field })))
   if (edits.length === 0) return
-  await Promise.all([
-    transaction.query(
-      prepared(sql`
+  transaction.send(
+    prepared(sql`
     insert into ${identifier(`${resource.singular}_edits`)} (organization_id, ${ownerOf(resource)}, field)
     select ${transaction.organization}, id, field
     from jsonb_to_recordset(${JSON.stringify(edits)}::jsonb) as edit(id uuid, field text)
     order by id, field on conflict do nothing returning field`),
-    ),
-    storeEditedValues(
-      transaction,
-      resource,
-      pending.flatMap((one) => replacedIn(one, trackedFields)),
-    ),
-  ])
+  )
+  const replaced = pending.flatMap((one) => replacedIn(one, trackedFields))
+  storeEditedValues(transaction, resource, replaced)
 }
 
 /** Stores values that were removed from records of `resource`, or replaced, unless an import did it. */
-export async function storeEditedValues(
-  transaction: Transaction,
-  resource: Resource,
-  edited: readonly EditedValue[],
-): Promise<void> {
+export function storeEditedValues(transaction: Transaction, resource: Resource, edited: readonly EditedValue[]): void {
   if (edited.length === 0 || transaction.actor.kind === 'work') return
   const rows = edited.map(({ id, field, value }) => ({ id, field, digest: digestOf(value) }))
-  await transaction.query(
+  transaction.send(
     prepared(sql`
     insert into ${identifier(`${resource.singular}_edited_values`)} (organization_id, ${ownerOf(resource)}, field, digest)
     select ${transaction.organization}, id, field, decode(digest, 'hex')
@@ -122,11 +112,14 @@ interface StoredEdits {
 
 const ownerOf = ({ singular }: Resource) => identifier(columnOf(`${singular}Id`))
 
-/** Would `storeEdits` write anything about this change? */
-export const hasEdits = (actor: Actor, pending: PendingChange): boolean =>
-  actor.kind !== 'work' && editedFields(actor, pending).length > 0
+/** A common table expression that does the same for the statement that creates one record. `fields`: as JSON. */
+export const creationEditsSql = ({ organization }: Transaction, resource: Resource, fields: Sql): Sql => sql`,
+    edited as (
+      insert into ${identifier(`${resource.singular}_edits`)} (organization_id, ${ownerOf(resource)}, field)
+      select ${organization}, id, field from written, jsonb_array_elements_text(${fields}::jsonb) field order by field)`
 
-function editedFields({ kind }: Actor, { before, values }: PendingChange): string[] {
+export function editedFields({ kind }: Actor, { before, values }: PendingChange): string[] {
+  if (kind === 'work') return []
   const edited = before ? values : kind === 'session' ? enteredValues(values) : {}
   return Object.keys(edited).flatMap((name) =>
     name === 'customProperties' ? editedKeys(before?.[name], values[name]) : [name],

@@ -5,16 +5,24 @@ import { decodeId } from '../../model/ids.ts'
 import { identifier, isOneOf, preparedForOne, raw, type Sql, sql } from '../../model/sql.ts'
 import { andWithinReach } from '../filter/scope.ts'
 import { scopeOf } from '../page/read.ts'
-import type { PendingChange, WriteSteps } from '../declare/changes.ts'
+import type { Change, PendingChange, WriteSteps } from '../declare/changes.ts'
 
 interface CheckOptions {
   /** Records (uuids) that the caller has created or locked in this transaction. */
   locked: ReadonlySet<string> | undefined
   steps: Pick<WriteSteps, 'lookUps' | 'referable'>
+  /** What `lockAhead` returned. */
+  known: KnownReferences | undefined
 }
 
+/** What was looked up, and what of it exists (uuids), by path. */
+export type KnownReferences = ReadonlyMap<
+  string,
+  { wanted: readonly (string | undefined)[]; found: Promise<ReadonlySet<string>> }
+>
+
 /** Records of one table that changes name at one path. */
-interface Named {
+export interface Named {
   path: string
   label: string
   ids: readonly (string | undefined)[]
@@ -30,19 +38,49 @@ export async function checkReferences(
   transaction: Transaction,
   resource: Resource,
   pending: readonly PendingChange[],
-  { locked = new Set(), steps: { lookUps = {}, referable = {} } }: CheckOptions,
+  { locked, steps: { lookUps = {}, referable = {} }, known }: CheckOptions,
 ): Promise<void> {
-  const errors: BodyError[] = []
   const all = [...namedByFields(transaction, resource, pending), ...namedByProperties(transaction, pending, referable)]
-  for (const named of all) {
-    const wanted = [...new Set(named.ids)].filter((id) => !id || !locked.has(id))
-    if (wanted.length === 0) continue
-    const found = await (lookUps[named.path]?.(transaction, pending) ?? lockNamed(transaction, named, wanted))
-    if (wanted.some((id) => !id || !found.has(id)))
-      errors.push({ field: named.path, message: `no ${named.label.toLowerCase()} with this id exists` })
-  }
+  // Sent together.
+  const checks = all.map(async (named): Promise<BodyError[]> => {
+    const wanted = wantedOf(named, locked)
+    if (wanted.length === 0) return []
+    const ahead = known?.get(named.path)
+    const isKnown = ahead && wanted.every((id) => ahead.wanted.includes(id))
+    const found = await (isKnown
+      ? ahead.found
+      : (lookUps[named.path]?.(transaction, pending) ?? lockNamed(transaction, named, wanted)))
+    return wanted.some((id) => !id || !found.has(id)) ? [missing(named)] : []
+  })
+  const errors = (await Promise.all(checks)).flat()
   if (errors.length > 0) throw invalidBody(errors)
 }
+
+export const missing = ({ path, label }: Named): BodyError => ({
+  field: path,
+  message: `no ${label.toLowerCase()} with this id exists`,
+})
+
+/** Looks up and locks the records that fields name, before it is known which of the changes change anything. */
+export function lockAhead(
+  transaction: Transaction,
+  resource: Resource,
+  changes: readonly Pick<Change, 'values'>[],
+  { locked, steps: { lookUps = {} } }: Pick<CheckOptions, 'locked' | 'steps'>,
+): KnownReferences {
+  const entries = namedByFields(transaction, resource, changes).flatMap((named) => {
+    const wanted = wantedOf(named, locked)
+    if (wanted.length === 0 || named.path in lookUps) return []
+    const found = lockNamed(transaction, named, wanted)
+    // Thrown where it is needed.
+    found.catch(() => undefined)
+    return [[named.path, { wanted, found }] as const]
+  })
+  return new Map(entries)
+}
+
+const wantedOf = ({ ids }: Named, locked: ReadonlySet<string> = new Set()) =>
+  [...new Set(ids)].filter((id) => !id || !locked.has(id))
 
 async function lockNamed(
   transaction: Transaction,
@@ -62,7 +100,12 @@ async function lockNamed(
   return new Set(rows.map(({ id }) => id))
 }
 
-function namedByFields(transaction: Transaction, resource: Resource, pending: readonly PendingChange[]): Named[] {
+/** The records that fields name. */
+export function namedByFields(
+  transaction: Transaction,
+  resource: Resource,
+  pending: readonly Pick<PendingChange, 'values'>[],
+): Named[] {
   return Object.entries(resource.fields).flatMap(([name, { references, label, idPrefix = '' }]): Named[] => {
     if (!references) return []
     const shown = pending.flatMap(({ values }) => (typeof values[name] === 'string' ? [values[name]] : []))

@@ -13,11 +13,11 @@ export interface StandardStore {
   ): Promise<WrittenRecord[]>
 }
 
-/** The store of a resource that needs little beyond its declaration; `steps` adds the rest. */
-export const standardStore = (resource: Resource, steps?: WriteSteps): StandardStore => ({
+/** The store of a resource that needs little beyond its declaration; `steps`, or those that it makes of each write, add the rest. */
+export const standardStore = (resource: Resource, steps: WriteSteps | (() => WriteSteps) = {}): StandardStore => ({
   resource,
   write: (transaction, changes, options) =>
-    writeSet(transaction, resource, changes, { ...options, ...(steps && { steps }) }),
+    writeSet(transaction, resource, changes, { ...options, steps: typeof steps === 'function' ? steps() : steps }),
 })
 
 /** Writes one change and returns the record. */

@@ -8,7 +8,7 @@ import { newId, encodeId } from '../../model/ids.ts'
 import { definableField, namedRecords, objectOf, parseDeclared } from '../properties/values.ts'
 import { mergePatch } from '../declare/json-objects.ts'
 import { isSettling, lastKnownSet, lockPropertySet } from '../properties/sets.ts'
-import { checkReferences } from './references.ts'
+import { checkReferences, lockAhead } from './references.ts'
 import { syncUniqueValues, touchesUniqueValues } from './unique-values.ts'
 import { assertWithinLimit } from './limit.ts'
 import { mayNotChange, notDeleted, notFound } from '../page/read.ts'
@@ -32,8 +32,10 @@ export interface WriteOptions {
   preloaded?: ReadonlyMap<string, CurrentRow> | undefined
   /** Records (uuids) that the caller has created or locked in this transaction: references to them are not checked. */
   locked?: ReadonlySet<string>
-  /** True if the caller does nothing else in the transaction, so that a single statement may be all of it. */
-  isSoleOperation?: boolean
+  /** True if the caller sends nothing after it, and nothing before a create: the write may commit. */
+  isSoleOperation?: boolean | undefined
+  /** Something that the caller has sent, and that `columns` of the changes need. */
+  sent?: Promise<void> | undefined
   /** True for imports and example data, which nobody can complete: required custom properties may be missing. */
   mayLackRequired?: boolean
 }
@@ -46,36 +48,44 @@ export async function writeSet(
   transaction: Transaction,
   resource: Resource,
   changes: readonly Change[],
-  { parentId, steps = {}, preloaded, locked, isSoleOperation, mayLackRequired = false }: WriteOptions = {},
+  { parentId, steps = {}, preloaded, locked, isSoleOperation, sent, mayLackRequired = false }: WriteOptions = {},
 ): Promise<WrittenRecord[]> {
   if (isSoleOperation && parentId === undefined && steps.singleStatement) {
     const created = await tryOneStatement(transaction, resource, changes, steps.singleStatement)
     if (created) return [created]
   }
   // Sent together. The definitions come before the records, as in every transaction, so that none waits for the other.
-  const [, set, current] = await Promise.all([
+  const reading = Promise.all([
+    sent,
     assertParent(transaction, resource, parentId, steps),
     concernsProperties(resource, changes) ? lockPropertySet(transaction, resource) : undefined,
     preloaded ?? lockRecords(transaction, resource, changes, parentId),
   ])
+  reading.catch(() => undefined)
+  const known = preloaded ? undefined : lockAhead(transaction, resource, changes, { locked, steps })
+  const ahead = steps.readAhead?.(transaction, changes)
+  ahead?.catch(() => undefined)
+  const [, , set, current] = await reading
+  await ahead
   const pending = changes.map((change) =>
     prepareChange(transaction, resource, change, { current, set, mayLackRequired }),
   )
-  await checkReferences(transaction, resource, pending, { locked, steps })
+  await checkReferences(transaction, resource, pending, { locked, steps, known })
   await assertWithinLimit(transaction, resource, pending, parentId)
   await steps.beforeWrite?.(transaction, pending, parentId)
   const created = pending.filter(({ before }) => before === undefined)
   const updated = pending.filter((one) => one.before !== undefined && hasChange(one))
   const isReturned = preloaded === undefined
   // Sent in this order, without waiting for the first result.
-  const along = steps.alongWrite?.(transaction, pending)
-  // An error of the write itself can be a conflict that it describes.
-  along?.catch(() => undefined)
-  const rows = await Promise.all([
+  steps.alongWrite?.(transaction, pending)
+  const writing = Promise.all([
     insert(transaction, resource, { pending: created, parentId, set, isReturned }),
     update(transaction, resource, { pending: updated, set, isReturned }),
   ])
-  await along
+  steps.followWrite?.(transaction, pending)
+  const hasUniqueValues = set !== undefined && pending.some((one) => touchesUniqueValues(resource, set, one))
+  if (isSoleOperation && !hasUniqueValues && !steps.afterWrite) transaction.finish()
+  const rows = await writing
   const byId = new Map(rows.flat().map((row) => [row.id, row]))
   const written = pending.map(({ id, before, revision, values }) => {
     const row = byId.get(id)
@@ -84,7 +94,7 @@ export async function writeSet(
     if (!row) return { id, before, after: before ?? {}, text: current.get(id)?.text ?? '', revision }
     return { id, before, after: wholeOf(row), text: row.text, revision: row.revision }
   })
-  if (set) await syncUniqueValues(transaction, resource, set, pending)
+  if (hasUniqueValues) await syncUniqueValues(transaction, resource, set, pending)
   await steps.afterWrite?.(transaction, written, pending)
   return written
 }
@@ -110,7 +120,7 @@ async function tryOneStatement(
     if (set && error instanceof ApiError) return undefined
     throw error
   }
-  const needsMore = hasReferences(resource, pending) || (set && touchesUniqueValues(resource, set, pending))
+  const needsMore = pending.named.length > 0 || (set && touchesUniqueValues(resource, set, pending))
   if (needsMore || !singleStatement.applies(transaction, pending)) return undefined
   return createInOneStatement(transaction, resource, pending, { singleStatement, set, run })
 }
@@ -223,7 +233,3 @@ function changesOf(before: JsonObject, values: JsonObject, dangling: readonly st
 
 const hasChange = ({ values, columns }: PendingChange): boolean =>
   Object.keys(values).length > 0 || Object.keys(columns).length > 0
-
-const hasReferences = ({ fields }: Resource, { values, named }: PendingChange): boolean =>
-  named.length > 0 ||
-  Object.keys(values).some((name) => values[name] !== null && fields[name]?.references !== undefined)
