@@ -1,4 +1,4 @@
-import { decodeId } from '../../server/src/platform/model/ids.ts'
+import { decodeId, encodeId } from '../../server/src/platform/model/ids.ts'
 import { type VariableParts, pack } from './exchange.ts'
 import { headersOf, requestBytes } from './http.ts'
 import { numberPlaceholder } from './load.ts'
@@ -21,13 +21,18 @@ let recordings = 0
 /** Skips the numbers of earlier runs on the same database. */
 export const skipRecordingsOf = (runs: number): void => void (recordings = runs * recordingsPerRun)
 
-/** Measures creates. Floor and driver create contacts too. */
-export async function measureCreates(stage: Testbed, name: string = rowNames.created): Promise<Row[]> {
+/** Measures creates, of contacts of companies if `isOfCompany`. Floor and driver create contacts too. */
+export async function measureCreates(
+  stage: Testbed,
+  name: string = rowNames.created,
+  { isOfCompany = false } = {},
+): Promise<Row[]> {
   const { account, workspace, options, log } = stage
+  const companyIds = isOfCompany ? await findCompanies(stage) : []
   const headers = headersOf(account)
   const recorder = await startRecorder({ connection: stage.connection, dataFolder: workspace.dataFolder, headers })
   const before = await countCreated(stage)
-  const recorded = await recordCreates(recorder).finally(() => recorder.close())
+  const recorded = await recordCreates(recorder, companyIds).finally(() => recorder.close())
   const connection = { ...stage.connection, options: recorder.settings }
   const packed = pack(recorded.map(({ exchange }) => exchange))
   const variableParts = recorded.map((one) => one.variableParts)
@@ -39,7 +44,7 @@ export async function measureCreates(stage: Testbed, name: string = rowNames.cre
     variableParts,
     lengths: variableParts.map(() => null),
   } as const
-  const requests = bodies(() => numberPlaceholder).map((body) => ({
+  const requests = bodies(() => numberPlaceholder, companyIds).map((body) => ({
     bytes: requestBytes('POST', '/v5/contacts', headers, body),
     length: undefined,
   }))
@@ -59,7 +64,7 @@ export async function measureCreates(stage: Testbed, name: string = rowNames.cre
 }
 
 /** Request bodies; `number` is used for values that must be unique. */
-function bodies(number: (template: number) => string): string[] {
+function bodies(number: (template: number) => string, companyIds: readonly string[]): string[] {
   const random = new Random(templates)
   const owner = { organizationId: '', teamId: '', number: 0 }
   return Array.from({ length: templates }, (_, template) => {
@@ -70,16 +75,20 @@ function bodies(number: (template: number) => string): string[] {
       lastName: created.last_name,
       phone: `+4930${5_000_000 + template}`,
       tags: created.tags,
+      companyId: companyIds[template],
       customProperties: { ...Object(created.custom_properties), customerNumber: `B-${number(template)}` },
     })
   })
 }
 
-async function recordCreates(recorder: Recorder): Promise<{ exchange: Exchange; variableParts: VariableParts }[]> {
+async function recordCreates(
+  recorder: Recorder,
+  companyIds: readonly string[],
+): Promise<{ exchange: Exchange; variableParts: VariableParts }[]> {
   const recorded = []
   const firstNumber = firstRecordedNumber + templates * recordings++
   const numberOf = (template: number) => String(firstNumber + template)
-  for (const [template, body] of bodies(numberOf).entries()) {
+  for (const [template, body] of bodies(numberOf, companyIds).entries()) {
     const headers = { 'content-type': 'application/json' }
     const { exchange, text } = await recorder.record('/v5/contacts', { method: 'POST', body, headers })
     const { id, rootContactId } = JSON.parse(text) as { id: string; rootContactId: string }
@@ -87,6 +96,16 @@ async function recordCreates(recorder: Recorder): Promise<{ exchange: Exchange; 
     recorded.push({ exchange, variableParts: { ids, number: numberOf(template) } })
   }
   return recorded
+}
+
+/** A company for each template. Errors: there are too few. */
+async function findCompanies({ client, measured }: Testbed): Promise<string[]> {
+  const { rows } = await client.query<{ id: string }>(
+    'select id from companies where organization_id = $1 order by md5(id::text) limit $2',
+    [measured.organizationId, templates],
+  )
+  if (rows.length < templates) throw new Error('There are too few companies to measure. Increase --contacts.')
+  return rows.map(({ id }) => encodeId('com', id))
 }
 
 /** The contacts of all creates, each with its root contact. */

@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { newId } from '../../server/src/platform/model/ids.ts'
+import { inOneWrite } from '../../server/src/platform/database/in-one-write.ts'
 import type { Exchange, Statement } from './recording.ts'
 
 /** Exchanges to send to another process; each statement text is included once. */
@@ -35,7 +36,10 @@ export async function runExchange(client: pg.Client | pg.PoolClient, exchange: E
     const [first, ...others] = trip
     if (first && others.length === 0) text = textOf(await client.query(toQueryConfig(first))) ?? text
     else {
-      const results = await Promise.all(trip.map((statement) => client.query(toQueryConfig(statement))))
+      // In one write, as the service sends them.
+      const results = await inOneWrite(client, () =>
+        Promise.all(trip.map((statement) => client.query(toQueryConfig(statement)))),
+      )
       for (const result of results) text = textOf(result) ?? text
     }
   }

@@ -15,6 +15,8 @@ export interface FloorTask {
   creates?: { packed: Packed; variableParts: readonly VariableParts[] }
   /** The service's own transactions for changes of these records. */
   changes?: { targets: readonly string[]; packed: Packed; variableParts: readonly VariableParts[] }
+  /** The service's own transactions for moves of deals, by path and body. */
+  moves?: { requests: readonly string[]; packed: Packed; variableParts: readonly VariableParts[] }
   /** Where pushes are inserted, as UUIDs. */
   pushes?: PushTarget
 }
@@ -32,7 +34,7 @@ const idleTimeoutMillis = 60_000
  * or custom headers. It prints its port and runs until SIGTERM.
  */
 export async function runFloor(): Promise<void> {
-  const { connection, connections, reads, creates, changes, pushes } = JSON.parse(
+  const { connection, connections, reads, creates, changes, moves, pushes } = JSON.parse(
     await text(process.stdin),
   ) as FloorTask
   const pool = new pg.Pool({ ...connection, max: connections, idleTimeoutMillis, pipeline: true } as pg.PoolConfig)
@@ -40,6 +42,7 @@ export async function runFloor(): Promise<void> {
   if (reads) serveReads(app, pool, reads)
   if (creates) serveCreates(app, pool, creates)
   if (changes) serveChanges(app, pool, changes)
+  if (moves) serveMoves(app, pool, moves)
   if (pushes) servePushes(app, pool, pushes)
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   process.stdout.write(`${JSON.stringify({ port: Number(new URL(url).port) })}\n`)
@@ -114,25 +117,41 @@ function serveChanges(
   pool: pg.Pool,
   { targets, packed, variableParts }: NonNullable<FloorTask['changes']>,
 ): void {
-  const exchanges = unpack(packed)
-  const makers = new Map(
-    targets.map((target, index) => [
-      target,
-      repeatable(exchanges[index] ?? [], variableParts[index] ?? { ids: [], number: '' }),
-    ]),
-  )
+  const makers = makersOf(targets, packed, variableParts)
   app.patch<{ Body: object }>('/v5/contacts/:id', async (request, reply) => {
     const make = makers.get(request.url)
     if (!make) return reply.code(404).send()
-    const client = await pool.connect()
-    try {
-      const [number = ''] = changedNumber.exec(JSON.stringify(request.body)) ?? []
-      const text = await runExchange(client, make(number))
-      return await reply.type(jsonContentType).send(text)
-    } finally {
-      client.release()
-    }
+    const [number = ''] = changedNumber.exec(JSON.stringify(request.body)) ?? []
+    return reply.type(jsonContentType).send(await runOnOne(pool, make(number)))
   })
+}
+
+/** Further up than the moves of the service, which are one apart. */
+const firstPosition = 30_000_000
+const positionStep = 1000
+
+function serveMoves(
+  app: FastifyInstance,
+  pool: pg.Pool,
+  { requests, packed, variableParts }: NonNullable<FloorTask['moves']>,
+): void {
+  const makers = makersOf(requests, packed, variableParts)
+  let position = firstPosition
+  app.post<{ Body: object }>('/v5/deals/:id/move', async (request, reply) => {
+    const make = makers.get(`${request.url} ${JSON.stringify(request.body)}`)
+    if (!make) return reply.code(404).send()
+    return reply.type(jsonContentType).send(await runOnOne(pool, make(String((position += positionStep)))))
+  })
+}
+
+function makersOf(keys: readonly string[], packed: Packed, variableParts: readonly VariableParts[]) {
+  const exchanges = unpack(packed)
+  return new Map(
+    keys.map((key, index) => [
+      key,
+      repeatable(exchanges[index] ?? [], variableParts[index] ?? { ids: [], number: '' }),
+    ]),
+  )
 }
 
 /** One row and one commit for each push; the body is not parsed. */

@@ -4,6 +4,7 @@ import { measureHistory } from './history.ts'
 import { indexProperties } from './indexed-properties.ts'
 import { type Interactions, measureInteractions } from './interactions.ts'
 import type { Plan } from './plans.ts'
+import { measureMoves } from './moves.ts'
 import { measureBusyPushes, measurePushes } from './pushes.ts'
 import { measureReach } from './reach.ts'
 import { measureReads } from './reads.ts'
@@ -35,7 +36,9 @@ const parts: readonly Part[] = [
     rows: [
       ...readNames,
       rowNames.created,
+      rowNames.createdWithCompany,
       rowNames.changed,
+      rowNames.moved,
       rowNames.createHistory,
       rowNames.changeHistory,
       ...reachNames,
@@ -44,7 +47,10 @@ const parts: readonly Part[] = [
       const reads = names.filter((name) => readNames.includes(name))
       const { rows, plans } = reads.length > 0 ? await measureReads(stage, reads, sample) : { rows: [], plans: [] }
       if (names.includes(rowNames.created)) rows.push(...(await measureCreates(stage)))
+      const { createdWithCompany: withCompany } = rowNames
+      if (names.includes(withCompany)) rows.push(...(await measureCreates(stage, withCompany, { isOfCompany: true })))
       if (names.includes(rowNames.changed)) rows.push(...(await measureChanges(stage, sample)))
+      if (names.includes(rowNames.moved)) rows.push(...(await measureMoves(stage, sample)))
       rows.push(...(await measureHistory(stage, names)), ...(await measureReach(stage, sample, names)))
       return { rows, plans }
     },

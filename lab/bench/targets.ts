@@ -15,6 +15,7 @@ const ratios: readonly [row: string, min: number][] = [
   [names.page, 0.8],
   [names.email, 0.8],
   [names.created, 0.8],
+  [names.createdWithCompany, 0.8],
   // At most 15 % of the time of a write.
   [names.createHistory, 0.87],
   [names.changeHistory, 0.87],
@@ -22,6 +23,12 @@ const ratios: readonly [row: string, min: number][] = [
   [names.reachOne, 0.95],
   [names.reachPage, 0.95],
   [names.reachChange, 0.95],
+]
+
+/** Maximum milliseconds of processor time, of service and database together. */
+const processorTimes: readonly [row: string, max: number][] = [
+  [names.createdWithCompany, 0.8],
+  [names.changed, 1],
 ]
 
 /** Maximum p50 of an organization next to a busy one, relative to its p50 alone. */
@@ -77,6 +84,7 @@ export function targetsOf(
   const atStart = highest(starts.map((one) => one.atStart.service))
   return [
     ...ratios.flatMap(([name, min]) => busiest(rows, name).map((row) => ratioLine(row, min))),
+    ...processorTimes.flatMap(([name, limit]) => busiest(rows, name).map((row) => processorLine(row, limit))),
     ...rates.flatMap((rate) => rows.filter((row) => matchesRate(rate, row)).map((row) => rateLine(row, rate))),
     ...rows
       .filter(({ name }) => name === names.deep || name === names.deepByLink)
@@ -108,6 +116,18 @@ const ratioLine = ({ name, connections, ratio }: Row, min: number): TargetLine =
   measured: (ratio ?? 0).toFixed(2),
   reached: (ratio ?? 0) >= min,
 })
+
+function processorLine({ name, connections, service: { serviceCpu, databaseCpu } }: Row, limit: number): TargetLine {
+  const measured = (serviceCpu ?? 0) + (databaseCpu ?? 0)
+  return {
+    name: `${name}: CPU ms of service and database`,
+    connections,
+    wanted: `≤ ${limit}`,
+    contacts: null,
+    measured: measured.toFixed(2),
+    reached: measured <= limit,
+  }
+}
 
 const matchesRate = ({ row, connections }: Rate, { name, connections: own }: Row) => name === row && own === connections
 
