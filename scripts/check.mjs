@@ -29,7 +29,7 @@ async function checkWebTypes(options) {
 
 const sourceTests = ['architecture', 'language', 'commit-subjects'].map((name) => `server/test/${name}.test.ts`)
 
-/** They parse all sources and need no database, so they are no part of the suite. */
+/** They parse all sources and need no database, so they run without the suite. */
 export const architecture = {
   name: 'architecture and language',
   run: (options) =>
