@@ -117,6 +117,7 @@ export async function changed<T>({ body }: Answer<T>): Promise<T> {
 
 /** Deletes an import. Its rows, which the list still shows, are not refetched, because they no longer exist. */
 export async function deleteImport(importId: string): Promise<void> {
+  await queryClient.cancelQueries({ queryKey: [...importsKey, importId] })
   await send('DELETE', pathOf(importId))
   const { queryKey } = importsQuery
   queryClient.setQueryData(queryKey, (imports) => imports?.filter(({ id }) => id !== importId))
