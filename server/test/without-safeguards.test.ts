@@ -117,26 +117,27 @@ test('no record gets an owner who is being removed, and a removal waits for reco
     `insert into members (organization_id, user_id, role) values ('${inOrganization}', '${person}', 'member')`,
   )
   const removal = `delete from members where organization_id = '${inOrganization}' and user_id = '${person}'`
-  const send = (name: string) => organization.call('POST', '/v5/contacts', { body: { name, ownerId: other.userId } })
+  const send = (email: string) => organization.call('POST', '/v5/contacts', { body: { email, ownerId: other.userId } })
+  const holder = await create('/v5/contacts', { email: 'holder@example.com' })
 
-  // The record's transaction has checked its owner and waits to be stored: the removal cannot overtake it.
+  // The record's statement has checked its owner and waits for its address: the removal cannot overtake it.
   const blocker = new pg.Client(connection)
   await blocker.connect()
   await blocker.query('begin')
-  await blocker.query('lock table contacts in share mode')
-  const first = send('first')
+  await blocker.query(`update contacts set email_key = 'first@example.com' where id = '${uuid('con', holder.id)}'`)
+  const first = send('first@example.com')
   await waitForLocks(1)
   await client.query(`set lock_timeout = '200ms'`)
   await expect(client.query(removal)).rejects.toThrow(/lock timeout/)
   await client.query('reset lock_timeout')
-  await blocker.query('commit')
+  await blocker.query('rollback')
   await blocker.end()
   expect((await first).status).toBe(201)
 
   // The removal is not committed yet: the check of the owner waits for it.
   await client.query('begin')
   await client.query(removal)
-  const second = send('second')
+  const second = send('second@example.com')
   await waitForLocks(1)
   await client.query('commit')
   expect(await second).toMatchObject({ status: 422, body: { details: [{ field: 'ownerId' }] } })
