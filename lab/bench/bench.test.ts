@@ -62,7 +62,10 @@ const nextTo = tenantNames
 const searches = [rowNames.property, rowNames.commonProperty, rowNames.rare, rowNames.common, rowNames.absent]
 /** Pushes only have a target at 64 connections. */
 const expectedTargets = [
-  ...[one, page, email, created, ...compared.slice(0, -2)].map((name) => `${name}: ratio to the floor`),
+  ...[one, page, email, created, rowNames.createdWithCompany, ...compared.slice(0, -2)].map(
+    (name) => `${name}: ratio to the floor`,
+  ),
+  ...[rowNames.createdWithCompany, rowNames.changed].map((name) => `${name}: CPU ms of service and database`),
   ...processed.map((name) => `${name}: per second`),
   ...[deep, deepByLink].map((name) => `${name}: p50 relative to the first page`),
   ...nextTo.map((name) => `${name}: p50 relative to that alone`),
@@ -85,7 +88,7 @@ test('a small run measures each row and removes its temporary files', { timeout:
     for (const figures of [service, floor, driver]) if (figures) assertMeasured(name, figures)
     expect([floor === null, driver === null]).toEqual([
       name === rowNames.busy,
-      name === rowNames.busy || withoutRequests.includes(name) || nextTo.includes(name),
+      name === rowNames.busy || name === rowNames.moved || withoutRequests.includes(name) || nextTo.includes(name),
     ])
     expect(ratio).toEqual(floor && service.perSecond / floor.perSecond)
     if (isLinux && !inProcess.includes(name) && !nextTo.includes(name))
@@ -130,7 +133,7 @@ test('creates and pushes are measured with one process and with two', { timeout:
   ]
   await promisify(execFile)(process.execPath, parameters, { env })
   const { rows } = JSON.parse(await readFile(file, 'utf8')) as Report
-  const measured = [created, rowNames.pushed, rowNames.busy]
+  const measured = [created, rowNames.createdWithCompany, rowNames.pushed, rowNames.busy]
   expect(rows.map(({ name }) => name)).toEqual([...measured, ...measured])
   expect(rows.filter(({ service }) => !(service.perSecond > 0))).toEqual([])
 })

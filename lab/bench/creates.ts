@@ -98,14 +98,14 @@ async function recordCreates(
   return recorded
 }
 
-/** A company for each template. Errors: there are too few. */
+/** A company for each template, which small samples repeat. */
 async function findCompanies({ client, measured }: Testbed): Promise<string[]> {
   const { rows } = await client.query<{ id: string }>(
     'select id from companies where organization_id = $1 order by md5(id::text) limit $2',
     [measured.organizationId, templates],
   )
-  if (rows.length < templates) throw new Error('There are too few companies to measure. Increase --contacts.')
-  return rows.map(({ id }) => encodeId('com', id))
+  const ids = rows.map(({ id }) => encodeId('com', id))
+  return Array.from({ length: templates }, (_, index) => ids[index % ids.length] ?? '')
 }
 
 /** The contacts of all creates, each with its root contact. */
