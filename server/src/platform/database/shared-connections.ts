@@ -83,7 +83,7 @@ class SharedConnection {
     return this.#connecting !== undefined
   }
 
-  /** Opens the connection if there is none, for later statements. */
+  /** If the connection is not open yet, opens it for later statements. */
   isFreeFor(tenantKey: string): boolean {
     if (this.#isClosed) return false
     if (!this.#client) {
