@@ -132,10 +132,18 @@ export const settings = {
   historyDays: setting({
     name: 'HISTORY_RETENTION_DAYS',
     description:
-      'Number of days that the history of contacts, companies and deals is stored: each change, with the values before and after. `0` stores it as long as its record. A million changes take about 0.4 GB. Use the same value for every service on one database.',
+      'Number of days that the history of contacts, companies, deals, notes and tasks is stored: each change, with the values before and after. `0` stores it as long as its record. A million changes take about 0.4 GB. Use the same value for every service on one database.',
     default: '1825',
     example: '365',
     parse: integer(0, 36_500),
+  }),
+  eventDays: setting({
+    name: 'EVENT_RETENTION_DAYS',
+    description:
+      'Number of days that the feed of changes reaches back: a reader that was away for longer starts again with a new copy. A million events take about 1 GB. Use the same value for every service on one database.',
+    default: '30',
+    example: '90',
+    parse: integer(1, 36_500),
   }),
   importBytesPerDay: setting({
     name: 'IMPORT_BYTES_PER_DAY',

@@ -1,4 +1,5 @@
 import { resources } from './app.ts'
+import { historiesOfFirstRelease } from './crm/history-retention.ts'
 import { tablesOf } from './platform/records/declare/tables.ts'
 
 /** The tables that follow from the declarations of one place. */
@@ -48,6 +49,10 @@ export const tablesByPlace: Readonly<Record<'directory' | 'organization', readon
   organization: [
     ...declaredTables(false),
     'idempotency_answers',
+    // The feed, and the histories of release 0.1.0
+    'events',
+    'event_feeds',
+    ...historiesOfFirstRelease,
     // Contacts and companies
     'root_contacts',
     'root_contacts_left',

@@ -6,7 +6,7 @@ import { endedSessions, expiredSessions } from './identity/access/store.ts'
 import { expiredLoginFailures } from './identity/access/throttle-store.ts'
 import type { Sql } from './platform/model/sql.ts'
 import { expiredAuditEvents } from './identity/audit-log/retention-store.ts'
-import { expiredChanges } from './crm/history-retention.ts'
+import { expiredEvents, formerHistoryOf } from './crm/history-retention.ts'
 import { droppedMails, endedMails } from './identity/mails/queue-store.ts'
 import { storedResponsePolicy } from './platform/http/effects/idempotency-store.ts'
 import { deletedRecords } from './platform/operations/maintenance/deleted-store.ts'
@@ -32,7 +32,7 @@ const excluded: Readonly<Record<string, (organization: Sql) => Sql>> = { imports
 const beforeRemoval: Readonly<Record<string, RetentionPolicy['beforeRemoval']>> = { contacts: leaveRootContacts }
 
 /** Days for which data are retained; 0 retains them forever. */
-type RetentionSettings = Pick<Config, 'importRowsDays' | 'auditLogDays' | 'historyDays'>
+type RetentionSettings = Pick<Config, 'importRowsDays' | 'auditLogDays' | 'historyDays' | 'eventDays'>
 
 /** All data with limited retention, in the order in which it is purged. */
 export const retentionPolicies = (config: RetentionSettings): RetentionPolicy[] =>
@@ -40,18 +40,19 @@ export const retentionPolicies = (config: RetentionSettings): RetentionPolicy[] 
 
 const directory = new Set<string>(tablesByPlace.directory)
 
-const orderedPolicies = ({ importRowsDays, auditLogDays, historyDays }: RetentionSettings): RetentionPolicy[] => [
+const orderedPolicies = ({ importRowsDays, auditLogDays, historyDays, eventDays }: RetentionSettings): RetentionPolicy[] => [
   ...resources
     .filter(({ softDelete }) => softDelete)
     .map((resource) => ({
       ...deletedRecords(resource, resources, excluded[resource.name]),
       beforeRemoval: beforeRemoval[resource.name],
     }))
+    .map((policy) => ({ ...policy, dependents: [...formerHistoryOf(policy.table), ...(policy.dependents ?? [])] }))
     .map((policy) => (policy.table === 'imports' ? withImportData(policy) : policy)),
   orphanedRootContacts,
   ...(importRowsDays > 0 ? [finishedRows(importRowsDays)] : []),
   ...(auditLogDays > 0 ? [expiredAuditEvents(auditLogDays)] : []),
-  ...(historyDays > 0 ? expiredChanges(resources, historyDays) : []),
+  ...expiredEvents(historyDays, eventDays),
   pushKeys,
   pushedBytes,
   ...refusals,

@@ -31,7 +31,7 @@ export interface MaintenanceFixture {
 }
 
 export const importRowsDays = 90
-export const retention = { importRowsDays, auditLogDays: 730, historyDays: 1825 }
+export const retention = { importRowsDays, auditLogDays: 730, historyDays: 1825, eventDays: 30 }
 
 export async function createMaintenanceFixture(): Promise<MaintenanceFixture> {
   const { connection, drop } = await createDatabase()

@@ -49,7 +49,7 @@ async function purgeTwice(): Promise<Record<string, number>> {
     new PurgeRounds({
       database: service.database,
       log: { error: (error: unknown) => expect.unreachable(JSON.stringify(error)) } as never,
-      retentionPolicies: retentionPolicies({ importRowsDays: 90, auditLogDays: 0, historyDays: 0 }),
+      retentionPolicies: retentionPolicies({ importRowsDays: 90, auditLogDays: 0, historyDays: 0, eventDays: 30 }),
       purged: (name, added) => (purged[name] = (purged[name] ?? 0) + added),
     }).run()
   for (let round = 0; round < 2; round++) await Promise.all([process(), process()])

@@ -3,6 +3,9 @@ import { ApiError } from '../../platform/model/errors.ts'
 import type { Row } from '../../platform/records/declare/define.ts'
 import { decodeId } from '../../platform/model/ids.ts'
 import { raw, type Sql, sql } from '../../platform/model/sql.ts'
+import { root } from '../../platform/records/filter/target.ts'
+import { textOf } from '../../platform/records/page/select.ts'
+import { changeEventsSql } from '../../platform/records/write/events.ts'
 import { andWithinReach } from '../../platform/records/filter/scope.ts'
 import { lockRecords } from '../../platform/records/write/current.ts'
 import { notFound, scopeOf } from '../../platform/records/page/read.ts'
@@ -67,17 +70,23 @@ export async function isOptedOutByAnother(transaction: Transaction, suggestion: 
     transaction.query(sql`
       select from contacts where organization_id = ${organization} and id = ${contact} for update`),
     transaction.query(sql`
-      update suggestions set result_contact_id = ${contact}, updated_at = now(), revision = revision + 1
-      where organization_id = ${organization} and id in (
-        select id from suggestions
-        where organization_id = ${organization} and type = 'suppress' and id <> ${uuid(suggestions, suggestion.id)}
-          and (status = 'auto_applied' and contact_id = ${contact}
-            or status = 'accepted' and result_contact_id = ${contact})
-        order by status, id limit 1 for update)
-      returning id`),
+      with other as (
+        update suggestions set result_contact_id = ${contact}, updated_at = now(), revision = revision + 1
+        where organization_id = ${organization} and id in (
+          select id from suggestions
+          where organization_id = ${organization} and type = 'suppress' and id <> ${uuid(suggestions, suggestion.id)}
+            and (status = 'auto_applied' and contact_id = ${contact}
+              or status = 'accepted' and result_contact_id = ${contact})
+          order by status, id limit 1 for update)
+        returning *)
+      ${changeEventsSql(transaction, suggestions, 'updated', takenOver)} returning id`),
   ])
   return others.length > 0
 }
+
+const takenOver = sql`
+  select id, revision, '[]'::jsonb as changes, ${textOf(suggestions, ['resultContactId'])} as "values"
+  from other ${raw(root)}`
 
 export interface FoundDeal {
   /** Uuid. */

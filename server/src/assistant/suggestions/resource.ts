@@ -90,6 +90,8 @@ export const noteAnalyses = defineResource({
   roleGroup: 'visible',
   softDelete: false,
   titleField: 'intent',
+  // Made again whenever a note is analysed again.
+  feed: false,
   requiredParents,
   fields: {
     id: id('ana'),
@@ -179,6 +181,7 @@ export const suggestions = defineResource({
   component: 'Suggestion',
   idPrefix: 'sug',
   heading: 'Next actions that the service found in notes. People accept or reject them.',
+  eventKind: ({ values: { status } }) => (status === 'accepted' || status === 'rejected' ? status : undefined),
   roleGroup: 'records',
   softDelete: false,
   titleField: 'type',

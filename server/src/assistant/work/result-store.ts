@@ -5,6 +5,8 @@ import { identifier, raw, sql } from '../../platform/model/sql.ts'
 import type { Lease } from '../../platform/queue/queue.ts'
 import { contactStore } from '../../crm/contacts/store.ts'
 import { endOpenSuggestions } from '../../crm/notes/store.ts'
+import { causeOf, creationEventsSql } from '../../platform/records/write/events.ts'
+import { suggestions } from '../suggestions/resource.ts'
 import type { ClaimedNote } from './claim-store.ts'
 import { findHeldBack, type HeldBack, lockImports } from './held-back-store.ts'
 import {
@@ -74,7 +76,11 @@ async function storeFindings(transaction: Transaction, findings: readonly Findin
   const rows = findings.flatMap((finding) =>
     finding.analysis.actions.map((action) => suggestionRow(finding, action, effects)),
   )
-  if (rows.length > 0) await insertRows(transaction, 'suggestions', suggestionColumns, rows)
+  if (rows.length > 0) {
+    await insertRows(transaction, 'suggestions', suggestionColumns, rows)
+    const isNew = sql`record.id = any(${rows.map(({ id }) => String(id))}::uuid[])`
+    await transaction.query(creationEventsSql(suggestions, transaction.organization, causeOf(transaction), isNew))
+  }
   await transaction.query(sql`
     update notes set reasoning_queued_at = null
     where organization_id = ${transaction.organization} and id = any(${noteIds}::uuid[])`)

@@ -27,7 +27,7 @@ export interface GeneratedDeal {
   deal: GeneratedRecord
   contacts: GeneratedRecord[]
   moves: GeneratedRecord[]
-  /** The rows of `deal_changes`, without the organization. */
+  /** The rows of `events`, without the organization. */
   changes: { id: string; action: string; changes: JsonObject[]; createdAt: string }[]
 }
 

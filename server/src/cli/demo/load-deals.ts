@@ -38,7 +38,7 @@ export async function fillDeals(
     deals: [] as string[],
     deal_contacts: [] as string[],
     stage_moves: [] as string[],
-    deal_changes: [] as string[],
+    events: [] as string[],
   }
   for (const [index, employer] of customers.entries()) {
     const {
@@ -55,13 +55,13 @@ export async function fillDeals(
     for (const move of moves) lines.stage_moves.push(tables.stage_moves.lineOf(move))
     for (const { id, action, changes: changed, createdAt } of changes) {
       const dealId = String(deal.values.id).slice(4)
-      const cells = [organizationId, id, dealId, action, 'person', ownerId, JSON.stringify(changed), createdAt]
-      lines.deal_changes.push(plainLine(cells))
+      const cells = [organizationId, id, 'deal', 'true', dealId, action, 'person', ownerId, JSON.stringify(changed)]
+      lines.events.push(plainLine([...cells, createdAt, notInFeed]))
     }
   }
   for (const name of ['deals', 'deal_contacts', 'stage_moves'] as const)
     await copy({ name, columns: tables[name].columns }, lines[name])
-  await copy({ name: 'deal_changes', columns: changeColumns }, lines.deal_changes)
+  await copy({ name: 'events', columns: eventColumns }, lines.events)
   for (const statement of [...activity, ...histories]) await client.query(statement, [organizationId])
   return customers.length
 }
@@ -80,15 +80,21 @@ async function readContacts(
   return new Map(rows.map(({ company, contacts }) => [company, contacts]))
 }
 
-const changeColumns = [
+/** The position of changes that are no part of the feed. */
+const notInFeed = '0'
+
+const eventColumns = [
   'organization_id',
   'id',
-  'deal_id',
-  'action',
+  'resource',
+  'is_history',
+  'record_id',
+  'kind',
   'source',
   'author_id',
   'changes',
   'created_at',
+  'position',
 ] as const
 
 const tablesOf = (organizationId: string): Record<'deals' | 'deal_contacts' | 'stage_moves', CopiedTable> => ({
@@ -114,13 +120,17 @@ const activity = [
 
 /** Who created each contact and company, and one later change of those that were changed. */
 const histories = [
-  `insert into contact_changes (organization_id, id, contact_id, action, source, author_id, changes, import_id, created_at)
-   select organization_id, new_id(), id, 'created', coalesce(source, 'person'), owner_id, '[]', import_id, created_at
+  `insert into events (organization_id, id, resource, is_history, record_id, kind, source, author_id, changes, import_id,
+     created_at, position)
+   select organization_id, new_id(), 'contact', true, id, 'created', coalesce(source, 'person'), owner_id, '[]', import_id,
+     created_at, ${notInFeed}
    from contacts where organization_id = $1`,
-  `insert into contact_changes (organization_id, id, contact_id, action, source, author_id, changes, created_at)
-   select organization_id, new_id(), id, 'updated', 'person', owner_id,
-     jsonb_build_array(jsonb_build_object('field', 'phone', 'before', null, 'after', phone)), updated_at
+  `insert into events (organization_id, id, resource, is_history, record_id, kind, source, author_id, changes, created_at,
+     position)
+   select organization_id, new_id(), 'contact', true, id, 'updated', 'person', owner_id,
+     jsonb_build_array(jsonb_build_object('field', 'phone', 'before', null, 'after', phone)), updated_at, ${notInFeed}
    from contacts where organization_id = $1 and updated_at > created_at and phone is not null`,
-  `insert into company_changes (organization_id, id, company_id, action, source, changes, created_at)
-   select organization_id, new_id(), id, 'created', 'import', '[]', created_at from companies where organization_id = $1`,
+  `insert into events (organization_id, id, resource, is_history, record_id, kind, source, changes, created_at, position)
+   select organization_id, new_id(), 'company', true, id, 'created', 'import', '[]', created_at, ${notInFeed}
+   from companies where organization_id = $1`,
 ]

@@ -31,9 +31,7 @@ export const derivedTables = [
   'deals',
   'deal_contacts',
   'stage_moves',
-  'deal_changes',
-  'contact_changes',
-  'company_changes',
+  'events',
   'note_analyses',
   'suggestions',
 ] as const

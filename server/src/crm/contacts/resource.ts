@@ -58,6 +58,8 @@ export const contacts = defineResource({
   hidden: { email_key: 'text' },
   renderingVersion: 1,
   history: { except: [] },
+  eventKind: ({ columns: { blocked_at: blocked } }) =>
+    blocked === undefined ? undefined : blocked === null ? 'unblocked' : 'blocked',
   reach: ownedBy('ownerId', 'teamId'),
   uniques: { contacts_email_unique: { field: 'email', columns: ['email_key', 'team_id'] } },
   prepare: prepareContact,

@@ -1,5 +1,7 @@
 import type { Transaction } from '../../platform/database/database.ts'
-import { sql } from '../../platform/model/sql.ts'
+import { raw, sql } from '../../platform/model/sql.ts'
+import { changeEventsSql } from '../../platform/records/write/events.ts'
+import { dealContacts } from './resource.ts'
 import type { PendingChange } from '../../platform/records/declare/changes.ts'
 
 /**
@@ -17,8 +19,12 @@ export async function movePrimary(
   const holder = requesting.at(-1)
   if (!holder) return
   for (const one of requesting) if (one !== holder) one.values.isPrimary = false
+  const changed = raw(`select id, revision, '[]'::jsonb as changes, '{"isPrimary":false}' as "values" from former`)
   await transaction.query(sql`
-    update deal_contacts set is_primary = false, revision = revision + 1, updated_at = now()
-    where organization_id = ${transaction.organization} and deal_id = ${dealId}::uuid and deleted_at is null
-      and is_primary and id <> ${holder.id}::uuid`)
+    with former as (
+      update deal_contacts set is_primary = false, revision = revision + 1, updated_at = now()
+      where organization_id = ${transaction.organization} and deal_id = ${dealId}::uuid and deleted_at is null
+        and is_primary and id <> ${holder.id}::uuid
+      returning id, revision)
+    ${changeEventsSql(transaction, dealContacts, 'updated', changed)}`)
 }

@@ -3,8 +3,10 @@ import { ApiError, type BodyError, invalidBody } from '../../platform/model/erro
 import { encodeId } from '../../platform/model/ids.ts'
 import { identifier, join, raw, sql } from '../../platform/model/sql.ts'
 import { reachConditions } from '../../platform/records/filter/scope.ts'
+import { textOf } from '../../platform/records/page/select.ts'
+import { root } from '../../platform/records/filter/target.ts'
 import { scopeOf } from '../../platform/records/page/read.ts'
-import { sourceOfChange } from '../../platform/records/write/history.ts'
+import { changeEventsSql } from '../../platform/records/write/events.ts'
 import { syncExternalIds } from '../../platform/records/write/external-ids.ts'
 import { standardStore } from '../../platform/records/write/store.ts'
 import { idsOf, updateLastActivity } from '../last-activity/store.ts'
@@ -177,6 +179,14 @@ export async function countDealsIn(
   return Number(found?.count)
 }
 
+/** What changes of the deals in `moved`. */
+const movedEvents = sql`
+  select id, revision, case when previous_reason is not null and lost_reason is null
+      then jsonb_build_array(jsonb_build_object('field', 'lostReason', 'before', previous_reason, 'after', null))
+      else '[]' end as changes,
+    ${textOf(deals, ['stageId', 'pipelineId', 'status', 'closedAt', 'lostReason', 'position', 'stageChangedAt'])} as "values"
+  from moved ${raw(root)}`
+
 /**
  * Moves all deals of a stage (uuid) to the end of another one, which must be locked; with the same one, only their
  * status follows its kind. One statement, because a stage can have more deals than a request can read. Error: 403 if the
@@ -213,17 +223,13 @@ export async function moveAllDeals(transaction: Transaction, from: string, to: F
       from moving, place
       where record.organization_id = ${organization} and record.id = moving.id
         and (${isMove}::boolean or record.status <> ${to.kind}::text)
-      returning record.id, moving.stage_changed_at, moving.lost_reason as previous_reason, record.lost_reason),
-    cleared as (
-      insert into deal_changes (organization_id, id, deal_id, action, source, author_id, changes)
-      select ${organization}, new_id(), id, 'updated', ${sourceOfChange(actor)}::text, ${actor.userId}::uuid,
-        jsonb_build_array(jsonb_build_object('field', 'lostReason', 'before', previous_reason, 'after', null))
-      from moved where previous_reason is not null and lost_reason is null),
+      returning record.*, moving.stage_changed_at as entered_at, moving.lost_reason as previous_reason),
+    event as (${changeEventsSql(transaction, deals, isMove ? 'moved' : 'updated', movedEvents)}),
     recorded as (
       insert into stage_moves (organization_id, id, deal_id, from_stage_id, from_stage_name, to_stage_id, to_stage_name,
         seconds_in_stage, moved_by_id)
       select ${organization}, new_id(), moved.id, previous.id, previous.name, ${to.id}::uuid, ${to.name}::text,
-        greatest(0, extract(epoch from place.moved_at - moved.stage_changed_at))::integer, ${actor.userId}::uuid
+        greatest(0, extract(epoch from place.moved_at - moved.entered_at))::integer, ${actor.userId}::uuid
       from moved cross join place
         join stages previous on previous.organization_id = ${organization} and previous.id = ${from}::uuid
       where ${isMove}::boolean)

@@ -33,6 +33,7 @@ export const notes = defineResource({
   hasViews: true,
   titleField: 'body',
   search: ['body'],
+  history: { except: [] },
   parents: [
     parentOf('contactId', contacts, 'contact_id'),
     parentOf('companyId', companies, 'company_id'),

@@ -2,8 +2,9 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { type Resource, underParent } from '../../platform/records/declare/define.ts'
 import { storeEditedValues } from '../../platform/records/write/edits.ts'
 import { decodeId } from '../../platform/model/ids.ts'
-import { prepared, sql } from '../../platform/model/sql.ts'
+import { prepared, raw, sql } from '../../platform/model/sql.ts'
 import type { StandardStore } from '../../platform/records/write/store.ts'
+import { changeEventsSql } from '../../platform/records/write/events.ts'
 import { writeSet } from '../../platform/records/write/write.ts'
 import { contacts } from '../contacts/resource.ts'
 import { findCallerMember } from '../../identity/members/store.ts'
@@ -89,10 +90,16 @@ export function endOpenSuggestions(
 ): void {
   transaction.send(
     prepared(sql`
-    update suggestions set status = ${status}, updated_at = now(), revision = revision + 1
-    where organization_id = ${transaction.organization} and status = 'pending' and id = any(array(
-      select id from suggestions
-      where organization_id = ${transaction.organization} and note_id = any(${noteIds}::uuid[]) and status = 'pending'
-      order by id for no key update)) returning id`),
+    with ended as (
+      update suggestions set status = ${status}, updated_at = now(), revision = revision + 1
+      where organization_id = ${transaction.organization} and status = 'pending' and id = any(array(
+        select id from suggestions
+        where organization_id = ${transaction.organization} and note_id = any(${noteIds}::uuid[]) and status = 'pending'
+        order by id for no key update)) returning id, revision, status)
+    ${changeEventsSql(transaction, { singular: 'suggestion' }, 'updated', endedSuggestions)} returning id`),
   )
 }
+
+const endedSuggestions = raw(
+  `select id, revision, '[]'::jsonb as changes, json_build_object('status', status)::text as "values" from ended`,
+)

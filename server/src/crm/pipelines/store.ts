@@ -3,7 +3,9 @@ import { ApiError } from '../../platform/model/errors.ts'
 import { newId } from '../../platform/model/ids.ts'
 import { sql } from '../../platform/model/sql.ts'
 import { standardStore } from '../../platform/records/write/store.ts'
+import { recordFirstRecords } from '../../platform/records/write/events.ts'
 import { countDealsIn } from '../deals/store.ts'
+import { stages } from '../stages/resource.ts'
 import { pipelines } from './resource.ts'
 import type { PendingChange } from '../../platform/records/declare/changes.ts'
 
@@ -50,4 +52,5 @@ export async function insertFirstPipeline(db: CrossTenantConnection, organizatio
     select ${organizationId}::uuid, ${pipelineId}::uuid, id, name, position, kind, probability, rotting_days
     from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as stage(
       id uuid, name text, position integer, kind text, probability integer, rotting_days integer)`)
+  for (const resource of [pipelines, stages]) await recordFirstRecords(db, organizationId, resource)
 }

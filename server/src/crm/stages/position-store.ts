@@ -1,5 +1,7 @@
 import type { Transaction } from '../../platform/database/database.ts'
-import { sql } from '../../platform/model/sql.ts'
+import { raw, sql } from '../../platform/model/sql.ts'
+import { changeEventsSql } from '../../platform/records/write/events.ts'
+import { stages } from './resource.ts'
 import type { PendingChange } from '../../platform/records/declare/changes.ts'
 
 /**
@@ -32,11 +34,16 @@ export async function arrangeStages(
   }
   const others = present.filter(({ id, position }) => positions.has(id) && positions.get(id) !== position)
   if (others.length === 0) return
+  const changed = raw(`select id, null::integer as revision, '[]'::jsonb as changes,
+      jsonb_build_object('position', position) as "values" from shifted`)
   await transaction.query(sql`
-    update stages sibling set position = moved.position
-    from jsonb_to_recordset(${JSON.stringify(others.map(({ id }) => ({ id, position: positions.get(id) })))}::jsonb)
-      as moved(id uuid, position integer)
-    where sibling.organization_id = ${organization} and sibling.id = moved.id`)
+    with shifted as (
+      update stages sibling set position = moved.position
+      from jsonb_to_recordset(${JSON.stringify(others.map(({ id }) => ({ id, position: positions.get(id) })))}::jsonb)
+        as moved(id uuid, position integer)
+      where sibling.organization_id = ${organization} and sibling.id = moved.id
+      returning sibling.id, sibling.position)
+    ${changeEventsSql(transaction, stages, 'updated', changed)}`)
 }
 
 const isDeleted = ({ columns }: PendingChange): boolean => typeof columns.deleted_at === 'string'

@@ -54,6 +54,7 @@ export const tasks = defineResource({
   due: { field: 'deadline', overdueField: 'overdue' },
   search: ['title'],
   reach: ownedBy('assigneeId'),
+  history: { except: [] },
   prepare,
   requiredParents: [
     { resource: contacts, column: 'contact_id' },

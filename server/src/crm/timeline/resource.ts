@@ -1,7 +1,7 @@
 import { defineResource, type Parent, type Resource } from '../../platform/records/declare/define.ts'
 import { choice, id, reference, timestamp } from '../../platform/records/declare/fields.ts'
 import { document } from '../../platform/records/declare/object-fields.ts'
-import { changeActions, changeSources } from '../../platform/records/write/history.ts'
+import { changeActions, changeSources } from '../../platform/records/declare/event-kinds.ts'
 import { companies } from '../companies/resource.ts'
 import { contacts } from '../contacts/resource.ts'
 import { deals } from '../deals/resource.ts'
@@ -128,10 +128,10 @@ const parentOf = (resource: Resource, column: string): Parent => ({
   isSmall: true,
 })
 
-export const contactTimeline = timelineOf(contacts, { table: 'contact_timeline_entries', column: 'contact_id' })
-export const dealTimeline = timelineOf(deals, { table: 'deal_timeline_entries', column: 'deal_id' })
+export const contactTimeline = timelineOf(contacts, { table: 'contact_timeline', column: 'contact_id' })
+export const dealTimeline = timelineOf(deals, { table: 'deal_timeline', column: 'deal_id' })
 /** Includes the entries of its contacts and deals. */
 export const companyTimeline = timelineOf(companies, {
-  table: 'company_timeline_entries',
+  table: 'company_timeline',
   column: 'timeline_company_id',
 })

@@ -49,10 +49,10 @@ beforeAll(async () => {
   await client.query(`
     insert into notes (organization_id, id, contact_id, body, created_at)
     select organization_id, new_id(), id, 'Note', now() - number * interval '1 hour' from contacts, ${many};
-    insert into contact_changes (organization_id, id, contact_id, action, source, changes, created_at)
-    select organization_id, new_id(), id, 'updated', 'person', '[]', now() - number * interval '1 hour' from contacts, ${many};
-    insert into deal_changes (organization_id, id, deal_id, action, source, changes, created_at)
-    select organization_id, new_id(), id, 'updated', 'person', '[]', now() - number * interval '1 hour' from deals, ${many};
+    insert into events (organization_id, id, resource, is_history, record_id, kind, source, changes, created_at)
+    select organization_id, new_id(), kind, true, id, 'updated', 'person', '[{}]', now() - number * interval '1 hour'
+    from (select organization_id, 'contact' as kind, id, ${entriesPerContact} as entries from contacts
+      union all select organization_id, 'deal', id, 500 from deals) record, generate_series(1, entries) number;
     analyze`)
 })
 afterAll(async () => {

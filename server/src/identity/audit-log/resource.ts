@@ -18,6 +18,7 @@ export const auditEventsWith = (actions: readonly string[]) =>
     roleGroup: 'administration',
     titleField: 'action',
     softDelete: false,
+    feed: false,
     fields: {
       // Ids sort by creation time.
       id: { ...id('evt'), order: 'scan' },

@@ -3,6 +3,8 @@ import type { MemberRole } from '../../platform/model/scopes.ts'
 import type { Connection, Database, CrossTenantConnection, Transaction } from '../../platform/database/database.ts'
 import { identifier, join, prepared, raw, sql } from '../../platform/model/sql.ts'
 import { columnOf } from '../../platform/records/declare/define.ts'
+import { recordFirstRecords } from '../../platform/records/write/events.ts'
+import { teams } from '../teams/resource.ts'
 import { insertMember, revokeOpenLinks } from '../members/store.ts'
 import type { JsonObject } from '../../platform/model/json.ts'
 
@@ -29,6 +31,7 @@ export async function insertOrganization(
   await db.query(
     sql`insert into teams (organization_id, id, name, is_default) values (${id}, ${teamId}, 'Default team', true)`,
   )
+  await recordFirstRecords(db, id, teams)
   await insertMember(db, { organizationId: id, userId: ownerId, role: 'owner' }, [{ id: teamId }])
   await revokeOpenLinks(db, { organization: sql`${id}::uuid`, userId: ownerId })
   await addFirstRecords(db, id)

@@ -4,6 +4,7 @@ import { raw, sql } from '../../platform/model/sql.ts'
 import { visibleOrganization } from '../../platform/records/filter/scope.ts'
 import { documentSql } from '../../platform/records/page/select.ts'
 import { root } from '../../platform/records/filter/target.ts'
+import { recordFirstRecords } from '../../platform/records/write/events.ts'
 import { standardStore, writeOne } from '../../platform/records/write/store.ts'
 import { assignTeams } from '../../identity/teams/store.ts'
 import { imports } from './resource.ts'
@@ -78,6 +79,7 @@ export async function insertFirstImport(
   await db.query(
     sql`insert into imports (organization_id, id, team_id, name) values (${organizationId}, ${id}, ${teamId}, ${name})`,
   )
+  await recordFirstRecords(db, organizationId, imports)
   await insertSecret(db, { organization: sql`${organizationId}::uuid`, importId: id, secret })
 }
 

@@ -33,6 +33,7 @@ export const refusedPushDetails = defineResource({
   heading: `Pushes to an import that were answered with an error. They are stored for ${refusalDays} days, and can be corrected and accepted.`,
   roleGroup: 'visible',
   softDelete: false,
+  feed: false,
   titleField: 'code',
   parent,
   search: ['email'],

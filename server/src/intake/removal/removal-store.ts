@@ -88,7 +88,7 @@ function isContactUsed(db: Connection, importId: string): Sql {
       select pushed.contact_id, pushed.import_id from import_rows pushed
       where pushed.organization_id = ${organization} and pushed.finished_at = user_of.created_at offset 0) pushed
     where pushed.contact_id = record.id and pushed.import_id = ${importId}::uuid)`
-  return sql`(${has('contact_changes', byOthers(importId))} or ${has('tasks', stays)}
+  return sql`(${hasEntry(db, 'record_changes', 'record_id', byOthers(importId))} or ${has('tasks', stays)}
     or exists (select from deal_contacts user_of
       where user_of.organization_id = ${organization} and user_of.contact_id = record.id offset 0)
     or exists (select from contact_edited_values user_of
@@ -100,7 +100,7 @@ function isContactUsed(db: Connection, importId: string): Sql {
 /** The same of a company. Its contacts do not count. */
 function isCompanyUsed(db: Connection, importId: string): Sql {
   const has = (table: string, condition: Sql) => hasEntry(db, table, 'company_id', condition)
-  return sql`(${has('company_changes', byOthers(importId))}
+  return sql`(${hasEntry(db, 'record_changes', 'record_id', byOthers(importId))}
     or ${has('deals', stays)} or ${has('tasks', stays)} or ${has('notes', isWritten)})`
 }
 
@@ -161,8 +161,8 @@ export async function findUnusedCompanies(
         when exists (select from contacts contact where contact.organization_id = ${db.organization}
           and contact.company_id = record.id and contact.deleted_at is null) then false
         when record.id = any(${created}::uuid[]) or (
-          select first.action = 'created' and first.import_id = ${importId}::uuid from company_changes first
-          where first.organization_id = ${db.organization} and first.company_id = record.id
+          select first.kind = 'created' and first.import_id = ${importId}::uuid from record_changes first
+          where first.organization_id = ${db.organization} and first.record_id = record.id
           order by first.created_at, first.id limit 1) then not ${isCompanyUsed(db, importId)}
         else false end
     order by record.id`)

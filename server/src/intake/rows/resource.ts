@@ -48,6 +48,8 @@ export const rowDetails = defineResource({
   heading: 'Pushes to an import and their results.',
   roleGroup: 'visible',
   softDelete: false,
+  // What a row did is a change of a contact or company, whose event names it.
+  feed: false,
   parent,
   reach: rowReach,
   hidden: { email_key: 'text', losses: 'integer', lease: 'uuid' },

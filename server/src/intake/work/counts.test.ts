@@ -70,7 +70,7 @@ test('the counts of an import follow pushes, work, cancelling, retries and purgi
   await new PurgeRounds({
     database: service.database,
     log: { error: (error: unknown) => expect.unreachable(JSON.stringify(error)) } as never,
-    retentionPolicies: retentionPolicies({ importRowsDays: 90, auditLogDays: 0, historyDays: 0 }),
+    retentionPolicies: retentionPolicies({ importRowsDays: 90, auditLogDays: 0, historyDays: 0, eventDays: 30 }),
     purged: () => undefined,
   }).run()
   expect(await countsOf(service, organization)).toEqual({ PROCESSED: 2 })

@@ -13,6 +13,8 @@ export interface Actor {
   role: MemberRole | undefined
   /** Which records the person's role sees; undefined without any restriction. */
   reach?: PersonalReach
+  /** The uuid of the API key or the session; none for the service itself. */
+  credentialId?: string
   /** A boolean SQL expression: is this credential still valid and unchanged? Part of every statement. */
   live: Sql
 }

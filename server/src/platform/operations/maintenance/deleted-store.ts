@@ -1,6 +1,6 @@
 import { identifier, join, type Sql, sql } from '../../model/sql.ts'
-import { columnOf, parentsOf, type Resource } from '../../records/declare/define.ts'
-import { changesTable, renderingsTable } from '../../records/declare/tables.ts'
+import { columnOf, isInFeed, parentsOf, type Resource } from '../../records/declare/define.ts'
+import { renderingsTable } from '../../records/declare/tables.ts'
 import type { Dependent, RetentionPolicy } from './retention-store.ts'
 
 /** Seconds added to the time for restoring, so that a restore in progress never sees a partly purged record. */
@@ -21,25 +21,25 @@ export function deletedRecords(
         column: columnOf(name),
         nullable,
         cascades: references?.cascades ?? false,
+        purged: isInFeed(other) ? other : undefined,
       })),
   )
   const links = referring
     .filter(({ cascades }) => cascades)
-    .map(({ name, table, column }): Dependent => ({ name, table, column, action: 'delete' }))
+    .map(({ name, table, column, purged }): Dependent => ({ name, table, column, purged, action: 'delete' }))
   const children = all.flatMap((other): Dependent[] =>
     parentsOf(other)
       .filter((parent) => parent.resource.table === resource.table)
-      .map(({ column }) => ({ name: other.name, table: other.table, column, action: 'delete' })),
+      .map(({ column }) => ({
+        name: other.name,
+        table: other.table,
+        column,
+        action: 'delete',
+        purged: isInFeed(other) ? other : undefined,
+      })),
   )
-  const history: Dependent[] = resource.history
-    ? [
-        {
-          name: `${resource.singular}-changes`,
-          table: changesTable(resource),
-          column: columnOf(`${resource.singular}Id`),
-          action: 'delete',
-        },
-      ]
+  const events: Dependent[] = isInFeed(resource)
+    ? [{ name: 'events', table: 'events', column: 'record_id', action: 'delete' }]
     : []
   const released = referring
     .filter(({ nullable, cascades }) => nullable && !cascades)
@@ -62,7 +62,8 @@ export function deletedRecords(
     key: { id: 'uuid' },
     since: 'deleted_at',
     ttlSeconds: resource.restorableDays * 24 * 60 * 60 + grace,
-    dependents: [...children, ...links, ...history, ...released],
+    dependents: [...children, ...links, ...events, ...released],
+    ...(isInFeed(resource) && { purged: resource }),
     ...(resource.renderingVersion !== undefined && {
       renderings: { table: renderingsTable(resource), column: columnOf(`${resource.singular}Id`) },
     }),

@@ -9,7 +9,7 @@ import { until } from '../../../../test/processes.ts'
 import { type Call, startTestService } from '../../../../test/service.ts'
 
 /** The policy of contacts; with a TTL of 0, restore and purge are possible at the same time. */
-const contactPolicy = retentionPolicies({ importRowsDays: 0, auditLogDays: 0, historyDays: 0 }).find(
+const contactPolicy = retentionPolicies({ importRowsDays: 0, auditLogDays: 0, historyDays: 0, eventDays: 30 }).find(
   ({ name }) => name === 'contacts',
 )
 

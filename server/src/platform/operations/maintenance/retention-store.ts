@@ -1,6 +1,7 @@
 import { serviceActor } from '../../model/caller.ts'
 import type { Database, Transaction } from '../../database/database.ts'
 import { identifier, join, raw, type Sql, sql } from '../../model/sql.ts'
+import { type EventSubject, purgeEventsSql } from '../../records/write/events.ts'
 
 export interface RetentionPolicy {
   /** The name in metrics, the log and the doctor. */
@@ -15,6 +16,10 @@ export interface RetentionPolicy {
   isPersonal?: true
   /** The table belongs to the directory (`tablesByPlace`). */
   isInDirectory?: boolean
+  /** Which rows of the table it is about: those of an index on `since`. */
+  condition?: Sql
+  /** The resource of the rows: the feed names those that are purged, and forgets what it knew of them. */
+  purged?: EventSubject
   /** Rows to retain after they expire: a condition on `record`. */
   excluded?: (organization: Sql) => Sql
   /** Rows that reference an expired one, possibly many, and are handled first. */
@@ -45,6 +50,8 @@ export interface Dependent {
   table: string
   column: string
   action: 'delete' | 'release'
+  /** As of a policy. */
+  purged?: EventSubject | undefined
   counts?: RemovalCounts
 }
 
@@ -160,8 +167,8 @@ export const overdueSql = (policy: RetentionPolicy): Sql => {
     from (${expired}) expired`
 }
 
-const isExpired = ({ since, ttlSeconds }: RetentionPolicy): Sql =>
-  sql`${identifier(since)} <= now() - make_interval(secs => ${raw(String(ttlSeconds))})`
+const isExpired = ({ since, ttlSeconds, condition }: RetentionPolicy): Sql =>
+  sql`${identifier(since)} <= now() - make_interval(secs => ${raw(String(ttlSeconds))})${condition ? sql` and ${condition}` : raw('')}`
 
 const keyTextSql = ({ key }: RetentionPolicy): Sql =>
   sql`array[${join(
@@ -199,7 +206,7 @@ async function lock(transaction: Transaction, policy: RetentionPolicy, keys: rea
 /** Handles at most `limit` rows, without waiting for locked ones. Returns whether any are left. */
 async function removeDependents(
   transaction: Transaction,
-  { table, column, action, counts }: Dependent,
+  { table, column, action, counts, purged }: Dependent,
   { locked, limit }: { locked: readonly Key[]; limit: number },
 ): Promise<{ count: number; hasMore: boolean }> {
   const referring = sql`organization_id = ${transaction.organization}
@@ -211,7 +218,9 @@ async function removeDependents(
       ? sql`delete from ${identifier(table)}`
       : sql`update ${identifier(table)} set ${identifier(column)} = null`
   const change = sql`${act} where ${referring} and id = any(${free})`
-  const [changed] = await transaction.query<{ count: number }>(countRemoved(change, counts))
+  const [changed] = await transaction.query<{ count: number }>(
+    countRemoved(change, counts, purged && purgeEventsSql(transaction, purged)),
+  )
   const [left] = await transaction.query<{ found: boolean }>(
     sql`select exists (select from ${identifier(table)} where ${referring}) as found`,
   )
@@ -228,14 +237,17 @@ async function remove(transaction: Transaction, policy: RetentionPolicy, keys: r
   }
   const deletion = sql`delete from ${identifier(policy.table)}
     where organization_id = ${transaction.organization} and ${isOneOf(policy, keys)}`
-  const [row] = await transaction.query<{ count: number }>(countRemoved(deletion, policy.counts))
+  const [row] = await transaction.query<{ count: number }>(
+    countRemoved(deletion, policy.counts, policy.purged && purgeEventsSql(transaction, policy.purged)),
+  )
   return row?.count ?? 0
 }
 
-function countRemoved(deletion: Sql, counts: RemovalCounts | undefined): Sql {
-  const columns = ['organization_id', ...(counts?.columns ?? [])].map(identifier)
+/** `recorded`: parts of the statement that record what happens to the rows in `removed`, by their `id`. */
+function countRemoved(deletion: Sql, counts: RemovalCounts | undefined, recorded?: Sql): Sql {
+  const columns = ['organization_id', ...(recorded ? ['id'] : []), ...(counts?.columns ?? [])].map(identifier)
   return sql`
-    with removed as (${deletion} returning ${counts ? join(columns, ', ') : raw('1')})
+    with removed as (${deletion} returning ${counts || recorded ? join(columns, ', ') : raw('1')})${recorded ?? raw('')}
     ${counts ? sql`, counted as (${counts.statement})` : raw('')}
     select count(*)::int as count from removed`
 }

@@ -3,6 +3,7 @@ import type { BodyError } from '../../model/errors.ts'
 import type { RoleGroup } from '../../model/scopes.ts'
 import type { Sql } from '../../model/sql.ts'
 import type { JsonObject, JsonValue } from '../../model/json.ts'
+import type { EventKind } from './event-kinds.ts'
 import type { Field } from './field.ts'
 
 export type Fields = Record<string, Field>
@@ -122,11 +123,12 @@ export interface Resource<F extends Fields = Fields> {
   requiredParents?: readonly Pick<Parent, 'resource' | 'column'>[]
   /** Many-to-many relationships, by the name that filters use. */
   links: Record<string, Link>
-  /**
-   * Each write of a record is recorded in `<singular>_changes`, in the same transaction: who, when, and each changed
-   * field with its value before and after, except these.
-   */
+  /** Its changes are stored as long as a history, in which these fields do not appear; those of others, as long as the feed. */
   history?: { except: readonly string[] }
+  /** False if its changes are no part of the feed, in which every other resource outside of the directory is. */
+  feed?: false
+  /** What an update did, if it has a name of its own. */
+  eventKind?(change: UpdatedRecord): EventKind | undefined
   /** The full resource of which this is a view. Rules between fields apply to the whole record. */
   viewOf?: Resource
   /** Deleted records can be restored for `restorableDays` and are then purged. False: DELETE is final. */
@@ -306,6 +308,16 @@ export function columnTypes(resource: Resource): Record<string, string> {
   const fields = stored.map(([name, field]) => [columnOf(name), field.databaseType])
   const parents = parentsOf(resource).map(({ column }) => [column, 'uuid'])
   return { ...Object.fromEntries([...parents, ...fields]), ...resource.hidden }
+}
+
+/** Are its changes part of the feed? */
+export const isInFeed = ({ feed, isInDirectory }: Resource): boolean => feed !== false && !isInDirectory
+
+/** An update: the record before, the changed fields and the columns that the service sets. */
+export interface UpdatedRecord {
+  before: JsonObject
+  values: JsonObject
+  columns: Readonly<Record<string, JsonValue>>
 }
 
 /** Which records of a resource an actor sees and changes. For everyone else a record does not exist: 404. */

@@ -1,8 +1,5 @@
 import type { Resource } from './define.ts'
 
-/** Who changed a record, when and what: for a resource with a `history`. */
-export const changesTable = ({ singular }: Resource): string => `${singular}_changes`
-
 /** The stored JSON of each record: for a resource with a `renderingVersion`. */
 export const renderingsTable = ({ singular }: Resource): string => `${singular}_renderings`
 
@@ -15,7 +12,6 @@ export const uniqueValuesTable = ({ singular }: Resource): string => `${singular
 /** The tables that follow from a declaration, the resource's own first. All of them have the same place. */
 export const tablesOf = (resource: Resource): string[] => [
   resource.table,
-  ...(resource.history ? [changesTable(resource)] : []),
   ...(resource.renderingVersion === undefined ? [] : [renderingsTable(resource)]),
   ...('externalIds' in resource.fields ? [externalIdsTable(resource)] : []),
   ...(Object.values(resource.fields).some(({ definable }) => definable) ? [uniqueValuesTable(resource)] : []),

@@ -1,6 +1,6 @@
 import { join, raw, type Sql, sql } from '../../model/sql.ts'
 import { columnOf, type Embedded, type Resource } from '../declare/define.ts'
-import { type RecordSource, renderedSql, renderingJoin, rowVersion, versionColumns } from '../rendering/rendering.ts'
+import { newRendering, type RecordSource, renderedSql, renderingJoin, rowVersion, versionColumns } from '../rendering/rendering.ts'
 import type { ReadFor, Scope } from '../filter/scope.ts'
 import { embeddedThrough, findTarget, lookupJoins, root, unknownField, valueOf } from '../filter/target.ts'
 import type { Suggestions } from '../../model/suggestions.ts'
@@ -88,6 +88,32 @@ function completed(resource: Resource, source: RecordSource, readFor?: ReadFor):
   return sql`(${join([stored, ...completion], ' || ')} || '}')`
 }
 
+/** The fields that a record has of its own, and that change only with an event: not the time of the last activity. */
+export const ownFields = (resource: Resource): string[] =>
+  Object.entries((resource.viewOf ?? resource).fields).flatMap(([name, { computed, neverDecreases }]) =>
+    computed || neverDecreases ? [] : [name],
+  )
+
+/** What a written record has of its own, for any reader, as JSON text; more than `ownFields` if it is rendered. */
+export function ownText(resource: Resource, source: 'written' | 'table'): Sql {
+  const whole = resource.viewOf ?? resource
+  const names = ownFields(whole)
+  if (whole.renderingVersion === undefined) return textOf(whole, names)
+  const completion = names
+    .filter((name) => !isRendered(whole, name))
+    .map((name) => sql`${raw(`',"${name}":'`)} || ${jsonOf(whole.fields[name], ownValue(whole, name))}`)
+  return sql`(${join([newRendering(whole, source), ...completion], ' || ')} || '}')`
+}
+
+/** These fields of the row `record`, as they are stored, as JSON text. */
+export function textOf(resource: Resource, names: readonly string[]): Sql {
+  const columns = names.map((name) => sql`${ownValue(resource, name)} as ${quoted(name)}`)
+  return sql`(select row_to_json(properties)::text from (select ${join(columns, ', ')}) properties)`
+}
+
+const ownValue = (resource: Resource, name: string): Sql =>
+  shownValue(fieldOf(resource, name), sql`${raw(root)}.${quoted(columnOf(name))}`)
+
 export const isRendered = (resource: Resource, name: string): boolean =>
   !(name in resource.embedded) && embeddedThrough(resource, name) === undefined
 
@@ -161,8 +187,7 @@ function propertySql(resource: Resource, name: string, part: true | Selection, r
     const columns = shownOf(name, embedded, part).map(([inner, value]) => sql`${value} as ${quoted(inner)}`)
     return sql`(case when ${raw(name)}.id is not null then (select row_to_json(inside) from (select ${join(columns, ', ')}) inside) end)`
   }
-  const field = resource.fields[name]
-  if (!field) throw new Error(`${resource.name} has no field ${name}`)
+  const field = fieldOf(resource, name)
   const value = valueOf(resource, name, root, readFor)
   return part === true ? shownValue(field, value) : pickSql(sql`(${value})::jsonb`, part)
 }
@@ -172,10 +197,14 @@ function shownOf(name: string, { show, resource }: Embedded, part: true | Select
   return show
     .filter((inner) => part === true || inner in part)
     .map((inner) => {
-      const field = resource.fields[inner]
-      if (!field) throw new Error(`${resource.name} has no field ${inner}`)
-      return [inner, shownValue(field, sql`${raw(name)}.${quoted(columnOf(inner))}`)]
+      return [inner, shownValue(fieldOf(resource, inner), sql`${raw(name)}.${quoted(columnOf(inner))}`)]
     })
+}
+
+function fieldOf(resource: Resource, name: string): Field {
+  const field = resource.fields[name]
+  if (!field) throw new Error(`${resource.name} has no field ${name}`)
+  return field
 }
 
 /** The selected part of a jsonb value; a missing key is null. */

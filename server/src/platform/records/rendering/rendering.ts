@@ -56,6 +56,10 @@ export function renderedSql(resource: Resource, source: RecordSource, organizati
   return sql`case when ${isValid} then ${rendering}.document else ${current} end`
 }
 
+/** The rendering of a record that has just been written. */
+export const newRendering = (resource: Resource, source: 'written' | 'table'): Sql =>
+  source === 'written' ? renderedSql(resource, source) : documentOf(resource, true)
+
 /** `written` has the new records. `change`: an insert or update of `record`. `isNew`: none can exist already. */
 export function writtenSql(resource: Resource, change: Sql, { isNew = false } = {}): Sql {
   const rendered = resource.viewOf ?? resource

@@ -1,6 +1,6 @@
 import type { Transaction } from '../../database/database.ts'
 import { OutdatedRead } from '../../database/failures.ts'
-import { columnOf, columnTypes, initialValues, type Resource } from '../declare/define.ts'
+import { columnOf, columnTypes, initialValues, isInFeed, type Resource } from '../declare/define.ts'
 import { newId } from '../../model/ids.ts'
 import { invalidBody } from '../../model/errors.ts'
 import { identifier, join, type Parameter, raw, type Sql, sql } from '../../model/sql.ts'
@@ -10,7 +10,7 @@ import { readFor } from '../filter/scope.ts'
 import { scopeOf } from '../page/read.ts'
 import { storedSql, wholeOf } from './current.ts'
 import { creationEditsSql, editedFields } from './edits.ts'
-import { creationHistorySql } from './history.ts'
+import { creationEventSql } from './events.ts'
 import { creationEntriesSql, entryChanges } from '../properties/entry-rows.ts'
 import { currentSetSql, forgetSet } from '../properties/sets.ts'
 import { missing, type Named, namedByFields } from './references.ts'
@@ -44,7 +44,7 @@ export async function createInOneStatement(
   const columns = columnsFor(singleStatement, named)
   const parts = new Map([
     ['input', JSON.stringify([record])],
-    ['historyId', newId()],
+    ['eventId', newId()],
     ...(set ? [['revision', String(set.revision)] as const] : []),
     ...listPart('entries', entryChanges(resource, set, [pending])),
     ...listPart('edits', singleStatement.storesEdits ? editedFields(transaction.actor, pending) : []),
@@ -93,7 +93,7 @@ interface StatementParts {
 function statementOf(
   transaction: Transaction,
   resource: Resource,
-  { values: { input, historyId, revision, entries, edits }, named, columns, tables, live }: StatementParts,
+  { values: { input, eventId, revision, entries, edits }, named, columns, tables, live }: StatementParts,
 ): { tables: Sql; result: Sql } {
   const { organization } = transaction
   const names = columnsOf(resource, columns)
@@ -108,7 +108,7 @@ function statementOf(
     (one) => sql`${foundOf(one)} as (${referenceSql(organization, one, sql`${input}`, isValid)}), `,
   )
   const isComplete = [isValid, ...named.map((one) => sql`exists (select from ${foundOf(one)})`)]
-  const history = resource.history && historyId ? creationHistorySql(transaction, resource, historyId) : raw('')
+  const event = eventId && isInFeed(resource) ? creationEventSql(transaction, resource, eventId) : raw('')
   const entryTables = entries ? creationEntriesSql(transaction, sql`${entries}`) : raw('')
   const editTables = edits ? creationEditsSql(transaction, resource, sql`${edits}`) : raw('')
   const change = sql`
@@ -120,7 +120,7 @@ function statementOf(
         select * from jsonb_to_recordset(${input}::jsonb) as input(${join(given, ', ')})
         where ${join(isComplete, ' and ')}),
       ${tables ? sql`${tables(organization)}, ` : raw('')}
-      ${writtenSql(resource, change, { isNew: true })}${history}${entryTables}${editTables}`,
+      ${writtenSql(resource, change, { isNew: true })}${event}${entryTables}${editTables}`,
     result: resultSql(transaction, resource, named, isValid),
   }
 }

@@ -17,7 +17,7 @@ import { renderSql, writtenSql } from '../rendering/rendering.ts'
 import { documentJoins } from '../page/select.ts'
 import { readFor } from '../filter/scope.ts'
 import { lookupJoins, root } from '../filter/target.ts'
-import { historySql } from './history.ts'
+import { eventsSql } from './events.ts'
 import { entriesSql, entryChanges, entryStatements } from '../properties/entry-rows.ts'
 import { storedSql } from './current.ts'
 import { scopeOf } from '../page/read.ts'
@@ -150,7 +150,7 @@ function wholeStatement(
   resource: Resource,
   { records, pending, set, input, change, isReturned }: RecordWrite,
 ): Sql {
-  const history = historySql(transaction, resource, pending)
+  const events = eventsSql(transaction, resource, pending, 'written')
   const entries = entriesSql(transaction, entryChanges(resource, set, pending))
   const result = isReturned
     ? sql`${storedSql(resource, 'written', { reader: readFor(resource, transaction).reader })} from written ${raw(root)}${lookupJoins(resource, scopeOf(transaction, undefined))}`
@@ -158,7 +158,7 @@ function wholeStatement(
   return preparedForOne(
     records,
     sql`
-    with ${input}, ${writtenSql(resource, change)}${history ? sql`, history as (${history})` : raw('')}${entries}
+    with ${input}, ${writtenSql(resource, change)}${events ? sql`, event as (${events})` : raw('')}${entries}
     select ${result}`,
   )
 }
@@ -173,11 +173,11 @@ async function writeSeparately(
   const scope = scopeOf(transaction, undefined)
   const ids = records.map(({ id }) => id)
   const rendering = renderSql(resource, organization, sql`select unnest(${ids}::uuid[])`)
-  const history = historySql(transaction, resource, pending)
+  const events = eventsSql(transaction, resource, pending, 'table')
   const statements = [
     sql`with ${input} ${change} returning ${raw(root)}.id`,
     ...(rendering ? [rendering] : []),
-    ...(history ? [sql`${history} returning id`] : []),
+    ...(events ? [sql`${events} returning id`] : []),
     ...entryStatements(transaction, resource, entryChanges(resource, set, pending)),
   ]
   const sent = statements.map((statement) => transaction.query(combinable(statement)))
