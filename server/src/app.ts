@@ -12,6 +12,7 @@ import { accountRoutes, authRoutes } from './identity/auth/routes.ts'
 import { campaignPart } from './crm/campaigns/routes.ts'
 import { companyPart } from './crm/companies/routes.ts'
 import { contactPart } from './crm/contacts/routes.ts'
+import { feedPart } from './feed/routes.ts'
 import { explorerFiles } from './api/docs/explorer.ts'
 import { dealPart } from './crm/deals/routes.ts'
 import { docsRoutes } from './api/docs/routes.ts'
@@ -119,6 +120,7 @@ const parts: readonly Part[] = [
     headings: { schema: 'The resources and their fields, for applications that show them.' },
     roleGroups: { schema: 'visible' },
   },
+  feedPart(() => resources),
   auditLogPart(declaredActions),
   { resources: [mails], routes: mailRoutes },
   systemPart,

@@ -31,6 +31,9 @@ import { listedResources, type Route, type Services } from './platform/http/rout
 import { createServer, type ServerOptions } from './platform/http/server.ts'
 import { relationsAmong } from './platform/records/declare/relations.ts'
 import { startSweep, Wakeups } from './platform/queue/wakeups.ts'
+import { Feed } from './feed/feed.ts'
+import { startPlacing } from './feed/placing.ts'
+import { eventQueue } from './feed/positions-store.ts'
 import { listGuides, noGuides } from './platform/http/pages/guides.ts'
 import { noWebApplication, readWebApplication } from './platform/http/pages/web-files.ts'
 import type { HandedConnections } from './processes/connections.ts'
@@ -154,8 +157,10 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   const limits =
     part?.limits ?? createLimits(config, config.databaseUrl === undefined ? undefined : options.intakeDatabase)
   const watch = startWatch(options, ready)
+  const feed = new Feed({ database, log, ready })
   const services = createServices(options, {
     watch,
+    feed,
     limits,
     intake,
     refusals,
@@ -185,7 +190,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       ? async () => origin
       : async () => originOf(await publishedAddresses(workDatabase)) ?? origin
   const background = isMaintaining
-    ? startBackground({ config, database: workDatabase, secret, log, ready, findOrigin, metrics })
+    ? startBackground({ config, database: workDatabase, secret, log, wakeups, ready, findOrigin, metrics })
     : undefined
   if (background) services.mail = background.mail
   const port = part ? undefined : config.metricsPort
@@ -197,6 +202,8 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
     close: async () => {
       closing.abort()
       await part?.connections.close()
+      // Requests that wait for events end, so that the server can close.
+      await feed.close()
       await app.close()
       failedLogins.close()
       await limits.close?.()
@@ -264,13 +271,14 @@ function createServices(
   { config, database, secret, log, part, startedAt, examine, servedRoutes = routes }: ServiceOptions,
   {
     watch,
+    feed,
     limits,
     intake,
     refusals,
     noteAnalysis,
     importWork: importWaker,
     onFailure,
-  }: Pick<Services, 'intake' | 'refusals' | 'noteAnalysis' | 'importWork'> & {
+  }: Pick<Services, 'feed' | 'intake' | 'refusals' | 'noteAnalysis' | 'importWork'> & {
     watch: DatabaseWatch
     limits: Limits
     onFailure: FailedLogins['record']
@@ -293,6 +301,8 @@ function createServices(
     egress: createEgress({ allowed, plaintextHosts }),
     queryLimiter: limits.costlyQueries,
     areChangesWaiting: watch.areChangesWaiting,
+    feed,
+    eventDays: config.eventDays,
     intake,
     refusals,
     noteAnalysis,
@@ -330,6 +340,7 @@ async function serveHanded(app: FastifyInstance, { connections, url }: ServicePa
 }
 
 interface BackgroundOptions extends Pick<ServiceOptions, 'config' | 'database' | 'secret' | 'log'> {
+  wakeups: Wakeups
   ready: Promise<unknown>
   /** The origin of links in mails. */
   findOrigin: () => Promise<string>
@@ -350,10 +361,12 @@ function startBackground({ config, findOrigin, metrics, ...options }: Background
   const keyMaintenance = createKeyMaintenance(options)
   const auditLogMaintenance = createAuditLogMaintenance(options)
   const organizationRemoval = createOrganizationRemoval({ ...options, directory: tablesByPlace.directory })
-  const sweep = startSweep({ ...options, organizations: organizationsByRecords, kinds: [importQueue, noteQueue] })
+  const sweep = startSweep({ ...options, organizations: organizationsByRecords, kinds: [importQueue, noteQueue, eventQueue] })
+  const placing = startPlacing(options)
   const close = async () => {
     await Promise.all([
       sweep.close(),
+      placing.close(),
       maintenance.close(),
       keyMaintenance.close(),
       auditLogMaintenance.close(),

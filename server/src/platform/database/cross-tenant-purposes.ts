@@ -31,6 +31,7 @@ export const crossTenantPurposes = [
   'update statistics',
   'refresh renderings',
   'maintain indexes of properties',
+  'follow the feed',
   'show the state of the system',
 ] as const
 export type CrossTenantPurpose = (typeof crossTenantPurposes)[number]

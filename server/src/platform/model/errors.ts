@@ -63,6 +63,13 @@ export const errorCodes = {
     when: 'The organization requires a second factor, and this session has not used one.',
     remedy: 'Set one up under `/v5/me` (it takes effect immediately), or log in again with your second factor.',
   },
+  cursor_expired: {
+    status: 410,
+    message: 'Cursor expired',
+    when: 'The feed no longer has the changes after this position: it is older than the feed reaches back, or the database was restored from a backup since.',
+    remedy:
+      'Start again: keep the position from `GET /v5/events/position`, read all records, and follow the feed from there.',
+  },
   not_found: {
     status: 404,
     message: 'Not found',

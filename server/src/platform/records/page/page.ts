@@ -236,7 +236,7 @@ function withinList(resource: Resource, scope: Scope, { isIndexed = true, isList
 }
 
 /** The bounds of the reader's reach, and the parents that must exist and be within it. */
-function withinReach(resource: Resource, scope: Scope, ofMany = false): Sql[] {
+export function withinReach(resource: Resource, scope: Scope, ofMany = false): Sql[] {
   const { requiredParents = [] } = resource
   const parents = requiredParents.map(({ resource: required, column }) => {
     const id = sql`${raw(root)}.${identifier(column)}`

@@ -1,0 +1,103 @@
+import type { Connection } from '../platform/database/database.ts'
+import { identifier, join, raw, type Sql, sql } from '../platform/model/sql.ts'
+import type { EventKind } from '../platform/records/declare/event-kinds.ts'
+import { listedAcrossParents, type Resource } from '../platform/records/declare/define.ts'
+import { isRestricted, type Scope } from '../platform/records/filter/scope.ts'
+import { root } from '../platform/records/filter/target.ts'
+import { withinReach } from '../platform/records/page/page.ts'
+import { scopeOf } from '../platform/records/page/read.ts'
+import type { StoredEvent } from './event.ts'
+
+/** Positions that one request looks at, so that a rare kind of event costs no more than a page of all. */
+const window = 10_000
+
+export interface FeedRequest {
+  /** The number of the last event that the reader knows. */
+  after: number
+  limit: number
+  /** Those whose events the caller may see and wants. */
+  resources: readonly Resource[]
+  kinds: readonly EventKind[] | undefined
+  /** Uuids. */
+  recordIds: readonly string[] | undefined
+}
+
+export interface FeedPage {
+  epoch: string | undefined
+  events: readonly StoredEvent[]
+  /** The number of the last event that was looked at. */
+  reached: number
+  lastPosition: number
+  /** True if events after `after` are missing. */
+  isExpired: boolean
+  /** True if there are events without a position, which may be the next ones. */
+  isWaiting: boolean
+}
+
+interface Row {
+  epoch: string | null
+  last: string | null
+  next: string | null
+  isOld: boolean | null
+  isWaiting: boolean
+  events: StoredEvent[]
+}
+
+/** The events after a position, in the order of the feed. `days`: how far it reaches back. */
+export async function readFeed(db: Connection, request: FeedRequest, days: number): Promise<FeedPage> {
+  const { organization } = db
+  const { after, limit } = request
+  const isAfter = sql`organization_id = ${organization} and "position" > 0 and "position" > ${after}::bigint`
+  const [row] = await db.query<Row>(sql`
+    with feed as (select epoch, last_position from event_feeds where organization_id = ${organization}),
+    next as (select "position", created_at from events where ${isAfter} order by "position" limit 1),
+    page as (
+      select ${raw(columns)} from events event
+      where event.${isAfter} and "position" <= ${after + window}::bigint and ${conditionOf(db, request)}
+      order by "position" limit ${limit + 1})
+    select (select epoch from feed) as epoch, (select last_position from feed) as last,
+      (select "position" from next) as next,
+      (select created_at <= now() - make_interval(days => ${days}::integer) from next) as "isOld",
+      exists (select from events where organization_id = ${organization} and "position" is null) as "isWaiting",
+      (select coalesce(json_agg(page), '[]') from page) as events`)
+  if (!row) throw new Error('the statement returns one row')
+  const last = Number(row.last ?? 0)
+  const hasMore = row.events.length > limit
+  const events = hasMore ? row.events.slice(0, limit) : row.events
+  return {
+    epoch: row.epoch ?? undefined,
+    events,
+    reached: hasMore ? (events.at(-1)?.position ?? after) : Math.min(last, after + window),
+    lastPosition: last,
+    isExpired: after > last || (after < last && (Number(row.next ?? 0) !== after + 1 || row.isOld === true)),
+    isWaiting: row.isWaiting,
+  }
+}
+
+const columns = `id, "position", resource, kind, record_id as "recordId", revision, source, author_id as "authorId",
+  key_id as "keyId", import_id as "importId", import_row_id as "importRowId", changes, "values",
+  to_char(created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"`
+
+/** Which events the caller wants and may see. */
+function conditionOf(db: Connection, { resources, kinds, recordIds }: FeedRequest): Sql {
+  const scope = scopeOf(db, undefined)
+  const isSeen = [...resources].map((resource) => listedAcrossParents(resource))
+  const open = isSeen.filter((resource) => !isBounded(resource, scope)).map(({ singular }) => singular)
+  const bounded = isSeen.filter((resource) => isBounded(resource, scope)).map((resource) => withinBounds(resource, scope))
+  const parts = [
+    sql`(${join([sql`event.resource = any(${open}::text[])`, ...bounded], ' or ')})`,
+    ...(kinds ? [sql`event.kind = any(${kinds}::text[])`] : []),
+    ...(recordIds ? [sql`event.record_id = any(${recordIds}::uuid[])`] : []),
+  ]
+  return join(parts, ' and ')
+}
+
+const isBounded = (resource: Resource, scope: Scope): boolean =>
+  isRestricted(resource, scope) || (resource.requiredParents ?? []).some((parent) => isRestricted(parent.resource, scope))
+
+/** Of a record that is within the reader's reach today, also if it is deleted. */
+const withinBounds = (resource: Resource, scope: Scope): Sql => sql`(
+  event.resource = ${resource.singular} and exists (
+    select from ${identifier(resource.table)} ${raw(root)}
+    where ${raw(root)}.organization_id = ${scope.organization} and ${raw(root)}.id = event.record_id
+      and ${join(withinReach(resource, scope), ' and ')}))`

@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto'
+import type { Connection, Database, Transaction } from '../platform/database/database.ts'
+import { serviceActor } from '../platform/model/caller.ts'
+import { type Sql, sql } from '../platform/model/sql.ts'
+import type { Queue } from '../platform/queue/queue.ts'
+import type { Position } from './position.ts'
+
+/** Maximum number of events that get their positions in one transaction. */
+export const placedAtOnce = 2000
+
+/**
+ * Gives the next events of the organization (uuid) their positions. An event that is seen comes before all that are not
+ * seen yet, and of those that are seen together, one that followed another has the later time: so positions are in the
+ * order of commits, although their numbers are not known when events are written. Resolves to how many there were.
+ */
+export async function placeEvents(database: Database, organizationId: string): Promise<number> {
+  return database.transaction(serviceActor('maintenance', organizationId), async (transaction) => {
+    const { organization } = transaction
+    // Only then does the next statement see what others have placed.
+    const { number: last } = await lockFeed(transaction)
+    const [placed] = await transaction.query<{ count: number }>(sql`
+      with waiting as materialized (
+        select record_id, created_at, id, ${last}::bigint + row_number() over (order by written_at, id) as "position"
+        from (
+          select record_id, created_at, id, written_at from events
+          where organization_id = ${organization} and "position" is null
+          order by written_at, id limit ${placedAtOnce}) oldest),
+      placed as (
+        update events set "position" = waiting."position" from waiting
+        where events.organization_id = ${organization} and events.record_id = waiting.record_id
+          and events.created_at = waiting.created_at and events.id = waiting.id
+        returning events.id),
+      moved as (
+        update event_feeds set last_position = ${last}::bigint + (select count(*) from waiting)
+        where organization_id = ${organization} and exists (select from waiting))
+      select count(*)::integer as count from placed`)
+    return placed?.count ?? 0
+  })
+}
+
+async function lockFeed(transaction: Transaction): Promise<Position> {
+  const { organization } = transaction
+  const find = () =>
+    transaction.query<{ epoch: string; number: string }>(
+      sql`select epoch, last_position as number from event_feeds where organization_id = ${organization} for update`,
+    )
+  const [found] = await find()
+  if (!found) {
+    const epoch = randomBytes(4).toString('hex')
+    await transaction.query(
+      sql`insert into event_feeds (organization_id, epoch) values (${organization}, ${epoch}) on conflict do nothing`,
+    )
+  }
+  const [feed] = found ? [found] : await find()
+  if (!feed) throw new Error('the feed of an organization disappeared')
+  return { epoch: feed.epoch, number: Number(feed.number) }
+}
+
+/** Gives all events that have been committed their positions, and resolves to the last one. */
+export async function readLastPosition(database: Database, db: Connection): Promise<Position> {
+  while ((await placeEvents(database, db.organizationId)) === placedAtOnce);
+  const [feed] = await db.query<{ epoch: string; number: string }>(
+    sql`select epoch, last_position as number from event_feeds where organization_id = ${db.organization}`,
+  )
+  if (!feed) throw new Error('the feed of an organization disappeared')
+  return { epoch: feed.epoch, number: Number(feed.number) }
+}
+
+const hasWaiting = (organization: Sql): Sql =>
+  sql`exists (select from events where events.organization_id = ${organization} and events."position" is null)`
+
+/** Events that wait for their positions. */
+export const eventQueue: Queue = {
+  kind: 'events',
+  findOrganization: async (database, after) => {
+    const [found] = await database.crossTenantQuery<{ organizationId: string }>(
+      'follow the feed',
+      sql`select organization_id as "organizationId" from events
+        where organization_id > ${after}::uuid and "position" is null order by organization_id limit 1`,
+      'find events without a position',
+    )
+    return found?.organizationId
+  },
+  secondsUntilDue: async (database, organizationId) => {
+    const [found] = await database.crossTenantQuery<{ isWaiting: boolean }>(
+      'follow the feed',
+      sql`select ${hasWaiting(sql`${organizationId}::uuid`)} as "isWaiting"`,
+      'ask for events without a position',
+    )
+    return found?.isWaiting ? 0 : undefined
+  },
+  hasWork: hasWaiting,
+}
+
+/** A feed that somebody follows. */
+export interface FollowedFeed {
+  organizationId: string
+  lastPosition: number
+  isWaiting: boolean
+}
+
+/** How far the feeds of these organizations (uuids) have got, and whether events wait for their positions. */
+export async function readFollowed(database: Database, organizationIds: readonly string[]): Promise<FollowedFeed[]> {
+  const rows = await database.crossTenantQuery<{ organizationId: string; lastPosition: string; isWaiting: boolean }>(
+    'follow the feed',
+    sql`select followed.id as "organizationId", coalesce(feed.last_position, 0) as "lastPosition",
+        ${hasWaiting(sql`followed.id`)} as "isWaiting"
+      from unnest(${organizationIds}::uuid[]) as followed(id) left join event_feeds feed on feed.organization_id = followed.id`,
+    'read followed feeds',
+  )
+  return rows.map(({ lastPosition, ...feed }) => ({ ...feed, lastPosition: Number(lastPosition) }))
+}
