@@ -40,7 +40,12 @@ export const retentionPolicies = (config: RetentionSettings): RetentionPolicy[] 
 
 const directory = new Set<string>(tablesByPlace.directory)
 
-const orderedPolicies = ({ importRowsDays, auditLogDays, historyDays, eventDays }: RetentionSettings): RetentionPolicy[] => [
+const orderedPolicies = ({
+  importRowsDays,
+  auditLogDays,
+  historyDays,
+  eventDays,
+}: RetentionSettings): RetentionPolicy[] => [
   ...resources
     .filter(({ softDelete }) => softDelete)
     .map((resource) => ({

@@ -361,7 +361,11 @@ function startBackground({ config, findOrigin, metrics, ...options }: Background
   const keyMaintenance = createKeyMaintenance(options)
   const auditLogMaintenance = createAuditLogMaintenance(options)
   const organizationRemoval = createOrganizationRemoval({ ...options, directory: tablesByPlace.directory })
-  const sweep = startSweep({ ...options, organizations: organizationsByRecords, kinds: [importQueue, noteQueue, eventQueue] })
+  const sweep = startSweep({
+    ...options,
+    organizations: organizationsByRecords,
+    kinds: [importQueue, noteQueue, eventQueue],
+  })
   const placing = startPlacing(options)
   const close = async () => {
     await Promise.all([

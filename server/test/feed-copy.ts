@@ -60,7 +60,8 @@ export async function expectSameRecords(copy: FeedCopy, database: Database, orga
     followed.map(async (resource) => {
       const stored = await readStored(database, resource, organizationId)
       const copied = copy.of(resource)
-      for (const [id, record] of stored) expect([resource.singular, copied.get(id)]).toEqual([resource.singular, record])
+      for (const [id, record] of stored)
+        expect([resource.singular, copied.get(id)]).toEqual([resource.singular, record])
       expect([resource.singular, copied.size]).toEqual([resource.singular, stored.size])
       return stored.size
     }),

@@ -3,7 +3,12 @@ import { members } from '../identity/members/resource.ts'
 import { imports } from '../intake/imports/resource.ts'
 import { rows } from '../intake/rows/resource.ts'
 import { encodeId } from '../platform/model/ids.ts'
-import { changeSources, type ChangeSource, type EventKind, eventKinds } from '../platform/records/declare/event-kinds.ts'
+import {
+  changeSources,
+  type ChangeSource,
+  type EventKind,
+  eventKinds,
+} from '../platform/records/declare/event-kinds.ts'
 import type { Resource } from '../platform/records/declare/define.ts'
 import { id } from '../platform/records/declare/fields.ts'
 import { ownFields } from '../platform/records/page/select.ts'

@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { expectSameRecords, FeedCopy } from '../../test/feed-copy.ts'
-import { firstPipeline } from '../../test/fixture-records.ts'
 import { callAs } from '../../test/people.ts'
-import { pushesOf } from '../../test/processed-pushes.ts'
 import { type Call, type Json, startTestService, type TestOrganization, type TestService } from '../../test/service.ts'
 
 let service: TestService

@@ -83,7 +83,9 @@ function conditionOf(db: Connection, { resources, kinds, recordIds }: FeedReques
   const scope = scopeOf(db, undefined)
   const isSeen = [...resources].map((resource) => listedAcrossParents(resource))
   const open = isSeen.filter((resource) => !isBounded(resource, scope)).map(({ singular }) => singular)
-  const bounded = isSeen.filter((resource) => isBounded(resource, scope)).map((resource) => withinBounds(resource, scope))
+  const bounded = isSeen
+    .filter((resource) => isBounded(resource, scope))
+    .map((resource) => withinBounds(resource, scope))
   const parts = [
     sql`(${join([sql`event.resource = any(${open}::text[])`, ...bounded], ' or ')})`,
     ...(kinds ? [sql`event.kind = any(${kinds}::text[])`] : []),
@@ -93,7 +95,8 @@ function conditionOf(db: Connection, { resources, kinds, recordIds }: FeedReques
 }
 
 const isBounded = (resource: Resource, scope: Scope): boolean =>
-  isRestricted(resource, scope) || (resource.requiredParents ?? []).some((parent) => isRestricted(parent.resource, scope))
+  isRestricted(resource, scope) ||
+  (resource.requiredParents ?? []).some((parent) => isRestricted(parent.resource, scope))
 
 /** Of a record that is within the reader's reach today, also if it is deleted. */
 const withinBounds = (resource: Resource, scope: Scope): Sql => sql`(

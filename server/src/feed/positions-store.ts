@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Connection, Database, Transaction } from '../platform/database/database.ts'
-import { serviceActor } from '../platform/model/caller.ts'
-import { type Sql, sql } from '../platform/model/sql.ts'
+import { type Actor, serviceActor } from '../platform/model/caller.ts'
+import { join, type Sql, sql } from '../platform/model/sql.ts'
 import type { Queue } from '../platform/queue/queue.ts'
 import type { Position } from './position.ts'
 
@@ -109,4 +109,26 @@ export async function readFollowed(database: Database, organizationIds: readonly
     'read followed feeds',
   )
   return rows.map(({ lastPosition, ...feed }) => ({ ...feed, lastPosition: Number(lastPosition) }))
+}
+
+/** How many credentials one statement checks. */
+const checkedAtOnce = 100
+
+/** Those whose credential is no longer valid. */
+export async function findRevoked(database: Database, actors: readonly Actor[]): Promise<Set<Actor>> {
+  const revoked = new Set<Actor>()
+  for (let first = 0; first < actors.length; first += checkedAtOnce) {
+    const checked = actors.slice(first, first + checkedAtOnce)
+    const [row] = await database.crossTenantQuery<{ live: (boolean | null)[] }>(
+      'follow the feed',
+      sql`select array[${join(
+        checked.map(({ live }) => sql`(${live})`),
+        ', ',
+      )}] as live`,
+    )
+    checked.forEach((actor, index) => {
+      if (row?.live[index] !== true) revoked.add(actor)
+    })
+  }
+  return revoked
 }

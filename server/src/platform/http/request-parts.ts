@@ -48,6 +48,10 @@ class RequestClient implements Client {
     return `${this.#request.protocol}://${this.#request.host || 'localhost'}`
   }
 
+  get lastEventId(): string | undefined {
+    return singleHeader(this.#request, 'last-event-id')
+  }
+
   get wantsPage(): boolean {
     return wantsPage(this.#request)
   }

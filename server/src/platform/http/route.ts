@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { AuditAction } from '../audit/store.ts'
@@ -49,6 +50,8 @@ export interface RouteResponse {
   text?: string
   /** Instead of `text`, with an ETag in `headers`. */
   fixedText?: FixedText
+  /** Instead of `text`: sent as it comes, until it ends or the client leaves, which destroys it. */
+  stream?: Readable
   revision?: number
   headers?: Record<string, string>
   /** Values of `Set-Cookie`. */
@@ -78,6 +81,8 @@ export interface Client {
   readonly fetchSite: string | undefined
   /** Scheme and requested host: the origin of our own pages. */
   readonly requestOrigin: string
+  /** The `Last-Event-ID` header of a client that continues a stream. */
+  readonly lastEventId: string | undefined
   /** Is it a browser in which a person opens a URL? */
   readonly wantsPage: boolean
   cookie(name: string): string | undefined

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { CredentialChanged } from '../database/failures.ts'
 import { withPlainNames } from '../records/request/nested-names.ts'
@@ -112,13 +113,22 @@ async function send(exchange: Exchange, response: RouteResponse): Promise<void> 
   reply.headers(headers)
   if (response.cookies) reply.header('set-cookie', [...response.cookies])
   if (isUnchanged(request, headers)) return sendNotModified(exchange)
-  if (response.fixedText) await response.fixedText.send(request, reply.code(response.status))
+  if (response.stream) sendStream(exchange, response, response.stream)
+  else if (response.fixedText) await response.fixedText.send(request, reply.code(response.status))
   else if (content === undefined) void reply.code(response.status).send()
   else
     void reply
       .code(response.status)
       .type(headers['content-type'] ?? 'application/json; charset=utf-8')
       .send(content)
+}
+
+/** HEAD gets its headers only. */
+function sendStream({ request, reply }: Exchange, { status }: RouteResponse, stream: Readable): void {
+  reply.code(status)
+  if (request.method !== 'HEAD') return void reply.send(stream)
+  stream.destroy()
+  void reply.send()
 }
 
 function isUnchanged(request: FastifyRequest, headers: Record<string, string>): boolean {

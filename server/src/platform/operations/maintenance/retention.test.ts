@@ -16,7 +16,9 @@ afterAll(() => fixture.close())
 
 test('with a retention of 0 days rows are never purged', () => {
   const namesWith = (days: number) =>
-    retentionPolicies({ importRowsDays: days, auditLogDays: days, historyDays: days, eventDays: 30 }).map(({ name }) => name)
+    retentionPolicies({ importRowsDays: days, auditLogDays: days, historyDays: days, eventDays: 30 }).map(
+      ({ name }) => name,
+    )
   const limited = ['rows', 'audit events', 'contact history', 'company history', 'deal history']
   expect(namesWith(0).filter((name) => limited.includes(name))).toEqual([])
   expect(namesWith(1)).toEqual(expect.arrayContaining(limited))

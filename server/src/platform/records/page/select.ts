@@ -1,6 +1,13 @@
 import { join, raw, type Sql, sql } from '../../model/sql.ts'
 import { columnOf, type Embedded, type Resource } from '../declare/define.ts'
-import { newRendering, type RecordSource, renderedSql, renderingJoin, rowVersion, versionColumns } from '../rendering/rendering.ts'
+import {
+  newRendering,
+  type RecordSource,
+  renderedSql,
+  renderingJoin,
+  rowVersion,
+  versionColumns,
+} from '../rendering/rendering.ts'
 import type { ReadFor, Scope } from '../filter/scope.ts'
 import { embeddedThrough, findTarget, lookupJoins, root, unknownField, valueOf } from '../filter/target.ts'
 import type { Suggestions } from '../../model/suggestions.ts'

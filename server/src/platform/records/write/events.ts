@@ -31,8 +31,7 @@ export type EventSubject = Pick<Resource, 'singular' | 'history'>
 
 /** The columns of `events` for it, and their values. */
 const subjectColumns = raw('resource, is_history')
-const subjectOf = ({ singular, history }: EventSubject): Sql =>
-  raw(`'${singular}'::text, ${history !== undefined}`)
+const subjectOf = ({ singular, history }: EventSubject): Sql => raw(`'${singular}'::text, ${history !== undefined}`)
 
 /** The columns of `events` that say who makes the changes of a transaction, and their values. */
 const causeColumns = raw('source, author_id, key_id')

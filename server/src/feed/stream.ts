@@ -1,0 +1,74 @@
+import { Readable } from 'node:stream'
+import type { ReadRequest, RouteResponse } from '../platform/http/route.ts'
+import type { Resource } from '../platform/records/declare/define.ts'
+import { ApiError } from '../platform/model/errors.ts'
+import { CredentialChanged } from '../platform/database/failures.ts'
+import { type CurrentPage, hasMore, readCurrent, showEvents } from './current.ts'
+import { formatPosition } from './position.ts'
+import { readLastPosition } from './positions-store.ts'
+import { parseWish, type Wish } from './wish.ts'
+
+/** Milliseconds after which a silent stream sends a comment, so that proxies do not give it up. */
+const heartbeat = 15_000
+/** Milliseconds that a client waits before it connects again. */
+const reconnection = 2000
+
+/** A stream of the events after a position, by default from now on. Errors: as of a page. */
+export async function openStream(request: ReadRequest, followed: readonly Resource[]): Promise<RouteResponse> {
+  const { services, caller, db, client } = request
+  const wish = await parseWish(request, followed, client.lastEventId)
+  wish.after ??= await readLastPosition(services.database, db)
+  // Before the stream begins, so that an error has its status.
+  const first = await readCurrent(request, wish)
+  const follower = services.feed.follow(caller)
+  const stream = Readable.from(textsOf(request, wish, { first, followed, ended: follower.ended }), {
+    objectMode: false,
+  })
+  stream.once('close', () => follower.leave())
+  return {
+    status: 200,
+    stream,
+    headers: {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store',
+      // Proxies such as nginx would collect the stream.
+      'x-accel-buffering': 'no',
+    },
+  }
+}
+
+interface Streamed {
+  first: CurrentPage
+  followed: readonly Resource[]
+  ended: AbortSignal
+}
+
+/** What is sent. A client that reads slowly is asked for nothing more: the next page is read when this one is gone. */
+async function* textsOf(
+  request: ReadRequest,
+  wish: Wish,
+  { first, followed, ended }: Streamed,
+): AsyncGenerator<string> {
+  const { services, caller } = request
+  yield `retry: ${reconnection}\n\n`
+  for (let page = first; ;) {
+    for (const event of showEvents(page, followed))
+      yield `id: ${String(event.position)}\ndata: ${JSON.stringify(event)}\n\n`
+    const position = { epoch: page.epoch, number: page.reached }
+    if (!hasMore(page)) {
+      await services.feed.waitFor(caller.organizationId, page.reached, heartbeat, ended)
+      // The id lets a client continue here although it saw no event.
+      if (!ended.aborted) yield `: \nid: ${formatPosition(position)}\n\n`
+    }
+    if (ended.aborted) return
+    const next = await readCurrent(request, { ...wish, after: position }).catch(endOfStream)
+    if (next === undefined) return
+    page = next
+  }
+}
+
+/** The stream ends: the client connects again and gets the error with its status. Others are those of the service. */
+function endOfStream(error: unknown): undefined {
+  if (error instanceof CredentialChanged || error instanceof ApiError) return undefined
+  throw error
+}
