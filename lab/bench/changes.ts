@@ -1,5 +1,5 @@
 import { encodeId } from '../../server/src/platform/model/ids.ts'
-import { pack } from './exchange.ts'
+import { eventIdsIn, pack } from './exchange.ts'
 import { headersOf, requestBytes } from './http.ts'
 import { numberPlaceholder } from './load.ts'
 import { measureRow } from './measure.ts'
@@ -33,7 +33,7 @@ export async function measureChanges(
   await recorder.close()
   const connection = { ...stage.connection, options: recorder.settings }
   const packed = pack(exchanges)
-  const variableParts = exchanges.map(() => ({ ids: [], number: recordedNumber }))
+  const variableParts = exchanges.map((exchange) => ({ ids: eventIdsIn(exchange), number: recordedNumber }))
   const floor = await startFloor({ connection, connections: poolSize, changes: { targets, packed, variableParts } })
   const driver = {
     name: 'driver',

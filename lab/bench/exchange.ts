@@ -67,6 +67,13 @@ export interface VariableParts {
   number: string
 }
 
+/** The ids of the events that a recorded change has written. */
+export const eventIdsIn = (exchange: Exchange): string[] =>
+  exchange
+    .flat()
+    .flatMap(({ values }) => [...values.join(' ').matchAll(/"id":"([0-9a-f-]{36})","record_id"/g)])
+    .map(([, id = '']) => id)
+
 /** Returns a function that creates the same write with another number and new ids. */
 export function repeatable(exchange: Exchange, { ids, number }: VariableParts): (number: string) => Exchange {
   const split = new RegExp(`(${[number, ...ids].join('|')})`)

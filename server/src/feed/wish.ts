@@ -60,7 +60,7 @@ export async function parseWish(
       return item === undefined ? [] : [item]
     })
   }
-  const text = sent('after') ?? lastId
+  const text = lastId ?? sent('after')
   const after = text === undefined || text === start ? text : parsePosition(text)
   if (text !== undefined && after === undefined)
     errors.push({ field: 'after', message: `expected a position of this feed, or ${start}` })
