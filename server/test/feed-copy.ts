@@ -40,7 +40,7 @@ export class FeedCopy {
     const records = this.records.get(resource) ?? new Map<string, JsonObject>()
     this.records.set(resource, records)
     if (kind === 'deleted' || kind === 'purged') records.delete(recordId)
-    else if (kind === 'created' || kind === 'restored') records.set(recordId, values)
+    else if (kind === 'created' || kind === 'restored') records.set(recordId, values ?? {})
     else {
       const known = records.get(recordId)
       // A change of a record that is not known would be a gap.

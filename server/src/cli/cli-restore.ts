@@ -12,6 +12,7 @@ import { checkSnapshot } from '../platform/operations/backup/read.ts'
 import { findAppliedMigrations, restoreSnapshot, type RestoreProgress } from '../platform/operations/backup/restore.ts'
 import { tablesByPlace } from '../places.ts'
 import { migrationsFolder } from '../release.ts'
+import { beginNewFeeds } from '../feed/positions-store.ts'
 import { type BareDatabase, megabytes, withBareDatabase } from './bare-database.ts'
 import { printResult, configuration, Failure, printMessage, UsageError, withExample } from './command.ts'
 import { formatCount, type Progress, startProgress } from './progress.ts'
@@ -161,7 +162,10 @@ async function restore(
     migrationsFolder,
     onProgress,
     signal,
-    ...(newSecret && { finish: removeEncryptedData }),
+    finish: async (client) => {
+      await beginNewFeeds(client)
+      if (newSecret) await removeEncryptedData(client)
+    },
   })
   end()
   const organizationTables = tablesByPlace.organization

@@ -93,7 +93,7 @@ export const eventSchema = closedObject({
   values: {
     type: ['object', 'null'],
     description:
-      'For `created` and `restored` the whole record, for other changes the changed fields with their new values; null once it is deleted. Without what the record shows of others, what is computed when it is read, and `lastActivityAt`.',
+      'For `created` and `restored` the whole record, for other changes the changed fields with their new values; null once it is deleted, and in all events of a record that has been purged since. Without what the record shows of others, what is computed when it is read, and `lastActivityAt`.',
   },
   changes: {
     type: 'array',

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type pg from 'pg'
 import type { Connection, Database, Transaction } from '../platform/database/database.ts'
 import { type Actor, serviceActor } from '../platform/model/caller.ts'
 import { join, type Sql, sql } from '../platform/model/sql.ts'
@@ -46,7 +47,7 @@ async function lockFeed(transaction: Transaction): Promise<Position> {
     )
   const [found] = await find()
   if (!found) {
-    const epoch = randomBytes(4).toString('hex')
+    const epoch = newEpoch()
     await transaction.query(
       sql`insert into event_feeds (organization_id, epoch) values (${organization}, ${epoch}) on conflict do nothing`,
     )
@@ -54,6 +55,18 @@ async function lockFeed(transaction: Transaction): Promise<Position> {
   const [feed] = found ? [found] : await find()
   if (!feed) throw new Error('the feed of an organization disappeared')
   return { epoch: feed.epoch, number: Number(feed.number) }
+}
+
+const newEpoch = (): string => randomBytes(4).toString('hex')
+
+/**
+ * Begins the feeds of a restored database anew, on the session that restores it: they will give positions again that
+ * readers already know from before.
+ */
+export async function beginNewFeeds(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query(`select from pg_class where oid = to_regclass('event_feeds')`)
+  // A backup of release 0.1.0 has none.
+  if (rows.length > 0) await client.query('update event_feeds set epoch = $1', [newEpoch()])
 }
 
 /** Gives all events that have been committed their positions, and resolves to the last one. */

@@ -174,10 +174,14 @@ test('a restore reproduces every table, generated column and the schema, and a s
     const before = await tableChecksums(source.connection)
     expect(await fixture.backUp(source, file)).toMatchObject({ code: 0 })
     expect(await fixture.restore(target, file)).toMatchObject({ code: 0 })
-    expect(await tableChecksums(target.connection)).toEqual(before)
+    expect(comparable(await tableChecksums(target.connection))).toEqual(comparable(before))
+    // Positions that readers know are given again: their feeds begin anew.
+    const epoch = 'select epoch from event_feeds'
+    expect(await query(target.connection, epoch)).not.toEqual(await query(source.connection, epoch))
     expect(await restoredSchemaOf(target.connection)).toEqual(await schemaOf(source.connection))
     expect(await fixture.backUp(target, again)).toMatchObject({ code: 0 })
-    expect((await checkSnapshot(again)).sums).toEqual((await checkSnapshot(file)).sums)
+    const [second, first] = await Promise.all([checkSnapshot(again), checkSnapshot(file)])
+    expect(comparable(second.sums.tables)).toEqual(comparable(first.sums.tables))
     // The record of a backup is written after its snapshot.
     const { takenAt } = (await checkSnapshot(again)).header
     const [record] = await query(target.connection, `select value from instance where name = 'last_backup'`)
@@ -186,3 +190,9 @@ test('a restore reproduces every table, generated column and the schema, and a s
     await target.drop()
   }
 }, 120_000)
+
+/** Without the contents of the table that a restore changes. */
+const comparable = <Found extends { rows: number }>(tables: Record<string, Found>) => ({
+  ...tables,
+  event_feeds: tables.event_feeds?.rows,
+})

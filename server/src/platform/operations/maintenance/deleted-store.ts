@@ -6,7 +6,7 @@ import type { Dependent, RetentionPolicy } from './retention-store.ts'
 /** Seconds added to the time for restoring, so that a restore in progress never sees a partly purged record. */
 const grace = 60
 
-/** Nested records, links and the history are purged too, and optional references cleared; a required reference delays the purge. */
+/** Nested records and links are purged too, with what events knew of them, and optional references cleared; a required reference delays the purge. */
 export function deletedRecords(
   resource: Resource,
   all: readonly Resource[],
@@ -38,9 +38,6 @@ export function deletedRecords(
         purged: isInFeed(other) ? other : undefined,
       })),
   )
-  const events: Dependent[] = isInFeed(resource)
-    ? [{ name: 'events', table: 'events', column: 'record_id', action: 'delete' }]
-    : []
   const released = referring
     .filter(({ nullable, cascades }) => nullable && !cascades)
     .map(({ name, table, column }): Dependent => ({ name, table, column, action: 'release' }))
@@ -62,7 +59,7 @@ export function deletedRecords(
     key: { id: 'uuid' },
     since: 'deleted_at',
     ttlSeconds: resource.restorableDays * 24 * 60 * 60 + grace,
-    dependents: [...children, ...links, ...events, ...released],
+    dependents: [...children, ...links, ...released],
     ...(isInFeed(resource) && { purged: resource }),
     ...(resource.renderingVersion !== undefined && {
       renderings: { table: renderingsTable(resource), column: columnOf(`${resource.singular}Id`) },

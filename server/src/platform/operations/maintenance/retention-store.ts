@@ -18,7 +18,7 @@ export interface RetentionPolicy {
   isInDirectory?: boolean
   /** Which rows of the table it is about: those of an index on `since`. */
   condition?: Sql
-  /** The resource of the rows: the feed names those that are purged, and forgets what it knew of them. */
+  /** The resource of the rows: the feed says that they are purged, and its events keep no values of them. */
   purged?: EventSubject
   /** Rows to retain after they expire: a condition on `record`. */
   excluded?: (organization: Sql) => Sql

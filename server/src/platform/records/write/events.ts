@@ -91,13 +91,16 @@ export const changeEventsSql = (
         case when changed.changes = '[]' then now() end, changed."values"::json, ${subjectOf(resource)}, ${causeOf(transaction)}
       from (${changed}) changed`
 
-/** Parts of a statement that deletes records forever, whose ids are in `removed`: their events go with them. */
+/** Parts of a statement that deletes records forever, whose ids are in `removed`: their events keep no values. */
 export const purgeEventsSql = (transaction: Transaction, subject: EventSubject): Sql => sql`,
-    forgotten as (
-      delete from events where organization_id = ${transaction.organization} and record_id = any(array(select id from removed))),
+    emptied as (
+      update events set "values" = null, changes = '[]', is_history = false
+      where organization_id = ${transaction.organization} and record_id = any(array(select id from removed))),
     purged as (
       insert into events (organization_id, id, record_id, kind, changes, ${subjectColumns}, ${causeColumns})
-      select ${transaction.organization}, new_id(), id, 'purged', '[]', ${subjectOf(subject)}, ${causeOf(transaction)} from removed)`
+      select ${transaction.organization}, new_id(), id, 'purged', '[]', ${subjectOf({ singular: subject.singular })},
+        ${causeOf(transaction)}
+      from removed)`
 
 /** A statement that records the creation of stored records which `isNew`, a condition on `record`, selects. */
 export const creationEventsSql = (resource: Resource, organization: Sql, cause: Sql, isNew: Sql): Sql => sql`
