@@ -108,6 +108,7 @@ export async function startTestService(
     { level: 'trace' },
     new Writable({ write: (chunk, _encoding, done) => done(void logged.push(String(chunk))) }),
   )
+  let isClosing = false
   const service = await startService({
     config,
     database,
@@ -115,7 +116,7 @@ export async function startTestService(
     workDatabase,
     secret,
     log,
-    isReady: () => true,
+    isReady: () => !isClosing,
     prepared: Promise.resolve(),
     startedAt: new Date(),
     examine: () => examineInstallation(config, connection),
@@ -144,6 +145,7 @@ export async function startTestService(
       }
     },
     async close() {
+      isClosing = true
       await service.close()
       await Promise.all([database.close(), intakeDatabase.close(), workDatabase.close()])
       await drop()

@@ -49,6 +49,11 @@ export class Feed {
     this.#checking = loop(() => this.#checkCredentials())
   }
 
+  /** True if the service stops: nobody may wait any longer. */
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
   /** Resolves when there are events of the organization (uuid) after this position, after this time, or at the signal. */
   async waitFor(organizationId: string, after: number, milliseconds: number, signal?: AbortSignal): Promise<void> {
     if (this.#isClosed || signal?.aborted) return

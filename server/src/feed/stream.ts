@@ -55,11 +55,9 @@ async function* textsOf(
     for (const event of showEvents(page, followed))
       yield `id: ${String(event.position)}\ndata: ${JSON.stringify(event)}\n\n`
     const position = { epoch: page.epoch, number: page.reached }
-    if (!hasMore(page)) {
-      await services.feed.waitFor(caller.organizationId, page.reached, heartbeat, ended)
-      // The id lets a client continue here although it saw no event.
-      if (!ended.aborted) yield `: \nid: ${formatPosition(position)}\n\n`
-    }
+    // Lets a client continue here although it got no event, and keeps a silent connection alive.
+    if (page.events.at(-1)?.position !== page.reached) yield `id: ${formatPosition(position)}\n\n`
+    if (!hasMore(page)) await services.feed.waitFor(caller.organizationId, page.reached, heartbeat, ended)
     if (ended.aborted) return
     const next = await readCurrent(request, { ...wish, after: position }).catch(endOfStream)
     if (next === undefined) return

@@ -123,9 +123,9 @@ async function send(exchange: Exchange, response: RouteResponse): Promise<void> 
       .send(content)
 }
 
-/** HEAD gets its headers only. */
+/** Its connection ends with it, so that a stopping service need not wait for the next request. HEAD gets the headers only. */
 function sendStream({ request, reply }: Exchange, { status }: RouteResponse, stream: Readable): void {
-  reply.code(status)
+  reply.code(status).header('connection', 'close')
   if (request.method !== 'HEAD') return void reply.send(stream)
   stream.destroy()
   void reply.send()
