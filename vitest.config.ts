@@ -30,7 +30,9 @@ const verification = [
     (name) => `server/src/platform/operations/embedded-postgres/${name}`,
   ),
   'server/src/api/docs/swagger',
-  ...['add-a-resource', 'backup-guide', 'cookbook', 'metrics-guide', 'senders-guide', 'tour'].map(inServerTest),
+  ...['add-a-resource', 'backup-guide', 'cookbook', 'feed-guide', 'metrics-guide', 'senders-guide', 'tour'].map(
+    inServerTest,
+  ),
   ...[
     'docker',
     'image-build',

@@ -19,7 +19,7 @@ const steps = readSteps(text)
  * Guides whose commands are run too, each with an organization of its own. The first organization of a service is that of
  * its operator, and only there an owner reads the links of invitations.
  */
-const guides = ['permissions', 'deals', 'next-actions', 'properties', 'search', 'tasks']
+const guides = ['permissions', 'deals', 'feed', 'next-actions', 'properties', 'search', 'tasks']
 
 let walk: Walkthrough
 beforeAll(async () => {

@@ -50,7 +50,7 @@ export function showEvent(event: StoredEvent, { resource, epoch }: { resource: R
     recordId: encodeId(resource.idPrefix, event.recordId),
     revision,
     values: valuesOf(event, resource),
-    changes: event.changes.map((change) => ({ ...change })),
+    changes: event.changes.map(({ field, before, after }) => ({ field, before, after })),
     cause: {
       kind: source,
       userId: shown(members.idPrefix, event.authorId),
