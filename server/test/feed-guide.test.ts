@@ -138,8 +138,8 @@ test(
         program?.kill('SIGKILL')
         startProgram()
       } else {
-        service.signal('SIGKILL')
-        await service.ended
+        service?.signal('SIGKILL')
+        await service?.ended
         service = await start()
       }
     }
