@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { type Browser, type CDPSession, chromium as playwright, type Page } from 'playwright-core'
+import { excludeFromPool } from './page-pool.ts'
 
 /**
  * Debian's, otherwise that of CHROMIUM_PATH. The headless shell is the same engine without a user interface; a page
@@ -49,6 +50,7 @@ export const sharedChromium = async (): Promise<Browser> => {
 
 /** Gives the page a device that creates and uses passkeys by itself. Returns its id and what controls it. */
 export async function addAuthenticator(page: Page): Promise<{ devtools: CDPSession; authenticatorId: string }> {
+  excludeFromPool(page)
   const devtools = await page.context().newCDPSession(page)
   await devtools.send('WebAuthn.enable')
   const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {

@@ -1,8 +1,9 @@
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, onTestFinished, test } from 'vitest'
 import { startSession } from '../../server/src/identity/access/sessions.ts'
 import { sql } from '../../server/src/platform/model/sql.ts'
 import { chromium, sharedChromium } from '../../server/test/chromium.ts'
+import { closeIdlePages, returnPage, takePage } from '../../server/test/page-pool.ts'
 import { callAs, untilServed } from '../../server/test/people.ts'
 import { type Call, startTestService, type TestService } from '../../server/test/service.ts'
 import {
@@ -81,7 +82,7 @@ export function useApplication({
   isAlone = false,
   environment,
 }: { isAlone?: boolean; environment?: Record<string, string> } = {}): Application {
-  const contexts: BrowserContext[] = []
+  const staying: Page[] = []
   const errors: string[] = []
   const expected = new Map<Page, RegExp[]>()
   let running: Shared | undefined
@@ -95,8 +96,11 @@ export function useApplication({
     if (found.length > 0) throw new Error(`Errors of a page:\n${found.join('\n')}`)
   })
   afterAll(async () => {
-    await Promise.all(contexts.map((context) => context.close()))
-    if (isAlone) await running?.service.close()
+    await Promise.all(staying.map((page) => (isAlone ? page.context().close() : returnPage(page))))
+    if (isAlone && running) {
+      await closeIdlePages(running.service.url)
+      await running.service.close()
+    }
   })
   const get = (): Shared => {
     if (!running) throw new Error('The application starts before the first test: use it in tests and hooks only.')
@@ -121,14 +125,15 @@ export function useApplication({
     service: () => get().service,
     async openPage(options = {}) {
       const { service, browser } = get()
-      const context = await browser.newContext(contextOptions(service.url, options))
-      if (options.stays) contexts.push(context)
-      else onTestFinished(() => context.close())
+      const page = await takePage(browser, contextOptions(service.url, options))
+      const context = page.context()
+      if (options.stays) staying.push(page)
+      else onTestFinished(() => (expected.delete(page), returnPage(page)))
       context.setDefaultTimeout(15_000)
       context.on('page', watch)
+      watch(page)
       const { as = 'owner', organization = 'large', path = '/', now } = options
       if (as !== null) await context.addCookies([await cookieFor(service, as, organization)])
-      const page = await context.newPage()
       if (now !== undefined) await page.clock.setFixedTime(now)
       await page.goto(path)
       await page.locator('h1').first().waitFor()

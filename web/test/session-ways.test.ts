@@ -7,6 +7,7 @@ import { type NameServer, startNameServer } from '../../server/test/name-server.
 import { decodeId } from '../../server/src/platform/model/ids.ts'
 import { sql } from '../../server/src/platform/model/sql.ts'
 import type { TestPerson } from '../../server/test/people.ts'
+import { returnPage, takePage } from '../../server/test/page-pool.ts'
 import { AuthenticatorApp, newPerson } from '../../server/test/second-factors.ts'
 import { startTestService, type TestService } from '../../server/test/service.ts'
 import { createSsoFixture, lookUpTxt, verifyDomain } from '../../server/test/single-sign-on-fixture.ts'
@@ -35,10 +36,10 @@ afterAll(async () => {
 
 async function newPage(locale = 'en-GB'): Promise<Page> {
   if (!browser) throw new Error('The test needs a browser.')
-  const context = await browser.newContext({ baseURL: home, ...calm, locale })
-  onTestFinished(() => context.close())
-  context.setDefaultTimeout(15_000)
-  return context.newPage()
+  const page = await takePage(browser, { baseURL: home, ...calm, locale })
+  onTestFinished(() => returnPage(page))
+  page.context().setDefaultTimeout(15_000)
+  return page
 }
 
 /** Ends the sessions right after the note was sent; any earlier, the page would notice by itself. */

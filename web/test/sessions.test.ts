@@ -2,6 +2,7 @@ import type { Browser, BrowserContext, Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { chromium, sharedChromium } from '../../server/test/chromium.ts'
 import { type MailedService, startMailedService } from '../../server/test/mailed-service.ts'
+import { returnPage, takePage } from '../../server/test/page-pool.ts'
 import { newOwner, receiveLinkToken, type TestOwner, type TestPerson } from '../../server/test/people.ts'
 import { calm, expectAccessible, heading, isInside, send, sessionCookie } from './visit.ts'
 
@@ -17,11 +18,16 @@ afterAll(async () => {
   await mailed.close()
 })
 
+/** The first tab of each browser. */
+const unusedTabs = new WeakMap<BrowserContext, Page>()
+
 /** A browser in which this person is logged in. */
 async function browserOf(person: Pick<TestPerson, 'refreshToken'>): Promise<BrowserContext> {
   if (!browser) throw new Error('The test needs a browser.')
-  const context = await browser.newContext({ baseURL: mailed.service.url, ...calm })
-  onTestFinished(() => context.close())
+  const page = await takePage(browser, { baseURL: mailed.service.url, ...calm })
+  onTestFinished(() => returnPage(page))
+  const context = page.context()
+  unusedTabs.set(context, page)
   context.setDefaultTimeout(10_000)
   await logInAs(context, person)
   return context
@@ -32,7 +38,8 @@ const logInAs = (context: BrowserContext, person: Pick<TestPerson, 'refreshToken
   context.addCookies([sessionCookie(mailed.service.url, person)])
 
 async function openTab(context: BrowserContext, path: string): Promise<Page> {
-  const page = await context.newPage()
+  const page = unusedTabs.get(context) ?? (await context.newPage())
+  unusedTabs.delete(context)
   await page.goto(path)
   await isInside(page, new URL(path, mailed.service.url).pathname)
   return page

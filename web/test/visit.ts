@@ -1,5 +1,6 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
+import { returnPage, takePage } from '../../server/test/page-pool.ts'
 import type { TestPerson } from '../../server/test/people.ts'
 import { violations } from './accessibility.ts'
 
@@ -23,10 +24,9 @@ export async function visit(
   { existing, person, ...options }: BrowserContextOptions & { existing?: Page; person?: TestPerson } = {},
 ): Promise<Visit> {
   if (!browser) throw new Error('The test needs a browser.')
-  const context = existing?.context() ?? (await browser.newContext({ ...calm, ...options }))
-  if (!existing) onTestFinished(() => context.close())
-  if (person) await context.addCookies([sessionCookie(url, person)])
-  const page = await context.newPage()
+  const page = existing ? await existing.context().newPage() : await takePage(browser, { ...calm, ...options })
+  if (!existing) onTestFinished(() => returnPage(page))
+  if (person) await page.context().addCookies([sessionCookie(url, person)])
   const errors: string[] = []
   page.on('pageerror', ({ message }) => errors.push(message))
   page.on('console', (message) => {
