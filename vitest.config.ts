@@ -76,6 +76,7 @@ const long = [
   ...['every-list', 'every-resource', 'tenancy', 'scopes', 'reach', 'imports-leases', 'several-processes', 'roles'],
   ...['indexes.laws', 'lists.laws', 'typed-lists.laws', 'refusals', 'session-leftovers', 'schema'],
   ...['single-sign-on-hostile', 'second-factors-passkeys', 'maintenance', 'removal', 'mail-delivery', 'openapi'],
+  ...['locks-doctor', 'mail-worker', 'single-sign-on-limits', 'imports-poison'],
   ...['imports-edits', 'imports-outages', 'imports-crashes', 'secret-replacement-crashes', 'requests'],
   ...['embedded-starts', 'operator-faults', 'service-role-conversion', 'start-addresses', 'start-faults'],
 ]
