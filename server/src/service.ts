@@ -85,6 +85,8 @@ export interface ServiceOptions {
   ports?: { api: ReservedPort; metrics: ReservedPort | undefined }
   /** Set if this is one of several processes of a service. */
   part?: ServicePart
+  /** Milliseconds between two times of storing refused pushes. Default: one second. */
+  refusalInterval?: number
 }
 
 /** What one of several processes shares with the others. */
@@ -114,7 +116,7 @@ export interface LocalService extends Service {
 
 /** Assembles the parts and listens. Errors: those of listening (a port in use). */
 export async function startService(options: ServiceOptions): Promise<LocalService> {
-  const { config, database, workDatabase, secret, log, ports, part, servedRoutes = routes } = options
+  const { config, database, workDatabase, secret, log, ports, part, servedRoutes = routes, refusalInterval } = options
   const closing = new AbortController()
   const stopped = once(closing.signal, 'abort').then(() => Promise.reject(new Error('The service has stopped.')))
   // A service that stops before its database is available must not wait for it.
@@ -152,7 +154,8 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       part?.notify('imports')
     })
   const intake = createIntake({ ...config, log, database: options.intakeDatabase, onAccepted: wakeImports })
-  const refusals = createRefusals({ database, secret, log, onRefused: metrics.pushRefused })
+  const interval = refusalInterval === undefined ? {} : { interval: refusalInterval }
+  const refusals = createRefusals({ database, secret, log, onRefused: metrics.pushRefused, ...interval })
   const failedLogins = createFailedLogins(log)
   const limits =
     part?.limits ?? createLimits(config, config.databaseUrl === undefined ? undefined : options.intakeDatabase)

@@ -50,11 +50,16 @@ export async function mailOf(service: Pick<TestService, 'database'>, recipient: 
 }
 
 /** Makes mails that wait for their next attempt due now. */
-export const makeDue = ({ database }: Pick<TestService, 'database'>): Promise<object[]> =>
-  database.crossTenantQuery(
+export async function makeDue({
+  database,
+  wake,
+}: Pick<TestService, 'database'> & Partial<Pick<TestService, 'wake'>>): Promise<void> {
+  await database.crossTenantQuery(
     'check the database',
     sql`update mails set run_at = now() where status = 'queued' and lease is null`,
   )
+  wake?.('mail')
+}
 
 /** Consecutive mails have different kinds and final states. */
 let createdCount = 0
@@ -68,7 +73,10 @@ const finalStates = [
 ]
 
 /** Creates a mail to the person in one of the final states; returns its public id. */
-export async function createFinishedMail(service: Pick<TestService, 'database'>, userId: string): Promise<string> {
+export async function createFinishedMail(
+  service: Pick<TestService, 'database' | 'wake'>,
+  userId: string,
+): Promise<string> {
   const recipient = `${randomUUID()}@example.com`
   const to = { recipient, userId: decodeId('usr', userId) ?? null }
   const device = { device: 'Firefox', address: '192.0.2.1', at: new Date().toISOString() }
@@ -78,6 +86,7 @@ export async function createFinishedMail(service: Pick<TestService, 'database'>,
       ? { ...to, kind: 'account-changed', facts: { what: 'password-changed' } }
       : { ...to, kind: 'new-device', facts: device },
   )
+  service.wake('mail')
   await until('the mail is kept', async () => (await mailOf(service, recipient)).status === 'kept')
   const { id } = await mailOf(service, recipient)
   const finalState = finalStates[createdCount % finalStates.length] ?? sql`status = status`

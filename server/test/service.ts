@@ -17,7 +17,7 @@ import { tablesByPlace } from '../src/places.ts'
 import { intakePool } from '../src/intake/accept/intake.ts'
 import { workPool } from '../src/intake/work/import-workers.ts'
 import type { Route } from '../src/platform/http/route.ts'
-import { startService } from '../src/service.ts'
+import { type LocalService, startService } from '../src/service.ts'
 import type pg from 'pg'
 import { type HttpResponse, sendRequest } from './http-client.ts'
 import { createDatabase, testCluster } from './postgres.ts'
@@ -60,6 +60,8 @@ export interface TestService {
   logged: string[]
   anonymous: Call
   newOrganization(): Promise<TestOrganization>
+  /** Looks for work now, which a test has added to the database. */
+  wake: LocalService['wake']
   close(): Promise<void>
 }
 
@@ -121,6 +123,8 @@ export async function startTestService(
     startedAt: new Date(),
     examine: () => examineInstallation(config, connection),
     ...(servedRoutes && { servedRoutes }),
+    // Tests wait for what is stored, and send no flood.
+    refusalInterval: 50,
   })
   const call = callerOf(service.url)
   return {
@@ -129,6 +133,7 @@ export async function startTestService(
     database,
     logged,
     anonymous: call({}),
+    wake: service.wake,
     async newOrganization() {
       const addresses = { baseUrl: `${service.url}/v5`, authUrl: service.url, teamBaseUrl: service.url }
       const { insert } = await planOrganization({ secret, tokens, addresses }, await sampleOrganization())
