@@ -1,7 +1,8 @@
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { version } from '../src/platform/http/protocol/version.ts'
-import { chromium, launchChromium } from './chromium.ts'
+import { chromium, sharedChromium } from './chromium.ts'
+import { returnPage, takePage } from './page-pool.ts'
 import { lowContrast } from './contrast.ts'
 import { requestText, sendRaw } from './raw-http.ts'
 import { type Json, startTestService, type TestResponse, type TestService } from './service.ts'
@@ -11,10 +12,9 @@ let browser: Browser | undefined
 
 beforeAll(async () => {
   service = await startTestService()
-  if (chromium) browser = await launchChromium()
+  if (chromium) browser = await sharedChromium()
 })
 afterAll(async () => {
-  await browser?.close()
   await service.close()
 })
 
@@ -187,8 +187,8 @@ test.skipIf(!chromium).each(['light', 'dark'] as const)(
   'in a %s color scheme the start page and the page of an error can be read, also on a phone',
   { timeout: 60_000 },
   async (colorScheme) => {
-    const context = await (browser as Browser).newContext({ colorScheme, viewport: { width: 360, height: 640 } })
-    const page = await context.newPage()
+    const page = await takePage(browser as Browser, { colorScheme, viewport: { width: 360, height: 640 } })
+    onTestFinished(() => returnPage(page))
     const troubles: string[] = []
     page.on('console', (message) => {
       if (message.type() === 'error' && !/status of 4\d\d/.test(message.text())) troubles.push(message.text())
@@ -204,6 +204,5 @@ test.skipIf(!chromium).each(['light', 'dark'] as const)(
     await page.getByRole('link', { name: 'start page' }).click()
     expect(new URL(page.url()).pathname).toBe('/')
     expect(troubles).toEqual([])
-    await context.close()
   },
 )

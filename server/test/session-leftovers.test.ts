@@ -1,8 +1,9 @@
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { routes } from '../src/app.ts'
 import { explorerFiles } from '../src/api/docs/explorer.ts'
-import { chromium, launchChromium } from './chromium.ts'
+import { chromium, sharedChromium } from './chromium.ts'
+import { returnPage, takePage } from './page-pool.ts'
 import { urlOf } from './collections.ts'
 import { goodPassword, newEmail, newOwner, setUpToken } from './people.ts'
 import { startTestService, type TestService } from './service.ts'
@@ -14,12 +15,17 @@ let tenant: Tenant
 beforeAll(async () => {
   service = await startTestService()
   tenant = await newTenant(service)
-  if (chromium) browser = await launchChromium()
+  if (chromium) browser = await sharedChromium()
 })
 afterAll(async () => {
-  await browser?.close()
   await service.close()
 })
+
+async function newPage(): Promise<Page> {
+  const page = await takePage(browser as Browser, {})
+  onTestFinished(() => returnPage(page))
+  return page
+}
 
 /** The event that a page gets when the browser leaves it, here one that caches the page for its Back button. */
 const leavePage = `void dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))`
@@ -129,7 +135,7 @@ const request = (page: Page, method: string, path: string, body: object | undefi
 
 test.skipIf(!chromium)('after logging out, the browser has neither records nor stored data of a page', async () => {
   const { email, password } = await newOwner(service)
-  const page = await (browser as Browser).newPage()
+  const page = await newPage()
   await page.goto(`${service.url}/account`)
   const { body } = await request(page, 'POST', '/auth/login', { email, password, cookie: true })
   expect((await request(page, 'GET', '/v5/me', undefined, body.accessToken)).status).toBe(200)
@@ -143,7 +149,7 @@ test.skipIf(!chromium)('after logging out, the browser has neither records nor s
 
 test.skipIf(!chromium)('a form is empty after it was sent and when the browser goes back to it', async () => {
   const emptyService = await startTestService()
-  const page = await (browser as Browser).newPage()
+  const page = await newPage()
   await page.goto(`${emptyService.url}/account#set-up=${await setUpToken(emptyService)}`)
   await page.getByLabel('Email').waitFor()
   const typed = { email: newEmail(), name: 'Ada', organization: 'Engines', password: goodPassword }
@@ -165,7 +171,7 @@ test.skipIf(!chromium)('a form is empty after it was sent and when the browser g
 })
 
 test.skipIf(!chromium)('the explorer deletes the key and the responses when the browser leaves it', async () => {
-  const page = await (browser as Browser).newPage()
+  const page = await newPage()
   await page.goto(`${service.url}/v5/swagger`)
   await page.waitForSelector('#explorer *')
   await page.evaluate(leavePage)

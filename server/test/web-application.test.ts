@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { webFolder } from '../src/release.ts'
-import { chromium, launchChromium } from './chromium.ts'
+import { chromium, sharedChromium } from './chromium.ts'
+import { returnPage, takePage } from './page-pool.ts'
 import { requestText, sendRaw } from './raw-http.ts'
 import { startTestService, type TestService } from './service.ts'
 
@@ -43,9 +44,8 @@ test('browsers get the application at each of its paths, and its own "not found"
 })
 
 test.skipIf(!chromium)('a browser runs the application under its policy, with files of this service only', async () => {
-  const launched = await launchChromium()
-  onTestFinished(() => launched.close())
-  const page = await launched.newPage()
+  const page = await takePage(await sharedChromium(), {})
+  onTestFinished(() => returnPage(page))
   const troubles: string[] = []
   page.on('pageerror', (error) => troubles.push(String(error)))
   page.on('console', (message) => {

@@ -1,6 +1,6 @@
 import type { Browser, CDPSession, Page } from 'playwright-core'
-import { expect, test } from 'vitest'
-import { addAuthenticator, chromium, launchChromium } from '../../../test/chromium.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { addAuthenticator, chromium, sharedChromium } from '../../../test/chromium.ts'
 import { newPerson } from '../../../test/second-factors.ts'
 import { expectRefusal } from '../../../test/refusals.ts'
 import { type Json, startTestService, type TestResponse } from '../../../test/service.ts'
@@ -14,6 +14,7 @@ interface Visitor {
 
 async function visit(browser: Browser, url: string): Promise<Visitor> {
   const page = await browser.newPage()
+  onTestFinished(() => page.close())
   await page.goto(`${url}/healthz`)
   const { devtools, authenticatorId } = await addAuthenticator(page)
   return { page, devtools, authenticatorId }
@@ -34,7 +35,7 @@ test.skipIf(!chromium)(
   { timeout: 120_000 },
   async () => {
     const local = await startTestService()
-    const browser = await launchChromium()
+    const browser = await sharedChromium()
     try {
       const url = local.url.replace('127.0.0.1', 'localhost')
       const send = async (path: string, body?: Json, token?: string): Promise<TestResponse<Json>> => {
@@ -85,7 +86,6 @@ test.skipIf(!chromium)(
       await thief.page.goto(`${url.replace('localhost', 'other.localhost')}/healthz`)
       await expect(alone(thief)).rejects.toThrow(/SecurityError|NotAllowedError/)
     } finally {
-      await browser.close()
       await local.close()
     }
   },

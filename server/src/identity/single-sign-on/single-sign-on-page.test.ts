@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { TOTP } from 'otpauth'
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { chromium, launchChromium } from '../../../test/chromium.ts'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { chromium, sharedChromium } from '../../../test/chromium.ts'
+import { returnPage, takePage } from '../../../test/page-pool.ts'
 import { type IdentityProvider, startIdentityProvider } from '../../../test/identity-provider.ts'
 import { type NameServer, startNameServer } from '../../../test/name-server.ts'
 import { startTestService, type TestService } from '../../../test/service.ts'
@@ -18,14 +19,17 @@ const texts = new Map<string, string[]>()
 beforeAll(async () => {
   ;[provider, nameServer] = await Promise.all([startIdentityProvider(), startNameServer(lookUpTxt(texts))])
   service = await startTestService({ EGRESS_ALLOW: new URL(provider.issuer).host })
-  if (chromium) browser = await launchChromium()
+  if (chromium) browser = await sharedChromium()
 })
 afterAll(async () => {
-  await browser?.close()
   await Promise.all([service.close(), provider.close(), nameServer.close()])
 })
 
-const newPage = async (): Promise<Page> => (await (browser as Browser).newContext()).newPage()
+async function newPage(): Promise<Page> {
+  const page = await takePage(browser as Browser, {})
+  onTestFinished(() => returnPage(page))
+  return page
+}
 
 /** Asks the API as the person whose session the page's cookie holds. */
 const asPerson = (page: Page, method: string, path: string, body?: object) =>

@@ -5,7 +5,8 @@ import axe from 'axe-core'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { routes } from '../../../app.ts'
 import { releaseFolder, webFolder } from '../../../release.ts'
-import { chromium, launchChromium } from '../../../../test/chromium.ts'
+import { chromium, sharedChromium } from '../../../../test/chromium.ts'
+import { returnPage, takePage } from '../../../../test/page-pool.ts'
 import { lowContrast } from '../../../../test/contrast.ts'
 import { requestText, sendRaw } from '../../../../test/raw-http.ts'
 import { startTestService, type TestService } from '../../../../test/service.ts'
@@ -169,10 +170,8 @@ test.skipIf(!chromium).each(['light', 'dark'] as const)(
   'in a %s color scheme guides can be read at 390 px, and tables scroll inside',
   { timeout: 60_000 },
   async (colorScheme) => {
-    const browser = await launchChromium()
-    onTestFinished(() => browser.close())
-    const context = await browser.newContext({ colorScheme, viewport: { width: 390, height: 844 } })
-    const page = await context.newPage()
+    const page = await takePage(await sharedChromium(), { colorScheme, viewport: { width: 390, height: 844 } })
+    onTestFinished(() => returnPage(page))
     const troubles: string[] = []
     page.on('console', (message) => message.type() === 'error' && troubles.push(message.text()))
     for (const path of ['/docs', '/docs/guides/api.md', '/docs/configuration.md', '/docs/guides/senders.md']) {
