@@ -85,7 +85,7 @@ export async function isOptedOutByAnother(transaction: Transaction, suggestion: 
 }
 
 const takenOver = sql`
-  select id, revision, '[]'::jsonb as changes, ${textOf(suggestions, ['resultContactId'])} as "values"
+  select id, revision, updated_at as at, '[]'::jsonb as changes, ${textOf(suggestions, ['resultContactId'])} as "values"
   from other ${raw(root)}`
 
 export interface FoundDeal {

@@ -19,12 +19,14 @@ export async function movePrimary(
   const holder = requesting.at(-1)
   if (!holder) return
   for (const one of requesting) if (one !== holder) one.values.isPrimary = false
-  const changed = raw(`select id, revision, '[]'::jsonb as changes, '{"isPrimary":false}' as "values" from former`)
+  const changed = raw(
+    `select id, revision, updated_at as at, '[]'::jsonb as changes, '{"isPrimary":false}' as "values" from former`,
+  )
   await transaction.query(sql`
     with former as (
       update deal_contacts set is_primary = false, revision = revision + 1, updated_at = now()
       where organization_id = ${transaction.organization} and deal_id = ${dealId}::uuid and deleted_at is null
         and is_primary and id <> ${holder.id}::uuid
-      returning id, revision)
+      returning id, revision, updated_at)
     ${changeEventsSql(transaction, dealContacts, 'updated', changed)}`)
 }

@@ -181,7 +181,7 @@ export async function countDealsIn(
 
 /** What changes of the deals in `moved`. */
 const movedEvents = sql`
-  select id, revision, case when previous_reason is not null and lost_reason is null
+  select id, revision, updated_at as at, case when previous_reason is not null and lost_reason is null
       then jsonb_build_array(jsonb_build_object('field', 'lostReason', 'before', previous_reason, 'after', null))
       else '[]' end as changes,
     ${textOf(deals, ['stageId', 'pipelineId', 'status', 'closedAt', 'lostReason', 'position', 'stageChangedAt'])} as "values"

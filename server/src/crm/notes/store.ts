@@ -95,11 +95,11 @@ export function endOpenSuggestions(
       where organization_id = ${transaction.organization} and status = 'pending' and id = any(array(
         select id from suggestions
         where organization_id = ${transaction.organization} and note_id = any(${noteIds}::uuid[]) and status = 'pending'
-        order by id for no key update)) returning id, revision, status)
+        order by id for no key update)) returning id, revision, status, updated_at)
     ${changeEventsSql(transaction, { singular: 'suggestion' }, 'updated', endedSuggestions)} returning id`),
   )
 }
 
 const endedSuggestions = raw(
-  `select id, revision, '[]'::jsonb as changes, json_build_object('status', status)::text as "values" from ended`,
+  `select id, revision, updated_at as at, '[]'::jsonb as changes, json_build_object('status', status)::text as "values" from ended`,
 )

@@ -34,7 +34,7 @@ export async function arrangeStages(
   }
   const others = present.filter(({ id, position }) => positions.has(id) && positions.get(id) !== position)
   if (others.length === 0) return
-  const changed = raw(`select id, null::integer as revision, '[]'::jsonb as changes,
+  const changed = raw(`select id, null::integer as revision, now() as at, '[]'::jsonb as changes,
       jsonb_build_object('position', position) as "values" from shifted`)
   await transaction.query(sql`
     with shifted as (

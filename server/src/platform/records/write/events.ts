@@ -78,7 +78,8 @@ export const creationEventSql = (transaction: Transaction, resource: Resource, i
 
 /**
  * A part of a statement that records changes which it makes itself. `changed` is a query of `id`, `revision` (null if the
- * change does not count as one), `changes` for timelines, and the new `"values"`.
+ * change does not count as one), `changes` for timelines, the new `"values"`, and `at`, the new `updated_at`: a server with
+ * the records need not have the same now().
  */
 export const changeEventsSql = (
   transaction: Transaction,
@@ -86,9 +87,10 @@ export const changeEventsSql = (
   kind: EventKind,
   changed: Sql,
 ): Sql => sql`
-      insert into events (organization_id, id, record_id, kind, revision, changes, hidden_at, "values", ${subjectColumns}, ${causeColumns})
+      insert into events (organization_id, id, record_id, kind, revision, changes, created_at, hidden_at, "values", ${subjectColumns},
+        ${causeColumns})
       select ${transaction.organization}, new_id(), changed.id, ${raw(`'${kind}'`)}, changed.revision, changed.changes,
-        case when changed.changes = '[]' then now() end, changed."values"::json, ${subjectOf(resource)}, ${causeOf(transaction)}
+        changed.at, case when changed.changes = '[]' then changed.at end, changed."values"::json, ${subjectOf(resource)}, ${causeOf(transaction)}
       from (${changed}) changed`
 
 /** Parts of a statement that deletes records forever, whose ids are in `removed`: their events keep no values. */
