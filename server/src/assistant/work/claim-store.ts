@@ -3,6 +3,7 @@ import { serviceActor } from '../../platform/model/caller.ts'
 import { newId } from '../../platform/model/ids.ts'
 import { raw, sql } from '../../platform/model/sql.ts'
 import { type Lease, maxLossesInBatch } from '../../platform/queue/queue.ts'
+import { leaveAnalysisQueue } from '../../crm/notes/store.ts'
 import { readTimeZone } from '../../identity/organizations/store.ts'
 import { maxTextLength, type NoteFacts, type StageKind } from '../analysis/analysis.ts'
 import { isFree, isWaiting } from './queue-store.ts'
@@ -47,14 +48,14 @@ export async function claimNotes(database: Database, organizationId: string, lim
   return { organizationId, lease, notes }
 }
 
-async function removeOldNotes(transaction: Transaction): Promise<void> {
-  await transaction.query(sql`
-    update notes set reasoning_queued_at = null
-    where organization_id = ${transaction.organization} and id = any(array(
+const removeOldNotes = (transaction: Transaction): Promise<object[]> =>
+  leaveAnalysisQueue(
+    transaction,
+    sql`id = any(array(
       select note.id from notes note
       where note.organization_id = ${transaction.organization} and ${isWaiting} and ${isOld}
-      order by note.reasoning_queued_at, note.id limit ${maxOldNotes} for no key update skip locked))`)
-}
+      order by note.reasoning_queued_at, note.id limit ${maxOldNotes} for no key update skip locked))`,
+  )
 
 /** The leased notes (uuids) and their attempts. */
 async function leaseNotes(

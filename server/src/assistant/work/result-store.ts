@@ -4,7 +4,7 @@ import { newId } from '../../platform/model/ids.ts'
 import { identifier, raw, sql } from '../../platform/model/sql.ts'
 import type { Lease } from '../../platform/queue/queue.ts'
 import { contactStore } from '../../crm/contacts/store.ts'
-import { endOpenSuggestions } from '../../crm/notes/store.ts'
+import { endOpenSuggestions, leaveAnalysisQueue } from '../../crm/notes/store.ts'
 import { causeOf, creationEventsSql } from '../../platform/records/write/events.ts'
 import { suggestions } from '../suggestions/resource.ts'
 import type { ClaimedNote } from './claim-store.ts'
@@ -81,9 +81,7 @@ async function storeFindings(transaction: Transaction, findings: readonly Findin
     const isNew = sql`record.id = any(${rows.map(({ id }) => String(id))}::uuid[])`
     await transaction.query(creationEventsSql(suggestions, transaction.organization, causeOf(transaction), isNew))
   }
-  await transaction.query(sql`
-    update notes set reasoning_queued_at = null
-    where organization_id = ${transaction.organization} and id = any(${noteIds}::uuid[])`)
+  await leaveAnalysisQueue(transaction, sql`id = any(${noteIds}::uuid[])`)
   return alarmed
 }
 

@@ -2,7 +2,7 @@ import type { Transaction } from '../../platform/database/database.ts'
 import { type Resource, underParent } from '../../platform/records/declare/define.ts'
 import { storeEditedValues } from '../../platform/records/write/edits.ts'
 import { decodeId } from '../../platform/model/ids.ts'
-import { prepared, raw, sql } from '../../platform/model/sql.ts'
+import { prepared, raw, type Sql, sql } from '../../platform/model/sql.ts'
 import type { StandardStore } from '../../platform/records/write/store.ts'
 import { changeEventsSql } from '../../platform/records/write/events.ts'
 import { writeSet } from '../../platform/records/write/write.ts'
@@ -99,6 +99,19 @@ export function endOpenSuggestions(
     ${changeEventsSql(transaction, { singular: 'suggestion' }, 'updated', endedSuggestions)} returning id`),
   )
 }
+
+/** Takes the notes that the condition selects out of the queue of texts to analyse. */
+export const leaveAnalysisQueue = (transaction: Transaction, condition: Sql): Promise<object[]> =>
+  transaction.query(sql`
+    with finished as (
+      update notes set reasoning_queued_at = null
+      where organization_id = ${transaction.organization} and ${condition} returning id)
+    ${changeEventsSql(transaction, { singular: 'note' }, 'updated', finishedNotes)} returning id`)
+
+const finishedNotes = raw(
+  `select id, null::integer as revision, now() as at, '[]'::jsonb as changes, '{"reasoningQueuedAt":null}' as "values"
+    from finished`,
+)
 
 const endedSuggestions = raw(
   `select id, revision, updated_at as at, '[]'::jsonb as changes, json_build_object('status', status)::text as "values" from ended`,
