@@ -52,7 +52,7 @@ const orderedPolicies = ({
       ...deletedRecords(resource, resources, excluded[resource.name]),
       beforeRemoval: beforeRemoval[resource.name],
     }))
-    .map((policy) => ({ ...policy, dependents: [...formerHistoryOf(policy.table), ...(policy.dependents ?? [])] }))
+    .map((policy) => ({ ...policy, dependents: [...(policy.dependents ?? []), ...formerHistoryOf(policy.table)] }))
     .map((policy) => (policy.table === 'imports' ? withImportData(policy) : policy)),
   orphanedRootContacts,
   ...(importRowsDays > 0 ? [finishedRows(importRowsDays)] : []),

@@ -22,6 +22,7 @@ export function deletedRecords(
         nullable,
         cascades: references?.cascades ?? false,
         purged: isInFeed(other) ? other : undefined,
+        reference: isInFeed(other) ? { resource: other, field: name } : undefined,
       })),
   )
   const links = referring
@@ -40,7 +41,13 @@ export function deletedRecords(
   )
   const released = referring
     .filter(({ nullable, cascades }) => nullable && !cascades)
-    .map(({ name, table, column }): Dependent => ({ name, table, column, action: 'release' }))
+    .map(({ name, table, column, reference }): Dependent => ({
+      name,
+      table,
+      column,
+      released: reference,
+      action: 'release',
+    }))
   const blocking = referring.filter(({ nullable, cascades }) => !nullable && !cascades)
   const excluded = (organization: Sql): Sql =>
     join(
@@ -59,7 +66,8 @@ export function deletedRecords(
     key: { id: 'uuid' },
     since: 'deleted_at',
     ttlSeconds: resource.restorableDays * 24 * 60 * 60 + grace,
-    dependents: [...children, ...links, ...released],
+    // Links first: those to a child would be deleted with it, and the feed would not say so.
+    dependents: [...links, ...children, ...released],
     ...(isInFeed(resource) && { purged: resource }),
     ...(resource.renderingVersion !== undefined && {
       renderings: { table: renderingsTable(resource), column: columnOf(`${resource.singular}Id`) },

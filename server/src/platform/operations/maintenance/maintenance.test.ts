@@ -80,15 +80,13 @@ test('a contact is purged with all its dependents, in steps', async () => {
     steps.push(step?.removed)
     isPart = step?.isPartial ?? false
   }
+  const links = { 'deal-contacts': 0, tasks: 0, suggestions: 0, 'note-analyses': 0 }
   expect(steps).toEqual([
-    { employments: 500 },
-    { employments: 500 },
-    { employments: 234, notes: 500 },
-    { employments: 0, notes: 500 },
-    {
-      ...{ employments: 0, notes: 234, 'deal-contacts': 0, tasks: 0, suggestions: 0, 'note-analyses': 0 },
-      ...{ 'contact-changes': 0, contacts: 1 },
-    },
+    { ...links, employments: 500 },
+    { ...links, employments: 500 },
+    { ...links, employments: 234, notes: 500 },
+    { ...links, employments: 0, notes: 500 },
+    { ...links, employments: 0, notes: 234, 'contact-changes': 0, contacts: 1 },
   ])
   expect(await fixture.count('contacts', inThisOrganization())).toBe(1)
 })

@@ -1,7 +1,8 @@
 import { serviceActor } from '../../model/caller.ts'
 import type { Database, Transaction } from '../../database/database.ts'
 import { identifier, join, raw, type Sql, sql } from '../../model/sql.ts'
-import { type EventSubject, purgeEventsSql } from '../../records/write/events.ts'
+import type { Resource } from '../../records/declare/define.ts'
+import { changeEventsSql, type EventSubject, purgeEventsSql } from '../../records/write/events.ts'
 
 export interface RetentionPolicy {
   /** The name in metrics, the log and the doctor. */
@@ -50,9 +51,16 @@ export interface Dependent {
   table: string
   column: string
   action: 'delete' | 'release'
+  released?: ReleasedReference | undefined
   /** As of a policy. */
   purged?: EventSubject | undefined
   counts?: RemovalCounts
+}
+
+/** A reference that the feed shows. */
+interface ReleasedReference {
+  resource: Pick<Resource, 'singular' | 'softDelete'>
+  field: string
 }
 
 /** The values of the key columns, as text. */
@@ -206,7 +214,7 @@ async function lock(transaction: Transaction, policy: RetentionPolicy, keys: rea
 /** Handles at most `limit` rows, without waiting for locked ones. Returns whether any are left. */
 async function removeDependents(
   transaction: Transaction,
-  { table, column, action, counts, purged }: Dependent,
+  { table, column, action, counts, purged, released }: Dependent,
   { locked, limit }: { locked: readonly Key[]; limit: number },
 ): Promise<{ count: number; hasMore: boolean }> {
   const referring = sql`organization_id = ${transaction.organization}
@@ -218,13 +226,25 @@ async function removeDependents(
       ? sql`delete from ${identifier(table)}`
       : sql`update ${identifier(table)} set ${identifier(column)} = null`
   const change = sql`${act} where ${referring} and id = any(${free})`
-  const [changed] = await transaction.query<{ count: number }>(
-    countRemoved(change, counts, purged && purgeEventsSql(transaction, purged)),
-  )
+  const recorded = purged && purgeEventsSql(transaction, purged)
+  const counted = released ? releasedSql(transaction, change, released) : countRemoved(change, counts, recorded)
+  const [changed] = await transaction.query<{ count: number }>(counted)
   const [left] = await transaction.query<{ found: boolean }>(
     sql`select exists (select from ${identifier(table)} where ${referring}) as found`,
   )
   return { count: changed?.count ?? 0, hasMore: left?.found ?? false }
+}
+
+/** Releases references and counts them; the feed says so of records that are not deleted. */
+function releasedSql(transaction: Transaction, change: Sql, { resource, field }: ReleasedReference): Sql {
+  const { singular, softDelete } = resource
+  const changed = sql`select id, null::integer as revision, now() as at, '[]'::jsonb as changes,
+      json_build_object(${field}::text, null)::text as "values" from released
+      ${raw(softDelete ? 'where deleted_at is null' : '')}`
+  return sql`
+    with released as (${change} returning id${raw(softDelete ? ', deleted_at' : '')}),
+    event as (${changeEventsSql(transaction, { singular }, 'updated', changed)})
+    select count(*)::int as count from released`
 }
 
 async function remove(transaction: Transaction, policy: RetentionPolicy, keys: readonly Key[]): Promise<number> {
