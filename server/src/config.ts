@@ -140,7 +140,7 @@ export const settings = {
   eventDays: setting({
     name: 'EVENT_RETENTION_DAYS',
     description:
-      'Number of days that the feed of changes reaches back: a reader that was away for longer starts again with a new copy. A million events take about 1 GB. Use the same value for every service on one database.',
+      'Number of days that the feed of changes reaches back: a reader that was away for longer starts again with a new copy. `HISTORY_RETENTION_DAYS` limits it too. A million events take about 1 GB. Use the same value for every service on one database.',
     default: '30',
     example: '90',
     parse: integer(1, 36_500),

@@ -31,6 +31,7 @@ import { listedResources, type Route, type Services } from './platform/http/rout
 import { createServer, type ServerOptions } from './platform/http/server.ts'
 import { relationsAmong } from './platform/records/declare/relations.ts'
 import { startSweep, Wakeups } from './platform/queue/wakeups.ts'
+import { feedDays } from './crm/history-retention.ts'
 import { Feed } from './feed/feed.ts'
 import { startPlacing } from './feed/placing.ts'
 import { eventQueue } from './feed/positions-store.ts'
@@ -305,7 +306,7 @@ function createServices(
     queryLimiter: limits.costlyQueries,
     areChangesWaiting: watch.areChangesWaiting,
     feed,
-    eventDays: config.eventDays,
+    eventDays: feedDays(config),
     intake,
     refusals,
     noteAnalysis,

@@ -3,10 +3,20 @@ import { raw } from '../platform/model/sql.ts'
 
 const day = 24 * 60 * 60
 
+/**
+ * Seconds added to the days of events. The feed ends with the first event that is too old, and one that follows it may be
+ * older by the length of a transaction: it must not be missing meanwhile.
+ */
+const grace = 60 * 60
+
+/** Days that the feed reaches back: not beyond the histories, which are a part of it. */
+export const feedDays = ({ historyDays, eventDays }: { historyDays: number; eventDays: number }): number =>
+  historyDays > 0 ? Math.min(historyDays, eventDays) : eventDays
+
 /** Changes that are older than this many days, of records with a history and of others. The records stay. */
 export const expiredEvents = (historyDays: number, eventDays: number): RetentionPolicy[] => [
   ...(historyDays > 0 ? [{ ...events('history', historyDays), condition: raw('is_history') }] : []),
-  { ...events('events', eventDays), condition: raw('not is_history') },
+  { ...events('events', feedDays({ historyDays, eventDays })), condition: raw('not is_history') },
   ...(historyDays > 0 ? historiesOfFirstRelease.map((table) => formerHistory(table, historyDays)) : []),
 ]
 
@@ -15,7 +25,7 @@ const events = (name: string, days: number): RetentionPolicy => ({
   table: 'events',
   key: { record_id: 'uuid', created_at: 'timestamptz', id: 'uuid' },
   since: 'created_at',
-  ttlSeconds: days * day,
+  ttlSeconds: days * day + grace,
 })
 
 /** Release 0.1.0 stored changes there, and its processes still do during an upgrade. They expire like later ones. */
