@@ -20,12 +20,19 @@ export async function placeEvents(database: Database, organizationId: string): P
     // Only then does the next statement see what others have placed.
     const { number: last } = await lockFeed(transaction)
     const [placed] = await transaction.query<{ count: number }>(sql`
-      with waiting as materialized (
-        select record_id, created_at, id, ${last}::bigint + row_number() over (order by written_at, id) as "position"
-        from (
-          select record_id, created_at, id, written_at from events
-          where organization_id = ${organization} and "position" is null
-          order by written_at, id limit ${placedAtOnce}) oldest),
+      with oldest as materialized (
+        select record_id, created_at, id, revision, written_at from events
+        where organization_id = ${organization} and "position" is null
+        order by written_at, id limit ${placedAtOnce}),
+      -- A clock that is set back must not change the order of a record's revisions.
+      dated as (
+        select oldest.*, case when revision is null then written_at
+          else max(written_at) over (partition by record_id, revision is null order by revision) end as at
+        from oldest),
+      waiting as materialized (
+        select record_id, created_at, id,
+          ${last}::bigint + row_number() over (order by at, revision, written_at, id) as "position"
+        from dated),
       placed as (
         update events set "position" = waiting."position" from waiting
         where events.organization_id = ${organization} and events.record_id = waiting.record_id
