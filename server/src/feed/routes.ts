@@ -83,13 +83,13 @@ async function follow(request: ReadRequest, followed: readonly Resource[]): Prom
   for (;;) {
     const page = await readCurrent(request, wish)
     const left = end - performance.now()
-    if (page.events.length > 0 || hasMore(page) || left <= 0 || services.feed.isClosed) {
+    if (page.events.length > 0 || left <= 0 || services.feed.isClosed) {
       const position = formatPosition({ epoch: page.epoch, number: page.reached })
       const text = JSON.stringify({ events: showEvents(page, followed), position, hasMore: hasMore(page) })
       return { status: 200, text }
     }
     wish.after = { epoch: page.epoch, number: page.reached }
-    await services.feed.waitFor(caller.organizationId, page.reached, left)
+    if (!hasMore(page)) await services.feed.waitFor(caller.organizationId, page.reached, left)
   }
 }
 
