@@ -140,6 +140,24 @@ test('a page has at most as many events as asked for, and the next one continues
   expect(await events(`after=${rest.position}`)).toEqual({ events: [], position: rest.position, hasMore: false })
 })
 
+test('a page ends early when its events are large, and says that there are more', async () => {
+  const after = await position()
+  const text = 'x'.repeat(60_000)
+  const count = 80
+  for (let number = 0; number < count; number += 8)
+    await Promise.all(
+      Array.from({ length: 8 }, (_, index) =>
+        create('/v5/contacts', { name: `C ${number + index}`, customProperties: { text } }),
+      ),
+    )
+  const page = await events(`after=${after}&limit=1000`)
+  expect(page.hasMore).toBe(true)
+  expect(page.events.length).toBeLessThan(count)
+  const rest = await events(`after=${page.position}&limit=1000`)
+  expect(new Set([...page.events, ...rest.events].map(({ recordId }: Json) => recordId)).size).toBe(count)
+  expect(rest.hasMore).toBe(false)
+})
+
 test('filters choose events by resource, kind and record, and the position passes those that are left out', async () => {
   const after = await position()
   const company = await create('/v5/companies', { name: 'Engines' })

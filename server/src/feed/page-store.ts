@@ -10,6 +10,8 @@ import type { StoredEvent } from './event.ts'
 
 /** Positions that one request looks at, so that a rare kind of event costs no more than a page of all. */
 const window = 10_000
+/** Bytes of values and changes of a page, beyond which it ends early: a record can have many of them. */
+const maxPageBytes = 4_000_000
 
 export interface FeedRequest {
   /** The number of the last event that the reader knows. */
@@ -40,6 +42,7 @@ interface Row {
   next: string | null
   isOld: boolean | null
   isWaiting: boolean
+  found: number
   events: StoredEvent[]
 }
 
@@ -53,21 +56,24 @@ export async function readFeed(db: Connection, request: FeedRequest, days: numbe
     next as (select "position", created_at from events where ${isAfter} order by "position" limit 1),
     page as (
       select ${raw(columns)} from events event
-      where event.${isAfter} and "position" <= ${after + window}::bigint and ${conditionOf(db, request)}
-      order by "position" limit ${limit + 1})
+      where ${isAfter} and "position" <= ${after + window}::bigint and ${conditionOf(db, request)}
+      order by "position" limit ${limit + 1}),
+    measured as (select page.*, sum(bytes) over (order by "position") - bytes as "bytesBefore" from page)
     select (select epoch from feed) as epoch, (select last_position from feed) as last,
       (select "position" from next) as next,
       (select created_at <= now() - make_interval(days => ${days}::integer) from next) as "isOld",
       exists (select from events where organization_id = ${organization} and "position" is null) as "isWaiting",
-      (select coalesce(json_agg(page), '[]') from page) as events`)
+      (select count(*)::integer from page) as found,
+      (select coalesce(json_agg(to_json(shown) order by "position"), '[]')
+        from (select ${raw(names)} from measured
+          where "bytesBefore" < ${maxPageBytes} order by "position" limit ${limit}) shown) as events`)
   if (!row) throw new Error('the statement returns one row')
   const last = Number(row.last ?? 0)
-  const hasMore = row.events.length > limit
-  const events = hasMore ? row.events.slice(0, limit) : row.events
+  const { events } = row
   return {
     epoch: row.epoch ?? undefined,
     events,
-    reached: hasMore ? (events.at(-1)?.position ?? after) : Math.min(last, after + window),
+    reached: row.found > events.length ? (events.at(-1)?.position ?? after) : Math.min(last, after + window),
     lastPosition: last,
     isExpired: after > last || (after < last && (Number(row.next ?? 0) !== after + 1 || row.isOld === true)),
     isWaiting: row.isWaiting,
@@ -76,7 +82,10 @@ export async function readFeed(db: Connection, request: FeedRequest, days: numbe
 
 const columns = `id, "position", resource, kind, record_id as "recordId", revision, source, author_id as "authorId",
   key_id as "keyId", import_id as "importId", import_row_id as "importRowId", changes, "values",
-  to_char(created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt"`
+  to_char(created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+  octet_length(changes::text) + coalesce(octet_length("values"::text), 0) as bytes`
+const names = `id, "position", resource, kind, "recordId", revision, source, "authorId", "keyId", "importId", "importRowId",
+  changes, "values", "createdAt"`
 
 /** Which events the caller wants and may see. */
 function conditionOf(db: Connection, { resources, kinds, recordIds }: FeedRequest): Sql {
