@@ -7,10 +7,10 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { migrationsFolder } from '../src/release.ts'
 
 /**
- * The commit of the previous release, whose processes run on the schema of this one during an upgrade. Before 0.1.0 there
- * is none, so that the last commit takes its place. A release replaces it.
+ * The commit of the previous release, 0.1.0, whose processes run on the schema of this one during an upgrade. A release
+ * replaces it.
  */
-const commit = 'HEAD'
+const commit = '49e80449'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
