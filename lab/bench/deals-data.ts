@@ -24,9 +24,9 @@ export async function fillDeals(
   await copyRows(client, 'deals', Object.keys(rows[0]?.[1] ?? {}), rows)
   // Dated now, unlike the contacts, whose dates are fixed: the service purges histories that are years old.
   await client.query(
-    `insert into contact_changes (organization_id, id, contact_id, action, source, changes, created_at)
-     select organization_id, new_id(), id, 'updated', 'person', '[{"field": "city", "before": "Bern", "after": "Basel"}]',
-       now() - number * interval '1 hour'
+    `insert into events (organization_id, id, resource, is_history, record_id, kind, source, changes, created_at, position)
+     select organization_id, new_id(), 'contact', true, id, 'updated', 'person',
+       '[{"field": "city", "before": "Bern", "after": "Basel"}]', now() - number * interval '1 hour', 0
      from (select * from contacts where organization_id = $1 order by id limit $2) contact,
        generate_series(1, $3) number`,
     [organizationId, histories.contacts, histories.entries],

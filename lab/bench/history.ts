@@ -20,7 +20,7 @@ export const perTurn = ({ seconds }: { seconds: number }): number => Math.min(12
 const turnsPerSecond = 8
 const warmUpTurns = 4
 
-/** A way of writing: with or without the product's history. */
+/** A way of writing: with or without the events of the history and the feed. */
 interface Writer {
   name: 'service' | 'floor'
   database: Database
@@ -30,8 +30,8 @@ interface Writer {
 }
 
 /**
- * Measures what recording the history adds to a write of a contact: the service's own transactions, without HTTP, with
- * the history and, as the floor, without it.
+ * Measures what recording its event, the history and the feed, adds to a write of a contact: the service's own
+ * transactions, without HTTP, with the event and, as the floor, without it.
  */
 export async function measureHistory(stage: Testbed, names: readonly string[]): Promise<Row[]> {
   const { createHistory, changeHistory } = rowNames
@@ -40,16 +40,15 @@ export async function measureHistory(stage: Testbed, names: readonly string[]): 
   const { options, log } = stage
   log(`${wanted.join(', ')}…`)
   const writers = [writerOf(stage, 'service'), writerOf(stage, 'floor')] as const
-  const { history } = contacts
   const turns = warmUpTurns + Math.ceil(options.rounds * options.seconds * turnsPerSecond)
   for (let turn = 0; turn < turns; turn++) {
     for (const writer of rotate(writers, turn)) {
-      if (writer.name === 'service' && history) contacts.history = history
-      else delete contacts.history
+      if (writer.name === 'service') delete contacts.feed
+      else contacts.feed = false
       await takeTurn(writer, turn, perTurn(options))
     }
   }
-  if (history) contacts.history = history
+  delete contacts.feed
   await Promise.all(writers.map(({ database }) => database.close()))
   const rowFor = (name: string, kind: 'create' | 'change'): Row => {
     const [service, floor] = writers.map(({ measured }) => figuresOf(measured[kind].slice(warmUpTurns)))

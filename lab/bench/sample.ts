@@ -62,7 +62,7 @@ async function sampleDeals(client: pg.Client, organizationId: string): Promise<P
     [organizationId, limits.values],
   )
   const { rows: changed } = await client.query<{ id: string }>(
-    'select distinct contact_id as id from contact_changes where organization_id = $1 order by 1 limit $2',
+    `select distinct record_id as id from events where organization_id = $1 and resource = 'contact' order by 1 limit $2`,
     [organizationId, limits.values],
   )
   return { deals, withHistory: changed.map(({ id }) => id) }

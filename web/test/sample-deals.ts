@@ -104,8 +104,8 @@ async function setTimes({ database }: TestService, dealId: string, days: number)
   )
   await database.crossTenantQuery(
     'check the database',
-    sql`update deal_changes set created_at = deals.created_at
-      from deals where deals.id = ${id}::uuid and deal_changes.deal_id = deals.id`,
+    sql`update events set created_at = deals.created_at
+      from deals where deals.id = ${id}::uuid and events.record_id = deals.id`,
   )
   // The moves also counted as activity of the company.
   await database.crossTenantQuery(
