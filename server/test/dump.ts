@@ -1,3 +1,4 @@
+import { placedAtOnce, placeEvents } from '../src/feed/positions-store.ts'
 import { storePendingEvents } from '../src/identity/audit-log/store.ts'
 import type { Database } from '../src/platform/database/database.ts'
 import { tablesByPlace } from '../src/places.ts'
@@ -6,8 +7,9 @@ import { until } from './processes.ts'
 
 /** Every row of every table as text, without the last use of credentials, and without wakeups, which workers change. */
 export async function dump(database: Database): Promise<Record<string, string[]>> {
-  // Events that the service moves, and mails that it composes, after a response would look like a change.
+  // Events that the service moves or places, and mails that it composes, after a response would look like a change.
   await storePendingEvents(database)
+  await placeAll(database)
   await until('no mail waits to be composed', async () => {
     const waiting = sql`select id from mails where status = 'queued' and composed_at is null limit 1`
     return (await database.crossTenantQuery('check the database', waiting)).length === 0
@@ -22,6 +24,14 @@ export async function dump(database: Database): Promise<Record<string, string[]>
   const places = [tables.filter(isInDirectory), tables.filter((table) => !isInDirectory(table))]
   const dumped = await Promise.all(places.map((place) => dumpTables(database, place)))
   return Object.fromEntries(dumped.flat().map(({ name, rows }) => [name, (rows ?? []).sort()]))
+}
+
+async function placeAll(database: Database): Promise<void> {
+  const waiting = await database.crossTenantQuery<{ id: string }>(
+    'check the database',
+    sql`select distinct organization_id as id from events where "position" is null`,
+  )
+  for (const { id } of waiting) while ((await placeEvents(database, id)) === placedAtOnce);
 }
 
 function dumpTables(

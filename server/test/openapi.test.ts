@@ -122,6 +122,15 @@ test('GET /v5/docs returns the document without a credential, and 304 for a know
   expect([again.status, again.text]).toEqual([304, ''])
 })
 
+const samplesIn = (example: string) => ({ schema: { type: 'string', examples: [example] } })
+/** Parameters of the feed whose examples are a position and an id that do not exist, or would wait. */
+const feedSamples: Readonly<Record<string, object>> = {
+  after: samplesIn('start'),
+  kind: samplesIn('created'),
+  record: samplesIn('con_019aa5b2c1d27e3fa4b5c6d7e8f90123'),
+  wait: samplesIn('0'),
+}
+
 /** The most that a request may have. */
 const filtersAtOnce = 25
 
@@ -134,6 +143,7 @@ test('every documented query parameter is accepted', async () => {
     const parameters = (document.paths[route.path]?.[route.method.toLowerCase()]?.parameters ?? [])
       .map(resolveReference)
       .filter((one) => one.in === 'query' && !/^(?:startingAfter|endingBefore|view)$/.test(String(one.name)))
+      .map((one) => (route.tag === 'events' ? { ...one, ...feedSamples[String(one.name)] } : one))
       .flatMap((one) => samples(one, 'resource' in route.query ? route.query.resource : undefined))
     if (parameters.length === 0 && route.query.kind === 'none') continue
     if (route.query.kind !== 'none' && route.kind !== 'search')

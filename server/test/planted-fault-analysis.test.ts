@@ -145,7 +145,7 @@ test('removing the lease from any statement lets a worker store or release what 
 
 /** A checksum of the other organization's rows, and what differs between ours. */
 function effectsSql(): string {
-  const tables = ['notes', 'note_leases', 'note_analyses', 'suggestions', 'contacts', 'contact_changes']
+  const tables = ['notes', 'note_leases', 'note_analyses', 'suggestions', 'contacts', 'events']
   const rows = tables.map(
     (table) => `select to_jsonb(${table})::text as row from ${table} where organization_id = '${uuidOf(theirs)}'`,
   )

@@ -23,6 +23,8 @@ export interface Tenant extends Fixture {
   deleted: ReadonlyMap<string, string>
   /** A signed cursor after the first record of each collection. */
   cursors: ReadonlyMap<string, string>
+  /** The last position of its feed. */
+  position: string
 }
 
 /** The same request with an id of another organization or parent, and with an id that does not exist. */
@@ -76,7 +78,8 @@ export async function newTenant(
     const body = { resource: name, name: 'Shared', isShared: true }
     references[`vie of ${name}`] = [(await fixture.organization.call('POST', '/v5/views', { body })).body.id]
   }
-  return { ...fixture, records, deleted, cursors }
+  const { position } = (await fixture.organization.call('GET', '/v5/events/position')).body
+  return { ...fixture, records, deleted, cursors, position }
 }
 
 /**
@@ -97,6 +100,7 @@ export function casesOf(route: Route, ours: Tenant, theirs: Tenant): Case[] {
     ...filterCases(route, base, theirs),
     ...searchCases(route, base, theirs),
     ...viewCases(route, base, theirs),
+    ...feedCases(route, base, theirs),
   ]
 }
 
@@ -129,6 +133,7 @@ function paramsOf(route: Route, tenant: Tenant): Record<string, string> {
 export function requestOf(route: Route, tenant: Tenant): RouteOptions {
   const params = paramsOf(route, tenant)
   if (route.kind === 'push') return { params, body: route.payload.example }
+  if (route.operation === 'listEvents') return { params, query: [['after', 'start']] }
   if (!('body' in route) || !route.body) return { params }
   const { fields, mode } = route.body.shape
   return { params, body: mode === 'create' ? createBody(route, fields, tenant) : updateBody(fields, tenant) }
@@ -346,6 +351,20 @@ function viewCases(route: Route, base: RouteOptions, theirs: Tenant): Case[] {
   const [id = ''] = idsOf(theirs.references, `vie of ${listed.name}`)
   const [foreign, unknown] = [requestWith(id), requestWith(unknownId('vie'))]
   return [{ description: 'a view', route, foreign, unknown, status: isSearch ? 422 : 400 }]
+}
+
+function feedCases(route: Route, base: RouteOptions, theirs: Tenant): Case[] {
+  if (route.operation !== 'listEvents') return []
+  const of = (id: string) => ({
+    id,
+    options: { ...base, query: [['after', 'start'] as const, ['record', id] as const] },
+  })
+  const behind = (id: string) => ({ id, options: { ...base, query: [['after', id] as const] } })
+  const record = idsOf(theirs.references, 'con')[0] ?? ''
+  return [
+    { description: 'a record', route, foreign: of(record), unknown: of(unknownId('con')), status: 200 },
+    { description: 'a position', route, foreign: behind(theirs.position), unknown: behind('00000000-1'), status: 410 },
+  ]
 }
 
 /** Sends both requests of a case; describes how the responses differ from each other or from the expected status. */

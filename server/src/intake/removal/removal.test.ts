@@ -221,8 +221,8 @@ test('contacts whose rows were purged are removed too, with companies, however m
       insert into contacts (organization_id, id, root_contact_id, team_id, import_id, created_at)
       select organization_id, gen_random_uuid(), root_contact_id, team_id, import_id, created_at - interval '1 hour'
       from contacts, generate_series(1, 2000) where id = ${uuidOf(kept.id)} returning organization_id, id)
-    insert into contact_changes (organization_id, id, contact_id, action, source, changes)
-    select organization_id, gen_random_uuid(), id, 'updated', 'person', '[]' from made`)
+    insert into events (organization_id, id, resource, is_history, record_id, kind, source, changes)
+    select organization_id, gen_random_uuid(), 'contact', true, id, 'updated', 'person', '[]' from made`)
   const first = await remove(bad)
   expect(first.body).toMatchObject({ rows: 0, contacts: 0, remaining: 1, next: expect.stringMatching(/^con_/) })
   const second = await remove(bad, { after: first.body.next })

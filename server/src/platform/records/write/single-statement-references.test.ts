@@ -36,7 +36,7 @@ const uuidOf = (id: string) => decodeId(id.slice(0, 3), id)
 async function countContacts(): Promise<number> {
   const { rows } = await client.query<{ count: number }>(
     `select (select count(*) from contacts)::integer + (select count(*) from root_contacts)::integer
-      + (select count(*) from contact_changes)::integer as count`,
+      + (select count(*) from events where resource = 'contact')::integer as count`,
   )
   return rows[0]?.count ?? Number.NaN
 }
