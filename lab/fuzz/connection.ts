@@ -117,7 +117,7 @@ export class Connection {
     if (isHead === undefined || sentAt === undefined) return this.close()
     const response = parseResponse(this.#received, isHead, performance.now() - sentAt)
     if (!response) return
-    if (response.headers.get('connection') === 'close') this.close()
+    if (response.headers.get('connection') === 'close' || isStream(response.headers)) this.close()
     this.#takePending()?.resolve(response)
   }
 }
@@ -134,7 +134,8 @@ function parseResponse(received: Buffer, isHead: boolean, milliseconds: number):
   if (status < 200) return parseResponse(rest, isHead, milliseconds)
   const headers = headersOf(lines)
   if (isHead || status === 204 || status === 304) return { status, head, headers, text: '', milliseconds }
-  const body = headers.get('transfer-encoding') === 'chunked' ? joinChunks(rest) : completeBody(rest, headers)
+  const isChunked = headers.get('transfer-encoding') === 'chunked'
+  const body = isChunked ? joinChunks(rest, isStream(headers)) : completeBody(rest, headers)
   return body && { status, head, headers, text: decompress(body, headers.get('content-encoding')), milliseconds }
 }
 
@@ -154,8 +155,12 @@ function completeBody(rest: Buffer, headers: ReadonlyMap<string, string>): Buffe
   return rest.length < length ? undefined : rest.subarray(0, length)
 }
 
-/** Decodes a chunked body; undefined while it is incomplete. */
-function joinChunks(rest: Buffer): Buffer | undefined {
+/** A stream of events has no end: its first chunk is enough. */
+const isStream = (headers: ReadonlyMap<string, string>): boolean =>
+  headers.get('content-type')?.startsWith('text/event-stream') ?? false
+
+/** Decodes a chunked body, or its first chunk; undefined while that is incomplete. */
+function joinChunks(rest: Buffer, onlyFirst: boolean): Buffer | undefined {
   const parts: Buffer[] = []
   for (let position = 0; ;) {
     const lineEnd = rest.indexOf('\r\n', position)
@@ -165,6 +170,7 @@ function joinChunks(rest: Buffer): Buffer | undefined {
     if (rest.length < start + size + 2) return undefined
     if (size === 0) return Buffer.concat(parts)
     parts.push(rest.subarray(start, start + size))
+    if (onlyFirst) return Buffer.concat(parts)
     position = start + size + 2
   }
 }

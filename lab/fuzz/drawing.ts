@@ -96,9 +96,13 @@ function refsFor({ path, ids }: Operation, refs: readonly RecordRef[]): readonly
 }
 
 function drawQuery({ query, path }: Operation, context: FuzzContext, random: Random): string[] {
-  if (query.length === 0 || random.chance(25)) return []
+  const required = query.filter(({ name }) => name === 'after' && path === '/v5/events')
+  const isShort = query.length === 0 || random.chance(25)
   const common = query.filter(({ name }) => !name.startsWith('filter.'))
-  const drawn = new Set(random.pickSome(common, random.below(4)).concat(random.pickSome(query, random.below(4))))
+  const others = isShort
+    ? []
+    : [...random.pickSome(common, random.below(4)), ...random.pickSome(query, random.below(4))]
+  const drawn = new Set([...required, ...others])
   return [...drawn].flatMap((parameter) => drawParameter(parameter, path, context, random))
 }
 
@@ -112,6 +116,10 @@ function drawParameter(parameter: Parameter, path: string, context: FuzzContext,
     const ids = [...(lexicon.ids.get(prefix) ?? []), cursors.get(path) ?? '']
     return random.chance(30) ? [pair(random.pick(ids))] : []
   }
+  // Of the feed: a position that exists, and no longer than a response may take.
+  if (name === 'after') return [pair(random.chance(90) ? 'start' : '3f9a1c07-184')]
+  if (name === 'wait') return [pair(String(random.below(3)))]
+  if (name === 'record') return [pair(random.pick([...lexicon.ids.values()].flat()))]
   if (schema.type === 'object') {
     const [examples] = (schema.examples ?? []) as Record<string, string>[]
     return Object.entries(examples ?? {}).map(([key, value]) => `${percentEncode(key)}=${percentEncode(value)}`)

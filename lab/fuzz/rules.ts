@@ -104,7 +104,7 @@ export class Rules {
     if (!content || content.size === 0) return text === '' ? undefined : 'an undocumented body'
     const type = headers.get('content-type') ?? 'none'
     const schema = content.get(type.split(';')[0] ?? '')
-    if (!schema || !/^[a-z/+]+; charset=utf-8$/.test(type)) return `the content type ${type}`
+    if (!schema || !/^[a-z/+-]+; charset=utf-8$/.test(type)) return `the content type ${type}`
     if (!type.startsWith('application/json')) return text === '' ? 'no body' : undefined
     return this.#valueViolation(schema, text)
   }
