@@ -1,5 +1,5 @@
 import { resources } from './app.ts'
-import { historiesOfFirstRelease } from './crm/history-retention.ts'
+import { historiesOfFirstRelease } from './crm/history-retention-store.ts'
 import { tablesOf } from './platform/records/declare/tables.ts'
 
 /** The tables that follow from the declarations of one place. */

@@ -31,7 +31,7 @@ import { listedResources, type Route, type Services } from './platform/http/rout
 import { createServer, type ServerOptions } from './platform/http/server.ts'
 import { relationsAmong } from './platform/records/declare/relations.ts'
 import { startSweep, Wakeups } from './platform/queue/wakeups.ts'
-import { feedDays } from './crm/history-retention.ts'
+import { feedDays } from './crm/history-retention-store.ts'
 import { Feed } from './feed/feed.ts'
 import { startPlacing } from './feed/placing.ts'
 import { eventQueue } from './feed/positions-store.ts'
@@ -187,12 +187,7 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
   })
   const url = part ? await serveHanded(app, part) : await listen(app, config, ports?.api)
   services.origin = config.publicUrl ?? url
-  // Only now is it known where links in mails lead.
-  const origin = authOrigin ?? services.origin
-  const findOrigin =
-    servesApi || config.publicUrl !== undefined || authOrigin !== undefined
-      ? async () => origin
-      : async () => originOf(await publishedAddresses(workDatabase)) ?? origin
+  const findOrigin = originFinder(options, services.origin)
   const background = isMaintaining
     ? startBackground({ config, database: workDatabase, secret, log, wakeups, ready, findOrigin, metrics })
     : undefined
@@ -220,6 +215,15 @@ export async function startService(options: ServiceOptions): Promise<LocalServic
       await exporter?.close()
     },
   }
+}
+
+/** Where links in mails lead, which is known only when the service listens on `own`. */
+function originFinder({ config, workDatabase }: ServiceOptions, own: string): () => Promise<string> {
+  const { role, publicUrl, authOrigin } = config
+  const origin = authOrigin ?? own
+  return role !== 'work' || publicUrl !== undefined || authOrigin !== undefined
+    ? async () => origin
+    : async () => originOf(await publishedAddresses(workDatabase)) ?? origin
 }
 
 const serviceMetrics = ({ config, database, workDatabase }: ServiceOptions, isMaintaining: boolean): Metrics =>

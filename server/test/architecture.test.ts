@@ -74,7 +74,7 @@ test('the source reader finds each kind of import and each forbidden construct',
 })
 
 /** The parts of the service, each above those that it imports. */
-const parts = ['cli', 'api', 'assistant', 'intake', 'crm', 'identity', 'platform']
+const parts = ['cli', 'api', 'feed', 'assistant', 'intake', 'crm', 'identity', 'platform']
 const partOf = (path: string) => /^server\/src\/([^/]+)\//.exec(path)?.[1] ?? ''
 
 test('each part of the service imports only from those below it, and only the command line what assembles them', () => {
@@ -150,7 +150,7 @@ test('docs/architecture.md lists the folders of the web application, each above 
 /** Tables that belong to the platform. */
 const platformTables = [
   ...['schema_migrations', 'instance', 'idempotency_answers', 'audit_events'],
-  ...['property_sets', 'property_indexes', 'property_entries', 'wakeups'],
+  ...['property_sets', 'property_indexes', 'property_entries', 'wakeups', 'events'],
 ]
 
 test('the platform names no table of a resource or of identity in its SQL', () => {

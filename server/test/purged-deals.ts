@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
+import { eventsOf } from './purged-events.ts'
 
 type Row = Record<string, unknown>
 
@@ -80,5 +81,6 @@ export function dealRows(generated: DealData, { organization_id, contacts, compa
     const change = { organization_id, id: randomUUID(), deal_id: row.id, action: 'updated', source: 'person' }
     return { row: { ...change, changes: [] }, stays }
   })
-  return { deal_changes: history, pipelines, stages, deals, deal_contacts: links, stage_moves: moves }
+  const events = eventsOf(organization_id, deals)
+  return { pipelines, stages, deals, deal_contacts: links, stage_moves: moves, deal_changes: history, events }
 }

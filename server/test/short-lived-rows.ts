@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { retention } from './maintenance-fixture.ts'
+import { eventRow } from './purged-events.ts'
 
 /** A row, by column. */
 export type StoredRow = Record<string, unknown>
@@ -59,6 +60,18 @@ export const shortLivedRows = {
     since: 'created_at',
     days: retention.auditLogDays,
     row: ({ organization_id }) => ({ organization_id, id: id(), action: 'member.left', actor_kind: 'command' }),
+  },
+  event: {
+    table: 'events',
+    since: 'created_at',
+    days: retention.eventDays,
+    row: ({ organization_id }) => eventRow({ organization_id, record_id: id() }, false),
+  },
+  historyEvent: {
+    table: 'events',
+    since: 'created_at',
+    days: retention.historyDays,
+    row: ({ organization_id }) => eventRow({ organization_id, record_id: id() }),
   },
   keyText: {
     table: 'api_key_previous_hashes',

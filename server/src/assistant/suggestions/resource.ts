@@ -90,7 +90,7 @@ export const noteAnalyses = defineResource({
   roleGroup: 'visible',
   softDelete: false,
   titleField: 'intent',
-  // Made again whenever a note is analysed again.
+  // Replaced whenever a note is analysed again.
   feed: false,
   requiredParents,
   fields: {

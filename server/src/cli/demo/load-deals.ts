@@ -80,7 +80,7 @@ async function readContacts(
   return new Map(rows.map(({ company, contacts }) => [company, contacts]))
 }
 
-/** The position of changes that are no part of the feed. */
+/** The position of changes outside of the feed. */
 const notInFeed = '0'
 
 const eventColumns = [

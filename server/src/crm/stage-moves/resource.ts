@@ -12,7 +12,7 @@ export const stageMoves = defineResource({
   heading: 'The stages that a deal has been in, and for how long.',
   roleGroup: 'visible',
   softDelete: false,
-  // The event of the deal tells of its move.
+  // The event of the deal shows its move.
   feed: false,
   titleField: 'toStageName',
   parent: { parameter: 'dealId', resource: deals, column: 'deal_id', isSmall: true },

@@ -5,6 +5,7 @@ import { resources } from '../../../app.ts'
 import { retentionPolicies } from '../../../retention-policies.ts'
 import { isDistributed } from '../../../../test/engines.ts'
 import { explain, recordsRead } from '../../../../test/explain.ts'
+import { eventRow } from '../../../../test/purged-events.ts'
 import { minimalRow } from '../../../../test/table-rows.ts'
 import {
   ago,
@@ -70,12 +71,14 @@ beforeAll(async () => {
     spent_challenges: () => ({ hash: hash() }),
     factor_failures: () => ({ id: randomUUID(), user_id: user, kind: 'totp', place: 'session' }),
     audit_events: () => ({ id: randomUUID(), action: 'any', actor_kind: 'command' }),
+    history: () => eventRow({ organization_id, record_id: randomUUID() }),
+    events: () => eventRow({ organization_id, record_id: randomUUID() }, false),
     contact_changes: () => ({ id: randomUUID(), contact_id: recordId, ...recordChange }),
     company_changes: () => ({ id: randomUUID(), company_id: recordId, ...recordChange }),
     deal_changes: () => ({ id: randomUUID(), deal_id: recordId, ...recordChange }),
     mails: () => ({ id: randomUUID(), ...mail, ended_at: ago(0) }),
   }
-  for (const { table, since, ttlSeconds, isPersonal } of policies) {
+  for (const { name, table, since, ttlSeconds, isPersonal } of policies) {
     const resource = resources.find((one) => one.table === table)
     const rowIds = {
       contacts: recordId,
@@ -85,7 +88,7 @@ beforeAll(async () => {
       stages: recordId,
       deals: recordId,
     }
-    const createRow = rowFactories[table] ?? (resource && (() => minimalRow(resource, rowIds)))
+    const createRow = rowFactories[name] ?? rowFactories[table] ?? (resource && (() => minimalRow(resource, rowIds)))
     if (!createRow) throw new Error(`add a row of ${table} to rowFactories`)
     const days = ttlSeconds / 86_400
     const rows = Array.from({ length: storedCount + expiredCount }, (_, index) => ({

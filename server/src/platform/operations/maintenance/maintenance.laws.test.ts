@@ -12,6 +12,7 @@ import {
   type StoredRow,
 } from '../../../../test/short-lived-rows.ts'
 import { dealData, dealRows } from '../../../../test/purged-deals.ts'
+import { eventsOf, eventsOfPurge, takeAddedEvents } from '../../../../test/purged-events.ts'
 import { isDistributed } from '../../../../test/engines.ts'
 import { minimalRow } from '../../../../test/table-rows.ts'
 import { endGrace, expectAccurateCounts, readTables, rowKey } from '../../../../test/stored-rows.ts'
@@ -111,11 +112,8 @@ function rowsOf(generated: OrganizationData) {
   const expected: Expected = new Map()
   const inserted = new Map<string, StoredRow[]>()
   const storeRows: StoreRows = (table, rows) => {
-    inserted.set(
-      table,
-      rows.map(({ row }) => ({ ...row })),
-    )
-    expected.set(table, rows)
+    inserted.set(table, [...(inserted.get(table) ?? []), ...rows.map(({ row }) => ({ ...row }))])
+    expected.set(table, [...(expected.get(table) ?? []), ...rows])
   }
   storeRows('organizations', [expectedRow({ id: organization_id, name: 'Any', slug: organization_id }, false)])
   const accounts = people.map((id) =>
@@ -136,8 +134,7 @@ function rowsOf(generated: OrganizationData) {
   const deletable = (days: number | null, row: StoredRow) =>
     expectedRow({ organization_id, id: randomUUID(), ...row, deleted_at: since(days) }, isExpired(days))
   const sales = dealRows(generated.sales, { organization_id, ...records, deletable })
-  for (const table of ['pipelines', 'stages', 'deals', 'deal_contacts', 'stage_moves', 'deal_changes'] as const)
-    storeRows(table, sales[table])
+  for (const [table, rows] of Object.entries(sales)) storeRows(table, rows)
   for (const resource of others) {
     // Some names are unique.
     const named = () => ({ ...minimalRow(resource, {}), ...('name' in resource.fields && { name: randomUUID() }) })
@@ -227,6 +224,7 @@ function storeDependents(
       return expectedRow({ ...row, changes: [] }, !owner.stays)
     })
     storeRows(table.replace('edits', 'changes'), history)
+    storeRows('events', eventsOf(organization_id, owners))
   }
 }
 
@@ -373,6 +371,7 @@ test('expired rows are deleted and every other row stays unchanged, in every org
       const before = await readTables(fixture, tables)
       await fixture.round()
       const after = await readTables(fixture, tables)
+      expect(takeAddedEvents(before, after)).toEqual(expected.flatMap(eventsOfPurge).sort())
       for (const table of tables) {
         const maxDays = new Map(before.get(table))
         for (const { row, stays } of expected.flatMap((one) => one.get(table) ?? [])) {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { retentionPolicies } from '../../../retention-policies.ts'
+import { eventRow } from '../../../../test/purged-events.ts'
 import {
   ago,
   retention,
@@ -19,19 +20,29 @@ test('with a retention of 0 days rows are never purged', () => {
     retentionPolicies({ importRowsDays: days, auditLogDays: days, historyDays: days, eventDays: 30 }).map(
       ({ name }) => name,
     )
-  const limited = ['rows', 'audit events', 'contact history', 'company history', 'deal history']
+  const limited = ['rows', 'audit events', 'history', 'contact history', 'company history', 'deal history']
   expect(namesWith(0).filter((name) => limited.includes(name))).toEqual([])
   expect(namesWith(1)).toEqual(expect.arrayContaining(limited))
 })
 
-test('events of the audit log and the history of records are purged after their days, and only by maintenance', async () => {
-  const [recordId, organizationId] = [randomUUID(), randomUUID()]
+test('events of the audit log are purged after their days, and only by maintenance', async () => {
+  const organizationId = randomUUID()
   await fixture.insert('organizations', [{ id: organizationId, name: 'Any', slug: organizationId }])
   const event = { organization_id: organizationId, action: 'member.left', actor_kind: 'command' }
   await fixture.insert('audit_events', [
     { ...event, id: randomUUID(), created_at: ago(retention.auditLogDays + 1) },
     { ...event, id: randomUUID(), created_at: ago(retention.auditLogDays - 1) },
   ])
+  for (const change of ['delete from audit_events', `update audit_events set action = 'any'`, 'truncate audit_events'])
+    await expect(fixture.client.query(change)).rejects.toThrow(/append-only/)
+  await fixture.round()
+  expect(fixture.purged).toMatchObject({ 'audit events': 1 })
+  expect(await fixture.count('audit_events', `organization_id = '${organizationId}'`)).toBe(1)
+})
+
+test('changes expire as history or as events of the feed, and those of release 0.1.0 as history', async () => {
+  const [recordId, organizationId] = [randomUUID(), randomUUID()]
+  await fixture.insert('organizations', [{ id: organizationId, name: 'Any', slug: organizationId }])
   const change = { organization_id: organizationId, action: 'updated', source: 'person', changes: {} }
   for (const kind of ['contact', 'company', 'deal']) {
     await fixture.insert(`${kind}_changes`, [
@@ -39,10 +50,34 @@ test('events of the audit log and the history of records are purged after their 
       { ...change, [`${kind}_id`]: recordId, id: randomUUID(), created_at: ago(retention.historyDays - 1) },
     ])
   }
-  for (const change of ['delete from audit_events', `update audit_events set action = 'any'`, 'truncate audit_events'])
-    await expect(fixture.client.query(change)).rejects.toThrow(/append-only/)
+  const of = { organization_id: organizationId, record_id: recordId }
+  await fixture.insert('events', [
+    eventRow(of, true, retention.historyDays + 1),
+    eventRow(of, true, retention.historyDays - 1),
+    eventRow(of, false, retention.eventDays + 1),
+    eventRow(of, false, retention.eventDays - 1),
+  ])
   await fixture.round()
-  expect(fixture.purged).toMatchObject({ 'audit events': 1, 'contact history': 1, 'deal history': 1 })
-  for (const table of ['audit_events', 'contact_changes', 'company_changes', 'deal_changes'])
-    expect([table, await fixture.count(table, `organization_id = '${organizationId}'`)]).toEqual([table, 1])
+  const former = { 'contact history': 1, 'company history': 1, 'deal history': 1 }
+  expect(fixture.purged).toMatchObject({ history: 1, events: 1, ...former })
+  const left = (table: string, condition = 'true') =>
+    fixture.count(table, `organization_id = '${organizationId}' and ${condition}`)
+  for (const table of ['contact_changes', 'company_changes', 'deal_changes'])
+    expect([table, await left(table)]).toEqual([table, 1])
+  expect([await left('events', 'is_history'), await left('events', 'not is_history')]).toEqual([1, 1])
+})
+
+test('a history that is shorter than the feed is stored as long as the feed', () => {
+  const days = (historyDays: number) =>
+    retentionPolicies({ ...retention, historyDays })
+      .filter(({ table }) => table === 'events')
+      .map(({ name, ttlSeconds }) => [name, ttlSeconds / 86_400])
+  expect(days(7)).toEqual([
+    ['history', 30],
+    ['events', 30],
+  ])
+  expect(days(365)).toEqual([
+    ['history', 365],
+    ['events', 30],
+  ])
 })

@@ -125,7 +125,7 @@ export interface Resource<F extends Fields = Fields> {
   links: Record<string, Link>
   /** Its changes are stored as long as a history, in which these fields do not appear; those of others, as long as the feed. */
   history?: { except: readonly string[] }
-  /** False if its changes are no part of the feed, in which every other resource outside of the directory is. */
+  /** False if the feed leaves its changes out; it has those of every other resource outside of the directory. */
   feed?: false
   /** What an update did, if it has a name of its own. */
   eventKind?(change: UpdatedRecord): EventKind | undefined
