@@ -19,18 +19,21 @@ export const eventRow = (of: { organization_id: unknown; record_id: unknown }, i
   created_at: ago(days),
 })
 
-/** A change of each of these records, which is purged with it. */
-export const eventsOf = (organization_id: string, records: readonly { row: Row; stays: boolean }[]) =>
-  records.map(({ row, stays }) => ({ row: eventRow({ organization_id, record_id: row.id }), stays }))
+/** A change of each of these records, which keeps no values when that is purged. */
+export const eventsOf = (organization_id: string, records: readonly { row: Row }[]) =>
+  records.map(({ row }) => ({ row: eventRow({ organization_id, record_id: row.id }), stays: true }))
 
 type Tables = ReadonlyMap<string, Map<string, Row>>
 
-/** Takes the events out that were added, and returns the records that they are about. */
+/** Takes the events out that were added, and returns those of purges; earlier ones of the same records are no history then. */
 export function takeAddedEvents(before: Tables, after: Tables): string[] {
   const [old, events] = [before.get('events'), after.get('events')]
   const added = [...(events ?? [])].filter(([key]) => !old?.has(key))
   for (const [key] of added) events?.delete(key)
-  return added.map(([, row]) => [row.kind, row.resource, row.record_id, JSON.stringify(row.values)].join(' ')).sort()
+  const purges = added.map(([, row]) => row).filter(({ kind }) => kind === 'purged')
+  const purged = new Set(purges.map(({ record_id }) => record_id))
+  for (const row of old?.values() ?? []) if (purged.has(row.record_id)) row.is_history = false
+  return purges.map((row) => [row.kind, row.resource, row.record_id, JSON.stringify(row.values)].join(' ')).sort()
 }
 
 /** The events that the purge of these rows adds: one for each record of the feed. */

@@ -64,13 +64,14 @@ export const shortLivedRows = {
   event: {
     table: 'events',
     since: 'created_at',
-    days: retention.eventDays,
+    // An hour more than the feed reaches back.
+    days: retention.eventDays + hour,
     row: ({ organization_id }) => eventRow({ organization_id, record_id: id() }, false),
   },
   historyEvent: {
     table: 'events',
     since: 'created_at',
-    days: retention.historyDays,
+    days: retention.historyDays + hour,
     row: ({ organization_id }) => eventRow({ organization_id, record_id: id() }),
   },
   keyText: {

@@ -12,7 +12,7 @@ export interface CurrentPage extends FeedPage {
   epoch: string
 }
 
-/** Also while events of before wait for their positions: those of months are placed in several steps. */
+/** Also while earlier events wait for their positions: those of months are placed in several steps. */
 export const hasMore = ({ reached, lastPosition, isWaiting }: FeedPage): boolean => reached < lastPosition || isWaiting
 
 /** The page, with all that was committed before. Error: 410. */

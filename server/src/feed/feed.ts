@@ -26,11 +26,11 @@ export interface Follower {
   leave(): void
 }
 
-/** Milliseconds between two looks at the feeds that somebody follows, and at the credentials of streams. */
+/** Milliseconds between two polls of the feeds that somebody follows, and of the credentials of streams. */
 const lookInterval = 200
 const credentialInterval = 1000
 
-/** Tells those who follow the feeds of organizations that there are events: one statement asks for all of them. */
+/** Wakes those who follow the feeds of organizations when there are events: one statement asks for all of them. */
 export class Feed {
   readonly #database: Database
   readonly #looking: Loop

@@ -67,7 +67,7 @@ async function lockFeed(transaction: Transaction): Promise<Position> {
 const newEpoch = (): string => randomBytes(4).toString('hex')
 
 /**
- * Begins the feeds of a restored database anew, on the session that restores it: they will give positions again that
+ * Begins new feeds in a restored database, on the session that restores it: they will give positions again that
  * readers already know from before.
  */
 export async function beginNewFeeds(client: pg.ClientBase): Promise<void> {

@@ -175,7 +175,7 @@ test('a restore reproduces every table, generated column and the schema, and a s
     expect(await fixture.backUp(source, file)).toMatchObject({ code: 0 })
     expect(await fixture.restore(target, file)).toMatchObject({ code: 0 })
     expect(comparable(await tableChecksums(target.connection))).toEqual(comparable(before))
-    // Positions that readers know are given again: their feeds begin anew.
+    // Positions that readers know are given again: their feeds are new.
     const epoch = 'select epoch from event_feeds'
     expect(await query(target.connection, epoch)).not.toEqual(await query(source.connection, epoch))
     expect(await restoredSchemaOf(target.connection)).toEqual(await schemaOf(source.connection))

@@ -110,8 +110,13 @@ export function expiredSql(policy: RetentionPolicy, { limit, after }: Batch): Sq
 export type PurgeStep = { removed: Readonly<Record<string, number>>; isPartial: boolean } | undefined
 
 /** True if no other rows are written or deleted with it or reference it. */
-export const hasNoDependents = ({ dependents = [], beforeRemoval, renderings, discard }: RetentionPolicy): boolean =>
-  dependents.length === 0 && !beforeRemoval && !renderings && !discard
+export const hasNoDependents = ({
+  dependents = [],
+  beforeRemoval,
+  renderings,
+  discard,
+  purged,
+}: RetentionPolicy): boolean => dependents.length === 0 && !beforeRemoval && !renderings && !discard && !purged
 
 /** All organizations in one short transaction, because one per organization would mean nearly one per row. */
 export async function purgeWithoutDependents(

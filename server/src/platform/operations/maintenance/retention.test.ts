@@ -67,14 +67,14 @@ test('changes expire as history or as events of the feed, and those of release 0
   expect([await left('events', 'is_history'), await left('events', 'not is_history')]).toEqual([1, 1])
 })
 
-test('a history that is shorter than the feed is stored as long as the feed', () => {
+test('the feed reaches back no further than the histories that are a part of it', () => {
   const days = (historyDays: number) =>
     retentionPolicies({ ...retention, historyDays })
       .filter(({ table }) => table === 'events')
-      .map(({ name, ttlSeconds }) => [name, ttlSeconds / 86_400])
+      .map(({ name, ttlSeconds }) => [name, Math.floor(ttlSeconds / 86_400)])
   expect(days(7)).toEqual([
-    ['history', 30],
-    ['events', 30],
+    ['history', 7],
+    ['events', 7],
   ])
   expect(days(365)).toEqual([
     ['history', 365],
