@@ -123,9 +123,10 @@ export interface FollowedFeed {
 export async function readFollowed(database: Database, organizationIds: readonly string[]): Promise<FollowedFeed[]> {
   const rows = await database.crossTenantQuery<{ organizationId: string; lastPosition: string; isWaiting: boolean }>(
     'follow the feed',
-    sql`select followed.id as "organizationId", coalesce(feed.last_position, 0) as "lastPosition",
-        ${hasWaiting(sql`followed.id`)} as "isWaiting"
-      from unnest(${organizationIds}::uuid[]) as followed(id) left join event_feeds feed on feed.organization_id = followed.id`,
+    // A feed begins before anybody waits for it.
+    sql`select feed.organization_id as "organizationId", feed.last_position as "lastPosition",
+        ${hasWaiting(sql`feed.organization_id`)} as "isWaiting"
+      from event_feeds feed where feed.organization_id = any(${organizationIds}::uuid[])`,
     'read followed feeds',
   )
   return rows.map(({ lastPosition, ...feed }) => ({ ...feed, lastPosition: Number(lastPosition) }))
