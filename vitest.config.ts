@@ -19,6 +19,7 @@ const verification = [
     (name) => `server/src/cli/${name}`,
   ),
   'server/src/assistant/work/analysis-crashes',
+  'server/src/feed/feed-crashes',
   'server/src/intake/work/imports-crashes',
   'server/src/intake/work/imports-database-kills',
   'server/src/intake/work/imports-expired-leases',

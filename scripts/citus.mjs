@@ -4,7 +4,9 @@ import { join } from 'node:path'
 
 /** For each `npm run verify`: what only Citus can break, in less than 90 seconds. */
 export const shortTests = [
-  ...['remote-commands', 'writes', 'crashes', 'idle', 'doctor'].map((name) => `server/test/citus-${name}.test.ts`),
+  ...['remote-commands', 'writes', 'feed', 'crashes', 'idle', 'doctor'].map(
+    (name) => `server/test/citus-${name}.test.ts`,
+  ),
 ]
 
 /** For `npm run test:citus`: what must give the same results on Citus as on a single PostgreSQL. Parts of paths. */
@@ -16,6 +18,7 @@ export const allTests = [
   ...['page/lists.laws', 'filter/filter-trees', 'page/search.laws', 'filter/relations', 'rendering/rendered'].map(
     (name) => `server/src/platform/records/${name}`,
   ),
+  ...['feed', 'stream', 'purges', 'order', 'feed-visibility'].map((name) => `server/src/feed/${name}.test`),
   ...['http/effects/idempotency', 'queue/', 'operations/backup/backup'].map((name) => `server/src/platform/${name}`),
   // Logins, sessions, credentials, people, mails and the audit log
   'server/src/identity',

@@ -30,6 +30,8 @@ export interface Outcome {
   id: string | undefined
   /** A text that no other request contains, if the request sets one. */
   mark: string | undefined
+  /** When its response arrived. */
+  at: number
 }
 
 interface Known {
@@ -266,7 +268,14 @@ export class FeedProgram {
     const { status } = response
     if (status >= 300 && !refusals.has(status))
       throw new Error(`${method} ${path} ${JSON.stringify(body)}: ${status} ${JSON.stringify(response.body)}`)
-    this.outcomes.push({ method, path, status, id: id ?? (status < 300 ? response.body?.id : undefined), mark })
+    this.outcomes.push({
+      method,
+      path,
+      status,
+      id: id ?? (status < 300 ? response.body?.id : undefined),
+      mark,
+      at: performance.now(),
+    })
     return status < 300 ? response.body : undefined
   }
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { expectComplete, expectOutcomes, expectPlaced } from '../../test/feed-audit.ts'
+import { isIdle } from '../../test/feed-crashes.ts'
 import { expectSameRecords, FeedCopy } from '../../test/feed-copy.ts'
 import { FeedProgram, persistent } from '../../test/feed-program.ts'
 import { type FeedReader, numberOf, readPages, readStream } from '../../test/feed-readers.ts'
@@ -8,8 +9,6 @@ import { callAs } from '../../test/people.ts'
 import { until } from '../../test/processes.ts'
 import { runsOf, seed } from '../../test/seed.ts'
 import { type Json, startTestService, type TestOrganization, type TestService } from '../../test/service.ts'
-import { decodeId } from '../platform/model/ids.ts'
-import { sql } from '../platform/model/sql.ts'
 
 let service: TestService
 let organization: TestOrganization
@@ -61,7 +60,7 @@ test('readers that follow sixteen writers all see the same order, in which each 
       program.write(persistent(index % 2 === 0 ? call : bySession), randomOf(seed + index), runsOf(15)),
     ),
   )
-  await until('all work is done', isIdle, 60_000)
+  await until('all work is done', () => isIdle(service, organization), 60_000)
   // It wakes those that wait.
   await call('POST', '/v5/campaigns', { body: { name: 'The end' } })
   const { position } = (await call('GET', '/v5/events/position')).body
@@ -76,16 +75,3 @@ test('readers that follow sixteen writers all see the same order, in which each 
   await copy.follow(call)
   expect(await expectSameRecords(copy, service.database, organizationId)).toBeGreaterThan(50)
 })
-
-async function isIdle(): Promise<boolean> {
-  const own = sql`organization_id = ${decodeId('org', organization.organizationId)}::uuid`
-  const [row] = await service.database.crossTenantQuery<{ isBusy: boolean }>(
-    'check the database',
-    // What waits of a deleted import or note waits until it is restored.
-    sql`select exists (select from import_rows pushed join imports import on import.organization_id = pushed.organization_id
-          and import.id = pushed.import_id and import.deleted_at is null
-        where pushed.${own} and pushed.finished_at is null)
-      or exists (select from notes where ${own} and reasoning_queued_at is not null and deleted_at is null) as "isBusy"`,
-  )
-  return row?.isBusy === false
-}
