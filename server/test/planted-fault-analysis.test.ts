@@ -5,14 +5,14 @@ import { analyseByRules } from '../src/assistant/analysis/local-rules.ts'
 import { type Claim, claimNotes, releaseNotes } from '../src/assistant/work/claim-store.ts'
 import { type AnalysedNote, storeAnalyses } from '../src/assistant/work/result-store.ts'
 import { expectOnlyRedundant, type RedundantPredicate, type Statements, watchStatements } from './planted-faults.ts'
-import { type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
+import { type Json, startTestService, type TestOrganization, type TestService, withoutBackground } from './service.ts'
 
 let service: TestService
 let ours: TestOrganization
 let theirs: TestOrganization
 
 beforeAll(async () => {
-  service = await startTestService()
+  service = await startTestService(withoutBackground)
   // The other organization is created first, so that a query without the predicate finds its records first.
   theirs = await service.newOrganization()
   ours = await service.newOrganization()

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { decodeId } from '../src/platform/model/ids.ts'
 import { sql } from '../src/platform/model/sql.ts'
 import { type Probe, watchStatements } from './planted-faults.ts'
-import { type Json, startTestService, type TestOrganization, type TestService } from './service.ts'
+import { type Json, startTestService, type TestOrganization, type TestService, withoutBackground } from './service.ts'
 
 let service: TestService
 let ours: TestOrganization
@@ -14,7 +14,7 @@ const definition = (key: string, more: Json = {}) => ({ resource: 'companies', k
 const choices = ['a', 'b'].map((value) => ({ value, label: value }))
 
 beforeAll(async () => {
-  service = await startTestService()
+  service = await startTestService(withoutBackground)
   // The other organization is created first, so that a query without the predicate finds its rows first.
   theirs = await service.newOrganization()
   ours = await service.newOrganization()

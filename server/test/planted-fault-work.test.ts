@@ -6,7 +6,7 @@ import { processClaim } from '../src/intake/work/batch.ts'
 import { type Claim, claimRows } from '../src/intake/work/work-store.ts'
 import { createFixture } from './collections.ts'
 import { expectOnlyRedundant, type RedundantPredicate, watchStatements } from './planted-faults.ts'
-import { startTestService, type TestService } from './service.ts'
+import { startTestService, type TestService, withoutBackground } from './service.ts'
 import type { JsonObject } from '../src/platform/model/json.ts'
 import type { Fixture } from './fixture.ts'
 
@@ -35,7 +35,7 @@ let service: TestService
 let ours: Fixture
 let theirs: Fixture
 beforeAll(async () => {
-  service = await startTestService()
+  service = await startTestService(withoutBackground)
   // The other organization is created first, so that a query without the predicate finds its records first.
   theirs = await createFixture(service)
   ours = await createFixture(service)
